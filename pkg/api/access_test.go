@@ -38,7 +38,7 @@ func TestKeysThatAreRefused(t *testing.T) {
 			}
 		})
 	}
-	if p := s.as("").call("GET", "/agents", nil, "Authorization", `Bearer "`+s.key+`"`).problem(403); !strings.Contains(p.Detail, "written in quotes") {
+	if p := s.as("").call("GET", "/agents", nil, "Authorization", `Bearer "`+s.key+`"`).problem(403); !strings.Contains(p.Detail, "is in quotes") {
 		t.Errorf("of a key in quotes it is said: %+v", p)
 	}
 	s.as("").call("GET", "/agents", nil, "Authorization", "bearer   "+s.key).want(200)

@@ -276,12 +276,12 @@ func visitorRule(body AgentQuery, maxTokens int) error {
 	} {
 		if override.given {
 			names = append(names, override.field)
-			faults = append(faults, domain.FieldError{Field: override.field, Message: "of a public agent needs an API key of its workspace; leave it out"})
+			faults = append(faults, domain.FieldError{Field: override.field, Message: "may be set only with an API key of the agent's workspace; leave it out"})
 		}
 	}
 	if len(faults) > 0 {
 		return &domain.Error{Code: domain.CodeUnauthorized, Fields: faults, Message: fmt.Sprintf(
-			"to override %s of a public agent needs an API key of its workspace; leave out what is overridden, or send the header Authorization: Bearer <key>", strings.Join(names, ", "))}
+			"overriding %s of a public agent requires an API key of its workspace; leave these fields out, or send the header Authorization: Bearer <key>", strings.Join(names, ", "))}
 	}
 	if n := orZero(body.MaxTokens); n > maxTokens {
 		return domain.Invalid("maxTokens", "%d is above the maximum of %d without an API key of the agent's workspace", n, maxTokens)

@@ -708,7 +708,7 @@ func (e GetUsageParamsBy) Valid() bool {
 	}
 }
 
-// Agent In addition to the fields below, an agent has the unknown fields that were sent, unchanged.
+// Agent An agent also has the unknown fields that clients have sent, unchanged.
 type Agent struct {
 	AllowedOrigins []string  `json:"allowedOrigins"`
 	CreatedAt      time.Time `json:"createdAt"`
@@ -725,7 +725,7 @@ type Agent struct {
 	// PromptTemplate deprecated
 	PromptTemplate string `json:"promptTemplate"`
 
-	// PromptType deprecated in favor of systemPrompt and userPrompt; an agent whose promptType was never set has `raw`
+	// PromptType deprecated, use systemPrompt and userPrompt; default: `raw`
 	PromptType        PromptType  `json:"promptType"`
 	RestrictKnowledge bool        `json:"restrictKnowledge"`
 	SystemPrompt      string      `json:"systemPrompt"`
@@ -734,7 +734,7 @@ type Agent struct {
 	UpdatedAt         time.Time   `json:"updatedAt"`
 	UserPrompt        string      `json:"userPrompt"`
 
-	// Visibility something public may be queried without a key
+	// Visibility public resources can be queried without a key
 	Visibility           Visibility             `json:"visibility"`
 	AdditionalProperties map[string]interface{} `json:"-"`
 }
@@ -745,8 +745,9 @@ type AgentAnswer struct {
 	Answer         string `json:"answer"`
 	ConversationId string `json:"conversationId"`
 
-	// Explanation How the fragments of a query came about. It holds ids, numbers, words of the query, and names and headings of documents.
-	// To callers who may query an agent and not read its datastores, datastores, terms, words and dropped.chunks are empty, and fragments are the sources.
+	// Explanation Explains the result of a query with ids, numbers, words of the query, and names and headings of documents. For callers
+	// who may query an agent but not read its datastores, datastores, terms, words and dropped.chunks are empty, and
+	// fragments contains only the sources.
 	Explanation *Explanation `json:"explanation,omitempty"`
 
 	// Sources the fragments that the answer cites, by citation number
@@ -756,12 +757,12 @@ type AgentAnswer struct {
 
 // AgentCreate Unknown fields are stored and returned, up to 16 KiB, but have no effect.
 type AgentCreate struct {
-	// AllowedOrigins the web sites on whose pages a public agent may be asked without a key, each as scheme, host and, if it has one, port; `*`: any. Browsers say on which page they are; a request of another one is refused with 403. The service's own pages always may.
+	// AllowedOrigins web sites whose pages may query the public agent without a key, each as scheme, host and optional port; `*`: all. Requests from pages of other sites get 403. The service's own pages are always allowed.
 	//
 	// Example: ["https://www.example.com","http://localhost:3000"]
 	AllowedOrigins *[]string `json:"allowedOrigins,omitempty"`
 
-	// DatastoreIds the datastores that answers come from
+	// DatastoreIds datastores that the agent answers from
 	DatastoreIds *[]string  `json:"datastoreIds,omitempty"`
 	Description  *string    `json:"description,omitempty"`
 	ModelName    *ModelName `json:"modelName,omitempty"`
@@ -769,26 +770,26 @@ type AgentCreate struct {
 	// Name Example: Support
 	Name string `json:"name"`
 
-	// PromptTemplate deprecated: with `raw` the whole prompt, with the same placeholders and nothing before it; with `customer_support` added to instructions for that
+	// PromptTemplate deprecated. With promptType `raw`: the complete prompt, with the same placeholders; with `customer_support`: appended to built-in instructions for support
 	PromptTemplate *string `json:"promptTemplate,omitempty"`
 
-	// PromptType deprecated in favor of systemPrompt and userPrompt; an agent whose promptType was never set has `raw`
+	// PromptType deprecated, use systemPrompt and userPrompt; default: `raw`
 	PromptType *PromptType `json:"promptType,omitempty"`
 
 	// RestrictKnowledge whether a message about which the documents contain nothing is declined without asking the model; omitted: false, the model is asked and may greet, translate or explain. The built-in answerer always declines
 	RestrictKnowledge *bool `json:"restrictKnowledge,omitempty"`
 
-	// SystemPrompt who the agent is and how it speaks, behind the built-in instructions; `{query}`, `{context}` and `{history}` are replaced by the question, the documents found, and what was said before
+	// SystemPrompt role and style of the agent, appended to the built-in instructions; `{query}`, `{context}` and `{history}` are replaced by the question, the documents found and the conversation so far
 	SystemPrompt *string  `json:"systemPrompt,omitempty"`
 	Temperature  *float64 `json:"temperature,omitempty"`
 
-	// Tools another way of writing datastoreIds, which win when both are given
+	// Tools alternative form of datastoreIds, which take precedence
 	Tools *[]AgentTool `json:"tools,omitempty"`
 
-	// UserPrompt what the question is wrapped in, with the same placeholders; without one, the question alone
+	// UserPrompt template for the question, with the same placeholders; default: only the question
 	UserPrompt *string `json:"userPrompt,omitempty"`
 
-	// Visibility something public may be queried without a key
+	// Visibility public resources can be queried without a key
 	Visibility *Visibility `json:"visibility,omitempty"`
 }
 
@@ -800,12 +801,12 @@ type AgentList struct {
 
 // AgentPatch Unknown fields are stored; each replaces the stored field with the same name.
 type AgentPatch struct {
-	// AllowedOrigins the web sites on whose pages a public agent may be asked without a key, each as scheme, host and, if it has one, port; `*`: any. Browsers say on which page they are; a request of another one is refused with 403. The service's own pages always may.
+	// AllowedOrigins web sites whose pages may query the public agent without a key, each as scheme, host and optional port; `*`: all. Requests from pages of other sites get 403. The service's own pages are always allowed.
 	//
 	// Example: ["https://www.example.com","http://localhost:3000"]
 	AllowedOrigins *[]string `json:"allowedOrigins,omitempty"`
 
-	// DatastoreIds the datastores that answers come from
+	// DatastoreIds datastores that the agent answers from
 	DatastoreIds *[]string  `json:"datastoreIds,omitempty"`
 	Description  *string    `json:"description,omitempty"`
 	ModelName    *ModelName `json:"modelName,omitempty"`
@@ -813,49 +814,49 @@ type AgentPatch struct {
 	// Name Example: Support
 	Name *string `json:"name,omitempty"`
 
-	// PromptTemplate deprecated: with `raw` the whole prompt, with the same placeholders and nothing before it; with `customer_support` added to instructions for that
+	// PromptTemplate deprecated. With promptType `raw`: the complete prompt, with the same placeholders; with `customer_support`: appended to built-in instructions for support
 	PromptTemplate *string `json:"promptTemplate,omitempty"`
 
-	// PromptType deprecated in favor of systemPrompt and userPrompt; an agent whose promptType was never set has `raw`
+	// PromptType deprecated, use systemPrompt and userPrompt; default: `raw`
 	PromptType *PromptType `json:"promptType,omitempty"`
 
 	// RestrictKnowledge whether a message about which the documents contain nothing is declined without asking the model; omitted: false, the model is asked and may greet, translate or explain. The built-in answerer always declines
 	RestrictKnowledge *bool `json:"restrictKnowledge,omitempty"`
 
-	// SystemPrompt who the agent is and how it speaks, behind the built-in instructions; `{query}`, `{context}` and `{history}` are replaced by the question, the documents found, and what was said before
+	// SystemPrompt role and style of the agent, appended to the built-in instructions; `{query}`, `{context}` and `{history}` are replaced by the question, the documents found and the conversation so far
 	SystemPrompt *string  `json:"systemPrompt,omitempty"`
 	Temperature  *float64 `json:"temperature,omitempty"`
 
-	// Tools another way of writing datastoreIds, which win when both are given
+	// Tools alternative form of datastoreIds, which take precedence
 	Tools *[]AgentTool `json:"tools,omitempty"`
 
-	// UserPrompt what the question is wrapped in, with the same placeholders; without one, the question alone
+	// UserPrompt template for the question, with the same placeholders; default: only the question
 	UserPrompt *string `json:"userPrompt,omitempty"`
 
-	// Visibility something public may be queried without a key
+	// Visibility public resources can be queried without a key
 	Visibility *Visibility `json:"visibility,omitempty"`
 }
 
 // AgentQuery defines model for AgentQuery.
 type AgentQuery struct {
-	// ConversationId omitted or empty: a new conversation is created; an unknown id of your choice becomes the id of the new one. Without a key, an id other than a UUID is valid only for the visitor: send visitorId, too
+	// ConversationId omitted or empty: a new conversation is created. An unknown id creates a conversation with that id. Without a key, an id that is not a UUID belongs to one visitor: send visitorId, too
 	//
 	// Example: 0198c0de-0000-7000-8000-000000000004
 	ConversationId *string `json:"conversationId,omitempty"`
 
-	// Filters Values within one field are alternatives; the fields must all match. An empty list of ids does not filter.
+	// Filters A datasource must match all fields, and one of the values of each. An empty list of ids does not filter.
 	Filters          *Filters `json:"filters,omitempty"`
 	FrequencyPenalty *float64 `json:"frequencyPenalty,omitempty"`
 
-	// MaxTokens maximum number of tokens to generate; -1 counts as not given; without a key, no more than SLUICE_CHAT_MAX_TOKENS
+	// MaxTokens maximum number of tokens to generate; -1 counts as missing; without a key, up to SLUICE_CHAT_MAX_TOKENS
 	MaxTokens       *int            `json:"maxTokens,omitempty"`
 	ModelName       *QueryModelName `json:"modelName,omitempty"`
 	PresencePenalty *float64        `json:"presencePenalty,omitempty"`
 
-	// PromptTemplate deprecated: with `raw` the whole prompt, with the same placeholders and nothing before it; with `customer_support` added to instructions for that
+	// PromptTemplate deprecated. With promptType `raw`: the complete prompt, with the same placeholders; with `customer_support`: appended to built-in instructions for support
 	PromptTemplate *string `json:"promptTemplate,omitempty"`
 
-	// PromptType deprecated in favor of systemPrompt and userPrompt; an agent whose promptType was never set has `raw`
+	// PromptType deprecated, use systemPrompt and userPrompt; default: `raw`
 	PromptType *PromptType `json:"promptType,omitempty"`
 
 	// Query question for the agent
@@ -863,24 +864,24 @@ type AgentQuery struct {
 	// Example: How long does the trial last?
 	Query string `json:"query"`
 
-	// Streaming whether the answer comes as server-sent events; omitted: false
+	// Streaming stream the answer as server-sent events; default: false
 	Streaming *bool `json:"streaming,omitempty"`
 
-	// SystemPrompt overrides the agent's, with the same placeholders, 20 at most; an empty text takes it away
+	// SystemPrompt overrides the agent's, with the same placeholders, up to 20; an empty text removes it
 	SystemPrompt *string  `json:"systemPrompt,omitempty"`
 	Temperature  *float64 `json:"temperature,omitempty"`
 
-	// TopP nucleus sampling: alter this or temperature, not both
+	// TopP nucleus sampling; set this or temperature, not both
 	TopP *float64 `json:"topP,omitempty"`
 
-	// UserPrompt overrides the agent's, likewise
+	// UserPrompt overrides the agent's, in the same way
 	UserPrompt *string `json:"userPrompt,omitempty"`
 
-	// VisitorId omitted or empty: a new id is created, or that of the conversation is used; without control characters
+	// VisitorId omitted or empty: that of the conversation, otherwise a new one; no control characters
 	VisitorId *string `json:"visitorId,omitempty"`
 }
 
-// AgentTool another way of writing the agent's datastoreIds
+// AgentTool alternative form of the agent's datastoreIds
 type AgentTool struct {
 	DatastoreId string        `json:"datastoreId"`
 	Type        AgentToolType `json:"type"`
@@ -913,7 +914,7 @@ type ChatChoiceMessageRole string
 type ChatCompletion struct {
 	Choices []ChatChoice `json:"choices"`
 
-	// ConversationId extension: where question and answer are stored
+	// ConversationId extension: conversation in which question and answer are stored
 	ConversationId *string `json:"conversationId,omitempty"`
 
 	// Created seconds since 1970
@@ -929,10 +930,10 @@ type ChatCompletion struct {
 	// Sources extension: the fragments that the answer cites, by citation number
 	Sources []Source `json:"sources"`
 
-	// Usage tokens of the model; 0 when the built-in answerer has answered
+	// Usage tokens of the model; 0 if the built-in answerer was used
 	Usage ChatUsage `json:"usage"`
 
-	// VisitorId extension: whom it belongs to
+	// VisitorId extension: visitor of the conversation
 	VisitorId *string `json:"visitorId,omitempty"`
 }
 
@@ -941,7 +942,7 @@ type ChatCompletionObject string
 
 // ChatMessage defines model for ChatMessage.
 type ChatMessage struct {
-	// Content null and an empty text are for messages of the assistant only
+	// Content null and an empty text are allowed only in assistant messages
 	Content *any            `json:"content,omitempty"`
 	Role    ChatMessageRole `json:"role"`
 }
@@ -983,25 +984,25 @@ type ChatModelListObject string
 type ChatPart struct {
 	Text *string `json:"text,omitempty"`
 
-	// Type text, and nothing else
+	// Type only text is supported
 	Type string `json:"type"`
 }
 
 // ChatRequest defines model for ChatRequest.
 type ChatRequest struct {
-	// ConversationId extension: joins this conversation and stores question and answer in it; messages before the last are not read then. An unknown id of your choice becomes the id of a new one
+	// ConversationId extension: continues this conversation and stores question and answer in it; messages before the last are then ignored. An unknown id creates a conversation with that id
 	//
 	// Example: 0198c0de-0000-7000-8000-000000000004
 	ConversationId *string `json:"conversationId,omitempty"`
 
-	// Filters Values within one field are alternatives; the fields must all match. An empty list of ids does not filter.
+	// Filters A datasource must match all fields, and one of the values of each. An empty list of ids does not filter.
 	Filters          *Filters `json:"filters,omitempty"`
 	FrequencyPenalty *float64 `json:"frequency_penalty,omitempty"`
 
-	// MaxCompletionTokens -1 counts as not given
+	// MaxCompletionTokens -1 counts as missing
 	MaxCompletionTokens *int `json:"max_completion_tokens,omitempty"`
 
-	// MaxTokens max_completion_tokens takes precedence; -1 counts as not given
+	// MaxTokens max_completion_tokens takes precedence; -1 counts as missing
 	MaxTokens *int          `json:"max_tokens,omitempty"`
 	Messages  []ChatMessage `json:"messages"`
 
@@ -1010,7 +1011,7 @@ type ChatRequest struct {
 	// Example: 0198c0de-0000-7000-8000-000000000001
 	Model string `json:"model"`
 
-	// N one answer a request
+	// N number of answers; only 1 is supported
 	N               *int     `json:"n,omitempty"`
 	PresencePenalty *float64 `json:"presence_penalty,omitempty"`
 
@@ -1020,17 +1021,17 @@ type ChatRequest struct {
 	// Stop the answer ends before the first of these sequences, with any model and without one
 	Stop *any `json:"stop,omitempty"`
 
-	// Store true stores question and answer as a new conversation, whose id the answer names
+	// Store store question and answer as a new conversation, whose id is in the response
 	Store *bool `json:"store,omitempty"`
 
-	// Stream whether the answer comes as an event stream; omitted: false
+	// Stream stream the answer as events; default: false
 	Stream        *bool `json:"stream,omitempty"`
 	StreamOptions *struct {
-		// IncludeUsage a chunk before the last says how many tokens were used
+		// IncludeUsage report the token usage in the chunk before the last
 		IncludeUsage *bool `json:"include_usage,omitempty"`
 	} `json:"stream_options,omitempty"`
 
-	// Temperature what is above 1 counts as 1, the most an agent has
+	// Temperature values above 1 count as 1, the maximum of an agent
 	Temperature *float64 `json:"temperature,omitempty"`
 	TopP        *float64 `json:"top_p,omitempty"`
 
@@ -1038,7 +1039,7 @@ type ChatRequest struct {
 	User *string `json:"user,omitempty"`
 }
 
-// ChatUsage tokens of the model; 0 when the built-in answerer has answered
+// ChatUsage tokens of the model; 0 if the built-in answerer was used
 type ChatUsage struct {
 	CompletionTokens int64 `json:"completion_tokens"`
 	PromptTokens     int64 `json:"prompt_tokens"`
@@ -1063,7 +1064,7 @@ type ChunkList struct {
 	NextCursor *string `json:"nextCursor"`
 }
 
-// Chunking How large the chunks are that documents are cut into.
+// Chunking Size of the chunks that documents are split into.
 type Chunking struct {
 	// MaxTokens Example: 200
 	MaxTokens int `json:"maxTokens"`
@@ -1072,14 +1073,14 @@ type Chunking struct {
 	TargetTokens int `json:"targetTokens"`
 }
 
-// ChunkingPatch How large the chunks are that documents are cut into. What is not sent stays as it is. Sent by PATCH, it has all
-// content of the datastore cut anew, behind fresh content and searchable meanwhile; what would not change is not
-// embedded again.
+// ChunkingPatch Size of the chunks that documents are split into. Missing fields stay unchanged. A PATCH splits all content of the
+// datastore again. New content takes precedence, everything stays searchable, and unchanged chunks are not embedded
+// again.
 type ChunkingPatch struct {
-	// MaxTokens No chunk holds more; at least targetTokens. In proportion to targetTokens when it was never sent, 200 for 128.
+	// MaxTokens Maximum size of a chunk in tokens, at least targetTokens. Default: in proportion to targetTokens, 200 for 128.
 	MaxTokens *int `json:"maxTokens,omitempty"`
 
-	// TargetTokens Chunks are filled up to this many tokens. 128 when it was never sent.
+	// TargetTokens Target size of a chunk in tokens. Default: 128.
 	TargetTokens *int `json:"targetTokens,omitempty"`
 }
 
@@ -1088,7 +1089,7 @@ type Conversation struct {
 	AgentId   string    `json:"agentId"`
 	CreatedAt time.Time `json:"createdAt"`
 
-	// Id a UUID, or a caller-chosen id; unique per agent and visitor
+	// Id a UUID, or an id chosen by the caller; unique per agent and visitor
 	Id string `json:"id"`
 
 	// Title the first question, shortened
@@ -1102,7 +1103,7 @@ type ConversationDetail struct {
 	AgentId   string    `json:"agentId"`
 	CreatedAt time.Time `json:"createdAt"`
 
-	// Id a UUID, or a caller-chosen id; unique per agent and visitor
+	// Id a UUID, or an id chosen by the caller; unique per agent and visitor
 	Id       string    `json:"id"`
 	Messages []Message `json:"messages"`
 
@@ -1118,7 +1119,7 @@ type ConversationList struct {
 	NextCursor *string        `json:"nextCursor"`
 }
 
-// CrawlProgress Of a web site, what became of the addresses that its newest crawl came upon. Each page says its own reason.
+// CrawlProgress Result of a web site's newest crawl. Each page has its own status and error.
 type CrawlProgress struct {
 	// Discovered pages of the site
 	Discovered int64 `json:"discovered"`
@@ -1129,20 +1130,20 @@ type CrawlProgress struct {
 	// Fetched pages whose content was new
 	Fetched int64 `json:"fetched"`
 
-	// LeftOut addresses that are no pages of the site, counted by reason; one that many pages link to counts with each of them
+	// LeftOut number of rejected addresses by reason; an address counts once for each page that links to it
 	LeftOut map[string]int `json:"leftOut"`
 
-	// Removed pages that are gone from the site and have left the datastore
+	// Removed pages that no longer exist on the site and were deleted
 	Removed int64 `json:"removed"`
 
-	// Skipped pages left out on purpose
+	// Skipped pages deliberately not indexed
 	Skipped   int64     `json:"skipped"`
 	StartedAt time.Time `json:"startedAt"`
 
-	// Stopped the crawl was stopped before its end
+	// Stopped the crawl was stopped early
 	Stopped bool `json:"stopped"`
 
-	// Unchanged pages that had not changed since they were last fetched
+	// Unchanged pages that have not changed since they were last fetched
 	Unchanged int64 `json:"unchanged"`
 
 	// Waiting pages still to be fetched or read
@@ -1151,75 +1152,75 @@ type CrawlProgress struct {
 
 // Datasource defines model for Datasource.
 type Datasource struct {
-	// Chunks chunks that queries see
+	// Chunks searchable chunks
 	Chunks int64 `json:"chunks"`
 
-	// Config file: mime_type, file_size, file_name, sha256; document (title, language, pages, metadata, link_list: it is a list of
-	// links, and route, the parser that was taken) once it is read. web_page: source_url; once it is fetched final_url and redirects (where the
-	// address led), canonical_url, last_mod (of its sitemap) and rendered (a browser was needed). web_site: sitemap,
-	// source_url, include, exclude, max_pages, max_depth. Both: refresh, and header_names, of the headers that requests carry. qa: question.
-	// Any: custom_id.
+	// Config file: mime_type, file_size, file_name, sha256; once read also document with title, language, pages, metadata, link_list
+	// (the document is a list of links) and route (the parser used). web_page: source_url; once fetched also final_url,
+	// redirects, canonical_url, last_mod (from the sitemap) and rendered (a browser was used). web_site: sitemap, source_url,
+	// include, exclude, max_pages, max_depth. web_page and web_site: refresh and header_names (names of the configured
+	// request headers). qa: question. All: custom_id.
 	Config DatasourceConfig `json:"config"`
 
-	// Crawl Of a web site, what became of the addresses that its newest crawl came upon. Each page says its own reason.
+	// Crawl Result of a web site's newest crawl. Each page has its own status and error.
 	Crawl       *CrawlProgress     `json:"crawl,omitempty"`
 	CreatedAt   openapi_types.Date `json:"createdAt"`
 	CustomId    *string            `json:"customId"`
 	DatastoreId string             `json:"datastoreId"`
 
-	// Error why the status is error or skipped
+	// Error reason for the status error or skipped, or for the latest failed attempt
 	Error *string `json:"error"`
 
-	// GroupId the web site that a page belongs to; empty for anything else
+	// GroupId web site of a page; otherwise empty
 	GroupId string `json:"groupId"`
 
 	// Id Example: 0198c0de-0000-7000-8000-000000000003
 	Id string `json:"id"`
 
-	// LastSynch when the content became searchable; missing until then
+	// LastSynch time at which the content became searchable; missing until then
 	LastSynch *openapi_types.Date    `json:"lastSynch,omitempty"`
 	Metadata  map[string]interface{} `json:"metadata"`
 	Name      string                 `json:"name"`
 
-	// Progress How far the job has come. For a web site the counts are of its pages.
+	// Progress Progress of the job. For a web site, done and total count pages.
 	Progress Progress `json:"progress"`
 
-	// Status unsynched (accepted) → pending (queued) → running → synched, error or skipped. A resync goes back to unsynched
-	// while what is searchable stays so. skipped is a page of a web site that was left out on purpose: it asks for that,
-	// or repeats another page; `error` says which.
+	// Status unsynched (accepted) → pending (queued) → running → synched, error or skipped. A resync goes back to unsynched;
+	// existing content stays searchable. skipped is a page of a web site that is deliberately not indexed, for example a
+	// duplicate or a page marked noindex; `error` has the reason.
 	Status DatasourceStatus `json:"status"`
 
-	// TextBytes bytes of text in them
+	// TextBytes bytes of text in these chunks
 	TextBytes int64 `json:"textBytes"`
 
-	// Type qa is a question and its answer
+	// Type qa: a question with its answer
 	Type      DatasourceType     `json:"type"`
 	UpdatedAt openapi_types.Date `json:"updatedAt"`
 
-	// Warnings what was read with losses
+	// Warnings parts of the content that could not be read fully
 	Warnings []string `json:"warnings"`
 }
 
-// DatasourceConfig file: mime_type, file_size, file_name, sha256; document (title, language, pages, metadata, link_list: it is a list of
-// links, and route, the parser that was taken) once it is read. web_page: source_url; once it is fetched final_url and redirects (where the
-// address led), canonical_url, last_mod (of its sitemap) and rendered (a browser was needed). web_site: sitemap,
-// source_url, include, exclude, max_pages, max_depth. Both: refresh, and header_names, of the headers that requests carry. qa: question.
-// Any: custom_id.
+// DatasourceConfig file: mime_type, file_size, file_name, sha256; once read also document with title, language, pages, metadata, link_list
+// (the document is a list of links) and route (the parser used). web_page: source_url; once fetched also final_url,
+// redirects, canonical_url, last_mod (from the sitemap) and rendered (a browser was used). web_site: sitemap, source_url,
+// include, exclude, max_pages, max_depth. web_page and web_site: refresh and header_names (names of the configured
+// request headers). qa: question. All: custom_id.
 type DatasourceConfig map[string]interface{}
 
-// DatasourceConfigCreate web_page needs source_url; web_site needs sitemap or source_url (root address for discovery); text needs text; qa needs
-// question and answer, and may have the source_url that sources show.
+// DatasourceConfigCreate Required fields: web_page: source_url; web_site: sitemap or source_url (the root address); text: text; qa: question and
+// answer. For qa, the optional source_url is shown as the source.
 type DatasourceConfigCreate struct {
-	// Answer qa: its answer
+	// Answer qa: the answer
 	Answer   *string `json:"answer,omitempty"`
 	CustomId *string `json:"custom_id,omitempty"`
 
-	// Exclude web_site: glob patterns of paths to leave
+	// Exclude web_site: glob patterns of paths to exclude
 	Exclude *[]string `json:"exclude,omitempty"`
 
-	// Headers web_page, web_site: headers of the requests to a protected site, such as `Cookie`, `Authorization` and
-	// `Accept-Language`. They are sent to the scheme, host and port of source_url (else of sitemap) alone, stored encrypted,
-	// and never returned: responses have their names in `header_names`. Values have up to 8 KiB, all together 16 KiB.
+	// Headers web_page, web_site: request headers for a protected site, such as `Cookie`, `Authorization` and `Accept-Language`.
+	// They are sent only to the scheme, host and port of source_url (otherwise of sitemap), stored encrypted and never
+	// returned; responses list their names in `header_names`. Limits: 8 KiB per value, 16 KiB in total.
 	//
 	//
 	// Example: {"Accept-Language":"de","Authorization":"Basic dXNlcjpwYXNzd29yZA=="}
@@ -1228,18 +1229,18 @@ type DatasourceConfigCreate struct {
 	// Include web_site: glob patterns of paths to include; other pages may be read for their links
 	Include *[]string `json:"include,omitempty"`
 
-	// MaxDepth web_site: links from the root
+	// MaxDepth web_site: maximum number of links from the root
 	MaxDepth *int `json:"max_depth,omitempty"`
 
-	// MaxPages web_site: pages at most
+	// MaxPages web_site: maximum number of pages
 	MaxPages *int `json:"max_pages,omitempty"`
 
 	// Question qa: the question
 	Question *string `json:"question,omitempty"`
 
-	// Refresh web_page, web_site: when it is fetched again: an interval of 10 minutes to a year (`30m`, `24h`, `7d`, `@every 6h`),
-	// or five fields of cron in UTC (`0 3 * * 1-5`), with or without a second before them, or `@daily` and its like. What
-	// has not changed costs one conditional request.
+	// Refresh web_page, web_site: schedule for fetching again: an interval from 10 minutes to a year (`30m`, `24h`, `7d`,
+	// `@every 6h`), a cron expression in UTC (`0 3 * * 1-5`), optionally with a leading field for seconds, or a name such
+	// as `@daily`. An unchanged page costs one conditional request.
 	//
 	//
 	// Example: 24h
@@ -1268,28 +1269,28 @@ type DatasourceCounts struct {
 
 // DatasourceCreate defines model for DatasourceCreate.
 type DatasourceCreate struct {
-	// Config web_page needs source_url; web_site needs sitemap or source_url (root address for discovery); text needs text; qa needs
-	// question and answer, and may have the source_url that sources show.
+	// Config Required fields: web_page: source_url; web_site: sitemap or source_url (the root address); text: text; qa: question and
+	// answer. For qa, the optional source_url is shown as the source.
 	Config *DatasourceConfigCreate `json:"config,omitempty"`
 
-	// CustomId caller-chosen id usable in filters
+	// CustomId an id of your choice for use in filters
 	CustomId    *string `json:"custom_id,omitempty"`
 	DatastoreId string  `json:"datastoreId"`
 
-	// Metadata at most 16 KiB as JSON, and 3,000 different values that filters could ask for
+	// Metadata up to 16 KiB as JSON, with up to 3,000 different values that filters can match
 	Metadata *map[string]interface{} `json:"metadata,omitempty"`
 
-	// Name omitted: the address, or the beginning of the text or the question
+	// Name default: the address, or the beginning of the text or the question
 	Name *string `json:"name,omitempty"`
 
-	// Type a file is uploaded as multipart/form-data
+	// Type upload files as multipart/form-data
 	Type DatasourceCreateType `json:"type"`
 }
 
-// DatasourceCreateType a file is uploaded as multipart/form-data
+// DatasourceCreateType upload files as multipart/form-data
 type DatasourceCreateType string
 
-// DatasourceEvent data of a `datasource` event
+// DatasourceEvent data of the event `datasource`
 type DatasourceEvent struct {
 	Chunks      int64   `json:"chunks"`
 	DatastoreId string  `json:"datastoreId"`
@@ -1298,15 +1299,15 @@ type DatasourceEvent struct {
 	Id          string  `json:"id"`
 	Name        string  `json:"name"`
 
-	// Progress How far the job has come. For a web site the counts are of its pages.
+	// Progress Progress of the job. For a web site, done and total count pages.
 	Progress Progress `json:"progress"`
 
-	// Status unsynched (accepted) → pending (queued) → running → synched, error or skipped. A resync goes back to unsynched
-	// while what is searchable stays so. skipped is a page of a web site that was left out on purpose: it asks for that,
-	// or repeats another page; `error` says which.
+	// Status unsynched (accepted) → pending (queued) → running → synched, error or skipped. A resync goes back to unsynched;
+	// existing content stays searchable. skipped is a page of a web site that is deliberately not indexed, for example a
+	// duplicate or a page marked noindex; `error` has the reason.
 	Status DatasourceStatus `json:"status"`
 
-	// Type qa is a question and its answer
+	// Type qa: a question with its answer
 	Type DatasourceType `json:"type"`
 }
 
@@ -1322,13 +1323,13 @@ type DatasourceList struct {
 	NextCursor *string      `json:"nextCursor"`
 }
 
-// DatasourcePatch Fields that are missing stay as they are.
+// DatasourcePatch Missing fields stay unchanged.
 type DatasourcePatch struct {
-	// Config of a web_page or web_site. Fields that are missing stay as they are. Changes take effect at once: pages that are
-	// no longer included are skipped, and newly included pages are fetched if links to them are known. Other pages of a
-	// sitemap are added by the next refresh.
+	// Config for a web_page or web_site. Missing fields stay unchanged. Changes take effect at once: pages that are no longer
+	// included are skipped, and newly included pages are fetched if links to them are known. Other pages of a sitemap
+	// are added by the next refresh.
 	Config *struct {
-		// Exclude web_site: glob patterns of paths to leave
+		// Exclude web_site: glob patterns of paths to exclude
 		Exclude *[]string `json:"exclude,omitempty"`
 
 		// Headers web_page, web_site: replaces all headers of the requests; an empty object removes them
@@ -1336,22 +1337,22 @@ type DatasourcePatch struct {
 		// Example: {"Cookie":"session=4f2a"}
 		Headers *map[string]string `json:"headers,omitempty"`
 
-		// Include web_site: glob patterns of paths to take; empty: all
+		// Include web_site: glob patterns of paths to include; empty: all
 		Include *[]string `json:"include,omitempty"`
 
-		// MaxDepth web_site: links from the root; 0: the default
+		// MaxDepth web_site: maximum number of links from the root; 0: the default
 		MaxDepth *int `json:"max_depth,omitempty"`
 
-		// MaxPages web_site: pages at most; 0: the configured limit
+		// MaxPages web_site: maximum number of pages; 0: the configured limit
 		MaxPages *int `json:"max_pages,omitempty"`
 
-		// Refresh when it is fetched again; empty: never
+		// Refresh schedule for fetching again; empty: never
 		//
 		// Example: 0 3 * * *
 		Refresh *string `json:"refresh,omitempty"`
 	} `json:"config,omitempty"`
 
-	// Metadata takes the place of the metadata, as in a document; not of a web_site. custom_id in it is the caller's own id.
+	// Metadata replaces the metadata, as in a document; not for a web_site. custom_id is an id of your choice.
 	//
 	// Example: {"team":"pumps"}
 	Metadata *DatasourcePatch_Metadata `json:"metadata,omitempty"`
@@ -1360,7 +1361,7 @@ type DatasourcePatch struct {
 	Name *string `json:"name,omitempty"`
 }
 
-// DatasourcePatch_Metadata takes the place of the metadata, as in a document; not of a web_site. custom_id in it is the caller's own id.
+// DatasourcePatch_Metadata replaces the metadata, as in a document; not for a web_site. custom_id is an id of your choice.
 //
 // Example: {"team":"pumps"}
 type DatasourcePatch_Metadata struct {
@@ -1368,17 +1369,17 @@ type DatasourcePatch_Metadata struct {
 	AdditionalProperties map[string]interface{} `json:"-"`
 }
 
-// DatasourceStatus unsynched (accepted) → pending (queued) → running → synched, error or skipped. A resync goes back to unsynched
-// while what is searchable stays so. skipped is a page of a web site that was left out on purpose: it asks for that,
-// or repeats another page; `error` says which.
+// DatasourceStatus unsynched (accepted) → pending (queued) → running → synched, error or skipped. A resync goes back to unsynched;
+// existing content stays searchable. skipped is a page of a web site that is deliberately not indexed, for example a
+// duplicate or a page marked noindex; `error` has the reason.
 type DatasourceStatus string
 
-// DatasourceType qa is a question and its answer
+// DatasourceType qa: a question with its answer
 type DatasourceType string
 
 // DatasourceUpload defines model for DatasourceUpload.
 type DatasourceUpload struct {
-	// CustomId caller-chosen id usable in filters
+	// CustomId an id of your choice for use in filters
 	CustomId    *string `json:"custom_id,omitempty"`
 	DatastoreId string  `json:"datastoreId"`
 
@@ -1386,10 +1387,10 @@ type DatasourceUpload struct {
 	// web archive (mht), HTML, JSON, CSV, Markdown or text
 	File openapi_types.File `json:"file"`
 
-	// FileName omitted: the file name of the part
+	// FileName default: the file name of the form part
 	FileName *string `json:"fileName,omitempty"`
 
-	// Metadata a JSON object, as in other datasources: filters find it, fragments show it
+	// Metadata a JSON object, which filters can match and fragments show
 	//
 	// Example: {"team": "ops"}
 	Metadata *string               `json:"metadata,omitempty"`
@@ -1401,7 +1402,7 @@ type DatasourceUploadType string
 
 // Datastore defines model for Datastore.
 type Datastore struct {
-	// Chunking How large the chunks are that documents are cut into.
+	// Chunking Size of the chunks that documents are split into.
 	Chunking  Chunking  `json:"chunking"`
 	CreatedAt time.Time `json:"createdAt"`
 
@@ -1413,7 +1414,7 @@ type Datastore struct {
 	// Id Example: 0198c0de-0000-7000-8000-000000000002
 	Id string `json:"id"`
 
-	// Move There while the content moves to another engine or embedding model; see PATCH.
+	// Move Present while the content moves to another engine or embedding model; see PATCH.
 	Move *DatastoreMove `json:"move,omitempty"`
 
 	// Name Example: Handbook
@@ -1423,15 +1424,15 @@ type Datastore struct {
 	Type      Engine    `json:"type"`
 	UpdatedAt time.Time `json:"updatedAt"`
 
-	// Visibility something public may be queried without a key
+	// Visibility public resources can be queried without a key
 	Visibility Visibility `json:"visibility"`
 }
 
 // DatastoreCreate defines model for DatastoreCreate.
 type DatastoreCreate struct {
-	// Chunking How large the chunks are that documents are cut into. What is not sent stays as it is. Sent by PATCH, it has all
-	// content of the datastore cut anew, behind fresh content and searchable meanwhile; what would not change is not
-	// embedded again.
+	// Chunking Size of the chunks that documents are split into. Missing fields stay unchanged. A PATCH splits all content of the
+	// datastore again. New content takes precedence, everything stays searchable, and unchanged chunks are not embedded
+	// again.
 	Chunking       *ChunkingPatch `json:"chunking,omitempty"`
 	Description    *string        `json:"description,omitempty"`
 	EmbeddingModel *string        `json:"embeddingModel,omitempty"`
@@ -1442,7 +1443,7 @@ type DatastoreCreate struct {
 	// Type the vector engine
 	Type *Engine `json:"type,omitempty"`
 
-	// Visibility something public may be queried without a key
+	// Visibility public resources can be queried without a key
 	Visibility *Visibility `json:"visibility,omitempty"`
 }
 
@@ -1451,18 +1452,18 @@ type DatastoreExplanation struct {
 	Candidates  int    `json:"candidates"`
 	DatastoreId string `json:"datastore_id"`
 
-	// Dense its vector was
+	// Dense the search compared vectors
 	Dense bool `json:"dense"`
 
-	// DenseWeight of the meaning; the words have the rest of 1
+	// DenseWeight weight of the vectors; the words have the rest to 1
 	DenseWeight float64 `json:"dense_weight"`
 
-	// Depth candidates asked for by each leg
+	// Depth candidates requested from each search
 	Depth          int    `json:"depth"`
 	EmbeddingModel string `json:"embedding_model"`
 	Inactive       int    `json:"inactive"`
 
-	// Lexical the query's words were compared
+	// Lexical the search compared words
 	Lexical bool `json:"lexical"`
 
 	// Type the vector engine
@@ -1475,21 +1476,21 @@ type DatastoreList struct {
 	NextCursor *string     `json:"nextCursor"`
 }
 
-// DatastoreMove There while the content moves to another engine or embedding model; see PATCH.
+// DatastoreMove Present while the content moves to another engine or embedding model; see PATCH.
 type DatastoreMove struct {
-	// Done datasources whose content is in the new place
+	// Done datasources that are rebuilt
 	Done           int64  `json:"done"`
 	EmbeddingModel string `json:"embeddingModel"`
 
-	// Error the error of one that failed
+	// Error error of one of the failed datasources
 	Error *string `json:"error"`
 
 	// Failed datasources that could not be rebuilt; their status is error
 	Failed    int64     `json:"failed"`
 	StartedAt time.Time `json:"startedAt"`
 
-	// Status rebuilding: goes on by itself. held: only datasources that could not be rebuilt are missing in the new place;
-	// resync or delete them, or cancel the move.
+	// Status rebuilding: in progress. held: everything else is rebuilt, but some datasources failed; resync or delete them, or
+	// cancel the move.
 	Status DatastoreMoveStatus `json:"status"`
 
 	// Total datasources with content
@@ -1499,15 +1500,15 @@ type DatastoreMove struct {
 	Type Engine `json:"type"`
 }
 
-// DatastoreMoveStatus rebuilding: goes on by itself. held: only datasources that could not be rebuilt are missing in the new place;
-// resync or delete them, or cancel the move.
+// DatastoreMoveStatus rebuilding: in progress. held: everything else is rebuilt, but some datasources failed; resync or delete them, or
+// cancel the move.
 type DatastoreMoveStatus string
 
 // DatastorePatch defines model for DatastorePatch.
 type DatastorePatch struct {
-	// Chunking How large the chunks are that documents are cut into. What is not sent stays as it is. Sent by PATCH, it has all
-	// content of the datastore cut anew, behind fresh content and searchable meanwhile; what would not change is not
-	// embedded again.
+	// Chunking Size of the chunks that documents are split into. Missing fields stay unchanged. A PATCH splits all content of the
+	// datastore again. New content takes precedence, everything stays searchable, and unchanged chunks are not embedded
+	// again.
 	Chunking       *ChunkingPatch `json:"chunking,omitempty"`
 	Description    *string        `json:"description,omitempty"`
 	EmbeddingModel *string        `json:"embeddingModel,omitempty"`
@@ -1518,32 +1519,31 @@ type DatastorePatch struct {
 	// Type the vector engine
 	Type *Engine `json:"type,omitempty"`
 
-	// Visibility something public may be queried without a key
+	// Visibility public resources can be queried without a key
 	Visibility *Visibility `json:"visibility,omitempty"`
 }
 
 // DatastoreQuery defines model for DatastoreQuery.
 type DatastoreQuery struct {
-	// Filters Values within one field are alternatives; the fields must all match. An empty list of ids does not filter.
+	// Filters A datasource must match all fields, and one of the values of each. An empty list of ids does not filter.
 	Filters *Filters `json:"filters,omitempty"`
 
-	// MaxPerDatasource how many fragments may be of one datasource; omitted: any number
+	// MaxPerDatasource maximum number of fragments from one datasource; default: no limit
 	MaxPerDatasource *int `json:"maxPerDatasource,omitempty"`
 
-	// Mode What fragments are found and ranked by. A query that omits it is hybrid. hybrid: the query's words and its meaning together. lexical: the words
-	// alone; the embedding model is not asked. dense: the meaning alone, as the datastore's embedding model sees it, with
-	// every word that this model knows; of a query that it knows no word of nothing is found, and a datastore without
-	// vectors is refused.
+	// Mode How fragments are found and ranked. hybrid (default): by words and meaning. lexical: only by words, without the
+	// embedding model. dense: only by meaning, with the datastore's embedding model; a query without a word known to the
+	// model finds nothing, and datastores without vectors are rejected.
 	Mode *SearchMode `json:"mode,omitempty"`
 
 	// Query Example: trial period
 	Query string `json:"query"`
 
-	// Rerank Whether a second stage orders the best 50 candidates anew. Omitted: where the server has a reranker
-	// (RERANK_URL), and the first stage's order stands when it fails. true: it must answer, or the query fails.
+	// Rerank Whether a reranker sorts the best 50 candidates again. Omitted: if the server has a reranker (RERANK_URL); if it
+	// fails, the original order is returned. true: the query fails if the reranker does.
 	Rerank *bool `json:"rerank,omitempty"`
 
-	// TopK maximum number of fragments; omitted: 5
+	// TopK maximum number of fragments; default: 5
 	TopK *int `json:"topK,omitempty"`
 }
 
@@ -1551,19 +1551,19 @@ type DatastoreQuery struct {
 type DeletedDatasources struct {
 	Deleted []string `json:"deleted"`
 
-	// NotFound ids without a datasource in the workspace
+	// NotFound ids that do not exist in the workspace
 	NotFound []string `json:"notFound"`
 }
 
 // DependencyCheck defines model for DependencyCheck.
 type DependencyCheck struct {
-	// Error why it is down, in a word: unavailable or timed out; the log has the cause
+	// Error unavailable or timed out; the log has the cause
 	Error *string `json:"error,omitempty"`
 
 	// Name Example: catalog
 	Name string `json:"name"`
 
-	// Note what it lacks: an index without lexical search
+	// Note a limitation, such as an index without lexical search
 	Note   *string               `json:"note,omitempty"`
 	Status DependencyCheckStatus `json:"status"`
 }
@@ -1573,21 +1573,23 @@ type DependencyCheckStatus string
 
 // Document defines model for Document.
 type Document struct {
-	// CustomId caller-chosen id; a document with the same one is replaced. metadata.custom_id is the same
+	// CustomId an id of your choice; a document with the same id is replaced. Can also be sent as metadata.custom_id
 	CustomId *string `json:"custom_id,omitempty"`
 
-	// Metadata free keys, at most 16 KiB as JSON, and 3,000 different values that filters could ask for. source, author and date are shown with fragments; custom_id identifies the document.
+	// Metadata any keys, up to 16 KiB as JSON, with up to 3,000 different values that filters can match. source, author and date
+	// are shown with fragments; custom_id identifies the document.
 	//
 	//
 	// Example: {"author":"Ada","custom_id":"doc-1","date":"2026-05-04","source":"https://example.com/a"}
 	Metadata *Document_Metadata `json:"metadata,omitempty"`
 
-	// Name omitted: the beginning of the text
+	// Name default: the beginning of the text
 	Name *string `json:"name,omitempty"`
 	Text string  `json:"text"`
 }
 
-// Document_Metadata free keys, at most 16 KiB as JSON, and 3,000 different values that filters could ask for. source, author and date are shown with fragments; custom_id identifies the document.
+// Document_Metadata any keys, up to 16 KiB as JSON, with up to 3,000 different values that filters can match. source, author and date
+// are shown with fragments; custom_id identifies the document.
 //
 // Example: {"author":"Ada","custom_id":"doc-1","date":"2026-05-04","source":"https://example.com/a"}
 type Document_Metadata struct {
@@ -1599,16 +1601,16 @@ type Document_Metadata struct {
 type Dropped struct {
 	BelowTopK int `json:"below_top_k"`
 
-	// Chunks the best 50 of them
+	// Chunks the best 50 dropped chunks
 	Chunks []DroppedChunk `json:"chunks"`
 
-	// Duplicate a better chunk has much the same text
+	// Duplicate near-duplicates of a better chunk
 	Duplicate int `json:"duplicate"`
 
-	// Inactive rows of versions that are no longer or not yet searchable
+	// Inactive rows of versions that are not searchable
 	Inactive int `json:"inactive"`
 
-	// Merged the text is part of a better chunk's fragment
+	// Merged chunks whose text is part of a better chunk's fragment
 	Merged               int `json:"merged"`
 	OverMaxPerDatasource int `json:"over_max_per_datasource"`
 }
@@ -1623,7 +1625,7 @@ type DroppedChunk struct {
 	Rank           int                `json:"rank"`
 	Reason         DroppedChunkReason `json:"reason"`
 
-	// RepresentedBy the chunk that stands for it
+	// RepresentedBy the chunk that represents it
 	RepresentedBy *string `json:"represented_by"`
 	Score         float64 `json:"score"`
 }
@@ -1644,78 +1646,79 @@ type ExplainedFragment struct {
 	DatasourceId   string  `json:"datasource_id"`
 	DatasourceName string  `json:"datasource_name"`
 
-	// Explanation How a fragment scored at each stage, by its best chunk. Ranks count from 1 over all candidates; null says that the
-	// stage has not found it.
+	// Explanation Scores of a fragment's best chunk at each stage. Ranks count from 1 over all candidates; null means that the stage did
+	// not find it.
 	Explanation FragmentExplanation `json:"explanation"`
 
-	// Heading headings above most of the text, outermost first; of a sheet, its name and the rows
+	// Heading headings above most of the text, outermost first; for a sheet, its name and the rows
 	Heading *string `json:"heading"`
 
-	// Metadata the datasource's, and under document what the document says of itself (title, language, author, …)
+	// Metadata metadata of the datasource, with that of the document itself under `document` (title, language, author, …)
 	Metadata map[string]interface{} `json:"metadata"`
 	MimeType *string                `json:"mime_type"`
 
 	// Offset bytes from the start of the document's text
 	Offset int `json:"offset"`
 
-	// Page page or slide from 1 on which most of the text stands
+	// Page page or slide with most of the text, from 1
 	Page *int `json:"page"`
 
 	// Score higher is better; comparable within one response
 	Score float64 `json:"score"`
 
-	// Source the page's address with the #id of the heading, if it has one, or the file's name with #page=N, or metadata.source
+	// Source address of the page, with the #id of the heading if there is one; or file name with #page=N; or metadata.source
 	Source string `json:"source"`
 	Text   string `json:"text"`
 }
 
 // ExplainedFragments defines model for ExplainedFragments.
 type ExplainedFragments struct {
-	// Explanation How the fragments of a query came about. It holds ids, numbers, words of the query, and names and headings of documents.
-	// To callers who may query an agent and not read its datastores, datastores, terms, words and dropped.chunks are empty, and fragments are the sources.
+	// Explanation Explains the result of a query with ids, numbers, words of the query, and names and headings of documents. For callers
+	// who may query an agent but not read its datastores, datastores, terms, words and dropped.chunks are empty, and
+	// fragments contains only the sources.
 	Explanation Explanation         `json:"explanation"`
 	Fragments   []ExplainedFragment `json:"fragments"`
 }
 
-// Explanation How the fragments of a query came about. It holds ids, numbers, words of the query, and names and headings of documents.
-// To callers who may query an agent and not read its datastores, datastores, terms, words and dropped.chunks are empty, and fragments are the sources.
+// Explanation Explains the result of a query with ids, numbers, words of the query, and names and headings of documents. For callers
+// who may query an agent but not read its datastores, datastores, terms, words and dropped.chunks are empty, and
+// fragments contains only the sources.
 type Explanation struct {
-	// Candidates chunks that were ranked, over all datastores
+	// Candidates number of ranked chunks in all datastores
 	Candidates int                    `json:"candidates"`
 	Datastores []DatastoreExplanation `json:"datastores"`
 	Dropped    Dropped                `json:"dropped"`
 	Filters    FilterExplanation      `json:"filters"`
 
-	// Fragments in their order, where the fragments do not have it themselves; of an agent, all that it was given
+	// Fragments explanations in the order of the fragments, if the fragments do not contain them; for an agent, of all fragments that it received
 	Fragments        *[]FragmentExplanation `json:"fragments,omitempty"`
 	MaxPerDatasource *int                   `json:"max_per_datasource"`
 
-	// Mode What fragments are found and ranked by. A query that omits it is hybrid. hybrid: the query's words and its meaning together. lexical: the words
-	// alone; the embedding model is not asked. dense: the meaning alone, as the datastore's embedding model sees it, with
-	// every word that this model knows; of a query that it knows no word of nothing is found, and a datastore without
-	// vectors is refused.
+	// Mode How fragments are found and ranked. hybrid (default): by words and meaning. lexical: only by words, without the
+	// embedding model. dense: only by meaning, with the datastore's embedding model; a query without a word known to the
+	// model finds nothing, and datastores without vectors are rejected.
 	Mode SearchMode `json:"mode"`
 
-	// Model what an answer took of the language model that wrote it; missing where none was asked
+	// Model use of the language model that wrote the answer; missing if none was used
 	Model *ModelExplanation `json:"model,omitempty"`
 
-	// Notes what the result lacks, in words
+	// Notes limitations of the result, as text
 	Notes []string `json:"notes"`
 
 	// Parts questions that the query consists of, each searched alone as well; absent if it is one question
 	Parts *[]string `json:"parts,omitempty"`
 
-	// Query that was searched for; an agent's also holds what the question refers back to
+	// Query the query searched for; for an agent, including what the question refers back to
 	Query string `json:"query"`
 
-	// Rerank the second stage; model is null where it was not asked
+	// Rerank the reranker; model is null if it was not used
 	Rerank RerankExplanation `json:"rerank"`
 
-	// Terms the query's terms as they are indexed, with their inverse document frequency; at most 100
+	// Terms terms of the query, as indexed, with their inverse document frequency; up to 100
 	Terms map[string]float64 `json:"terms"`
 	TopK  int                `json:"top_k"`
 
-	// Words the words of the query that became each of the terms: of the term weigh, for example, weighs and weighing
+	// Words words of the query by the term that they are reduced to, for example weighs and weighing by weigh
 	Words map[string][]string `json:"words"`
 }
 
@@ -1732,19 +1735,19 @@ type FieldError struct {
 
 // FilterExplanation defines model for FilterExplanation.
 type FilterExplanation struct {
-	// Datasources how many custom_ids and datasource_ids selected, pages of web sites included; null: they do not filter
+	// Datasources number of datasources selected by custom_ids and datasource_ids, including pages of web sites; null: no such filter
 	Datasources *int `json:"datasources"`
 
-	// Metadata keys, and the values that they had to equal
+	// Metadata keys with the required values
 	Metadata map[string]interface{} `json:"metadata"`
 }
 
-// Filters Values within one field are alternatives; the fields must all match. An empty list of ids does not filter.
+// Filters A datasource must match all fields, and one of the values of each. An empty list of ids does not filter.
 type Filters struct {
 	CustomIds     *[]string `json:"custom_ids,omitempty"`
 	DatasourceIds *[]string `json:"datasource_ids,omitempty"`
 
-	// Metadata keys of the metadata that must equal a string, number or boolean, or one of an array of up to 1,000 of them. Where the metadata has an array, one of its items must. A key with a dot also reaches one level into an object: "document.language" is what the document says of itself under `document`. Texts are compared as they are, numbers by value; null and an empty array are refused.
+	// Metadata metadata keys with the value that they must equal: a string, number or boolean, or an array of up to 1,000 alternatives. If the metadata has an array, one of its items must be equal. A key with a dot also reads one level of an object: "document.language" is the language in the metadata of the document itself. Texts are compared exactly, numbers by value; null and an empty array are rejected.
 	//
 	// Example: {"document.language":"en","team":"docs","year":[2025,2026]}
 	Metadata *map[string]interface{} `json:"metadata,omitempty"`
@@ -1757,29 +1760,29 @@ type Fragment struct {
 	DatasourceId   string  `json:"datasource_id"`
 	DatasourceName string  `json:"datasource_name"`
 
-	// Heading headings above most of the text, outermost first; of a sheet, its name and the rows
+	// Heading headings above most of the text, outermost first; for a sheet, its name and the rows
 	Heading *string `json:"heading"`
 
-	// Metadata the datasource's, and under document what the document says of itself (title, language, author, …)
+	// Metadata metadata of the datasource, with that of the document itself under `document` (title, language, author, …)
 	Metadata map[string]interface{} `json:"metadata"`
 	MimeType *string                `json:"mime_type"`
 
 	// Offset bytes from the start of the document's text
 	Offset int `json:"offset"`
 
-	// Page page or slide from 1 on which most of the text stands
+	// Page page or slide with most of the text, from 1
 	Page *int `json:"page"`
 
 	// Score higher is better; comparable within one response
 	Score float64 `json:"score"`
 
-	// Source the page's address with the #id of the heading, if it has one, or the file's name with #page=N, or metadata.source
+	// Source address of the page, with the #id of the heading if there is one; or file name with #page=N; or metadata.source
 	Source string `json:"source"`
 	Text   string `json:"text"`
 }
 
-// FragmentExplanation How a fragment scored at each stage, by its best chunk. Ranks count from 1 over all candidates; null says that the
-// stage has not found it.
+// FragmentExplanation Scores of a fragment's best chunk at each stage. Ranks count from 1 over all candidates; null means that the stage did
+// not find it.
 type FragmentExplanation struct {
 	ChunkId     string `json:"chunk_id"`
 	DatastoreId string `json:"datastore_id"`
@@ -1788,14 +1791,14 @@ type FragmentExplanation struct {
 	// DenseScore cosine of the vectors of query and chunk
 	DenseScore float64 `json:"dense_score"`
 
-	// DocumentScore what its document has of the query's words, 0 to 1; counts among the words of fused_score
+	// DocumentScore share of the query's words in its document, 0 to 1; part of the lexical side of fused_score
 	DocumentScore float64 `json:"document_score"`
 
-	// Duplicates chunks of much the same text that it stands for, by id
+	// Duplicates ids of near-duplicate chunks that it represents
 	Duplicates []string `json:"duplicates"`
 	FusedRank  int      `json:"fused_rank"`
 
-	// FusedScore both, with their weights
+	// FusedScore weighted sum of lexical and dense score
 	FusedScore  float64 `json:"fused_score"`
 	LexicalRank *int    `json:"lexical_rank"`
 
@@ -1805,18 +1808,18 @@ type FragmentExplanation struct {
 	// LinkListScore score deducted, as a negative number, because its page is a list of links, such as an index; 0 for other pages
 	LinkListScore float64 `json:"link_list_score"`
 
-	// Merged chunks beside it whose text is part of the fragment, by id
+	// Merged ids of adjacent chunks whose text is part of the fragment
 	Merged []string `json:"merged"`
 
-	// NeighbourScore what chunks beside it added, beyond what they added to the best chunk of its document
+	// NeighbourScore score added by adjacent chunks, beyond that added to the best chunk of its document
 	NeighbourScore float64 `json:"neighbour_score"`
 
-	// Rank after that
+	// Rank rank after these adjustments
 	Rank          int      `json:"rank"`
 	RerankedRank  *int     `json:"reranked_rank"`
 	RerankedScore *float64 `json:"reranked_score"`
 
-	// Terms the query's terms that the chunk holds, as they are indexed
+	// Terms terms of the query in the chunk, as indexed
 	Terms []string `json:"terms"`
 }
 
@@ -1834,7 +1837,7 @@ type Key struct {
 	CreatedAt time.Time  `json:"createdAt"`
 	ExpiresAt *time.Time `json:"expiresAt"`
 
-	// Hint the secret's last four characters
+	// Hint last four characters of the secret
 	Hint       string     `json:"hint"`
 	Id         string     `json:"id"`
 	LastUsedAt *time.Time `json:"lastUsedAt"`
@@ -1845,17 +1848,17 @@ type Key struct {
 
 // KeyCreate defines model for KeyCreate.
 type KeyCreate struct {
-	// AgentId the agent that a key with the scope query may query
+	// AgentId agent that a key with the scope query may query
 	AgentId *string `json:"agentId,omitempty"`
 
-	// ExpiresAt omitted: never
+	// ExpiresAt default: never
 	ExpiresAt *time.Time       `json:"expiresAt,omitempty"`
 	Limits    *KeyLimitsUpdate `json:"limits,omitempty"`
 
 	// Name Example: website
 	Name string `json:"name"`
 
-	// Scopes omitted: write, which includes reading; query stands alone and needs agentId
+	// Scopes default: write, which includes reading; query cannot be combined and requires agentId
 	Scopes *[]Scope `json:"scopes,omitempty"`
 }
 
@@ -1865,11 +1868,11 @@ type KeyCreated struct {
 	CreatedAt time.Time  `json:"createdAt"`
 	ExpiresAt *time.Time `json:"expiresAt"`
 
-	// Hint the secret's last four characters
+	// Hint last four characters of the secret
 	Hint string `json:"hint"`
 	Id   string `json:"id"`
 
-	// Key the secret, shown this once
+	// Key the secret, shown only once
 	//
 	// Example: sk_…
 	Key        string     `json:"key"`
@@ -1888,13 +1891,13 @@ type KeyLimits struct {
 
 // KeyLimitsUpdate defines model for KeyLimitsUpdate.
 type KeyLimitsUpdate struct {
-	// Queries agent queries with the key in a calendar month (UTC)
+	// Queries agent queries with the key per calendar month (UTC)
 	Queries *int64 `json:"queries,omitempty"`
 
-	// RequestsPerSecond requests with the key, with bursts of twice as many, of each api process
+	// RequestsPerSecond requests per second with the key in each api process; bursts may be twice as large
 	RequestsPerSecond *int64 `json:"requests_per_second,omitempty"`
 
-	// Tokens model tokens of them
+	// Tokens model tokens of these queries
 	Tokens *int64 `json:"tokens,omitempty"`
 }
 
@@ -1905,10 +1908,10 @@ type KeyList struct {
 
 // KeyUsage defines model for KeyUsage.
 type KeyUsage struct {
-	// KeyId null: without a key, with one of another workspace, and what was embedded of content
+	// KeyId null: use without a key or with a key of another workspace, and embedding of content
 	KeyId *string `json:"keyId"`
 
-	// Name null of a key that was revoked
+	// Name null for a revoked key
 	Name  *string      `json:"name"`
 	Usage []UsageCount `json:"usage"`
 }
@@ -1923,16 +1926,16 @@ type Limits struct {
 
 // LimitsUpdate defines model for LimitsUpdate.
 type LimitsUpdate struct {
-	// Queries agent queries in a calendar month (UTC)
+	// Queries agent queries per calendar month (UTC)
 	Queries *int64 `json:"queries,omitempty"`
 
-	// StoredBytes bytes of files, pages and texts as they came in; pages of a site accepted before may pass it
+	// StoredBytes bytes of original files, pages and texts; pages of a site that was already accepted may exceed it
 	StoredBytes *int64 `json:"stored_bytes,omitempty"`
 
-	// StoredChunks searchable chunks; content accepted before may pass it
+	// StoredChunks searchable chunks; content that was already accepted may exceed it
 	StoredChunks *int64 `json:"stored_chunks,omitempty"`
 
-	// Tokens model tokens of agent queries in a calendar month; queries under way may pass it
+	// Tokens model tokens of agent queries per calendar month; queries in progress may exceed it
 	Tokens *int64 `json:"tokens,omitempty"`
 }
 
@@ -1958,29 +1961,29 @@ type Message struct {
 // MessageRole defines model for Message.Role.
 type MessageRole string
 
-// ModelExplanation what an answer took of the language model that wrote it; missing where none was asked
+// ModelExplanation use of the language model that wrote the answer; missing if none was used
 type ModelExplanation struct {
 	CompletionTokens int64 `json:"completion_tokens"`
 
-	// Cut the answer ends where maxTokens, or the model's own limit, ended it
+	// Cut the answer was cut at maxTokens or at the model's own limit
 	Cut bool `json:"cut"`
 
-	// Estimated the provider did not say how many tokens they were
+	// Estimated the token counts are estimated because the provider did not report them
 	Estimated bool `json:"estimated"`
 
-	// Fallback the model that was to answer had failed
+	// Fallback a fallback model answered because the first one failed
 	Fallback bool `json:"fallback"`
 
-	// Fragments that the model was given
+	// Fragments number of fragments given to the model
 	Fragments int `json:"fragments"`
 
-	// Ignored parameters of the request or the agent that the model does not take as they were given
+	// Ignored parameters of the request or the agent that the model does not support as given
 	Ignored []ModelExplanationIgnored `json:"ignored"`
 
-	// LeftOut relevant fragments that its window had no room for
+	// LeftOut number of relevant fragments that did not fit into the context window
 	LeftOut int `json:"left_out"`
 
-	// Name as its provider has it; null to callers who may not read the agent's datastores
+	// Name name at the provider; null for callers who may not read the agent's datastores
 	Name         *string `json:"name"`
 	PromptTokens int64   `json:"prompt_tokens"`
 }
@@ -1998,7 +2001,7 @@ type OpenAIError struct {
 		Code    string `json:"code"`
 		Message string `json:"message"`
 
-		// Param the first field that is wrong
+		// Param the first invalid field
 		Param *string              `json:"param"`
 		Type  OpenAIErrorErrorType `json:"type"`
 	} `json:"error"`
@@ -2009,14 +2012,14 @@ type OpenAIErrorErrorType string
 
 // PlannedAddress defines model for PlannedAddress.
 type PlannedAddress struct {
-	// Bytes of its content; 0 when it was not fetched
+	// Bytes size of the content; 0 if it was not fetched
 	Bytes    int64                  `json:"bytes"`
 	Decision PlannedAddressDecision `json:"decision"`
 
 	// Depth links from the root
 	Depth int `json:"depth"`
 
-	// Reason why it is no page; of a page, where it leads
+	// Reason the reason why the address is not a page; for a page, the address that it redirects to
 	Reason *string `json:"reason"`
 	Title  *string `json:"title"`
 	Url    string  `json:"url"`
@@ -2025,18 +2028,18 @@ type PlannedAddress struct {
 // PlannedAddressDecision defines model for PlannedAddress.Decision.
 type PlannedAddressDecision string
 
-// Problem RFC 9457, with a short code for programs.
+// Problem An error as in RFC 9457, with a short code for programs.
 type Problem struct {
-	// Detail what is wrong and the way out
+	// Detail the cause and the solution
 	Detail string `json:"detail"`
 
 	// Error short code
 	Error ProblemError `json:"error"`
 
-	// Errors every fault of the request
+	// Errors all invalid fields of the request
 	Errors *[]FieldError `json:"errors,omitempty"`
 
-	// Instance the request's id, also in the header X-Request-Id
+	// Instance id of the request, also in the header X-Request-Id
 	Instance string `json:"instance"`
 
 	// Status Example: 400
@@ -2052,18 +2055,18 @@ type Problem struct {
 // ProblemError short code
 type ProblemError string
 
-// Progress How far the job has come. For a web site the counts are of its pages.
+// Progress Progress of the job. For a web site, done and total count pages.
 type Progress struct {
 	Done int64 `json:"done"`
 
-	// Stage what the job does; of a status error, unreadable says that the content cannot be read however often it is tried
+	// Stage current step of the job; with status error, `unreadable` means that retries cannot help
 	//
 	// Example: embedding
 	Stage string `json:"stage"`
 	Total int64  `json:"total"`
 }
 
-// PromptType deprecated in favor of systemPrompt and userPrompt; an agent whose promptType was never set has `raw`
+// PromptType deprecated, use systemPrompt and userPrompt; default: `raw`
 type PromptType string
 
 // QueryModelName defines model for QueryModelName.
@@ -2073,30 +2076,30 @@ type QueryModelName string
 type Readiness struct {
 	Checks []DependencyCheck `json:"checks"`
 
-	// Status degraded: an engine is down without which uploads and everything but queries go on; answered 200.
+	// Status degraded: an index engine is down, so queries may fail, but everything else works; the HTTP status is 200.
 	Status ReadinessStatus `json:"status"`
 }
 
-// ReadinessStatus degraded: an engine is down without which uploads and everything but queries go on; answered 200.
+// ReadinessStatus degraded: an index engine is down, so queries may fail, but everything else works; the HTTP status is 200.
 type ReadinessStatus string
 
-// RerankExplanation the second stage; model is null where it was not asked
+// RerankExplanation the reranker; model is null if it was not used
 type RerankExplanation struct {
-	// Candidates that it put in order
+	// Candidates number of candidates that it sorted
 	Candidates int `json:"candidates"`
 
-	// Error why the fragments stand as the first stage had them
+	// Error the reason why the fragments were not reranked
 	Error *string `json:"error"`
 	Model *string `json:"model"`
 }
 
 // Resync defines model for Resync.
 type Resync struct {
-	// Mode reindex, also when omitted: from the content that is kept. refresh: fetch web content again (files and texts are reindexed).
+	// Mode reindex (default): process the stored content again. refresh: fetch web content again; files and texts are re-indexed.
 	Mode *ResyncMode `json:"mode,omitempty"`
 }
 
-// ResyncMode reindex, also when omitted: from the content that is kept. refresh: fetch web content again (files and texts are reindexed).
+// ResyncMode reindex (default): process the stored content again. refresh: fetch web content again; files and texts are re-indexed.
 type ResyncMode string
 
 // ResyncResult defines model for ResyncResult.
@@ -2113,8 +2116,9 @@ type RetrieverResult struct {
 
 // RetrieverResults defines model for RetrieverResults.
 type RetrieverResults struct {
-	// Explanation How the fragments of a query came about. It holds ids, numbers, words of the query, and names and headings of documents.
-	// To callers who may query an agent and not read its datastores, datastores, terms, words and dropped.chunks are empty, and fragments are the sources.
+	// Explanation Explains the result of a query with ids, numbers, words of the query, and names and headings of documents. For callers
+	// who may query an agent but not read its datastores, datastores, terms, words and dropped.chunks are empty, and
+	// fragments contains only the sources.
 	Explanation *Explanation      `json:"explanation,omitempty"`
 	Results     []RetrieverResult `json:"results"`
 }
@@ -2122,35 +2126,34 @@ type RetrieverResults struct {
 // Scope defines model for Scope.
 type Scope string
 
-// SearchMode What fragments are found and ranked by. A query that omits it is hybrid. hybrid: the query's words and its meaning together. lexical: the words
-// alone; the embedding model is not asked. dense: the meaning alone, as the datastore's embedding model sees it, with
-// every word that this model knows; of a query that it knows no word of nothing is found, and a datastore without
-// vectors is refused.
+// SearchMode How fragments are found and ranked. hybrid (default): by words and meaning. lexical: only by words, without the
+// embedding model. dense: only by meaning, with the datastore's embedding model; a query without a word known to the
+// model finds nothing, and datastores without vectors are rejected.
 type SearchMode string
 
 // SitePlan defines model for SitePlan.
 type SitePlan struct {
 	Addresses []PlannedAddress `json:"addresses"`
 
-	// Cut there is more than the plan shows: its time or its number of addresses is used up
+	// Cut the plan is incomplete because a limit was reached
 	Cut bool `json:"cut"`
 
-	// Decisions addresses by decision
+	// Decisions number of addresses by decision
 	Decisions map[string]int `json:"decisions"`
 
-	// Delay seconds between two requests of a crawl to the site's host
+	// Delay seconds between two requests to the site's host
 	Delay float64 `json:"delay"`
 
-	// Follow the pages are found by links, not by sitemaps
+	// Follow pages are found through links, not sitemaps
 	Follow bool `json:"follow"`
 
-	// Problems what could not be read, in words
+	// Problems problems, as text
 	Problems []string `json:"problems"`
 
-	// Reasons why addresses are no pages, counted; one left out counts on every page that links to it
+	// Reasons number of rejected addresses by reason; an address counts once for each page that links to it
 	Reasons map[string]int `json:"reasons"`
 
-	// Root where the site begins
+	// Root root address of the site
 	Root string `json:"root"`
 
 	// Sitemaps sitemap files that were read
@@ -2159,7 +2162,7 @@ type SitePlan struct {
 
 // SitePlanRequest defines model for SitePlanRequest.
 type SitePlanRequest struct {
-	// Config as a web_site has it; sitemap or source_url is needed
+	// Config as for a web_site; sitemap or source_url is required
 	Config struct {
 		Exclude  *[]string `json:"exclude,omitempty"`
 		Include  *[]string `json:"include,omitempty"`
@@ -2178,42 +2181,42 @@ type SitePlanRequest struct {
 type Source struct {
 	ChunkId string `json:"chunk_id"`
 
-	// Citation the number used in the answer; 0 in an answer that cites nothing, whose sources are the fragments that its words are from
+	// Citation number of the citation in the answer; 0 if the answer cites nothing, and the source is a fragment that its words come from
 	Citation       int     `json:"citation"`
 	CustomId       *string `json:"custom_id"`
 	DatasourceId   string  `json:"datasource_id"`
 	DatasourceName string  `json:"datasource_name"`
 
-	// Heading headings above most of the text, outermost first; of a sheet, its name and the rows
+	// Heading headings above most of the text, outermost first; for a sheet, its name and the rows
 	Heading *string `json:"heading"`
 
-	// Metadata the datasource's, and under document what the document says of itself (title, language, author, …)
+	// Metadata metadata of the datasource, with that of the document itself under `document` (title, language, author, …)
 	Metadata map[string]interface{} `json:"metadata"`
 	MimeType *string                `json:"mime_type"`
 
 	// Offset bytes from the start of the document's text
 	Offset int `json:"offset"`
 
-	// Page page or slide from 1 on which most of the text stands
+	// Page page or slide with most of the text, from 1
 	Page *int `json:"page"`
 
 	// Score higher is better; comparable within one response
 	Score float64 `json:"score"`
 
-	// Source the page's address with the #id of the heading, if it has one, or the file's name with #page=N, or metadata.source
+	// Source address of the page, with the #id of the heading if there is one; or file name with #page=N; or metadata.source
 	Source string `json:"source"`
 	Text   string `json:"text"`
 }
 
 // UpdateRequest defines model for UpdateRequest.
 type UpdateRequest struct {
-	// CustomId caller-chosen id; omitted: unchanged. metadata.custom_id is the same
+	// CustomId an id of your choice; omitted: unchanged. Can also be sent as metadata.custom_id
 	CustomId *string `json:"custom_id,omitempty"`
 
 	// Id id of the datasource to update
 	Id string `json:"id"`
 
-	// Metadata replaces the metadata; omitted or null leaves it as it is
+	// Metadata replaces the metadata; omitted or null: unchanged
 	Metadata *UpdateRequest_Metadata `json:"metadata,omitempty"`
 	Name     *string                 `json:"name,omitempty"`
 
@@ -2221,7 +2224,7 @@ type UpdateRequest struct {
 	Text string `json:"text"`
 }
 
-// UpdateRequest_Metadata replaces the metadata; omitted or null leaves it as it is
+// UpdateRequest_Metadata replaces the metadata; omitted or null: unchanged
 type UpdateRequest_Metadata struct {
 	CustomId             *string                `json:"custom_id,omitempty"`
 	AdditionalProperties map[string]interface{} `json:"-"`
@@ -2244,7 +2247,7 @@ type UpsertResponse struct {
 
 // Usage defines model for Usage.
 type Usage struct {
-	// Keys asked for with `by=key`: what was used with each key, revoked ones too
+	// Keys with `by=key`: usage of each key, including revoked ones
 	Keys *[]KeyUsage `json:"keys,omitempty"`
 
 	// Month Example: 2026-05
@@ -2254,22 +2257,22 @@ type Usage struct {
 
 // UsageCount defines model for UsageCount.
 type UsageCount struct {
-	// Limit null when there is none
+	// Limit null means no limit
 	Limit *int64 `json:"limit"`
 
-	// Metric `queries`: agent queries; `tokens`: tokens that models have read and written for them, `prompt_tokens` and
-	// `completion_tokens` each of both; `retrievals`: datastore queries; `embed_tokens`: tokens of texts and queries
-	// that were embedded, estimated; `stored_chunks` and `stored_bytes`: searchable chunks, and content as it came in.
+	// Metric `queries`: agent queries; `tokens`: their model tokens, `prompt_tokens` and `completion_tokens` separately;
+	// `retrievals`: datastore queries; `embed_tokens`: embedded tokens of texts and queries, estimated;
+	// `stored_chunks`: searchable chunks; `stored_bytes`: size of the originals.
 	Metric UsageCountMetric `json:"metric"`
 	Used   int64            `json:"used"`
 }
 
-// UsageCountMetric `queries`: agent queries; `tokens`: tokens that models have read and written for them, `prompt_tokens` and
-// `completion_tokens` each of both; `retrievals`: datastore queries; `embed_tokens`: tokens of texts and queries
-// that were embedded, estimated; `stored_chunks` and `stored_bytes`: searchable chunks, and content as it came in.
+// UsageCountMetric `queries`: agent queries; `tokens`: their model tokens, `prompt_tokens` and `completion_tokens` separately;
+// `retrievals`: datastore queries; `embed_tokens`: embedded tokens of texts and queries, estimated;
+// `stored_chunks`: searchable chunks; `stored_bytes`: size of the originals.
 type UsageCountMetric string
 
-// Visibility something public may be queried without a key
+// Visibility public resources can be queried without a key
 type Visibility string
 
 // BegunFrom defines model for BegunFrom.
@@ -2311,137 +2314,137 @@ type WithText = string
 // WithVisitor defines model for WithVisitor.
 type WithVisitor = string
 
-// Conflict RFC 9457, with a short code for programs.
+// Conflict An error as in RFC 9457, with a short code for programs.
 type Conflict = Problem
 
-// Internal RFC 9457, with a short code for programs.
+// Internal An error as in RFC 9457, with a short code for programs.
 type Internal = Problem
 
-// Invalid RFC 9457, with a short code for programs.
+// Invalid An error as in RFC 9457, with a short code for programs.
 type Invalid = Problem
 
-// NotFound RFC 9457, with a short code for programs.
+// NotFound An error as in RFC 9457, with a short code for programs.
 type NotFound = Problem
 
-// RateLimit RFC 9457, with a short code for programs.
+// RateLimit An error as in RFC 9457, with a short code for programs.
 type RateLimit = Problem
 
-// TooLarge RFC 9457, with a short code for programs.
+// TooLarge An error as in RFC 9457, with a short code for programs.
 type TooLarge = Problem
 
-// Unauthorized RFC 9457, with a short code for programs.
+// Unauthorized An error as in RFC 9457, with a short code for programs.
 type Unauthorized = Problem
 
-// Unavailable RFC 9457, with a short code for programs.
+// Unavailable An error as in RFC 9457, with a short code for programs.
 type Unavailable = Problem
 
-// UnsupportedType RFC 9457, with a short code for programs.
+// UnsupportedType An error as in RFC 9457, with a short code for programs.
 type UnsupportedType = Problem
 
-// UsageLimit RFC 9457, with a short code for programs.
+// UsageLimit An error as in RFC 9457, with a short code for programs.
 type UsageLimit = Problem
 
 // ListAgentsParams defines parameters for ListAgents.
 type ListAgentsParams struct {
-	// Limit how many at most
+	// Limit maximum number of items
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Cursor the nextCursor of the page before
+	// Cursor nextCursor of the previous page
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
 // CreateAgentParams defines parameters for CreateAgent.
 type CreateAgentParams struct {
-	// IdempotencyKey Makes the request safe to repeat: send it again, with the same key and body, until it is answered with
-	// anything but 409 (it is still being worked on; `Retry-After` says when to ask), 429 or 5xx. A key is good
-	// for one request of the workspace, for 24 hours from its first sending; with another request it is
-	// answered 409. A request that was answered with another error has done nothing, and frees its key.
+	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body until the response is neither 429, 5xx
+	// nor a 409 with `Retry-After`, which means that the request is still in progress. A key belongs to one request of the
+	// workspace for 24 hours after it is first sent; with another request it gets 409. A request that got any other error
+	// had no effect, and its key can be used again.
 	//
-	// When the service dies while it works on the request, a repeat is taken up within seconds:
+	// If the service crashes during the request, a repeat continues it within seconds:
 	//
-	// * What the request creates is created once. The answer has the same ids, and shows what was created as it
-	//   is by then. What was deleted in between may be created again.
-	// * Documents that an upsert or an update replaces are replaced once, unless all of them have been changed
-	//   since: then the repeat replaces them again.
-	// * A resync is queued again, which costs work and changes nothing.
-	// * A question to an agent whose answer was stored is answered with that, under the same conversation.
-	//   Otherwise it is asked anew, and counts again. What streams is not kept: a repeat is a new question.
-	// * A new API key is shown once, in no stored answer. A repeat, at any time of the 24 hours, makes the secret
-	//   of the first answer void and gives a new one, under the same id.
+	// * Resources are created once. The response has the same ids and shows the current state. A resource that was
+	//   deleted in between may be created again.
+	// * Documents of an upsert or an update are replaced once. If all of them have changed since, the repeat replaces them
+	//   again.
+	// * A resync is queued again, which costs work but changes nothing.
+	// * If the answer of an agent was stored, the repeat returns it, in the same conversation. Otherwise the question is
+	//   asked again and counts again. Streamed answers are not stored: a repeat is a new question.
+	// * The secret of a new API key is never stored. A repeat within the 24 hours invalidates the first secret and returns
+	//   a new one under the same id.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // QueryAgentAliasParams defines parameters for QueryAgentAlias.
 type QueryAgentAliasParams struct {
-	// Explain also say how the fragments came about: their ranks and scores by stage, the terms matched, what was left out and
-	// why. An answer that is repeated for its Idempotency-Key, without being made anew, has no explanation
+	// Explain also explain the result: ranks and scores of the fragments by stage, matched terms, and dropped chunks with the reason.
+	// A response that is repeated for its Idempotency-Key has no explanation
 	Explain *Explain `form:"explain,omitempty" json:"explain,omitempty"`
 
-	// IdempotencyKey Makes the request safe to repeat: send it again, with the same key and body, until it is answered with
-	// anything but 409 (it is still being worked on; `Retry-After` says when to ask), 429 or 5xx. A key is good
-	// for one request of the workspace, for 24 hours from its first sending; with another request it is
-	// answered 409. A request that was answered with another error has done nothing, and frees its key.
+	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body until the response is neither 429, 5xx
+	// nor a 409 with `Retry-After`, which means that the request is still in progress. A key belongs to one request of the
+	// workspace for 24 hours after it is first sent; with another request it gets 409. A request that got any other error
+	// had no effect, and its key can be used again.
 	//
-	// When the service dies while it works on the request, a repeat is taken up within seconds:
+	// If the service crashes during the request, a repeat continues it within seconds:
 	//
-	// * What the request creates is created once. The answer has the same ids, and shows what was created as it
-	//   is by then. What was deleted in between may be created again.
-	// * Documents that an upsert or an update replaces are replaced once, unless all of them have been changed
-	//   since: then the repeat replaces them again.
-	// * A resync is queued again, which costs work and changes nothing.
-	// * A question to an agent whose answer was stored is answered with that, under the same conversation.
-	//   Otherwise it is asked anew, and counts again. What streams is not kept: a repeat is a new question.
-	// * A new API key is shown once, in no stored answer. A repeat, at any time of the 24 hours, makes the secret
-	//   of the first answer void and gives a new one, under the same id.
+	// * Resources are created once. The response has the same ids and shows the current state. A resource that was
+	//   deleted in between may be created again.
+	// * Documents of an upsert or an update are replaced once. If all of them have changed since, the repeat replaces them
+	//   again.
+	// * A resync is queued again, which costs work but changes nothing.
+	// * If the answer of an agent was stored, the repeat returns it, in the same conversation. Otherwise the question is
+	//   asked again and counts again. Streamed answers are not stored: a repeat is a new question.
+	// * The secret of a new API key is never stored. A repeat within the 24 hours invalidates the first secret and returns
+	//   a new one under the same id.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // QueryAgentParams defines parameters for QueryAgent.
 type QueryAgentParams struct {
-	// Explain also say how the fragments came about: their ranks and scores by stage, the terms matched, what was left out and
-	// why. An answer that is repeated for its Idempotency-Key, without being made anew, has no explanation
+	// Explain also explain the result: ranks and scores of the fragments by stage, matched terms, and dropped chunks with the reason.
+	// A response that is repeated for its Idempotency-Key has no explanation
 	Explain *Explain `form:"explain,omitempty" json:"explain,omitempty"`
 
-	// IdempotencyKey Makes the request safe to repeat: send it again, with the same key and body, until it is answered with
-	// anything but 409 (it is still being worked on; `Retry-After` says when to ask), 429 or 5xx. A key is good
-	// for one request of the workspace, for 24 hours from its first sending; with another request it is
-	// answered 409. A request that was answered with another error has done nothing, and frees its key.
+	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body until the response is neither 429, 5xx
+	// nor a 409 with `Retry-After`, which means that the request is still in progress. A key belongs to one request of the
+	// workspace for 24 hours after it is first sent; with another request it gets 409. A request that got any other error
+	// had no effect, and its key can be used again.
 	//
-	// When the service dies while it works on the request, a repeat is taken up within seconds:
+	// If the service crashes during the request, a repeat continues it within seconds:
 	//
-	// * What the request creates is created once. The answer has the same ids, and shows what was created as it
-	//   is by then. What was deleted in between may be created again.
-	// * Documents that an upsert or an update replaces are replaced once, unless all of them have been changed
-	//   since: then the repeat replaces them again.
-	// * A resync is queued again, which costs work and changes nothing.
-	// * A question to an agent whose answer was stored is answered with that, under the same conversation.
-	//   Otherwise it is asked anew, and counts again. What streams is not kept: a repeat is a new question.
-	// * A new API key is shown once, in no stored answer. A repeat, at any time of the 24 hours, makes the secret
-	//   of the first answer void and gives a new one, under the same id.
+	// * Resources are created once. The response has the same ids and shows the current state. A resource that was
+	//   deleted in between may be created again.
+	// * Documents of an upsert or an update are replaced once. If all of them have changed since, the repeat replaces them
+	//   again.
+	// * A resync is queued again, which costs work but changes nothing.
+	// * If the answer of an agent was stored, the repeat returns it, in the same conversation. Otherwise the question is
+	//   asked again and counts again. Streamed answers are not stored: a repeat is a new question.
+	// * The secret of a new API key is never stored. A repeat within the 24 hours invalidates the first secret and returns
+	//   a new one under the same id.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // ListConversationsParams defines parameters for ListConversations.
 type ListConversationsParams struct {
-	// AgentId only those with this agent
+	// AgentId only conversations with this agent
 	AgentId *OfAgent `form:"agentId,omitempty" json:"agentId,omitempty"`
 
-	// VisitorId only those of this visitor
+	// VisitorId only conversations of this visitor
 	VisitorId *OfVisitor `form:"visitorId,omitempty" json:"visitorId,omitempty"`
 
-	// From only those begun at this time or later; a date (2026-05-01) is the beginning of that day in UTC
+	// From only conversations that started at or after this time; a date (2026-05-01) means the start of that day in UTC
 	From *BegunFrom `form:"from,omitempty" json:"from,omitempty"`
 
-	// To only those begun before this time; a date (2026-05-31) takes that day in, in UTC
+	// To only conversations that started before this time; a date (2026-05-31) includes that day in UTC
 	To *BegunTo `form:"to,omitempty" json:"to,omitempty"`
 
-	// Query only those with this text in a question or an answer, in upper or lower case
+	// Query only conversations with this text in a question or an answer; case-insensitive
 	Query *WithText `form:"query,omitempty" json:"query,omitempty"`
 
-	// Limit how many at most
+	// Limit maximum number of items
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Cursor the nextCursor of the page before
+	// Cursor nextCursor of the previous page
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
@@ -2449,19 +2452,19 @@ type ListConversationsParams struct {
 type ExportConversationsParams struct {
 	Format *ExportConversationsParamsFormat `form:"format,omitempty" json:"format,omitempty"`
 
-	// AgentId only those with this agent
+	// AgentId only conversations with this agent
 	AgentId *OfAgent `form:"agentId,omitempty" json:"agentId,omitempty"`
 
-	// VisitorId only those of this visitor
+	// VisitorId only conversations of this visitor
 	VisitorId *OfVisitor `form:"visitorId,omitempty" json:"visitorId,omitempty"`
 
-	// From only those begun at this time or later; a date (2026-05-01) is the beginning of that day in UTC
+	// From only conversations that started at or after this time; a date (2026-05-01) means the start of that day in UTC
 	From *BegunFrom `form:"from,omitempty" json:"from,omitempty"`
 
-	// To only those begun before this time; a date (2026-05-31) takes that day in, in UTC
+	// To only conversations that started before this time; a date (2026-05-31) includes that day in UTC
 	To *BegunTo `form:"to,omitempty" json:"to,omitempty"`
 
-	// Query only those with this text in a question or an answer, in upper or lower case
+	// Query only conversations with this text in a question or an answer; case-insensitive
 	Query *WithText `form:"query,omitempty" json:"query,omitempty"`
 }
 
@@ -2485,276 +2488,276 @@ type GetConversationParams struct {
 	// VisitorId selects the conversation of this visitor if several have the same caller-chosen id
 	VisitorId *WithVisitor `form:"visitorId,omitempty" json:"visitorId,omitempty"`
 
-	// Limit how many at most
+	// Limit maximum number of items
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 }
 
 // ListDatasourcesParams defines parameters for ListDatasources.
 type ListDatasourcesParams struct {
-	// DatastoreId only those of this datastore
+	// DatastoreId only datasources of this datastore
 	DatastoreId *string `form:"datastoreId,omitempty" json:"datastoreId,omitempty"`
 
-	// Status only those with this status
+	// Status only datasources with this status
 	Status *DatasourceStatus `form:"status,omitempty" json:"status,omitempty"`
 
-	// Type only those of this type
+	// Type only datasources of this type
 	Type *DatasourceType `form:"type,omitempty" json:"type,omitempty"`
 
-	// GroupId only the pages of this web site
+	// GroupId only pages of this web site
 	GroupId *string `form:"groupId,omitempty" json:"groupId,omitempty"`
 
-	// Search only those whose name contains this text
+	// Search only datasources whose name contains this text
 	Search *string `form:"search,omitempty" json:"search,omitempty"`
 
-	// Limit how many at most
+	// Limit maximum number of items
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Cursor the nextCursor of the page before
+	// Cursor nextCursor of the previous page
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
 // CreateDatasourceParams defines parameters for CreateDatasource.
 type CreateDatasourceParams struct {
-	// IdempotencyKey Makes the request safe to repeat: send it again, with the same key and body, until it is answered with
-	// anything but 409 (it is still being worked on; `Retry-After` says when to ask), 429 or 5xx. A key is good
-	// for one request of the workspace, for 24 hours from its first sending; with another request it is
-	// answered 409. A request that was answered with another error has done nothing, and frees its key.
+	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body until the response is neither 429, 5xx
+	// nor a 409 with `Retry-After`, which means that the request is still in progress. A key belongs to one request of the
+	// workspace for 24 hours after it is first sent; with another request it gets 409. A request that got any other error
+	// had no effect, and its key can be used again.
 	//
-	// When the service dies while it works on the request, a repeat is taken up within seconds:
+	// If the service crashes during the request, a repeat continues it within seconds:
 	//
-	// * What the request creates is created once. The answer has the same ids, and shows what was created as it
-	//   is by then. What was deleted in between may be created again.
-	// * Documents that an upsert or an update replaces are replaced once, unless all of them have been changed
-	//   since: then the repeat replaces them again.
-	// * A resync is queued again, which costs work and changes nothing.
-	// * A question to an agent whose answer was stored is answered with that, under the same conversation.
-	//   Otherwise it is asked anew, and counts again. What streams is not kept: a repeat is a new question.
-	// * A new API key is shown once, in no stored answer. A repeat, at any time of the 24 hours, makes the secret
-	//   of the first answer void and gives a new one, under the same id.
+	// * Resources are created once. The response has the same ids and shows the current state. A resource that was
+	//   deleted in between may be created again.
+	// * Documents of an upsert or an update are replaced once. If all of them have changed since, the repeat replaces them
+	//   again.
+	// * A resync is queued again, which costs work but changes nothing.
+	// * If the answer of an agent was stored, the repeat returns it, in the same conversation. Otherwise the question is
+	//   asked again and counts again. Streamed answers are not stored: a repeat is a new question.
+	// * The secret of a new API key is never stored. A repeat within the 24 hours invalidates the first secret and returns
+	//   a new one under the same id.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // UploadDatasourceParams defines parameters for UploadDatasource.
 type UploadDatasourceParams struct {
-	// IdempotencyKey Makes the request safe to repeat: send it again, with the same key and body, until it is answered with
-	// anything but 409 (it is still being worked on; `Retry-After` says when to ask), 429 or 5xx. A key is good
-	// for one request of the workspace, for 24 hours from its first sending; with another request it is
-	// answered 409. A request that was answered with another error has done nothing, and frees its key.
+	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body until the response is neither 429, 5xx
+	// nor a 409 with `Retry-After`, which means that the request is still in progress. A key belongs to one request of the
+	// workspace for 24 hours after it is first sent; with another request it gets 409. A request that got any other error
+	// had no effect, and its key can be used again.
 	//
-	// When the service dies while it works on the request, a repeat is taken up within seconds:
+	// If the service crashes during the request, a repeat continues it within seconds:
 	//
-	// * What the request creates is created once. The answer has the same ids, and shows what was created as it
-	//   is by then. What was deleted in between may be created again.
-	// * Documents that an upsert or an update replaces are replaced once, unless all of them have been changed
-	//   since: then the repeat replaces them again.
-	// * A resync is queued again, which costs work and changes nothing.
-	// * A question to an agent whose answer was stored is answered with that, under the same conversation.
-	//   Otherwise it is asked anew, and counts again. What streams is not kept: a repeat is a new question.
-	// * A new API key is shown once, in no stored answer. A repeat, at any time of the 24 hours, makes the secret
-	//   of the first answer void and gives a new one, under the same id.
+	// * Resources are created once. The response has the same ids and shows the current state. A resource that was
+	//   deleted in between may be created again.
+	// * Documents of an upsert or an update are replaced once. If all of them have changed since, the repeat replaces them
+	//   again.
+	// * A resync is queued again, which costs work but changes nothing.
+	// * If the answer of an agent was stored, the repeat returns it, in the same conversation. Otherwise the question is
+	//   asked again and counts again. Streamed answers are not stored: a repeat is a new question.
+	// * The secret of a new API key is never stored. A repeat within the 24 hours invalidates the first secret and returns
+	//   a new one under the same id.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // ListChunksParams defines parameters for ListChunks.
 type ListChunksParams struct {
-	// Limit how many at most
+	// Limit maximum number of items
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Cursor the nextCursor of the page before
+	// Cursor nextCursor of the previous page
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
 // ResyncDatasourceParams defines parameters for ResyncDatasource.
 type ResyncDatasourceParams struct {
-	// IdempotencyKey Makes the request safe to repeat: send it again, with the same key and body, until it is answered with
-	// anything but 409 (it is still being worked on; `Retry-After` says when to ask), 429 or 5xx. A key is good
-	// for one request of the workspace, for 24 hours from its first sending; with another request it is
-	// answered 409. A request that was answered with another error has done nothing, and frees its key.
+	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body until the response is neither 429, 5xx
+	// nor a 409 with `Retry-After`, which means that the request is still in progress. A key belongs to one request of the
+	// workspace for 24 hours after it is first sent; with another request it gets 409. A request that got any other error
+	// had no effect, and its key can be used again.
 	//
-	// When the service dies while it works on the request, a repeat is taken up within seconds:
+	// If the service crashes during the request, a repeat continues it within seconds:
 	//
-	// * What the request creates is created once. The answer has the same ids, and shows what was created as it
-	//   is by then. What was deleted in between may be created again.
-	// * Documents that an upsert or an update replaces are replaced once, unless all of them have been changed
-	//   since: then the repeat replaces them again.
-	// * A resync is queued again, which costs work and changes nothing.
-	// * A question to an agent whose answer was stored is answered with that, under the same conversation.
-	//   Otherwise it is asked anew, and counts again. What streams is not kept: a repeat is a new question.
-	// * A new API key is shown once, in no stored answer. A repeat, at any time of the 24 hours, makes the secret
-	//   of the first answer void and gives a new one, under the same id.
+	// * Resources are created once. The response has the same ids and shows the current state. A resource that was
+	//   deleted in between may be created again.
+	// * Documents of an upsert or an update are replaced once. If all of them have changed since, the repeat replaces them
+	//   again.
+	// * A resync is queued again, which costs work but changes nothing.
+	// * If the answer of an agent was stored, the repeat returns it, in the same conversation. Otherwise the question is
+	//   asked again and counts again. Streamed answers are not stored: a repeat is a new question.
+	// * The secret of a new API key is never stored. A repeat within the 24 hours invalidates the first secret and returns
+	//   a new one under the same id.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // ListDatastoresParams defines parameters for ListDatastores.
 type ListDatastoresParams struct {
-	// Limit how many at most
+	// Limit maximum number of items
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Cursor the nextCursor of the page before
+	// Cursor nextCursor of the previous page
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
 // CreateDatastoreParams defines parameters for CreateDatastore.
 type CreateDatastoreParams struct {
-	// IdempotencyKey Makes the request safe to repeat: send it again, with the same key and body, until it is answered with
-	// anything but 409 (it is still being worked on; `Retry-After` says when to ask), 429 or 5xx. A key is good
-	// for one request of the workspace, for 24 hours from its first sending; with another request it is
-	// answered 409. A request that was answered with another error has done nothing, and frees its key.
+	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body until the response is neither 429, 5xx
+	// nor a 409 with `Retry-After`, which means that the request is still in progress. A key belongs to one request of the
+	// workspace for 24 hours after it is first sent; with another request it gets 409. A request that got any other error
+	// had no effect, and its key can be used again.
 	//
-	// When the service dies while it works on the request, a repeat is taken up within seconds:
+	// If the service crashes during the request, a repeat continues it within seconds:
 	//
-	// * What the request creates is created once. The answer has the same ids, and shows what was created as it
-	//   is by then. What was deleted in between may be created again.
-	// * Documents that an upsert or an update replaces are replaced once, unless all of them have been changed
-	//   since: then the repeat replaces them again.
-	// * A resync is queued again, which costs work and changes nothing.
-	// * A question to an agent whose answer was stored is answered with that, under the same conversation.
-	//   Otherwise it is asked anew, and counts again. What streams is not kept: a repeat is a new question.
-	// * A new API key is shown once, in no stored answer. A repeat, at any time of the 24 hours, makes the secret
-	//   of the first answer void and gives a new one, under the same id.
+	// * Resources are created once. The response has the same ids and shows the current state. A resource that was
+	//   deleted in between may be created again.
+	// * Documents of an upsert or an update are replaced once. If all of them have changed since, the repeat replaces them
+	//   again.
+	// * A resync is queued again, which costs work but changes nothing.
+	// * If the answer of an agent was stored, the repeat returns it, in the same conversation. Otherwise the question is
+	//   asked again and counts again. Streamed answers are not stored: a repeat is a new question.
+	// * The secret of a new API key is never stored. A repeat within the 24 hours invalidates the first secret and returns
+	//   a new one under the same id.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // QueryDatastoreResultsParams defines parameters for QueryDatastoreResults.
 type QueryDatastoreResultsParams struct {
-	// Explain also say how the fragments came about: their ranks and scores by stage, the terms matched, what was left out and
-	// why. An answer that is repeated for its Idempotency-Key, without being made anew, has no explanation
+	// Explain also explain the result: ranks and scores of the fragments by stage, matched terms, and dropped chunks with the reason.
+	// A response that is repeated for its Idempotency-Key has no explanation
 	Explain *Explain `form:"explain,omitempty" json:"explain,omitempty"`
 
-	// IdempotencyKey Makes the request safe to repeat: send it again, with the same key and body, until it is answered with
-	// anything but 409 (it is still being worked on; `Retry-After` says when to ask), 429 or 5xx. A key is good
-	// for one request of the workspace, for 24 hours from its first sending; with another request it is
-	// answered 409. A request that was answered with another error has done nothing, and frees its key.
+	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body until the response is neither 429, 5xx
+	// nor a 409 with `Retry-After`, which means that the request is still in progress. A key belongs to one request of the
+	// workspace for 24 hours after it is first sent; with another request it gets 409. A request that got any other error
+	// had no effect, and its key can be used again.
 	//
-	// When the service dies while it works on the request, a repeat is taken up within seconds:
+	// If the service crashes during the request, a repeat continues it within seconds:
 	//
-	// * What the request creates is created once. The answer has the same ids, and shows what was created as it
-	//   is by then. What was deleted in between may be created again.
-	// * Documents that an upsert or an update replaces are replaced once, unless all of them have been changed
-	//   since: then the repeat replaces them again.
-	// * A resync is queued again, which costs work and changes nothing.
-	// * A question to an agent whose answer was stored is answered with that, under the same conversation.
-	//   Otherwise it is asked anew, and counts again. What streams is not kept: a repeat is a new question.
-	// * A new API key is shown once, in no stored answer. A repeat, at any time of the 24 hours, makes the secret
-	//   of the first answer void and gives a new one, under the same id.
+	// * Resources are created once. The response has the same ids and shows the current state. A resource that was
+	//   deleted in between may be created again.
+	// * Documents of an upsert or an update are replaced once. If all of them have changed since, the repeat replaces them
+	//   again.
+	// * A resync is queued again, which costs work but changes nothing.
+	// * If the answer of an agent was stored, the repeat returns it, in the same conversation. Otherwise the question is
+	//   asked again and counts again. Streamed answers are not stored: a repeat is a new question.
+	// * The secret of a new API key is never stored. A repeat within the 24 hours invalidates the first secret and returns
+	//   a new one under the same id.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // UpdateDocumentParams defines parameters for UpdateDocument.
 type UpdateDocumentParams struct {
-	// IdempotencyKey Makes the request safe to repeat: send it again, with the same key and body, until it is answered with
-	// anything but 409 (it is still being worked on; `Retry-After` says when to ask), 429 or 5xx. A key is good
-	// for one request of the workspace, for 24 hours from its first sending; with another request it is
-	// answered 409. A request that was answered with another error has done nothing, and frees its key.
+	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body until the response is neither 429, 5xx
+	// nor a 409 with `Retry-After`, which means that the request is still in progress. A key belongs to one request of the
+	// workspace for 24 hours after it is first sent; with another request it gets 409. A request that got any other error
+	// had no effect, and its key can be used again.
 	//
-	// When the service dies while it works on the request, a repeat is taken up within seconds:
+	// If the service crashes during the request, a repeat continues it within seconds:
 	//
-	// * What the request creates is created once. The answer has the same ids, and shows what was created as it
-	//   is by then. What was deleted in between may be created again.
-	// * Documents that an upsert or an update replaces are replaced once, unless all of them have been changed
-	//   since: then the repeat replaces them again.
-	// * A resync is queued again, which costs work and changes nothing.
-	// * A question to an agent whose answer was stored is answered with that, under the same conversation.
-	//   Otherwise it is asked anew, and counts again. What streams is not kept: a repeat is a new question.
-	// * A new API key is shown once, in no stored answer. A repeat, at any time of the 24 hours, makes the secret
-	//   of the first answer void and gives a new one, under the same id.
+	// * Resources are created once. The response has the same ids and shows the current state. A resource that was
+	//   deleted in between may be created again.
+	// * Documents of an upsert or an update are replaced once. If all of them have changed since, the repeat replaces them
+	//   again.
+	// * A resync is queued again, which costs work but changes nothing.
+	// * If the answer of an agent was stored, the repeat returns it, in the same conversation. Otherwise the question is
+	//   asked again and counts again. Streamed answers are not stored: a repeat is a new question.
+	// * The secret of a new API key is never stored. A repeat within the 24 hours invalidates the first secret and returns
+	//   a new one under the same id.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // UpsertDocumentsParams defines parameters for UpsertDocuments.
 type UpsertDocumentsParams struct {
-	// IdempotencyKey Makes the request safe to repeat: send it again, with the same key and body, until it is answered with
-	// anything but 409 (it is still being worked on; `Retry-After` says when to ask), 429 or 5xx. A key is good
-	// for one request of the workspace, for 24 hours from its first sending; with another request it is
-	// answered 409. A request that was answered with another error has done nothing, and frees its key.
+	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body until the response is neither 429, 5xx
+	// nor a 409 with `Retry-After`, which means that the request is still in progress. A key belongs to one request of the
+	// workspace for 24 hours after it is first sent; with another request it gets 409. A request that got any other error
+	// had no effect, and its key can be used again.
 	//
-	// When the service dies while it works on the request, a repeat is taken up within seconds:
+	// If the service crashes during the request, a repeat continues it within seconds:
 	//
-	// * What the request creates is created once. The answer has the same ids, and shows what was created as it
-	//   is by then. What was deleted in between may be created again.
-	// * Documents that an upsert or an update replaces are replaced once, unless all of them have been changed
-	//   since: then the repeat replaces them again.
-	// * A resync is queued again, which costs work and changes nothing.
-	// * A question to an agent whose answer was stored is answered with that, under the same conversation.
-	//   Otherwise it is asked anew, and counts again. What streams is not kept: a repeat is a new question.
-	// * A new API key is shown once, in no stored answer. A repeat, at any time of the 24 hours, makes the secret
-	//   of the first answer void and gives a new one, under the same id.
+	// * Resources are created once. The response has the same ids and shows the current state. A resource that was
+	//   deleted in between may be created again.
+	// * Documents of an upsert or an update are replaced once. If all of them have changed since, the repeat replaces them
+	//   again.
+	// * A resync is queued again, which costs work but changes nothing.
+	// * If the answer of an agent was stored, the repeat returns it, in the same conversation. Otherwise the question is
+	//   asked again and counts again. Streamed answers are not stored: a repeat is a new question.
+	// * The secret of a new API key is never stored. A repeat within the 24 hours invalidates the first secret and returns
+	//   a new one under the same id.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // QueryDatastoreParams defines parameters for QueryDatastore.
 type QueryDatastoreParams struct {
-	// Explain also say how the fragments came about: their ranks and scores by stage, the terms matched, what was left out and
-	// why. An answer that is repeated for its Idempotency-Key, without being made anew, has no explanation
+	// Explain also explain the result: ranks and scores of the fragments by stage, matched terms, and dropped chunks with the reason.
+	// A response that is repeated for its Idempotency-Key has no explanation
 	Explain *Explain `form:"explain,omitempty" json:"explain,omitempty"`
 
-	// IdempotencyKey Makes the request safe to repeat: send it again, with the same key and body, until it is answered with
-	// anything but 409 (it is still being worked on; `Retry-After` says when to ask), 429 or 5xx. A key is good
-	// for one request of the workspace, for 24 hours from its first sending; with another request it is
-	// answered 409. A request that was answered with another error has done nothing, and frees its key.
+	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body until the response is neither 429, 5xx
+	// nor a 409 with `Retry-After`, which means that the request is still in progress. A key belongs to one request of the
+	// workspace for 24 hours after it is first sent; with another request it gets 409. A request that got any other error
+	// had no effect, and its key can be used again.
 	//
-	// When the service dies while it works on the request, a repeat is taken up within seconds:
+	// If the service crashes during the request, a repeat continues it within seconds:
 	//
-	// * What the request creates is created once. The answer has the same ids, and shows what was created as it
-	//   is by then. What was deleted in between may be created again.
-	// * Documents that an upsert or an update replaces are replaced once, unless all of them have been changed
-	//   since: then the repeat replaces them again.
-	// * A resync is queued again, which costs work and changes nothing.
-	// * A question to an agent whose answer was stored is answered with that, under the same conversation.
-	//   Otherwise it is asked anew, and counts again. What streams is not kept: a repeat is a new question.
-	// * A new API key is shown once, in no stored answer. A repeat, at any time of the 24 hours, makes the secret
-	//   of the first answer void and gives a new one, under the same id.
+	// * Resources are created once. The response has the same ids and shows the current state. A resource that was
+	//   deleted in between may be created again.
+	// * Documents of an upsert or an update are replaced once. If all of them have changed since, the repeat replaces them
+	//   again.
+	// * A resync is queued again, which costs work but changes nothing.
+	// * If the answer of an agent was stored, the repeat returns it, in the same conversation. Otherwise the question is
+	//   asked again and counts again. Streamed answers are not stored: a repeat is a new question.
+	// * The secret of a new API key is never stored. A repeat within the 24 hours invalidates the first secret and returns
+	//   a new one under the same id.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // ResyncDatastoreParams defines parameters for ResyncDatastore.
 type ResyncDatastoreParams struct {
-	// IdempotencyKey Makes the request safe to repeat: send it again, with the same key and body, until it is answered with
-	// anything but 409 (it is still being worked on; `Retry-After` says when to ask), 429 or 5xx. A key is good
-	// for one request of the workspace, for 24 hours from its first sending; with another request it is
-	// answered 409. A request that was answered with another error has done nothing, and frees its key.
+	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body until the response is neither 429, 5xx
+	// nor a 409 with `Retry-After`, which means that the request is still in progress. A key belongs to one request of the
+	// workspace for 24 hours after it is first sent; with another request it gets 409. A request that got any other error
+	// had no effect, and its key can be used again.
 	//
-	// When the service dies while it works on the request, a repeat is taken up within seconds:
+	// If the service crashes during the request, a repeat continues it within seconds:
 	//
-	// * What the request creates is created once. The answer has the same ids, and shows what was created as it
-	//   is by then. What was deleted in between may be created again.
-	// * Documents that an upsert or an update replaces are replaced once, unless all of them have been changed
-	//   since: then the repeat replaces them again.
-	// * A resync is queued again, which costs work and changes nothing.
-	// * A question to an agent whose answer was stored is answered with that, under the same conversation.
-	//   Otherwise it is asked anew, and counts again. What streams is not kept: a repeat is a new question.
-	// * A new API key is shown once, in no stored answer. A repeat, at any time of the 24 hours, makes the secret
-	//   of the first answer void and gives a new one, under the same id.
+	// * Resources are created once. The response has the same ids and shows the current state. A resource that was
+	//   deleted in between may be created again.
+	// * Documents of an upsert or an update are replaced once. If all of them have changed since, the repeat replaces them
+	//   again.
+	// * A resync is queued again, which costs work but changes nothing.
+	// * If the answer of an agent was stored, the repeat returns it, in the same conversation. Otherwise the question is
+	//   asked again and counts again. Streamed answers are not stored: a repeat is a new question.
+	// * The secret of a new API key is never stored. A repeat within the 24 hours invalidates the first secret and returns
+	//   a new one under the same id.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // CreateKeyParams defines parameters for CreateKey.
 type CreateKeyParams struct {
-	// IdempotencyKey Makes the request safe to repeat: send it again, with the same key and body, until it is answered with
-	// anything but 409 (it is still being worked on; `Retry-After` says when to ask), 429 or 5xx. A key is good
-	// for one request of the workspace, for 24 hours from its first sending; with another request it is
-	// answered 409. A request that was answered with another error has done nothing, and frees its key.
+	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body until the response is neither 429, 5xx
+	// nor a 409 with `Retry-After`, which means that the request is still in progress. A key belongs to one request of the
+	// workspace for 24 hours after it is first sent; with another request it gets 409. A request that got any other error
+	// had no effect, and its key can be used again.
 	//
-	// When the service dies while it works on the request, a repeat is taken up within seconds:
+	// If the service crashes during the request, a repeat continues it within seconds:
 	//
-	// * What the request creates is created once. The answer has the same ids, and shows what was created as it
-	//   is by then. What was deleted in between may be created again.
-	// * Documents that an upsert or an update replaces are replaced once, unless all of them have been changed
-	//   since: then the repeat replaces them again.
-	// * A resync is queued again, which costs work and changes nothing.
-	// * A question to an agent whose answer was stored is answered with that, under the same conversation.
-	//   Otherwise it is asked anew, and counts again. What streams is not kept: a repeat is a new question.
-	// * A new API key is shown once, in no stored answer. A repeat, at any time of the 24 hours, makes the secret
-	//   of the first answer void and gives a new one, under the same id.
+	// * Resources are created once. The response has the same ids and shows the current state. A resource that was
+	//   deleted in between may be created again.
+	// * Documents of an upsert or an update are replaced once. If all of them have changed since, the repeat replaces them
+	//   again.
+	// * A resync is queued again, which costs work but changes nothing.
+	// * If the answer of an agent was stored, the repeat returns it, in the same conversation. Otherwise the question is
+	//   asked again and counts again. Streamed answers are not stored: a repeat is a new question.
+	// * The secret of a new API key is never stored. A repeat within the 24 hours invalidates the first secret and returns
+	//   a new one under the same id.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // GetUsageParams defines parameters for GetUsage.
 type GetUsageParams struct {
-	// Month calendar month in UTC; the current one when missing
+	// Month calendar month in UTC; default: the current month
 	Month *string `form:"month,omitempty" json:"month,omitempty"`
 
-	// By `key`: also show what was used with each key
+	// By `key`: also report the usage of each key
 	By *GetUsageParamsBy `form:"by,omitempty" json:"by,omitempty"`
 }
 
@@ -3351,13 +3354,13 @@ type ServerInterface interface {
 	// ListConversations List conversations
 	// (GET /conversations)
 	ListConversations(c *gin.Context, params ListConversationsParams)
-	// ExportConversations Export conversations with all their messages
+	// ExportConversations Export conversations
 	// (GET /conversations/export)
 	ExportConversations(c *gin.Context, params ExportConversationsParams)
-	// DeleteConversation Delete a conversation with its messages
+	// DeleteConversation Delete a conversation
 	// (DELETE /conversations/{id})
 	DeleteConversation(c *gin.Context, id Id, params DeleteConversationParams)
-	// GetConversation Read a conversation with its messages
+	// GetConversation Read a conversation
 	// (GET /conversations/{id})
 	GetConversation(c *gin.Context, id Id, params GetConversationParams)
 	// ListDatasources List datasources
@@ -3369,7 +3372,7 @@ type ServerInterface interface {
 	// DeleteDatasources Delete many datasources
 	// (POST /datasources/bulk-delete)
 	DeleteDatasources(c *gin.Context)
-	// PlanSite Show what a crawl of a web site would fetch
+	// PlanSite Preview the crawl of a web site
 	// (POST /datasources/plan)
 	PlanSite(c *gin.Context)
 	// UploadDatasource Upload a file
@@ -3381,7 +3384,7 @@ type ServerInterface interface {
 	// GetDatasource Read a datasource
 	// (GET /datasources/{id})
 	GetDatasource(c *gin.Context, id Id)
-	// UpdateDatasource Change a datasource
+	// UpdateDatasource Update a datasource
 	// (PATCH /datasources/{id})
 	UpdateDatasource(c *gin.Context, id Id)
 	// ListChunks List a datasource's chunks
@@ -3390,7 +3393,7 @@ type ServerInterface interface {
 	// GetOriginal Read a datasource's original
 	// (GET /datasources/{id}/original)
 	GetOriginal(c *gin.Context, id Id)
-	// ResyncDatasource Process a datasource again
+	// ResyncDatasource Re-index a datasource
 	// (POST /datasources/{id}/resync)
 	ResyncDatasource(c *gin.Context, id Id, params ResyncDatasourceParams)
 	// StopDatasource Stop the crawl of a web site
@@ -3434,13 +3437,13 @@ type ServerInterface interface {
 	// QueryDatastore Get the most similar fragments for a query
 	// (POST /datastores/{id}/query)
 	QueryDatastore(c *gin.Context, id Id, params QueryDatastoreParams)
-	// ResyncDatastore Process all of a datastore's datasources again
+	// ResyncDatastore Re-index all datasources of a datastore
 	// (POST /datastores/{id}/resync)
 	ResyncDatastore(c *gin.Context, id Id, params ResyncDatastoreParams)
-	// GetDocs The documentation
+	// GetDocs Read the documentation
 	// (GET /docs)
 	GetDocs(c *gin.Context)
-	// GetHealth Is the process alive
+	// GetHealth Check that the process is alive
 	// (GET /healthz)
 	GetHealth(c *gin.Context)
 	// ListKeys List the workspace's API keys
@@ -3449,7 +3452,7 @@ type ServerInterface interface {
 	// CreateKey Create an API key
 	// (POST /keys)
 	CreateKey(c *gin.Context, params CreateKeyParams)
-	// GetCurrentKey Read what the request's own API key may do
+	// GetCurrentKey Read the API key of the request
 	// (GET /keys/current)
 	GetCurrentKey(c *gin.Context)
 	// RevokeKey Revoke an API key
@@ -3458,34 +3461,34 @@ type ServerInterface interface {
 	// SetKeyLimits Set the limits of an API key
 	// (PUT /keys/{id}/limits)
 	SetKeyLimits(c *gin.Context, id Id)
-	// GetMe Read which workspace a key belongs to
+	// GetMe Read the workspace of the key
 	// (GET /me)
 	GetMe(c *gin.Context)
-	// GetMetrics Metrics in the Prometheus text format
+	// GetMetrics Read metrics in the Prometheus text format
 	// (GET /metrics)
 	GetMetrics(c *gin.Context)
-	// GetOpenAPI This document, with the limits that this server is configured with
+	// GetOpenAPI Read this document, with the limits of this server
 	// (GET /openapi.json)
 	GetOpenAPI(c *gin.Context)
-	// GetReadiness Can the process serve
+	// GetReadiness Check that the process can serve requests
 	// (GET /readyz)
 	GetReadiness(c *gin.Context)
-	// GetUsage The workspace's use of a month
+	// GetUsage Read the workspace's usage of a month
 	// (GET /usage)
 	GetUsage(c *gin.Context, params GetUsageParams)
-	// GetLimits The limits that were set for the workspace
+	// GetLimits Read the limits of the workspace
 	// (GET /usage/limits)
 	GetLimits(c *gin.Context)
 	// SetLimits Set the limits of the workspace
 	// (PUT /usage/limits)
 	SetLimits(c *gin.Context)
-	// CreateChatCompletion Query an agent as OpenAI's clients do
+	// CreateChatCompletion Query an agent through OpenAI's API
 	// (POST /v1/chat/completions)
 	CreateChatCompletion(c *gin.Context)
-	// ListModels List agents as OpenAI's models
+	// ListModels List agents as OpenAI models
 	// (GET /v1/models)
 	ListModels(c *gin.Context)
-	// GetModel Read an agent as OpenAI's model
+	// GetModel Read an agent as an OpenAI model
 	// (GET /v1/models/{id})
 	GetModel(c *gin.Context, id Id)
 }
@@ -12799,13 +12802,13 @@ type StrictServerInterface interface {
 	// ListConversations List conversations
 	// (GET /conversations)
 	ListConversations(ctx context.Context, request ListConversationsRequestObject) (ListConversationsResponseObject, error)
-	// ExportConversations Export conversations with all their messages
+	// ExportConversations Export conversations
 	// (GET /conversations/export)
 	ExportConversations(ctx context.Context, request ExportConversationsRequestObject) (ExportConversationsResponseObject, error)
-	// DeleteConversation Delete a conversation with its messages
+	// DeleteConversation Delete a conversation
 	// (DELETE /conversations/{id})
 	DeleteConversation(ctx context.Context, request DeleteConversationRequestObject) (DeleteConversationResponseObject, error)
-	// GetConversation Read a conversation with its messages
+	// GetConversation Read a conversation
 	// (GET /conversations/{id})
 	GetConversation(ctx context.Context, request GetConversationRequestObject) (GetConversationResponseObject, error)
 	// ListDatasources List datasources
@@ -12817,7 +12820,7 @@ type StrictServerInterface interface {
 	// DeleteDatasources Delete many datasources
 	// (POST /datasources/bulk-delete)
 	DeleteDatasources(ctx context.Context, request DeleteDatasourcesRequestObject) (DeleteDatasourcesResponseObject, error)
-	// PlanSite Show what a crawl of a web site would fetch
+	// PlanSite Preview the crawl of a web site
 	// (POST /datasources/plan)
 	PlanSite(ctx context.Context, request PlanSiteRequestObject) (PlanSiteResponseObject, error)
 	// UploadDatasource Upload a file
@@ -12829,7 +12832,7 @@ type StrictServerInterface interface {
 	// GetDatasource Read a datasource
 	// (GET /datasources/{id})
 	GetDatasource(ctx context.Context, request GetDatasourceRequestObject) (GetDatasourceResponseObject, error)
-	// UpdateDatasource Change a datasource
+	// UpdateDatasource Update a datasource
 	// (PATCH /datasources/{id})
 	UpdateDatasource(ctx context.Context, request UpdateDatasourceRequestObject) (UpdateDatasourceResponseObject, error)
 	// ListChunks List a datasource's chunks
@@ -12838,7 +12841,7 @@ type StrictServerInterface interface {
 	// GetOriginal Read a datasource's original
 	// (GET /datasources/{id}/original)
 	GetOriginal(ctx context.Context, request GetOriginalRequestObject) (GetOriginalResponseObject, error)
-	// ResyncDatasource Process a datasource again
+	// ResyncDatasource Re-index a datasource
 	// (POST /datasources/{id}/resync)
 	ResyncDatasource(ctx context.Context, request ResyncDatasourceRequestObject) (ResyncDatasourceResponseObject, error)
 	// StopDatasource Stop the crawl of a web site
@@ -12882,13 +12885,13 @@ type StrictServerInterface interface {
 	// QueryDatastore Get the most similar fragments for a query
 	// (POST /datastores/{id}/query)
 	QueryDatastore(ctx context.Context, request QueryDatastoreRequestObject) (QueryDatastoreResponseObject, error)
-	// ResyncDatastore Process all of a datastore's datasources again
+	// ResyncDatastore Re-index all datasources of a datastore
 	// (POST /datastores/{id}/resync)
 	ResyncDatastore(ctx context.Context, request ResyncDatastoreRequestObject) (ResyncDatastoreResponseObject, error)
-	// GetDocs The documentation
+	// GetDocs Read the documentation
 	// (GET /docs)
 	GetDocs(ctx context.Context, request GetDocsRequestObject) (GetDocsResponseObject, error)
-	// GetHealth Is the process alive
+	// GetHealth Check that the process is alive
 	// (GET /healthz)
 	GetHealth(ctx context.Context, request GetHealthRequestObject) (GetHealthResponseObject, error)
 	// ListKeys List the workspace's API keys
@@ -12897,7 +12900,7 @@ type StrictServerInterface interface {
 	// CreateKey Create an API key
 	// (POST /keys)
 	CreateKey(ctx context.Context, request CreateKeyRequestObject) (CreateKeyResponseObject, error)
-	// GetCurrentKey Read what the request's own API key may do
+	// GetCurrentKey Read the API key of the request
 	// (GET /keys/current)
 	GetCurrentKey(ctx context.Context, request GetCurrentKeyRequestObject) (GetCurrentKeyResponseObject, error)
 	// RevokeKey Revoke an API key
@@ -12906,34 +12909,34 @@ type StrictServerInterface interface {
 	// SetKeyLimits Set the limits of an API key
 	// (PUT /keys/{id}/limits)
 	SetKeyLimits(ctx context.Context, request SetKeyLimitsRequestObject) (SetKeyLimitsResponseObject, error)
-	// GetMe Read which workspace a key belongs to
+	// GetMe Read the workspace of the key
 	// (GET /me)
 	GetMe(ctx context.Context, request GetMeRequestObject) (GetMeResponseObject, error)
-	// GetMetrics Metrics in the Prometheus text format
+	// GetMetrics Read metrics in the Prometheus text format
 	// (GET /metrics)
 	GetMetrics(ctx context.Context, request GetMetricsRequestObject) (GetMetricsResponseObject, error)
-	// GetOpenAPI This document, with the limits that this server is configured with
+	// GetOpenAPI Read this document, with the limits of this server
 	// (GET /openapi.json)
 	GetOpenAPI(ctx context.Context, request GetOpenAPIRequestObject) (GetOpenAPIResponseObject, error)
-	// GetReadiness Can the process serve
+	// GetReadiness Check that the process can serve requests
 	// (GET /readyz)
 	GetReadiness(ctx context.Context, request GetReadinessRequestObject) (GetReadinessResponseObject, error)
-	// GetUsage The workspace's use of a month
+	// GetUsage Read the workspace's usage of a month
 	// (GET /usage)
 	GetUsage(ctx context.Context, request GetUsageRequestObject) (GetUsageResponseObject, error)
-	// GetLimits The limits that were set for the workspace
+	// GetLimits Read the limits of the workspace
 	// (GET /usage/limits)
 	GetLimits(ctx context.Context, request GetLimitsRequestObject) (GetLimitsResponseObject, error)
 	// SetLimits Set the limits of the workspace
 	// (PUT /usage/limits)
 	SetLimits(ctx context.Context, request SetLimitsRequestObject) (SetLimitsResponseObject, error)
-	// CreateChatCompletion Query an agent as OpenAI's clients do
+	// CreateChatCompletion Query an agent through OpenAI's API
 	// (POST /v1/chat/completions)
 	CreateChatCompletion(ctx context.Context, request CreateChatCompletionRequestObject) (CreateChatCompletionResponseObject, error)
-	// ListModels List agents as OpenAI's models
+	// ListModels List agents as OpenAI models
 	// (GET /v1/models)
 	ListModels(ctx context.Context, request ListModelsRequestObject) (ListModelsResponseObject, error)
-	// GetModel Read an agent as OpenAI's model
+	// GetModel Read an agent as an OpenAI model
 	// (GET /v1/models/{id})
 	GetModel(ctx context.Context, request GetModelRequestObject) (GetModelResponseObject, error)
 }

@@ -35,7 +35,7 @@ func (s *server) CreateChatCompletion(ctx context.Context, r CreateChatCompletio
 	query := chatQuery(*r.Body, said.question)
 	if caller.Workspace() != agent.WorkspaceID {
 		if said.instructions != "" {
-			return nil, domain.Invalid("messages", "system messages to a public agent need an API key of its workspace; leave them out")
+			return nil, domain.Invalid("messages", "system messages to a public agent require an API key of its workspace; leave them out")
 		}
 		if err := visitorRule(query, s.options.VisitorMaxTokens); err != nil {
 			return nil, err
@@ -71,7 +71,7 @@ func (s *server) CreateChatCompletion(ctx context.Context, r CreateChatCompletio
 func (s *server) model(ctx context.Context, caller access.Caller, id string) (domain.Agent, error) {
 	agent, err := s.agentToQuery(ctx, caller, id)
 	if domain.CodeOf(err) == domain.CodeNotFound {
-		why := "there is no agent " + jsonbody.Describe(id) + "; GET /v1/models lists the ids that a model can have"
+		why := "there is no agent " + jsonbody.Describe(id) + "; GET /v1/models lists the ids that can be sent as model"
 		return domain.Agent{}, &domain.Error{Code: domain.CodeNotFound, Message: why, Fields: []domain.FieldError{{Field: problem.ModelField, Message: why}}}
 	}
 	return agent, err
@@ -107,10 +107,10 @@ func (s *server) readChat(messages []ChatMessage) (chat, error) {
 	var faults []domain.FieldError
 	if n := utf8.RuneCountInString(c.question); n > s.options.MaxQueryChars {
 		faults = append(faults, domain.FieldError{Field: fmt.Sprintf("messages[%d].content", asked), Message: fmt.Sprintf(
-			"has %d characters; a question has at most %d. Documents to answer from belong into a datastore of the agent", n, s.options.MaxQueryChars)})
+			"has %d characters; the limit is %d. Add documents to a datastore of the agent instead", n, s.options.MaxQueryChars)})
 	}
 	if n := len(c.instructions); n > maxInstructions {
-		faults = append(faults, domain.FieldError{Field: "messages", Message: fmt.Sprintf("have system messages of %d bytes together; the limit is %s", n, jsonbody.ByteSize(maxInstructions))})
+		faults = append(faults, domain.FieldError{Field: "messages", Message: fmt.Sprintf("contains system messages of %d bytes in total; the limit is %s", n, jsonbody.ByteSize(maxInstructions))})
 	}
 	return c, problem.Invalid(faults)
 }

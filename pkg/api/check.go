@@ -26,7 +26,7 @@ func (s *server) check(c *gin.Context) {
 	c.Request.URL.RawQuery = query.Encode()
 
 	if !op.TakesJSON() && op.Multipart && !transfer.IsMultipart(c.Request) {
-		s.fail(c, domain.Invalid("Content-Type", "is %s; send the file as a part of multipart/form-data", jsonbody.Describe(c.GetHeader("Content-Type"))))
+		s.fail(c, domain.Invalid("Content-Type", "is %s; send the file as multipart/form-data", jsonbody.Describe(c.GetHeader("Content-Type"))))
 		return
 	}
 	if op.TakesJSON() || op.Multipart {

@@ -56,7 +56,7 @@ func ordinalOf(cursor *string) (int, error) {
 	}
 	n, err := strconv.ParseUint(*cursor, 10, 31)
 	if err != nil {
-		return 0, domain.Invalid("cursor", "is not a cursor of this list; pass nextCursor of the page before, unchanged")
+		return 0, domain.Invalid("cursor", "is not a cursor of this list; pass nextCursor of the previous page unchanged")
 	}
 	return int(n), nil
 }
@@ -73,9 +73,9 @@ func (s *server) GetOriginal(ctx context.Context, r GetOriginalRequestObject) (G
 	}
 	if d.Original == nil {
 		if d.Type == domain.TypeWebSite {
-			return nil, domain.Errorf(domain.CodeNotFound, "datasource %q is a web site, which has no original; its pages have", d.ID)
+			return nil, domain.Errorf(domain.CodeNotFound, "datasource %q is a web site and has no original; read those of its pages", d.ID)
 		}
-		return nil, domain.Errorf(domain.CodeNotFound, "datasource %q has no original yet: it was not fetched", d.ID)
+		return nil, domain.Errorf(domain.CodeNotFound, "datasource %q has no original yet because it has not been fetched", d.ID)
 	}
 	content, err := s.Originals.Get(ctx, d.Original.Key)
 	if err != nil {
@@ -103,7 +103,7 @@ func (s *server) writeOriginal(ctx context.Context, w http.ResponseWriter, d dom
 	out := transfer.TimedWriter(w, s.options.WriteTimeout)
 	if _, err := io.Copy(out, content); err != nil {
 		if !problem.IsClientGone(ctx, err) {
-			s.log.Error("an original was cut short", "request", problem.RequestID(ctx), "datasource", d.ID, "error", err)
+			s.log.Error("sending an original failed midway", "request", problem.RequestID(ctx), "datasource", d.ID, "error", err)
 		}
 		panic(http.ErrAbortHandler)
 	}

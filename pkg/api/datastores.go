@@ -170,10 +170,10 @@ func (s *server) checkEngines(engine *Engine, model *string) error {
 		for i, e := range s.options.Engines {
 			names[i] = string(e)
 		}
-		faults = append(faults, domain.FieldError{Field: "type", Message: fmt.Sprintf("is %q, an engine that this server does not have; it has %s", *engine, strings.Join(names, ", "))})
+		faults = append(faults, domain.FieldError{Field: "type", Message: fmt.Sprintf("is %q, which this server does not support; use one of: %s", *engine, strings.Join(names, ", "))})
 	}
 	if model != nil && !slices.Contains(s.options.EmbeddingModels, *model) {
-		faults = append(faults, domain.FieldError{Field: "embeddingModel", Message: fmt.Sprintf("is %q; this server has %s", jsonbody.Shorten(*model), strings.Join(s.options.EmbeddingModels, ", "))})
+		faults = append(faults, domain.FieldError{Field: "embeddingModel", Message: fmt.Sprintf("is %q, which this server does not have; use one of: %s", jsonbody.Shorten(*model), strings.Join(s.options.EmbeddingModels, ", "))})
 	}
 	return problem.Invalid(faults)
 }

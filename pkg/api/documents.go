@@ -98,7 +98,7 @@ func (s *server) storedUpserts(ctx context.Context, batch []*upsertItem) ([]doma
 			return stored, nil
 		}
 	}
-	return nil, domain.Errorf(domain.CodeNotFound, "no earlier run of the request has stored its documents")
+	return nil, domain.Errorf(domain.CodeNotFound, "no earlier attempt of the request has stored its documents")
 }
 
 // upsertItem is one document on its way to a datasource.
@@ -193,7 +193,7 @@ func (s *server) UpdateDocument(ctx context.Context, r UpdateDocumentRequestObje
 		return nil, domain.Errorf(domain.CodeNotFound, "datastore %q has no datasource with id %q", store.ID, d.ID)
 	}
 	if d.Type == domain.TypeWebSite {
-		return nil, domain.Errorf(domain.CodeConflict, "datasource %q is a web_site, whose content is its pages; update one of them", d.ID)
+		return nil, domain.Errorf(domain.CodeConflict, "datasource %q is a web_site without own content; update one of its pages", d.ID)
 	}
 	if idempotency.HasJobID(ctx, d.JobID, 0) { // an earlier run of the request has done it
 		return UpdateDocument200JSONResponse{Id: d.ID}, nil

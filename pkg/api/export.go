@@ -33,7 +33,7 @@ func (s *server) ExportConversations(ctx context.Context, r ExportConversationsR
 	return written(func(w http.ResponseWriter) error {
 		if err := e.write(ctx, w, first, next); err != nil {
 			if !problem.IsClientGone(ctx, err) {
-				s.log.Error("an export was cut short", "request", problem.RequestID(ctx), "error", err)
+				s.log.Error("an export of conversations failed midway", "request", problem.RequestID(ctx), "error", err)
 			}
 			panic(http.ErrAbortHandler) // the status is sent: a cut connection is what says that this is not all
 		}

@@ -17,11 +17,11 @@ func TestAFormBodyIsRefusedWithTheRemedy(t *testing.T) {
 		"with brackets":             {"/agents", "datastoreIds[]=7&name=a", "application/json", []string{`is form-encoded, "datastoreIds[]=7&name=a"; send a JSON object`}},
 		"encoded names":             {"/agents", "tools%5B0%5D=7", "", []string{`is form-encoded, "tools%5B0%5D=7"`}},
 		"a long one":                {"/agents", "name=" + strings.Repeat("ö", 500), "", []string{`is form-encoded, "name=öö`, "…"}},
-		"a form with another type":  {"/datasources", "--b\r\nContent-Disposition: form-data; name=\"file\"\r\n\r\nx\r\n--b--\r\n", "application/json", []string{"is multipart/form-data, but the header Content-Type is another"}},
-		"a form where none is read": {"/agents", "--b\r\nContent-Disposition: form-data; name=\"name\"\r\n\r\nx\r\n--b--\r\n", form + "; boundary=b", []string{"is multipart/form-data, which this endpoint does not read; send a JSON object"}},
-		"a PDF as it stands":        {"/datasources", "%PDF-1.7\n", "application/pdf", []string{`is a file as it stands, which begins with "%PDF-1.7\n"`, "curl -F"}},
-		"a page as it stands":       {"/datasources", "<!DOCTYPE html>", "text/html", []string{"is a file as it stands", "curl -F"}},
-		"bytes as they stand":       {"/datasources", "\x01\x00\x02a", "application/octet-stream", []string{"is a file as it stands", "curl -F"}},
+		"a form with another type":  {"/datasources", "--b\r\nContent-Disposition: form-data; name=\"file\"\r\n\r\nx\r\n--b--\r\n", "application/json", []string{"is multipart/form-data, but the header Content-Type is not"}},
+		"a form where none is read": {"/agents", "--b\r\nContent-Disposition: form-data; name=\"name\"\r\n\r\nx\r\n--b--\r\n", form + "; boundary=b", []string{"is multipart/form-data, which this endpoint does not accept; send a JSON object"}},
+		"a PDF as it stands":        {"/datasources", "%PDF-1.7\n", "application/pdf", []string{`is a plain file that begins with "%PDF-1.7\n"`, "curl -F"}},
+		"a page as it stands":       {"/datasources", "<!DOCTYPE html>", "text/html", []string{"is a plain file", "curl -F"}},
+		"bytes as they stand":       {"/datasources", "\x01\x00\x02a", "application/octet-stream", []string{"is a plain file", "curl -F"}},
 		"no form, and no JSON":      {"/datasources", "hello = there", "", []string{"is not valid JSON at line 1"}},
 		"JSON that is cut":          {"/datasources", `{"a=": `, "", []string{"is not valid JSON at line 1"}},
 	} {
@@ -59,10 +59,10 @@ func TestMetadataOfAFormMustBeJSON(t *testing.T) {
 		s.upload(part{name: "datastoreId", text: store}, part{name: "metadata", text: text}, part{"file", "a.txt", "text"}).want(201)
 	}
 	for field, words := range map[string]string{
-		"metadata[team]":    `is not known; send one field metadata with a JSON object: {"team": "ops"}`,
-		"metadata.team":     `is not known; send one field metadata with a JSON object: {"team": "ops"}`,
-		"config":            "is not known in a form; send custom_id and metadata as fields of their own",
-		"config[custom_id]": "is not known in a form; send custom_id and metadata as fields of their own",
+		"metadata[team]":    `is unknown; send one field metadata with a JSON object: {"team": "ops"}`,
+		"metadata.team":     `is unknown; send one field metadata with a JSON object: {"team": "ops"}`,
+		"config":            "is unknown in a form; send custom_id and metadata as separate fields",
+		"config[custom_id]": "is unknown in a form; send custom_id and metadata as separate fields",
 	} {
 		if got := s.upload(part{name: "datastoreId", text: store}, part{name: field, text: "ops"}, part{"file", "a.txt", "text"}).fault(field); got != words {
 			t.Errorf("%s: got %q, want %q", field, got, words)
@@ -74,7 +74,7 @@ func TestAMisplacedAddressIsRefusedWithTheRemedy(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	store := s.newDatastore()
-	const way = `is "https://a.example/p", where nothing reads it; the address belongs in config.source_url: {"config": {"source_url": "https://…"}}`
+	const way = `is "https://a.example/p", which is ignored here; send the address as config.source_url: {"config": {"source_url": "https://…"}}`
 	for field, body := range map[string]object{
 		"url":         {"type": "web_page", "url": "https://a.example/p"},
 		"uri":         {"type": "web_site", "uri": "https://a.example/p", "config": object{"max_pages": 5}},

@@ -41,7 +41,7 @@ func malformedBodies() map[string]struct {
 	}{
 		"cut short":                 {func(good string) string { return good[:len(good)-1] }, refused},
 		"two values":                {func(good string) string { return good + good }, refused},
-		"a field that stands twice": {inside(`"twice":1,"twice":2`), refused},
+		"a field that occurs twice": {inside(`"twice":1,"twice":2`), refused},
 		"NaN":                       {inside(`"x":NaN`), refused},
 		"a number beyond all":       {inside(`"x":1e999`), refused},
 		"NUL in a name":             {inside(`"a\u0000":1`), refused},

@@ -91,7 +91,7 @@ func (s *server) replaceUnseenKey(ctx context.Context, key domain.APIKey) error 
 func (s *server) checkKey(ctx context.Context, key domain.APIKey) error {
 	var faults []domain.FieldError
 	if key.ExpiresAt != nil && !key.ExpiresAt.After(s.Now()) {
-		faults = append(faults, domain.FieldError{Field: "expiresAt", Message: fmt.Sprintf("is %s, which lies in the past", key.ExpiresAt.UTC().Format(time.RFC3339))})
+		faults = append(faults, domain.FieldError{Field: "expiresAt", Message: fmt.Sprintf("is %s, which is in the past; send a future time, or leave it out for no expiry", key.ExpiresAt.UTC().Format(time.RFC3339))})
 	}
 	if key.AgentID != "" {
 		err := checkID("agent", key.AgentID)
@@ -179,7 +179,7 @@ func keyLimits(b *KeyLimitsUpdate) domain.Limits {
 // checkMaySetLimits refuses a caller whose key is limited: it could free itself.
 func checkMaySetLimits(caller access.Caller) error {
 	if caller.Key.Limits.Limited() {
-		return domain.Errorf(domain.CodeUnauthorized, "the key %q is limited, and so may neither set limits nor make keys", caller.Key.Name)
+		return domain.Errorf(domain.CodeUnauthorized, "the key %q has limits, so it may neither set limits nor create keys; use a key without limits", caller.Key.Name)
 	}
 	return nil
 }

@@ -109,7 +109,7 @@ func (l mcpLibrary) search(ctx context.Context, caller access.Caller, q mcp.Sear
 func (s *server) queryFaults(field, query string) []domain.FieldError {
 	switch n := utf8.RuneCountInString(query); {
 	case strings.TrimSpace(query) == "":
-		return []domain.FieldError{{Field: field, Message: "is empty; it must contain something"}}
+		return []domain.FieldError{{Field: field, Message: "is empty; it must contain text"}}
 	case n > s.options.MaxQueryChars:
 		return []domain.FieldError{{Field: field, Message: fmt.Sprintf("has %d characters; the limit is %d", n, s.options.MaxQueryChars)}}
 	}
@@ -121,7 +121,7 @@ func (l mcpLibrary) datastoresOf(ctx context.Context, caller access.Caller, ids 
 	if len(ids) == 0 {
 		all, _, err := l.Datastores.Datastores(ctx, caller.Workspace(), catalog.Page{Limit: mcp.MaxDatastores + 1})
 		if err == nil && len(all) > mcp.MaxDatastores {
-			err = domain.Invalid("datastores", "is required: the workspace has more than %d datastores, the most that one search covers", mcp.MaxDatastores)
+			err = domain.Invalid("datastores", "is required: the workspace has more than %d datastores, the limit of one search", mcp.MaxDatastores)
 		}
 		return all, err
 	}
@@ -133,7 +133,7 @@ func (l mcpLibrary) datastoresOf(ctx context.Context, caller access.Caller, ids 
 			d, err = l.Datastores.Datastore(ctx, caller.Workspace(), id)
 		}
 		if domain.CodeOf(err) == domain.CodeNotFound {
-			return nil, domain.Errorf(domain.CodeNotFound, "no datastore with id %s; leave datastores out to search all", jsonbody.Describe(id))
+			return nil, domain.Errorf(domain.CodeNotFound, "no datastore with id %s; omit datastores to search all", jsonbody.Describe(id))
 		}
 		if err != nil {
 			return nil, err
@@ -182,14 +182,14 @@ func (l mcpLibrary) answer(ctx context.Context, caller access.Caller, q mcp.Ques
 	faults := l.queryFaults("question", q.Text)
 	q.ConversationID = strings.ToLower(q.ConversationID) // convert some languages write UUIDs: see resolveConversation
 	if q.ConversationID != "" && !domain.ValidID(q.ConversationID) {
-		faults = append(faults, domain.FieldError{Field: "conversationId", Message: fmt.Sprintf("is %s; it must be that of an earlier answer, or left out", jsonbody.Describe(q.ConversationID))})
+		faults = append(faults, domain.FieldError{Field: "conversationId", Message: fmt.Sprintf("is %s; send that of an earlier answer, or leave it out", jsonbody.Describe(q.ConversationID))})
 	}
 	if err := problem.Invalid(faults); err != nil {
 		return answer.Answer{}, err
 	}
 	agent, err := l.agentToQuery(ctx, caller, q.AgentID)
 	if domain.CodeOf(err) == domain.CodeNotFound {
-		return answer.Answer{}, domain.Errorf(domain.CodeNotFound, "no agent with id %s; leave agent out to be told which there are", jsonbody.Describe(q.AgentID))
+		return answer.Answer{}, domain.Errorf(domain.CodeNotFound, "no agent with id %s; omit agent to get a list", jsonbody.Describe(q.AgentID))
 	}
 	if err != nil {
 		return answer.Answer{}, err

@@ -138,21 +138,21 @@ func TestFaultsInArgumentsAreReportedAsInBodies(t *testing.T) {
 		want      string
 	}{
 		"nothing":                 {"search", nil, "query: is required"},
-		"an empty query":          {"search", object{"query": ""}, "query: is empty; it must contain something"},
-		"a blank query":           {"search", object{"query": " "}, "query: is empty; it must contain something"},
+		"an empty query":          {"search", object{"query": ""}, "query: is empty; it must contain text"},
+		"a blank query":           {"search", object{"query": " "}, "query: is empty; it must contain text"},
 		"another type":            {"search", object{"query": 3}, "query: is 3; it must be a string"},
 		"a number as a text":      {"search", object{"query": "a", "topK": "5"}, `topK: is "5"; it must be a whole number`},
 		"a fraction":              {"search", object{"query": "a", "topK": 1.5}, "topK: is 1.5; it must be a whole number"},
 		"too many":                {"search", object{"query": "a", "topK": 500}, "topK: 500 is above the maximum of 100"},
 		"one for a list":          {"search", object{"query": "a", "datastores": none}, `datastores: is "` + none + `"; it must be an array`},
-		"several faults":          {"search", object{"topK": 0, "limit": 3}, "query: is required\ntopK: 0 is below the minimum of 1\nlimit: is not known; it must be one of datastores, filters, query, topK"},
-		"another way of writing":  {"search", object{"query": "a", "top_k": 3}, "top_k: is not known; did you mean topK?"},
-		"a filter with a slip":    {"search", object{"query": "a", "filters": object{"custom_id": "x"}}, "filters.custom_id: is not known; did you mean filters.custom_ids?"},
+		"several faults":          {"search", object{"topK": 0, "limit": 3}, "query: is required\ntopK: 0 is below the minimum of 1\nlimit: is unknown; it must be one of datastores, filters, query, topK"},
+		"another way of writing":  {"search", object{"query": "a", "top_k": 3}, "top_k: is unknown; did you mean topK?"},
+		"a filter with a slip":    {"search", object{"query": "a", "filters": object{"custom_id": "x"}}, "filters.custom_id: is unknown; did you mean filters.custom_ids?"},
 		"a filter by an object":   {"search", object{"query": "a", "filters": object{"metadata": object{"a": object{}}}}, "filters.metadata.a: is an object; it must be a string, a number, true or false, or an array of them"},
-		"no such datastore":       {"search", object{"query": "a", "datastores": []string{none}}, `no datastore with id "` + none + `"; leave datastores out to search all`},
+		"no such datastore":       {"search", object{"query": "a", "datastores": []string{none}}, `no datastore with id "` + none + `"; omit datastores to search all`},
 		"nothing to fetch":        {"fetch", object{}, "id: is required"},
-		"a question, not a query": {"ask", object{"query": "a"}, "question: is required\nquery: is not known; it must be one of agent, conversationId, question"},
-		"no such agent":           {"ask", object{"question": "a", "agent": none}, `no agent with id "` + none + `"; leave agent out to be told which there are`},
+		"a question, not a query": {"ask", object{"query": "a"}, "question: is required\nquery: is unknown; it must be one of agent, conversationId, question"},
+		"no such agent":           {"ask", object{"question": "a", "agent": none}, `no agent with id "` + none + `"; omit agent to get a list`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := s.in(t).tool(session, c.tool, c.arguments, nil); got != c.want {
@@ -220,7 +220,7 @@ func TestAnInternalErrorOfAToolIsNotDisclosed(t *testing.T) {
 		return retrieve.Result{}, errors.New("secret path")
 	}
 	session := s.mcp("/mcp", nil)
-	if got := s.tool(session, "search", object{"query": "q"}, nil); strings.Contains(got, "secret") || !strings.Contains(got, "its log has the cause") {
+	if got := s.tool(session, "search", object{"query": "q"}, nil); strings.Contains(got, "secret") || !strings.Contains(got, "log has the cause") {
 		t.Errorf("the client gets %q", got)
 	}
 }
@@ -464,7 +464,7 @@ func TestACallBeyondTheRateLimitFails(t *testing.T) {
 			break
 		}
 	}
-	if words != "more than 5 requests a second; slow down; try again in 1 s" {
+	if words != "more than 5 requests per second; slow down; try again in 1 s" {
 		t.Errorf("got %q", words)
 	}
 	s.clock.advance(time.Minute)

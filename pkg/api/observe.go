@@ -30,17 +30,17 @@ type metrics struct {
 func newMetrics(r prometheus.Registerer) (*metrics, error) {
 	m := &metrics{
 		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "sluice_http_requests_in_flight", Help: "Requests being served, open streams among them.",
+			Name: "sluice_http_requests_in_flight", Help: "Requests in progress, including open streams.",
 		}),
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "sluice_http_requests_total", Help: "Requests served, by route template and status.",
 		}, []string{"method", "route", "status"}),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "sluice_http_request_duration_seconds", Help: "From the request's first byte to the answer's last.",
+			Name: "sluice_http_request_duration_seconds", Help: "Time from the first byte of the request to the last byte of the response.",
 			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60},
 		}, []string{"method", "route"}),
 		streamed: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "sluice_answer_stream_errors_total", Help: "Answers that failed after their stream had opened.",
+			Name: "sluice_answer_stream_errors_total", Help: "Answers that failed after the stream had started.",
 		}),
 	}
 	for _, c := range []prometheus.Collector{m.inFlight, m.requests, m.duration, m.streamed} {
@@ -109,7 +109,7 @@ func (s *server) startSpan(c *gin.Context, id string) (context.Context, *telemet
 		telemetry.Text("http.request.method", method), telemetry.Text("http.route", route), telemetry.Text("sluice.request", id))
 }
 
-var errInternalResponse = errors.New("the request was answered with an error of the service's own")
+var errInternalResponse = errors.New("the request failed with an internal error")
 
 // endSpan ends it. A request that is refused is served; one that the service cannot serve has failed.
 func endSpan(span *telemetry.Span, status int) {

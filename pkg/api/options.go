@@ -131,7 +131,7 @@ func (d Deps) withDefaults() (Deps, error) {
 		d.Agents, d.Datastores, d.Datasources, d.Documents, d.Jobs, d.Sites, d.Conversations, d.Keys, d.KeyFinder, d.Usage, d.Accounts, d.Claims,
 		d.Originals, d.Chunks, d.Retriever, d.Answerer, d.Watcher,
 	}, nil) || d.DetectType == nil || len(d.Formats) == 0 {
-		return d, errors.New("making the API: a dependency is missing")
+		return d, errors.New("creating the API: a dependency is missing")
 	}
 	if d.Metrics == nil {
 		d.Metrics = prometheus.NewRegistry()

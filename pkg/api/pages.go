@@ -39,7 +39,7 @@ func (s *server) serveManual(c *gin.Context) {
 	case err != nil:
 		s.fail(c, err)
 	case !found:
-		s.fail(c, domain.Errorf(domain.CodeNotFound, "there is no page %s; %s lists all", jsonbody.Shorten(c.Request.URL.Path), manual.Root))
+		s.fail(c, domain.Errorf(domain.CodeNotFound, "there is no page %s; %s lists all pages", jsonbody.Shorten(c.Request.URL.Path), manual.Root))
 	}
 }
 
@@ -77,11 +77,11 @@ func (p page) write(w http.ResponseWriter) {
 func (s *server) GetDocs(ctx context.Context, _ GetDocsRequestObject) (GetDocsResponseObject, error) {
 	c, ok := ctx.(*gin.Context)
 	if !ok {
-		return nil, errors.New("serving the documentation: there is no request")
+		return nil, errors.New("serving the documentation: the request is missing")
 	}
 	return written(func(w http.ResponseWriter) error {
 		if found, err := manual.Serve(w, c.Request); err != nil || !found {
-			return fmt.Errorf("serving the documentation: there is a front page: %t: %w", found, err)
+			return fmt.Errorf("serving the documentation (front page found: %t): %w", found, err)
 		}
 		return nil
 	}), nil

@@ -30,7 +30,7 @@ type Planner interface {
 func (s *server) PlanSite(ctx context.Context, r PlanSiteRequestObject) (PlanSiteResponseObject, error) {
 	ctx, _ = access.CallerOf(ctx)
 	if s.Planner == nil {
-		return nil, domain.Errorf(domain.CodeConflict, "this process leaves crawling to others (SLUICE_WORKERS); a machine that crawls shows the plan by `sluice crawler plan URL`")
+		return nil, domain.Errorf(domain.CodeConflict, "this process does not crawl (SLUICE_WORKERS=false); run `sluice crawler plan URL` on a machine that does")
 	}
 	c := r.Body.Config
 	site := domain.DatasourceConfig{
@@ -45,7 +45,7 @@ func (s *server) PlanSite(ctx context.Context, r PlanSiteRequestObject) (PlanSit
 	case s.plans <- struct{}{}:
 		defer func() { <-s.plans }()
 	default:
-		return nil, &domain.Error{Code: domain.CodeRateLimit, Message: fmt.Sprintf("%d plans are being made, which is the most at once; try again in a moment", maxPlans), RetryAfter: s.options.PlanTimeout / 4}
+		return nil, &domain.Error{Code: domain.CodeRateLimit, Message: fmt.Sprintf("the limit of %d concurrent crawl previews is reached; try again in a moment", maxPlans), RetryAfter: s.options.PlanTimeout / 4}
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.options.PlanTimeout)
 	defer cancel()
@@ -77,7 +77,7 @@ func (s *server) plan(ctx context.Context, site domain.DatasourceConfig, limit i
 	case late && len(out.Addresses) > 0:
 		out.Cut = true
 	case late:
-		return out, domain.Invalid(planField(site), "the site has not answered in the time that a plan has")
+		return out, domain.Invalid(planField(site), "the site did not answer within the time limit of the preview; start the crawl, or try again later")
 	case errors.As(err, &refused):
 		return out, domain.Invalid(planField(site), "%s", refused.Message)
 	default:

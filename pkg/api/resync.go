@@ -39,7 +39,7 @@ func (s *server) ResyncDatasource(ctx context.Context, r ResyncDatasourceRequest
 		kind = domain.JobCrawl
 	}
 	if kind == domain.JobIngest && d.Original == nil {
-		return nil, domain.Errorf(domain.CodeConflict, `datasource %q has no content yet that could be read again; use {"mode": "refresh"} to fetch it`, d.ID)
+		return nil, domain.Errorf(domain.CodeConflict, `datasource %q has no stored content to re-index; use {"mode": "refresh"} to fetch it`, d.ID)
 	}
 	if err := s.requeue(ctx, d, kind, catalog.PriorityFresh); err != nil {
 		return nil, err

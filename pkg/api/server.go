@@ -65,7 +65,7 @@ func New(o Options, d Deps) (http.Handler, error) {
 		return nil, err
 	}
 	if len(o.EmbeddingModels) == 0 {
-		return nil, errors.New("making the API: no embedding model")
+		return nil, errors.New("creating the API: no embedding model")
 	}
 	doc, err := document.Load(openAPI, o.documented())
 	if err != nil {
@@ -154,7 +154,7 @@ func (s *server) fail(c *gin.Context, err error) {
 	c.Abort()
 	ctx := c.Request.Context()
 	if problem.IsClientGone(ctx, err) {
-		s.log.Debug("client left", "request", problem.RequestID(ctx))
+		s.log.Debug("client disconnected", "request", problem.RequestID(ctx))
 		c.Status(problem.StatusClientClosed)
 		return
 	}

@@ -16,18 +16,18 @@ func TestAQueryWithAnUnknownFieldIsRefused(t *testing.T) {
 	s := newService(t)
 	s.retriever.retrieve = func(context.Context, retrieve.Request) (retrieve.Result, error) { return retrieve.Result{}, nil }
 	datastore, agent := s.newDatastore(), s.newAgent()
-	const allFilters = "is not known; it must be one of custom_ids, datasource_ids, metadata"
+	const allFilters = "is unknown; it must be one of custom_ids, datasource_ids, metadata"
 	filters := map[string]struct{ body, field, words string }{
-		"filter for filters":             {`"filter": {"custom_ids": ["a"]}`, "filter", "is not known; did you mean filters?"},
-		"filters with a capital":         {`"Filters": {"custom_ids": ["a"]}`, "Filters", "is not known; did you mean filters?"},
-		"ids beside the filters":         {`"custom_ids": ["a"]`, "custom_ids", "is not known; did you mean filters.custom_ids?"},
-		"ids as other fields are named":  {`"filters": {"datasourceIds": ["a"]}`, "filters.datasourceIds", "is not known; did you mean filters.datasource_ids?"},
-		"one id":                         {`"filters": {"custom_id": "a"}`, "filters.custom_id", "is not known; did you mean filters.custom_ids?"},
+		"filter for filters":             {`"filter": {"custom_ids": ["a"]}`, "filter", "is unknown; did you mean filters?"},
+		"filters with a capital":         {`"Filters": {"custom_ids": ["a"]}`, "Filters", "is unknown; did you mean filters?"},
+		"ids beside the filters":         {`"custom_ids": ["a"]`, "custom_ids", "is unknown; did you mean filters.custom_ids?"},
+		"ids as other fields are named":  {`"filters": {"datasourceIds": ["a"]}`, "filters.datasourceIds", "is unknown; did you mean filters.datasource_ids?"},
+		"one id":                         {`"filters": {"custom_id": "a"}`, "filters.custom_id", "is unknown; did you mean filters.custom_ids?"},
 		"metadata among the filters":     {`"filters": {"team": "docs"}`, "filters.team", allFilters},
 		"another service's filter":       {`"filters": {"$and": []}`, "filters.$and", allFilters},
-		"a misspelt field that is null":  {`"filter": null`, "filter", "is not known; did you mean filters?"},
+		"a misspelt field that is null":  {`"filter": null`, "filter", "is unknown; did you mean filters?"},
 		"filters of something else":      {`"filters": {"datastore_ids": ["a"]}`, "filters.datastore_ids", allFilters},
-		"a query in another case, twice": {`"Query": "a"`, "Query", "is not known; did you mean query?"},
+		"a query in another case, twice": {`"Query": "a"`, "Query", "is unknown; did you mean query?"},
 	}
 	for name, c := range filters {
 		t.Run(name, func(t *testing.T) {
@@ -44,8 +44,8 @@ func TestAQueryWithAnUnknownFieldIsRefused(t *testing.T) {
 		})
 	}
 	for field, words := range map[string]string{
-		"topk": "is not known; did you mean topK?", "top_k": "is not known; did you mean topK?", "k": "is not known; it must be one of filters, maxPerDatasource, mode, query, rerank, topK",
-		"where": "is not known; it must be one of filters, maxPerDatasource, mode, query, rerank, topK",
+		"topk": "is unknown; did you mean topK?", "top_k": "is unknown; did you mean topK?", "k": "is unknown; it must be one of filters, maxPerDatasource, mode, query, rerank, topK",
+		"where": "is unknown; it must be one of filters, maxPerDatasource, mode, query, rerank, topK",
 	} {
 		if got := s.call("POST", "/datastores/"+datastore+"/query", `{"query": "a", "`+field+`": 3}`).fault(field); got != words {
 			t.Errorf("%s: got %q, want %q", field, got, words)
@@ -63,13 +63,13 @@ func TestAnAgentQueryWithFieldsOfAnotherQueryIsRefused(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	for field, way := range map[string]string{
-		`"topK": 3`: "takes topK", `"top_k": 3`: "takes topK", `"mode": "lexical"`: "takes mode", `"rerank": false`: "takes rerank",
+		`"topK": 3`: "accepts topK", `"top_k": 3`: "accepts topK", `"mode": "lexical"`: "accepts mode", `"rerank": false`: "accepts rerank",
 		`"maxPerDatasource": 1`: "POST /datastores/{id}/query", `"explain": true`: "?explain=true", `"model": "llm_4"`: "did you mean modelName?",
 		`"messages": []`: "conversationId", `"history": []`: "conversationId", `"datastoreIds": ["a"]`: "filters.datasource_ids",
 	} {
 		name, _, _ := strings.Cut(strings.TrimPrefix(field, `"`), `"`)
 		got := s.call("POST", "/agents/"+s.newAgent()+"/query", `{"query": "a", `+field+`}`).fault(name)
-		if !strings.HasPrefix(got, "is not known; ") || !strings.Contains(got, way) {
+		if !strings.HasPrefix(got, "is unknown; ") || !strings.Contains(got, way) {
 			t.Errorf("%s: got %q, want %q", field, got, way)
 		}
 	}
@@ -79,13 +79,13 @@ func TestABodyWithoutKnownFieldsIsRefused(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	for _, path := range []string{"/agents/" + s.newAgent(), "/datastores/" + s.newDatastore()} {
-		if got := s.call("PATCH", path, `{"nme": "x"}`).fault("nme"); got != "is not known; did you mean name?" {
+		if got := s.call("PATCH", path, `{"nme": "x"}`).fault("nme"); got != "is unknown; did you mean name?" {
 			t.Errorf("%s: got %q", path, got)
 		}
 		colour := s.call("PATCH", path, `{"colour": "x"}`)
 		if strings.HasPrefix(path, "/agents/") { // whose unknown fields are stored
 			colour.want(200)
-		} else if got := colour.fault("colour"); !strings.HasPrefix(got, "is not known; it must be one of ") || !strings.Contains(got, "name") {
+		} else if got := colour.fault("colour"); !strings.HasPrefix(got, "is unknown; it must be one of ") || !strings.Contains(got, "name") {
 			t.Errorf("%s: got %q", path, got)
 		}
 		s.call("PATCH", path, `{"name": "x", "colour": "y"}`).want(200)
@@ -98,20 +98,20 @@ func TestMisspeltFieldsAreRefused(t *testing.T) {
 	s := newService(t)
 	agent, datastore := s.newAgent(), s.newDatastore()
 	for name, c := range map[string]struct{ method, path, body, field, words string }{
-		"a key that would never expire":   {"POST", "/keys", `{"name": "a", "expires": "2027-01-01T00:00:00Z"}`, "expires", "is not known; did you mean expiresAt?"},
-		"a key that could write":          {"POST", "/keys", `{"name": "a", "scope": ["read"]}`, "scope", "is not known; did you mean scopes?"},
-		"a key with what no key has":      {"POST", "/keys", `{"name": "a", "role": "reader"}`, "role", "is not known; it must be one of agentId, expiresAt, limits, name, scopes"},
-		"a resync that would not fetch":   {"POST", "/datastores/" + datastore + "/resync", `{"Mode": "refresh"}`, "Mode", "is not known; did you mean mode?"},
-		"a slip":                          {"PATCH", "/agents/" + agent, `{"temprature": 0}`, "temprature", "is not known; did you mean temperature?"},
-		"another way of writing":          {"PATCH", "/agents/" + agent, `{"datastore_ids": ["a"]}`, "datastore_ids", "is not known; did you mean datastoreIds?"},
-		"an agent that would stay public": {"PATCH", "/agents/" + agent, `{"visiblity": "private"}`, "visiblity", "is not known; did you mean visibility?"},
-		"chunking beside chunking":        {"PATCH", "/datastores/" + datastore, `{"maxTokens": 100}`, "maxTokens", "is not known; did you mean chunking.maxTokens?"},
-		"chunking with a slip":            {"PATCH", "/datastores/" + datastore, `{"chunking": {"maxToken": 100}}`, "chunking.maxToken", "is not known; did you mean chunking.maxTokens?"},
-		"an identity in other letters":    {"POST", "/datastores/upsert/" + datastore, `{"documents": [{"text": "a", "customId": "1"}]}`, "documents[0].customId", "is not known; did you mean documents[0].custom_id?"},
-		"an identity in a config":         {"POST", "/datastores/upsert/" + datastore, `{"documents": [{"text": "a", "config": {"custom_id": "1"}}]}`, "documents[0].config", "is not known; send custom_id beside text, and everything else in metadata"},
-		"metadata with a slip":            {"POST", "/datastores/upsert/" + datastore, `{"documents": [{"text": "a"}, {"text": "b", "metdata": {}}]}`, "documents[1].metdata", "is not known; did you mean documents[1].metadata?"},
-		"a parameter":                     {"GET", "/datasources?datastoreID=" + datastore, "", "datastoreID", "is not known; did you mean datastoreId?"},
-		"a parameter with a slip":         {"POST", "/datastores/" + datastore + "/query?explian=true", `{"query": "a"}`, "explian", "is not known; did you mean explain?"},
+		"a key that would never expire":   {"POST", "/keys", `{"name": "a", "expires": "2027-01-01T00:00:00Z"}`, "expires", "is unknown; did you mean expiresAt?"},
+		"a key that could write":          {"POST", "/keys", `{"name": "a", "scope": ["read"]}`, "scope", "is unknown; did you mean scopes?"},
+		"a key with what no key has":      {"POST", "/keys", `{"name": "a", "role": "reader"}`, "role", "is unknown; it must be one of agentId, expiresAt, limits, name, scopes"},
+		"a resync that would not fetch":   {"POST", "/datastores/" + datastore + "/resync", `{"Mode": "refresh"}`, "Mode", "is unknown; did you mean mode?"},
+		"a slip":                          {"PATCH", "/agents/" + agent, `{"temprature": 0}`, "temprature", "is unknown; did you mean temperature?"},
+		"another way of writing":          {"PATCH", "/agents/" + agent, `{"datastore_ids": ["a"]}`, "datastore_ids", "is unknown; did you mean datastoreIds?"},
+		"an agent that would stay public": {"PATCH", "/agents/" + agent, `{"visiblity": "private"}`, "visiblity", "is unknown; did you mean visibility?"},
+		"chunking beside chunking":        {"PATCH", "/datastores/" + datastore, `{"maxTokens": 100}`, "maxTokens", "is unknown; did you mean chunking.maxTokens?"},
+		"chunking with a slip":            {"PATCH", "/datastores/" + datastore, `{"chunking": {"maxToken": 100}}`, "chunking.maxToken", "is unknown; did you mean chunking.maxTokens?"},
+		"an identity in other letters":    {"POST", "/datastores/upsert/" + datastore, `{"documents": [{"text": "a", "customId": "1"}]}`, "documents[0].customId", "is unknown; did you mean documents[0].custom_id?"},
+		"an identity in a config":         {"POST", "/datastores/upsert/" + datastore, `{"documents": [{"text": "a", "config": {"custom_id": "1"}}]}`, "documents[0].config", "is unknown; send custom_id next to text, and everything else in metadata"},
+		"metadata with a slip":            {"POST", "/datastores/upsert/" + datastore, `{"documents": [{"text": "a"}, {"text": "b", "metdata": {}}]}`, "documents[1].metdata", "is unknown; did you mean documents[1].metadata?"},
+		"a parameter":                     {"GET", "/datasources?datastoreID=" + datastore, "", "datastoreID", "is unknown; did you mean datastoreId?"},
+		"a parameter with a slip":         {"POST", "/datastores/" + datastore + "/query?explian=true", `{"query": "a"}`, "explian", "is unknown; did you mean explain?"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := s.in(t)
@@ -139,7 +139,7 @@ func TestMisspeltPartsOfAFormAreRefused(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	for part, words := range map[string]string{
-		"customId": "is not known; did you mean custom_id?", "filename": "is not known; did you mean fileName?", "note": "",
+		"customId": "is unknown; did you mean custom_id?", "filename": "is unknown; did you mean fileName?", "note": "",
 	} {
 		var body bytes.Buffer
 		form := multipart.NewWriter(&body)

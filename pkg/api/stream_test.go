@@ -226,7 +226,7 @@ func TestAnErrorAfterTheFirstTokenEndsTheStream(t *testing.T) {
 		want string
 	}{
 		"one that may be shown":   {domain.Errorf(domain.CodeUnavailable, "the model server\nis gone"), "[ERROR] the model server is gone"},
-		"one that stays internal": {errors.New("secret of the house"), "[ERROR] the service failed; its log has the cause under request r-1"},
+		"one that stays internal": {errors.New("secret of the house"), "[ERROR] internal error; the service's log has the cause under request r-1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -122,6 +122,6 @@ func (s *server) countDetached(ctx context.Context, a domain.Account, uses map[d
 	ctx, cancel := detached(ctx)
 	defer cancel()
 	if err := s.Usage.Count(ctx, a, uses); err != nil {
-		s.log.Error("counting use", "request", problem.RequestID(ctx), "error", err)
+		s.log.Error("counting usage failed", "request", problem.RequestID(ctx), "error", err)
 	}
 }

@@ -151,7 +151,7 @@ func TestAKeyIsLimited(t *testing.T) {
 	}{
 		{"PUT", "/keys/" + made.id() + "/limits", object{}}, {"PUT", "/usage/limits", object{}}, {"POST", "/keys", object{"name": "free"}},
 	} {
-		if p := partner.call(try.method, try.path, try.body).problem(403); !strings.Contains(p.Detail, "limited") {
+		if p := partner.call(try.method, try.path, try.body).problem(403); !strings.Contains(p.Detail, "has limits") {
 			t.Errorf("a limited key frees itself by %s %s: %+v", try.method, try.path, p)
 		}
 	}

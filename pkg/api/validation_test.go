@@ -34,7 +34,7 @@ func TestOneResponseNamesEveryFault(t *testing.T) {
 		"filters.datasource_ids": `is "x"; it must be an array`,
 		"filters.metadata.k":     "is an object; it must be a string, a number, true or false, or an array of them",
 		"filters.metadata.l":     "is null; it must be a string, a number, true or false, or an array of them",
-		"filters.metadata.m":     "is an empty array; name the values that may match, or leave the field out",
+		"filters.metadata.m":     "is an empty array; send the values to match, or leave the field out",
 		"filters.metadata.n[2]":  "is null; it must be a string, a number, true or false",
 		"filters.metadata.n[3]":  "is an array; it must be a string, a number, true or false",
 	} {
@@ -59,9 +59,9 @@ func TestBodiesThatAreNotJSON(t *testing.T) {
 		"null":                        {"null", "body", "is null"},
 		"a string":                    {`"a"`, "body", `is "a"; it must be an object`},
 		"Latin-1":                     {"{\"name\": \"caf\xe9\"}", "body", "is not UTF-8 at line 1, column 14"},
-		"a key twice":                 {`{"name": "a", "name": "b"}`, "name", "stands twice"},
-		"a key twice, deep":           {`{"name": "a", "x": [{"y": 1, "y": 2}]}`, "x[0].y", "stands twice"},
-		"a number beyond all bounds":  {`{"name": "a", "temperature": 1e999}`, "temperature", "is 1e999, a number outside the range"},
+		"a key twice":                 {`{"name": "a", "name": "b"}`, "name", "occurs twice"},
+		"a key twice, deep":           {`{"name": "a", "x": [{"y": 1, "y": 2}]}`, "x[0].y", "occurs twice"},
+		"a number beyond all bounds":  {`{"name": "a", "temperature": 1e999}`, "temperature", "is 1e999, which is outside the range"},
 		"NUL in a text":               {`{"name": "a\u0000b"}`, "name", "contains a NUL character"},
 		"too deep":                    {`{"name": "a", "x": ` + strings.Repeat("[", 70) + strings.Repeat("]", 70) + "}", "body", "is nested deeper than 64 levels"},
 		"far too deep":                {strings.Repeat("[", 1_000_000), "body", "is not valid JSON"},
@@ -193,17 +193,17 @@ func TestDatasourcesOfTheWebNeedAnAddress(t *testing.T) {
 		"a relative address":         {"web_page", object{"source_url": "/a"}, "config.source_url", `is "/a"; it must begin with http:// or https://`},
 		"another scheme":             {"web_page", object{"source_url": "file:///etc/passwd"}, "config.source_url", "it must begin with"},
 		"no host":                    {"web_page", object{"source_url": "http:///a"}, "config.source_url", "an address without a host"},
-		"an address with a password": {"web_page", object{"source_url": "http://u:p@example.com"}, "config.source_url", "must not carry a user name"},
+		"an address with a password": {"web_page", object{"source_url": "http://u:p@example.com"}, "config.source_url", "must not contain a user name"},
 		"a sitemap that is none":     {"web_site", object{"sitemap": "sitemap.xml"}, "config.sitemap", "it must begin with"},
-		"no address at all":          {"web_page", object{"source_url": "http://[::1"}, "config.source_url", "which is not an address"},
+		"no address at all":          {"web_page", object{"source_url": "http://[::1"}, "config.source_url", "which is not a valid address"},
 		"a number":                   {"web_page", object{"source_url": 7}, "config.source_url", "is 7; it must be a string"},
-		"a misspelt field":           {"web_site", object{"source_url": "https://example.com", "exlude": []string{"/a/"}}, "config.exlude", "is not known; did you mean config.exclude?"},
-		"a page with patterns":       {"web_page", object{"source_url": "https://example.com", "exclude": []string{"/a/"}}, "config.exclude", "is for a web_site"},
-		"a page with a limit":        {"web_page", object{"source_url": "https://example.com", "max_pages": 3}, "config.max_pages", "is for a web_site"},
-		"a page with a depth":        {"web_page", object{"source_url": "https://example.com", "max_depth": 3}, "config.max_depth", "is for a web_site"},
-		"a page with a sitemap":      {"web_page", object{"source_url": "https://example.com", "sitemap": "https://example.com/s.xml"}, "config.sitemap", "is for a web_site"},
+		"a misspelt field":           {"web_site", object{"source_url": "https://example.com", "exlude": []string{"/a/"}}, "config.exlude", "is unknown; did you mean config.exclude?"},
+		"a page with patterns":       {"web_page", object{"source_url": "https://example.com", "exclude": []string{"/a/"}}, "config.exclude", "applies to a web_site"},
+		"a page with a limit":        {"web_page", object{"source_url": "https://example.com", "max_pages": 3}, "config.max_pages", "applies to a web_site"},
+		"a page with a depth":        {"web_page", object{"source_url": "https://example.com", "max_depth": 3}, "config.max_depth", "applies to a web_site"},
+		"a page with a sitemap":      {"web_page", object{"source_url": "https://example.com", "sitemap": "https://example.com/s.xml"}, "config.sitemap", "applies to a web_site"},
 		"too much of patterns": {"web_site", object{"source_url": "https://example.com", "include": slices.Repeat([]string{"/" + strings.Repeat("<", 499)}, 100)}, "config.include",
-			"has, with all patterns of the site, 299801 bytes as JSON; the limit is 108 KiB"},
+			"has, together with the other patterns of the site, 299801 bytes as JSON; the limit is 108 KiB"},
 		"a file as JSON": {"file", object{}, "file", "is required: send a file as multipart/form-data"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -233,7 +233,7 @@ func TestQueryStringsAreChecked(t *testing.T) {
 	for query, words := range map[string]string{
 		"limit=0":         "0 is below the minimum of 1",
 		"limit=many":      `is "many"; it must be a whole number`,
-		"limit=1&limit=2": "is given more than once",
+		"limit=1&limit=2": "is sent more than once",
 		"limit=1.5":       `is "1.5"; it must be a whole number`,
 	} {
 		if got := s.call("GET", "/agents?"+query, nil).fault("limit"); !strings.HasPrefix(got, words) {
@@ -311,7 +311,7 @@ func TestMetadataOfMoreValuesThanAreIndexedIsRefused(t *testing.T) {
 		return s.call("POST", "/datastores/upsert/"+datastore, object{"documents": []object{{"text": "one", "metadata": metadata(keys)}}})
 	}
 	post(300).want(200)
-	if got := post(301).fault("documents[0].metadata"); got != "has more than 3000 different values that filters could ask for; put some of them together into one text" {
+	if got := post(301).fault("documents[0].metadata"); got != "has more than 3000 different values that filters can match; combine some of them into one text" {
 		t.Error(got)
 	}
 	post(500).fault("documents[0].metadata")

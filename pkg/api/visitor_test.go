@@ -14,9 +14,9 @@ func TestVisitorIDsAreChecked(t *testing.T) {
 	s := newService(t)
 	agent := s.newAgent()
 	for name, c := range map[string]struct{ id, words string }{
-		"a line break":          {"a\nb", `is "a\nb"; it must have no control characters`},
-		"a terminal's command":  {"\x1b[31m", `is "\x1b[31m"; it must have no control characters`},
-		"a C1 control":          {"a\u0085", `is "a\u0085"; it must have no control characters`},
+		"a line break":          {"a\nb", `is "a\nb"; it must not contain control characters`},
+		"a terminal's command":  {"\x1b[31m", `is "\x1b[31m"; it must not contain control characters`},
+		"a C1 control":          {"a\u0085", `is "a\u0085"; it must not contain control characters`},
 		"a NUL":                 {"a\x00", `contains a NUL character (\u0000); remove it`},
 		"too many characters":   {strings.Repeat("x", 201), "has 201 characters; the limit is 200"},
 		"characters of 4 bytes": {strings.Repeat("😀", 100), ""},
@@ -75,7 +75,7 @@ func TestAVisitorDoesNotChangeAPublicAgent(t *testing.T) {
 	}
 	agent := s.newAgent(object{"visibility": "public"})
 	anyone, stranger := s.as(""), s.stranger()
-	const wayOut = " of a public agent needs an API key of its workspace; leave out what is overridden, or send the header Authorization: Bearer <key>"
+	const wayOut = " of a public agent requires an API key of its workspace; leave these fields out, or send the header Authorization: Bearer <key>"
 	for name, c := range map[string]struct {
 		body   object
 		fields string // that are refused
@@ -106,7 +106,7 @@ func TestAVisitorDoesNotChangeAPublicAgent(t *testing.T) {
 				for i, f := range p.Errors {
 					named[i] = f.Field
 				}
-				if got := strings.Join(named, ", "); p.Error != "UNAUTHORIZED" || got != c.fields || p.Detail != "to override "+c.fields+wayOut {
+				if got := strings.Join(named, ", "); p.Error != "UNAUTHORIZED" || got != c.fields || p.Detail != "overriding "+c.fields+wayOut {
 					t.Errorf("got %s", a.body)
 				}
 				stranger.in(t).call("POST", path, body).want(403)

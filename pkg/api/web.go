@@ -77,7 +77,7 @@ func (s *server) describe(ctx context.Context, d domain.Datasource, body Datasou
 	n := catalog.Description{Name: trimmed(body.Name), Web: web}
 	if body.Metadata != nil {
 		if d.Type == domain.TypeWebSite {
-			return d, domain.Errorf(domain.CodeConflict, "datasource %q is a web_site, whose pages have the metadata; change one of them", d.ID)
+			return d, domain.Errorf(domain.CodeConflict, "datasource %q is a web_site without own metadata; change one of its pages", d.ID)
 		}
 		metadata, customID := metadataOf(&Document_Metadata{CustomId: body.Metadata.CustomId, AdditionalProperties: body.Metadata.AdditionalProperties})
 		n.Metadata, n.CustomID = &metadata, optional(customID)
@@ -97,7 +97,7 @@ func (s *server) StopDatasource(ctx context.Context, r StopDatasourceRequestObje
 		return nil, err
 	}
 	if !isWeb(d) {
-		return nil, domain.Errorf(domain.CodeConflict, "datasource %q is a %s, which is not fetched from the web; there is nothing to stop", d.ID, d.Type)
+		return nil, domain.Errorf(domain.CodeConflict, "datasource %q is a %s and is not crawled, so there is nothing to stop", d.ID, d.Type)
 	}
 	if d, err = s.Sites.StopCrawl(ctx, caller.Workspace(), d.ID); err != nil {
 		return nil, err
@@ -158,9 +158,9 @@ func (s *server) seal(d domain.Datasource, headers map[string]string) (*domain.S
 	case len(headers) == 0:
 		return nil, nil
 	case !isWeb(d):
-		return nil, domain.Invalid("config.headers", "are for a web_page or web_site; datasource %s is a %s", d.ID, d.Type)
+		return nil, domain.Invalid("config.headers", "apply to a web_page or web_site; datasource %s is a %s", d.ID, d.Type)
 	case s.Sealer == nil:
-		return nil, domain.Invalid("config.headers", "cannot be stored: this service has no key to encrypt them with. Its operator sets SLUICE_SECRET_KEY, to the same value in every api and crawler process")
+		return nil, domain.Invalid("config.headers", "cannot be stored because the service has no key to encrypt them; the operator must set SLUICE_SECRET_KEY to the same value in every api and crawler process")
 	}
 	clean, faults := domain.CleanHeaders("config.headers", headers)
 	if len(faults) > 0 {

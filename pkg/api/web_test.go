@@ -126,7 +126,7 @@ func TestWebContentIsRefetchedOnSchedule(t *testing.T) {
 		}
 	}
 	unknown := s.call("PATCH", "/datasources/"+site, object{"config": object{"exlude": []string{"/a/"}}}).fault("config.exlude")
-	if want := "is not known; did you mean config.exclude?"; unknown != want {
+	if want := "is unknown; did you mean config.exclude?"; unknown != want {
 		t.Errorf("got %q, want %q", unknown, want)
 	}
 	s.call("PATCH", "/datasources/"+site, object{"config": object{}, "colour": "red"}).want(200)

@@ -705,7 +705,7 @@ func (e GetUsageParamsBy) Valid() bool {
 	}
 }
 
-// Agent In addition to the fields below, an agent has the unknown fields that were sent, unchanged.
+// Agent An agent also has the unknown fields that clients have sent, unchanged.
 type Agent struct {
 	AllowedOrigins []string  `json:"allowedOrigins"`
 	CreatedAt      time.Time `json:"createdAt"`
@@ -722,7 +722,7 @@ type Agent struct {
 	// PromptTemplate deprecated
 	PromptTemplate string `json:"promptTemplate"`
 
-	// PromptType deprecated in favor of systemPrompt and userPrompt; an agent whose promptType was never set has `raw`
+	// PromptType deprecated, use systemPrompt and userPrompt; default: `raw`
 	PromptType        PromptType  `json:"promptType"`
 	RestrictKnowledge bool        `json:"restrictKnowledge"`
 	SystemPrompt      string      `json:"systemPrompt"`
@@ -731,7 +731,7 @@ type Agent struct {
 	UpdatedAt         time.Time   `json:"updatedAt"`
 	UserPrompt        string      `json:"userPrompt"`
 
-	// Visibility something public may be queried without a key
+	// Visibility public resources can be queried without a key
 	Visibility           Visibility             `json:"visibility"`
 	AdditionalProperties map[string]interface{} `json:"-"`
 }
@@ -742,8 +742,9 @@ type AgentAnswer struct {
 	Answer         string `json:"answer"`
 	ConversationId string `json:"conversationId"`
 
-	// Explanation How the fragments of a query came about. It holds ids, numbers, words of the query, and names and headings of documents.
-	// To callers who may query an agent and not read its datastores, datastores, terms, words and dropped.chunks are empty, and fragments are the sources.
+	// Explanation Explains the result of a query with ids, numbers, words of the query, and names and headings of documents. For callers
+	// who may query an agent but not read its datastores, datastores, terms, words and dropped.chunks are empty, and
+	// fragments contains only the sources.
 	Explanation *Explanation `json:"explanation,omitempty"`
 
 	// Sources the fragments that the answer cites, by citation number
@@ -753,12 +754,12 @@ type AgentAnswer struct {
 
 // AgentCreate Unknown fields are stored and returned, up to 16 KiB, but have no effect.
 type AgentCreate struct {
-	// AllowedOrigins the web sites on whose pages a public agent may be asked without a key, each as scheme, host and, if it has one, port; `*`: any. Browsers say on which page they are; a request of another one is refused with 403. The service's own pages always may.
+	// AllowedOrigins web sites whose pages may query the public agent without a key, each as scheme, host and optional port; `*`: all. Requests from pages of other sites get 403. The service's own pages are always allowed.
 	//
 	// Example: ["https://www.example.com","http://localhost:3000"]
 	AllowedOrigins *[]string `json:"allowedOrigins,omitempty"`
 
-	// DatastoreIds the datastores that answers come from
+	// DatastoreIds datastores that the agent answers from
 	DatastoreIds *[]string  `json:"datastoreIds,omitempty"`
 	Description  *string    `json:"description,omitempty"`
 	ModelName    *ModelName `json:"modelName,omitempty"`
@@ -766,26 +767,26 @@ type AgentCreate struct {
 	// Name Example: Support
 	Name string `json:"name"`
 
-	// PromptTemplate deprecated: with `raw` the whole prompt, with the same placeholders and nothing before it; with `customer_support` added to instructions for that
+	// PromptTemplate deprecated. With promptType `raw`: the complete prompt, with the same placeholders; with `customer_support`: appended to built-in instructions for support
 	PromptTemplate *string `json:"promptTemplate,omitempty"`
 
-	// PromptType deprecated in favor of systemPrompt and userPrompt; an agent whose promptType was never set has `raw`
+	// PromptType deprecated, use systemPrompt and userPrompt; default: `raw`
 	PromptType *PromptType `json:"promptType,omitempty"`
 
 	// RestrictKnowledge whether a message about which the documents contain nothing is declined without asking the model; omitted: false, the model is asked and may greet, translate or explain. The built-in answerer always declines
 	RestrictKnowledge *bool `json:"restrictKnowledge,omitempty"`
 
-	// SystemPrompt who the agent is and how it speaks, behind the built-in instructions; `{query}`, `{context}` and `{history}` are replaced by the question, the documents found, and what was said before
+	// SystemPrompt role and style of the agent, appended to the built-in instructions; `{query}`, `{context}` and `{history}` are replaced by the question, the documents found and the conversation so far
 	SystemPrompt *string  `json:"systemPrompt,omitempty"`
 	Temperature  *float64 `json:"temperature,omitempty"`
 
-	// Tools another way of writing datastoreIds, which win when both are given
+	// Tools alternative form of datastoreIds, which take precedence
 	Tools *[]AgentTool `json:"tools,omitempty"`
 
-	// UserPrompt what the question is wrapped in, with the same placeholders; without one, the question alone
+	// UserPrompt template for the question, with the same placeholders; default: only the question
 	UserPrompt *string `json:"userPrompt,omitempty"`
 
-	// Visibility something public may be queried without a key
+	// Visibility public resources can be queried without a key
 	Visibility *Visibility `json:"visibility,omitempty"`
 }
 
@@ -797,12 +798,12 @@ type AgentList struct {
 
 // AgentPatch Unknown fields are stored; each replaces the stored field with the same name.
 type AgentPatch struct {
-	// AllowedOrigins the web sites on whose pages a public agent may be asked without a key, each as scheme, host and, if it has one, port; `*`: any. Browsers say on which page they are; a request of another one is refused with 403. The service's own pages always may.
+	// AllowedOrigins web sites whose pages may query the public agent without a key, each as scheme, host and optional port; `*`: all. Requests from pages of other sites get 403. The service's own pages are always allowed.
 	//
 	// Example: ["https://www.example.com","http://localhost:3000"]
 	AllowedOrigins *[]string `json:"allowedOrigins,omitempty"`
 
-	// DatastoreIds the datastores that answers come from
+	// DatastoreIds datastores that the agent answers from
 	DatastoreIds *[]string  `json:"datastoreIds,omitempty"`
 	Description  *string    `json:"description,omitempty"`
 	ModelName    *ModelName `json:"modelName,omitempty"`
@@ -810,49 +811,49 @@ type AgentPatch struct {
 	// Name Example: Support
 	Name *string `json:"name,omitempty"`
 
-	// PromptTemplate deprecated: with `raw` the whole prompt, with the same placeholders and nothing before it; with `customer_support` added to instructions for that
+	// PromptTemplate deprecated. With promptType `raw`: the complete prompt, with the same placeholders; with `customer_support`: appended to built-in instructions for support
 	PromptTemplate *string `json:"promptTemplate,omitempty"`
 
-	// PromptType deprecated in favor of systemPrompt and userPrompt; an agent whose promptType was never set has `raw`
+	// PromptType deprecated, use systemPrompt and userPrompt; default: `raw`
 	PromptType *PromptType `json:"promptType,omitempty"`
 
 	// RestrictKnowledge whether a message about which the documents contain nothing is declined without asking the model; omitted: false, the model is asked and may greet, translate or explain. The built-in answerer always declines
 	RestrictKnowledge *bool `json:"restrictKnowledge,omitempty"`
 
-	// SystemPrompt who the agent is and how it speaks, behind the built-in instructions; `{query}`, `{context}` and `{history}` are replaced by the question, the documents found, and what was said before
+	// SystemPrompt role and style of the agent, appended to the built-in instructions; `{query}`, `{context}` and `{history}` are replaced by the question, the documents found and the conversation so far
 	SystemPrompt *string  `json:"systemPrompt,omitempty"`
 	Temperature  *float64 `json:"temperature,omitempty"`
 
-	// Tools another way of writing datastoreIds, which win when both are given
+	// Tools alternative form of datastoreIds, which take precedence
 	Tools *[]AgentTool `json:"tools,omitempty"`
 
-	// UserPrompt what the question is wrapped in, with the same placeholders; without one, the question alone
+	// UserPrompt template for the question, with the same placeholders; default: only the question
 	UserPrompt *string `json:"userPrompt,omitempty"`
 
-	// Visibility something public may be queried without a key
+	// Visibility public resources can be queried without a key
 	Visibility *Visibility `json:"visibility,omitempty"`
 }
 
 // AgentQuery defines model for AgentQuery.
 type AgentQuery struct {
-	// ConversationId omitted or empty: a new conversation is created; an unknown id of your choice becomes the id of the new one. Without a key, an id other than a UUID is valid only for the visitor: send visitorId, too
+	// ConversationId omitted or empty: a new conversation is created. An unknown id creates a conversation with that id. Without a key, an id that is not a UUID belongs to one visitor: send visitorId, too
 	//
 	// Example: 0198c0de-0000-7000-8000-000000000004
 	ConversationId *string `json:"conversationId,omitempty"`
 
-	// Filters Values within one field are alternatives; the fields must all match. An empty list of ids does not filter.
+	// Filters A datasource must match all fields, and one of the values of each. An empty list of ids does not filter.
 	Filters          *Filters `json:"filters,omitempty"`
 	FrequencyPenalty *float64 `json:"frequencyPenalty,omitempty"`
 
-	// MaxTokens maximum number of tokens to generate; -1 counts as not given; without a key, no more than SLUICE_CHAT_MAX_TOKENS
+	// MaxTokens maximum number of tokens to generate; -1 counts as missing; without a key, up to SLUICE_CHAT_MAX_TOKENS
 	MaxTokens       *int            `json:"maxTokens,omitempty"`
 	ModelName       *QueryModelName `json:"modelName,omitempty"`
 	PresencePenalty *float64        `json:"presencePenalty,omitempty"`
 
-	// PromptTemplate deprecated: with `raw` the whole prompt, with the same placeholders and nothing before it; with `customer_support` added to instructions for that
+	// PromptTemplate deprecated. With promptType `raw`: the complete prompt, with the same placeholders; with `customer_support`: appended to built-in instructions for support
 	PromptTemplate *string `json:"promptTemplate,omitempty"`
 
-	// PromptType deprecated in favor of systemPrompt and userPrompt; an agent whose promptType was never set has `raw`
+	// PromptType deprecated, use systemPrompt and userPrompt; default: `raw`
 	PromptType *PromptType `json:"promptType,omitempty"`
 
 	// Query question for the agent
@@ -860,24 +861,24 @@ type AgentQuery struct {
 	// Example: How long does the trial last?
 	Query string `json:"query"`
 
-	// Streaming whether the answer comes as server-sent events; omitted: false
+	// Streaming stream the answer as server-sent events; default: false
 	Streaming *bool `json:"streaming,omitempty"`
 
-	// SystemPrompt overrides the agent's, with the same placeholders, 20 at most; an empty text takes it away
+	// SystemPrompt overrides the agent's, with the same placeholders, up to 20; an empty text removes it
 	SystemPrompt *string  `json:"systemPrompt,omitempty"`
 	Temperature  *float64 `json:"temperature,omitempty"`
 
-	// TopP nucleus sampling: alter this or temperature, not both
+	// TopP nucleus sampling; set this or temperature, not both
 	TopP *float64 `json:"topP,omitempty"`
 
-	// UserPrompt overrides the agent's, likewise
+	// UserPrompt overrides the agent's, in the same way
 	UserPrompt *string `json:"userPrompt,omitempty"`
 
-	// VisitorId omitted or empty: a new id is created, or that of the conversation is used; without control characters
+	// VisitorId omitted or empty: that of the conversation, otherwise a new one; no control characters
 	VisitorId *string `json:"visitorId,omitempty"`
 }
 
-// AgentTool another way of writing the agent's datastoreIds
+// AgentTool alternative form of the agent's datastoreIds
 type AgentTool struct {
 	DatastoreId string        `json:"datastoreId"`
 	Type        AgentToolType `json:"type"`
@@ -910,7 +911,7 @@ type ChatChoiceMessageRole string
 type ChatCompletion struct {
 	Choices []ChatChoice `json:"choices"`
 
-	// ConversationId extension: where question and answer are stored
+	// ConversationId extension: conversation in which question and answer are stored
 	ConversationId *string `json:"conversationId,omitempty"`
 
 	// Created seconds since 1970
@@ -926,10 +927,10 @@ type ChatCompletion struct {
 	// Sources extension: the fragments that the answer cites, by citation number
 	Sources []Source `json:"sources"`
 
-	// Usage tokens of the model; 0 when the built-in answerer has answered
+	// Usage tokens of the model; 0 if the built-in answerer was used
 	Usage ChatUsage `json:"usage"`
 
-	// VisitorId extension: whom it belongs to
+	// VisitorId extension: visitor of the conversation
 	VisitorId *string `json:"visitorId,omitempty"`
 }
 
@@ -938,7 +939,7 @@ type ChatCompletionObject string
 
 // ChatMessage defines model for ChatMessage.
 type ChatMessage struct {
-	// Content null and an empty text are for messages of the assistant only
+	// Content null and an empty text are allowed only in assistant messages
 	Content *any            `json:"content,omitempty"`
 	Role    ChatMessageRole `json:"role"`
 }
@@ -980,25 +981,25 @@ type ChatModelListObject string
 type ChatPart struct {
 	Text *string `json:"text,omitempty"`
 
-	// Type text, and nothing else
+	// Type only text is supported
 	Type string `json:"type"`
 }
 
 // ChatRequest defines model for ChatRequest.
 type ChatRequest struct {
-	// ConversationId extension: joins this conversation and stores question and answer in it; messages before the last are not read then. An unknown id of your choice becomes the id of a new one
+	// ConversationId extension: continues this conversation and stores question and answer in it; messages before the last are then ignored. An unknown id creates a conversation with that id
 	//
 	// Example: 0198c0de-0000-7000-8000-000000000004
 	ConversationId *string `json:"conversationId,omitempty"`
 
-	// Filters Values within one field are alternatives; the fields must all match. An empty list of ids does not filter.
+	// Filters A datasource must match all fields, and one of the values of each. An empty list of ids does not filter.
 	Filters          *Filters `json:"filters,omitempty"`
 	FrequencyPenalty *float64 `json:"frequency_penalty,omitempty"`
 
-	// MaxCompletionTokens -1 counts as not given
+	// MaxCompletionTokens -1 counts as missing
 	MaxCompletionTokens *int `json:"max_completion_tokens,omitempty"`
 
-	// MaxTokens max_completion_tokens takes precedence; -1 counts as not given
+	// MaxTokens max_completion_tokens takes precedence; -1 counts as missing
 	MaxTokens *int          `json:"max_tokens,omitempty"`
 	Messages  []ChatMessage `json:"messages"`
 
@@ -1007,7 +1008,7 @@ type ChatRequest struct {
 	// Example: 0198c0de-0000-7000-8000-000000000001
 	Model string `json:"model"`
 
-	// N one answer a request
+	// N number of answers; only 1 is supported
 	N               *int     `json:"n,omitempty"`
 	PresencePenalty *float64 `json:"presence_penalty,omitempty"`
 
@@ -1017,17 +1018,17 @@ type ChatRequest struct {
 	// Stop the answer ends before the first of these sequences, with any model and without one
 	Stop *any `json:"stop,omitempty"`
 
-	// Store true stores question and answer as a new conversation, whose id the answer names
+	// Store store question and answer as a new conversation, whose id is in the response
 	Store *bool `json:"store,omitempty"`
 
-	// Stream whether the answer comes as an event stream; omitted: false
+	// Stream stream the answer as events; default: false
 	Stream        *bool `json:"stream,omitempty"`
 	StreamOptions *struct {
-		// IncludeUsage a chunk before the last says how many tokens were used
+		// IncludeUsage report the token usage in the chunk before the last
 		IncludeUsage *bool `json:"include_usage,omitempty"`
 	} `json:"stream_options,omitempty"`
 
-	// Temperature what is above 1 counts as 1, the most an agent has
+	// Temperature values above 1 count as 1, the maximum of an agent
 	Temperature *float64 `json:"temperature,omitempty"`
 	TopP        *float64 `json:"top_p,omitempty"`
 
@@ -1035,7 +1036,7 @@ type ChatRequest struct {
 	User *string `json:"user,omitempty"`
 }
 
-// ChatUsage tokens of the model; 0 when the built-in answerer has answered
+// ChatUsage tokens of the model; 0 if the built-in answerer was used
 type ChatUsage struct {
 	CompletionTokens int64 `json:"completion_tokens"`
 	PromptTokens     int64 `json:"prompt_tokens"`
@@ -1060,7 +1061,7 @@ type ChunkList struct {
 	NextCursor *string `json:"nextCursor"`
 }
 
-// Chunking How large the chunks are that documents are cut into.
+// Chunking Size of the chunks that documents are split into.
 type Chunking struct {
 	// MaxTokens Example: 200
 	MaxTokens int `json:"maxTokens"`
@@ -1069,14 +1070,14 @@ type Chunking struct {
 	TargetTokens int `json:"targetTokens"`
 }
 
-// ChunkingPatch How large the chunks are that documents are cut into. What is not sent stays as it is. Sent by PATCH, it has all
-// content of the datastore cut anew, behind fresh content and searchable meanwhile; what would not change is not
-// embedded again.
+// ChunkingPatch Size of the chunks that documents are split into. Missing fields stay unchanged. A PATCH splits all content of the
+// datastore again. New content takes precedence, everything stays searchable, and unchanged chunks are not embedded
+// again.
 type ChunkingPatch struct {
-	// MaxTokens No chunk holds more; at least targetTokens. In proportion to targetTokens when it was never sent, 200 for 128.
+	// MaxTokens Maximum size of a chunk in tokens, at least targetTokens. Default: in proportion to targetTokens, 200 for 128.
 	MaxTokens *int `json:"maxTokens,omitempty"`
 
-	// TargetTokens Chunks are filled up to this many tokens. 128 when it was never sent.
+	// TargetTokens Target size of a chunk in tokens. Default: 128.
 	TargetTokens *int `json:"targetTokens,omitempty"`
 }
 
@@ -1085,7 +1086,7 @@ type Conversation struct {
 	AgentId   string    `json:"agentId"`
 	CreatedAt time.Time `json:"createdAt"`
 
-	// Id a UUID, or a caller-chosen id; unique per agent and visitor
+	// Id a UUID, or an id chosen by the caller; unique per agent and visitor
 	Id string `json:"id"`
 
 	// Title the first question, shortened
@@ -1099,7 +1100,7 @@ type ConversationDetail struct {
 	AgentId   string    `json:"agentId"`
 	CreatedAt time.Time `json:"createdAt"`
 
-	// Id a UUID, or a caller-chosen id; unique per agent and visitor
+	// Id a UUID, or an id chosen by the caller; unique per agent and visitor
 	Id       string    `json:"id"`
 	Messages []Message `json:"messages"`
 
@@ -1115,7 +1116,7 @@ type ConversationList struct {
 	NextCursor *string        `json:"nextCursor"`
 }
 
-// CrawlProgress Of a web site, what became of the addresses that its newest crawl came upon. Each page says its own reason.
+// CrawlProgress Result of a web site's newest crawl. Each page has its own status and error.
 type CrawlProgress struct {
 	// Discovered pages of the site
 	Discovered int64 `json:"discovered"`
@@ -1126,20 +1127,20 @@ type CrawlProgress struct {
 	// Fetched pages whose content was new
 	Fetched int64 `json:"fetched"`
 
-	// LeftOut addresses that are no pages of the site, counted by reason; one that many pages link to counts with each of them
+	// LeftOut number of rejected addresses by reason; an address counts once for each page that links to it
 	LeftOut map[string]int `json:"leftOut"`
 
-	// Removed pages that are gone from the site and have left the datastore
+	// Removed pages that no longer exist on the site and were deleted
 	Removed int64 `json:"removed"`
 
-	// Skipped pages left out on purpose
+	// Skipped pages deliberately not indexed
 	Skipped   int64     `json:"skipped"`
 	StartedAt time.Time `json:"startedAt"`
 
-	// Stopped the crawl was stopped before its end
+	// Stopped the crawl was stopped early
 	Stopped bool `json:"stopped"`
 
-	// Unchanged pages that had not changed since they were last fetched
+	// Unchanged pages that have not changed since they were last fetched
 	Unchanged int64 `json:"unchanged"`
 
 	// Waiting pages still to be fetched or read
@@ -1148,75 +1149,75 @@ type CrawlProgress struct {
 
 // Datasource defines model for Datasource.
 type Datasource struct {
-	// Chunks chunks that queries see
+	// Chunks searchable chunks
 	Chunks int64 `json:"chunks"`
 
-	// Config file: mime_type, file_size, file_name, sha256; document (title, language, pages, metadata, link_list: it is a list of
-	// links, and route, the parser that was taken) once it is read. web_page: source_url; once it is fetched final_url and redirects (where the
-	// address led), canonical_url, last_mod (of its sitemap) and rendered (a browser was needed). web_site: sitemap,
-	// source_url, include, exclude, max_pages, max_depth. Both: refresh, and header_names, of the headers that requests carry. qa: question.
-	// Any: custom_id.
+	// Config file: mime_type, file_size, file_name, sha256; once read also document with title, language, pages, metadata, link_list
+	// (the document is a list of links) and route (the parser used). web_page: source_url; once fetched also final_url,
+	// redirects, canonical_url, last_mod (from the sitemap) and rendered (a browser was used). web_site: sitemap, source_url,
+	// include, exclude, max_pages, max_depth. web_page and web_site: refresh and header_names (names of the configured
+	// request headers). qa: question. All: custom_id.
 	Config DatasourceConfig `json:"config"`
 
-	// Crawl Of a web site, what became of the addresses that its newest crawl came upon. Each page says its own reason.
+	// Crawl Result of a web site's newest crawl. Each page has its own status and error.
 	Crawl       *CrawlProgress     `json:"crawl,omitempty"`
 	CreatedAt   openapi_types.Date `json:"createdAt"`
 	CustomId    *string            `json:"customId"`
 	DatastoreId string             `json:"datastoreId"`
 
-	// Error why the status is error or skipped
+	// Error reason for the status error or skipped, or for the latest failed attempt
 	Error *string `json:"error"`
 
-	// GroupId the web site that a page belongs to; empty for anything else
+	// GroupId web site of a page; otherwise empty
 	GroupId string `json:"groupId"`
 
 	// Id Example: 0198c0de-0000-7000-8000-000000000003
 	Id string `json:"id"`
 
-	// LastSynch when the content became searchable; missing until then
+	// LastSynch time at which the content became searchable; missing until then
 	LastSynch *openapi_types.Date    `json:"lastSynch,omitempty"`
 	Metadata  map[string]interface{} `json:"metadata"`
 	Name      string                 `json:"name"`
 
-	// Progress How far the job has come. For a web site the counts are of its pages.
+	// Progress Progress of the job. For a web site, done and total count pages.
 	Progress Progress `json:"progress"`
 
-	// Status unsynched (accepted) → pending (queued) → running → synched, error or skipped. A resync goes back to unsynched
-	// while what is searchable stays so. skipped is a page of a web site that was left out on purpose: it asks for that,
-	// or repeats another page; `error` says which.
+	// Status unsynched (accepted) → pending (queued) → running → synched, error or skipped. A resync goes back to unsynched;
+	// existing content stays searchable. skipped is a page of a web site that is deliberately not indexed, for example a
+	// duplicate or a page marked noindex; `error` has the reason.
 	Status DatasourceStatus `json:"status"`
 
-	// TextBytes bytes of text in them
+	// TextBytes bytes of text in these chunks
 	TextBytes int64 `json:"textBytes"`
 
-	// Type qa is a question and its answer
+	// Type qa: a question with its answer
 	Type      DatasourceType     `json:"type"`
 	UpdatedAt openapi_types.Date `json:"updatedAt"`
 
-	// Warnings what was read with losses
+	// Warnings parts of the content that could not be read fully
 	Warnings []string `json:"warnings"`
 }
 
-// DatasourceConfig file: mime_type, file_size, file_name, sha256; document (title, language, pages, metadata, link_list: it is a list of
-// links, and route, the parser that was taken) once it is read. web_page: source_url; once it is fetched final_url and redirects (where the
-// address led), canonical_url, last_mod (of its sitemap) and rendered (a browser was needed). web_site: sitemap,
-// source_url, include, exclude, max_pages, max_depth. Both: refresh, and header_names, of the headers that requests carry. qa: question.
-// Any: custom_id.
+// DatasourceConfig file: mime_type, file_size, file_name, sha256; once read also document with title, language, pages, metadata, link_list
+// (the document is a list of links) and route (the parser used). web_page: source_url; once fetched also final_url,
+// redirects, canonical_url, last_mod (from the sitemap) and rendered (a browser was used). web_site: sitemap, source_url,
+// include, exclude, max_pages, max_depth. web_page and web_site: refresh and header_names (names of the configured
+// request headers). qa: question. All: custom_id.
 type DatasourceConfig map[string]interface{}
 
-// DatasourceConfigCreate web_page needs source_url; web_site needs sitemap or source_url (root address for discovery); text needs text; qa needs
-// question and answer, and may have the source_url that sources show.
+// DatasourceConfigCreate Required fields: web_page: source_url; web_site: sitemap or source_url (the root address); text: text; qa: question and
+// answer. For qa, the optional source_url is shown as the source.
 type DatasourceConfigCreate struct {
-	// Answer qa: its answer
+	// Answer qa: the answer
 	Answer   *string `json:"answer,omitempty"`
 	CustomId *string `json:"custom_id,omitempty"`
 
-	// Exclude web_site: glob patterns of paths to leave
+	// Exclude web_site: glob patterns of paths to exclude
 	Exclude *[]string `json:"exclude,omitempty"`
 
-	// Headers web_page, web_site: headers of the requests to a protected site, such as `Cookie`, `Authorization` and
-	// `Accept-Language`. They are sent to the scheme, host and port of source_url (else of sitemap) alone, stored encrypted,
-	// and never returned: responses have their names in `header_names`. Values have up to 8 KiB, all together 16 KiB.
+	// Headers web_page, web_site: request headers for a protected site, such as `Cookie`, `Authorization` and `Accept-Language`.
+	// They are sent only to the scheme, host and port of source_url (otherwise of sitemap), stored encrypted and never
+	// returned; responses list their names in `header_names`. Limits: 8 KiB per value, 16 KiB in total.
 	//
 	//
 	// Example: {"Accept-Language":"de","Authorization":"Basic dXNlcjpwYXNzd29yZA=="}
@@ -1225,18 +1226,18 @@ type DatasourceConfigCreate struct {
 	// Include web_site: glob patterns of paths to include; other pages may be read for their links
 	Include *[]string `json:"include,omitempty"`
 
-	// MaxDepth web_site: links from the root
+	// MaxDepth web_site: maximum number of links from the root
 	MaxDepth *int `json:"max_depth,omitempty"`
 
-	// MaxPages web_site: pages at most
+	// MaxPages web_site: maximum number of pages
 	MaxPages *int `json:"max_pages,omitempty"`
 
 	// Question qa: the question
 	Question *string `json:"question,omitempty"`
 
-	// Refresh web_page, web_site: when it is fetched again: an interval of 10 minutes to a year (`30m`, `24h`, `7d`, `@every 6h`),
-	// or five fields of cron in UTC (`0 3 * * 1-5`), with or without a second before them, or `@daily` and its like. What
-	// has not changed costs one conditional request.
+	// Refresh web_page, web_site: schedule for fetching again: an interval from 10 minutes to a year (`30m`, `24h`, `7d`,
+	// `@every 6h`), a cron expression in UTC (`0 3 * * 1-5`), optionally with a leading field for seconds, or a name such
+	// as `@daily`. An unchanged page costs one conditional request.
 	//
 	//
 	// Example: 24h
@@ -1265,28 +1266,28 @@ type DatasourceCounts struct {
 
 // DatasourceCreate defines model for DatasourceCreate.
 type DatasourceCreate struct {
-	// Config web_page needs source_url; web_site needs sitemap or source_url (root address for discovery); text needs text; qa needs
-	// question and answer, and may have the source_url that sources show.
+	// Config Required fields: web_page: source_url; web_site: sitemap or source_url (the root address); text: text; qa: question and
+	// answer. For qa, the optional source_url is shown as the source.
 	Config *DatasourceConfigCreate `json:"config,omitempty"`
 
-	// CustomId caller-chosen id usable in filters
+	// CustomId an id of your choice for use in filters
 	CustomId    *string `json:"custom_id,omitempty"`
 	DatastoreId string  `json:"datastoreId"`
 
-	// Metadata at most 16 KiB as JSON, and 3,000 different values that filters could ask for
+	// Metadata up to 16 KiB as JSON, with up to 3,000 different values that filters can match
 	Metadata *map[string]interface{} `json:"metadata,omitempty"`
 
-	// Name omitted: the address, or the beginning of the text or the question
+	// Name default: the address, or the beginning of the text or the question
 	Name *string `json:"name,omitempty"`
 
-	// Type a file is uploaded as multipart/form-data
+	// Type upload files as multipart/form-data
 	Type DatasourceCreateType `json:"type"`
 }
 
-// DatasourceCreateType a file is uploaded as multipart/form-data
+// DatasourceCreateType upload files as multipart/form-data
 type DatasourceCreateType string
 
-// DatasourceEvent data of a `datasource` event
+// DatasourceEvent data of the event `datasource`
 type DatasourceEvent struct {
 	Chunks      int64   `json:"chunks"`
 	DatastoreId string  `json:"datastoreId"`
@@ -1295,15 +1296,15 @@ type DatasourceEvent struct {
 	Id          string  `json:"id"`
 	Name        string  `json:"name"`
 
-	// Progress How far the job has come. For a web site the counts are of its pages.
+	// Progress Progress of the job. For a web site, done and total count pages.
 	Progress Progress `json:"progress"`
 
-	// Status unsynched (accepted) → pending (queued) → running → synched, error or skipped. A resync goes back to unsynched
-	// while what is searchable stays so. skipped is a page of a web site that was left out on purpose: it asks for that,
-	// or repeats another page; `error` says which.
+	// Status unsynched (accepted) → pending (queued) → running → synched, error or skipped. A resync goes back to unsynched;
+	// existing content stays searchable. skipped is a page of a web site that is deliberately not indexed, for example a
+	// duplicate or a page marked noindex; `error` has the reason.
 	Status DatasourceStatus `json:"status"`
 
-	// Type qa is a question and its answer
+	// Type qa: a question with its answer
 	Type DatasourceType `json:"type"`
 }
 
@@ -1319,13 +1320,13 @@ type DatasourceList struct {
 	NextCursor *string      `json:"nextCursor"`
 }
 
-// DatasourcePatch Fields that are missing stay as they are.
+// DatasourcePatch Missing fields stay unchanged.
 type DatasourcePatch struct {
-	// Config of a web_page or web_site. Fields that are missing stay as they are. Changes take effect at once: pages that are
-	// no longer included are skipped, and newly included pages are fetched if links to them are known. Other pages of a
-	// sitemap are added by the next refresh.
+	// Config for a web_page or web_site. Missing fields stay unchanged. Changes take effect at once: pages that are no longer
+	// included are skipped, and newly included pages are fetched if links to them are known. Other pages of a sitemap
+	// are added by the next refresh.
 	Config *struct {
-		// Exclude web_site: glob patterns of paths to leave
+		// Exclude web_site: glob patterns of paths to exclude
 		Exclude *[]string `json:"exclude,omitempty"`
 
 		// Headers web_page, web_site: replaces all headers of the requests; an empty object removes them
@@ -1333,22 +1334,22 @@ type DatasourcePatch struct {
 		// Example: {"Cookie":"session=4f2a"}
 		Headers *map[string]string `json:"headers,omitempty"`
 
-		// Include web_site: glob patterns of paths to take; empty: all
+		// Include web_site: glob patterns of paths to include; empty: all
 		Include *[]string `json:"include,omitempty"`
 
-		// MaxDepth web_site: links from the root; 0: the default
+		// MaxDepth web_site: maximum number of links from the root; 0: the default
 		MaxDepth *int `json:"max_depth,omitempty"`
 
-		// MaxPages web_site: pages at most; 0: the configured limit
+		// MaxPages web_site: maximum number of pages; 0: the configured limit
 		MaxPages *int `json:"max_pages,omitempty"`
 
-		// Refresh when it is fetched again; empty: never
+		// Refresh schedule for fetching again; empty: never
 		//
 		// Example: 0 3 * * *
 		Refresh *string `json:"refresh,omitempty"`
 	} `json:"config,omitempty"`
 
-	// Metadata takes the place of the metadata, as in a document; not of a web_site. custom_id in it is the caller's own id.
+	// Metadata replaces the metadata, as in a document; not for a web_site. custom_id is an id of your choice.
 	//
 	// Example: {"team":"pumps"}
 	Metadata *DatasourcePatch_Metadata `json:"metadata,omitempty"`
@@ -1357,7 +1358,7 @@ type DatasourcePatch struct {
 	Name *string `json:"name,omitempty"`
 }
 
-// DatasourcePatch_Metadata takes the place of the metadata, as in a document; not of a web_site. custom_id in it is the caller's own id.
+// DatasourcePatch_Metadata replaces the metadata, as in a document; not for a web_site. custom_id is an id of your choice.
 //
 // Example: {"team":"pumps"}
 type DatasourcePatch_Metadata struct {
@@ -1365,17 +1366,17 @@ type DatasourcePatch_Metadata struct {
 	AdditionalProperties map[string]interface{} `json:"-"`
 }
 
-// DatasourceStatus unsynched (accepted) → pending (queued) → running → synched, error or skipped. A resync goes back to unsynched
-// while what is searchable stays so. skipped is a page of a web site that was left out on purpose: it asks for that,
-// or repeats another page; `error` says which.
+// DatasourceStatus unsynched (accepted) → pending (queued) → running → synched, error or skipped. A resync goes back to unsynched;
+// existing content stays searchable. skipped is a page of a web site that is deliberately not indexed, for example a
+// duplicate or a page marked noindex; `error` has the reason.
 type DatasourceStatus string
 
-// DatasourceType qa is a question and its answer
+// DatasourceType qa: a question with its answer
 type DatasourceType string
 
 // DatasourceUpload defines model for DatasourceUpload.
 type DatasourceUpload struct {
-	// CustomId caller-chosen id usable in filters
+	// CustomId an id of your choice for use in filters
 	CustomId    *string `json:"custom_id,omitempty"`
 	DatastoreId string  `json:"datastoreId"`
 
@@ -1383,10 +1384,10 @@ type DatasourceUpload struct {
 	// web archive (mht), HTML, JSON, CSV, Markdown or text
 	File openapi_types.File `json:"file"`
 
-	// FileName omitted: the file name of the part
+	// FileName default: the file name of the form part
 	FileName *string `json:"fileName,omitempty"`
 
-	// Metadata a JSON object, as in other datasources: filters find it, fragments show it
+	// Metadata a JSON object, which filters can match and fragments show
 	//
 	// Example: {"team": "ops"}
 	Metadata *string               `json:"metadata,omitempty"`
@@ -1398,7 +1399,7 @@ type DatasourceUploadType string
 
 // Datastore defines model for Datastore.
 type Datastore struct {
-	// Chunking How large the chunks are that documents are cut into.
+	// Chunking Size of the chunks that documents are split into.
 	Chunking  Chunking  `json:"chunking"`
 	CreatedAt time.Time `json:"createdAt"`
 
@@ -1410,7 +1411,7 @@ type Datastore struct {
 	// Id Example: 0198c0de-0000-7000-8000-000000000002
 	Id string `json:"id"`
 
-	// Move There while the content moves to another engine or embedding model; see PATCH.
+	// Move Present while the content moves to another engine or embedding model; see PATCH.
 	Move *DatastoreMove `json:"move,omitempty"`
 
 	// Name Example: Handbook
@@ -1420,15 +1421,15 @@ type Datastore struct {
 	Type      Engine    `json:"type"`
 	UpdatedAt time.Time `json:"updatedAt"`
 
-	// Visibility something public may be queried without a key
+	// Visibility public resources can be queried without a key
 	Visibility Visibility `json:"visibility"`
 }
 
 // DatastoreCreate defines model for DatastoreCreate.
 type DatastoreCreate struct {
-	// Chunking How large the chunks are that documents are cut into. What is not sent stays as it is. Sent by PATCH, it has all
-	// content of the datastore cut anew, behind fresh content and searchable meanwhile; what would not change is not
-	// embedded again.
+	// Chunking Size of the chunks that documents are split into. Missing fields stay unchanged. A PATCH splits all content of the
+	// datastore again. New content takes precedence, everything stays searchable, and unchanged chunks are not embedded
+	// again.
 	Chunking       *ChunkingPatch `json:"chunking,omitempty"`
 	Description    *string        `json:"description,omitempty"`
 	EmbeddingModel *string        `json:"embeddingModel,omitempty"`
@@ -1439,7 +1440,7 @@ type DatastoreCreate struct {
 	// Type the vector engine
 	Type *Engine `json:"type,omitempty"`
 
-	// Visibility something public may be queried without a key
+	// Visibility public resources can be queried without a key
 	Visibility *Visibility `json:"visibility,omitempty"`
 }
 
@@ -1448,18 +1449,18 @@ type DatastoreExplanation struct {
 	Candidates  int    `json:"candidates"`
 	DatastoreId string `json:"datastore_id"`
 
-	// Dense its vector was
+	// Dense the search compared vectors
 	Dense bool `json:"dense"`
 
-	// DenseWeight of the meaning; the words have the rest of 1
+	// DenseWeight weight of the vectors; the words have the rest to 1
 	DenseWeight float64 `json:"dense_weight"`
 
-	// Depth candidates asked for by each leg
+	// Depth candidates requested from each search
 	Depth          int    `json:"depth"`
 	EmbeddingModel string `json:"embedding_model"`
 	Inactive       int    `json:"inactive"`
 
-	// Lexical the query's words were compared
+	// Lexical the search compared words
 	Lexical bool `json:"lexical"`
 
 	// Type the vector engine
@@ -1472,21 +1473,21 @@ type DatastoreList struct {
 	NextCursor *string     `json:"nextCursor"`
 }
 
-// DatastoreMove There while the content moves to another engine or embedding model; see PATCH.
+// DatastoreMove Present while the content moves to another engine or embedding model; see PATCH.
 type DatastoreMove struct {
-	// Done datasources whose content is in the new place
+	// Done datasources that are rebuilt
 	Done           int64  `json:"done"`
 	EmbeddingModel string `json:"embeddingModel"`
 
-	// Error the error of one that failed
+	// Error error of one of the failed datasources
 	Error *string `json:"error"`
 
 	// Failed datasources that could not be rebuilt; their status is error
 	Failed    int64     `json:"failed"`
 	StartedAt time.Time `json:"startedAt"`
 
-	// Status rebuilding: goes on by itself. held: only datasources that could not be rebuilt are missing in the new place;
-	// resync or delete them, or cancel the move.
+	// Status rebuilding: in progress. held: everything else is rebuilt, but some datasources failed; resync or delete them, or
+	// cancel the move.
 	Status DatastoreMoveStatus `json:"status"`
 
 	// Total datasources with content
@@ -1496,15 +1497,15 @@ type DatastoreMove struct {
 	Type Engine `json:"type"`
 }
 
-// DatastoreMoveStatus rebuilding: goes on by itself. held: only datasources that could not be rebuilt are missing in the new place;
-// resync or delete them, or cancel the move.
+// DatastoreMoveStatus rebuilding: in progress. held: everything else is rebuilt, but some datasources failed; resync or delete them, or
+// cancel the move.
 type DatastoreMoveStatus string
 
 // DatastorePatch defines model for DatastorePatch.
 type DatastorePatch struct {
-	// Chunking How large the chunks are that documents are cut into. What is not sent stays as it is. Sent by PATCH, it has all
-	// content of the datastore cut anew, behind fresh content and searchable meanwhile; what would not change is not
-	// embedded again.
+	// Chunking Size of the chunks that documents are split into. Missing fields stay unchanged. A PATCH splits all content of the
+	// datastore again. New content takes precedence, everything stays searchable, and unchanged chunks are not embedded
+	// again.
 	Chunking       *ChunkingPatch `json:"chunking,omitempty"`
 	Description    *string        `json:"description,omitempty"`
 	EmbeddingModel *string        `json:"embeddingModel,omitempty"`
@@ -1515,32 +1516,31 @@ type DatastorePatch struct {
 	// Type the vector engine
 	Type *Engine `json:"type,omitempty"`
 
-	// Visibility something public may be queried without a key
+	// Visibility public resources can be queried without a key
 	Visibility *Visibility `json:"visibility,omitempty"`
 }
 
 // DatastoreQuery defines model for DatastoreQuery.
 type DatastoreQuery struct {
-	// Filters Values within one field are alternatives; the fields must all match. An empty list of ids does not filter.
+	// Filters A datasource must match all fields, and one of the values of each. An empty list of ids does not filter.
 	Filters *Filters `json:"filters,omitempty"`
 
-	// MaxPerDatasource how many fragments may be of one datasource; omitted: any number
+	// MaxPerDatasource maximum number of fragments from one datasource; default: no limit
 	MaxPerDatasource *int `json:"maxPerDatasource,omitempty"`
 
-	// Mode What fragments are found and ranked by. A query that omits it is hybrid. hybrid: the query's words and its meaning together. lexical: the words
-	// alone; the embedding model is not asked. dense: the meaning alone, as the datastore's embedding model sees it, with
-	// every word that this model knows; of a query that it knows no word of nothing is found, and a datastore without
-	// vectors is refused.
+	// Mode How fragments are found and ranked. hybrid (default): by words and meaning. lexical: only by words, without the
+	// embedding model. dense: only by meaning, with the datastore's embedding model; a query without a word known to the
+	// model finds nothing, and datastores without vectors are rejected.
 	Mode *SearchMode `json:"mode,omitempty"`
 
 	// Query Example: trial period
 	Query string `json:"query"`
 
-	// Rerank Whether a second stage orders the best 50 candidates anew. Omitted: where the server has a reranker
-	// (RERANK_URL), and the first stage's order stands when it fails. true: it must answer, or the query fails.
+	// Rerank Whether a reranker sorts the best 50 candidates again. Omitted: if the server has a reranker (RERANK_URL); if it
+	// fails, the original order is returned. true: the query fails if the reranker does.
 	Rerank *bool `json:"rerank,omitempty"`
 
-	// TopK maximum number of fragments; omitted: 5
+	// TopK maximum number of fragments; default: 5
 	TopK *int `json:"topK,omitempty"`
 }
 
@@ -1548,19 +1548,19 @@ type DatastoreQuery struct {
 type DeletedDatasources struct {
 	Deleted []string `json:"deleted"`
 
-	// NotFound ids without a datasource in the workspace
+	// NotFound ids that do not exist in the workspace
 	NotFound []string `json:"notFound"`
 }
 
 // DependencyCheck defines model for DependencyCheck.
 type DependencyCheck struct {
-	// Error why it is down, in a word: unavailable or timed out; the log has the cause
+	// Error unavailable or timed out; the log has the cause
 	Error *string `json:"error,omitempty"`
 
 	// Name Example: catalog
 	Name string `json:"name"`
 
-	// Note what it lacks: an index without lexical search
+	// Note a limitation, such as an index without lexical search
 	Note   *string               `json:"note,omitempty"`
 	Status DependencyCheckStatus `json:"status"`
 }
@@ -1570,21 +1570,23 @@ type DependencyCheckStatus string
 
 // Document defines model for Document.
 type Document struct {
-	// CustomId caller-chosen id; a document with the same one is replaced. metadata.custom_id is the same
+	// CustomId an id of your choice; a document with the same id is replaced. Can also be sent as metadata.custom_id
 	CustomId *string `json:"custom_id,omitempty"`
 
-	// Metadata free keys, at most 16 KiB as JSON, and 3,000 different values that filters could ask for. source, author and date are shown with fragments; custom_id identifies the document.
+	// Metadata any keys, up to 16 KiB as JSON, with up to 3,000 different values that filters can match. source, author and date
+	// are shown with fragments; custom_id identifies the document.
 	//
 	//
 	// Example: {"author":"Ada","custom_id":"doc-1","date":"2026-05-04","source":"https://example.com/a"}
 	Metadata *Document_Metadata `json:"metadata,omitempty"`
 
-	// Name omitted: the beginning of the text
+	// Name default: the beginning of the text
 	Name *string `json:"name,omitempty"`
 	Text string  `json:"text"`
 }
 
-// Document_Metadata free keys, at most 16 KiB as JSON, and 3,000 different values that filters could ask for. source, author and date are shown with fragments; custom_id identifies the document.
+// Document_Metadata any keys, up to 16 KiB as JSON, with up to 3,000 different values that filters can match. source, author and date
+// are shown with fragments; custom_id identifies the document.
 //
 // Example: {"author":"Ada","custom_id":"doc-1","date":"2026-05-04","source":"https://example.com/a"}
 type Document_Metadata struct {
@@ -1596,16 +1598,16 @@ type Document_Metadata struct {
 type Dropped struct {
 	BelowTopK int `json:"below_top_k"`
 
-	// Chunks the best 50 of them
+	// Chunks the best 50 dropped chunks
 	Chunks []DroppedChunk `json:"chunks"`
 
-	// Duplicate a better chunk has much the same text
+	// Duplicate near-duplicates of a better chunk
 	Duplicate int `json:"duplicate"`
 
-	// Inactive rows of versions that are no longer or not yet searchable
+	// Inactive rows of versions that are not searchable
 	Inactive int `json:"inactive"`
 
-	// Merged the text is part of a better chunk's fragment
+	// Merged chunks whose text is part of a better chunk's fragment
 	Merged               int `json:"merged"`
 	OverMaxPerDatasource int `json:"over_max_per_datasource"`
 }
@@ -1620,7 +1622,7 @@ type DroppedChunk struct {
 	Rank           int                `json:"rank"`
 	Reason         DroppedChunkReason `json:"reason"`
 
-	// RepresentedBy the chunk that stands for it
+	// RepresentedBy the chunk that represents it
 	RepresentedBy *string `json:"represented_by"`
 	Score         float64 `json:"score"`
 }
@@ -1641,78 +1643,79 @@ type ExplainedFragment struct {
 	DatasourceId   string  `json:"datasource_id"`
 	DatasourceName string  `json:"datasource_name"`
 
-	// Explanation How a fragment scored at each stage, by its best chunk. Ranks count from 1 over all candidates; null says that the
-	// stage has not found it.
+	// Explanation Scores of a fragment's best chunk at each stage. Ranks count from 1 over all candidates; null means that the stage did
+	// not find it.
 	Explanation FragmentExplanation `json:"explanation"`
 
-	// Heading headings above most of the text, outermost first; of a sheet, its name and the rows
+	// Heading headings above most of the text, outermost first; for a sheet, its name and the rows
 	Heading *string `json:"heading"`
 
-	// Metadata the datasource's, and under document what the document says of itself (title, language, author, …)
+	// Metadata metadata of the datasource, with that of the document itself under `document` (title, language, author, …)
 	Metadata map[string]interface{} `json:"metadata"`
 	MimeType *string                `json:"mime_type"`
 
 	// Offset bytes from the start of the document's text
 	Offset int `json:"offset"`
 
-	// Page page or slide from 1 on which most of the text stands
+	// Page page or slide with most of the text, from 1
 	Page *int `json:"page"`
 
 	// Score higher is better; comparable within one response
 	Score float64 `json:"score"`
 
-	// Source the page's address with the #id of the heading, if it has one, or the file's name with #page=N, or metadata.source
+	// Source address of the page, with the #id of the heading if there is one; or file name with #page=N; or metadata.source
 	Source string `json:"source"`
 	Text   string `json:"text"`
 }
 
 // ExplainedFragments defines model for ExplainedFragments.
 type ExplainedFragments struct {
-	// Explanation How the fragments of a query came about. It holds ids, numbers, words of the query, and names and headings of documents.
-	// To callers who may query an agent and not read its datastores, datastores, terms, words and dropped.chunks are empty, and fragments are the sources.
+	// Explanation Explains the result of a query with ids, numbers, words of the query, and names and headings of documents. For callers
+	// who may query an agent but not read its datastores, datastores, terms, words and dropped.chunks are empty, and
+	// fragments contains only the sources.
 	Explanation Explanation         `json:"explanation"`
 	Fragments   []ExplainedFragment `json:"fragments"`
 }
 
-// Explanation How the fragments of a query came about. It holds ids, numbers, words of the query, and names and headings of documents.
-// To callers who may query an agent and not read its datastores, datastores, terms, words and dropped.chunks are empty, and fragments are the sources.
+// Explanation Explains the result of a query with ids, numbers, words of the query, and names and headings of documents. For callers
+// who may query an agent but not read its datastores, datastores, terms, words and dropped.chunks are empty, and
+// fragments contains only the sources.
 type Explanation struct {
-	// Candidates chunks that were ranked, over all datastores
+	// Candidates number of ranked chunks in all datastores
 	Candidates int                    `json:"candidates"`
 	Datastores []DatastoreExplanation `json:"datastores"`
 	Dropped    Dropped                `json:"dropped"`
 	Filters    FilterExplanation      `json:"filters"`
 
-	// Fragments in their order, where the fragments do not have it themselves; of an agent, all that it was given
+	// Fragments explanations in the order of the fragments, if the fragments do not contain them; for an agent, of all fragments that it received
 	Fragments        *[]FragmentExplanation `json:"fragments,omitempty"`
 	MaxPerDatasource *int                   `json:"max_per_datasource"`
 
-	// Mode What fragments are found and ranked by. A query that omits it is hybrid. hybrid: the query's words and its meaning together. lexical: the words
-	// alone; the embedding model is not asked. dense: the meaning alone, as the datastore's embedding model sees it, with
-	// every word that this model knows; of a query that it knows no word of nothing is found, and a datastore without
-	// vectors is refused.
+	// Mode How fragments are found and ranked. hybrid (default): by words and meaning. lexical: only by words, without the
+	// embedding model. dense: only by meaning, with the datastore's embedding model; a query without a word known to the
+	// model finds nothing, and datastores without vectors are rejected.
 	Mode SearchMode `json:"mode"`
 
-	// Model what an answer took of the language model that wrote it; missing where none was asked
+	// Model use of the language model that wrote the answer; missing if none was used
 	Model *ModelExplanation `json:"model,omitempty"`
 
-	// Notes what the result lacks, in words
+	// Notes limitations of the result, as text
 	Notes []string `json:"notes"`
 
 	// Parts questions that the query consists of, each searched alone as well; absent if it is one question
 	Parts *[]string `json:"parts,omitempty"`
 
-	// Query that was searched for; an agent's also holds what the question refers back to
+	// Query the query searched for; for an agent, including what the question refers back to
 	Query string `json:"query"`
 
-	// Rerank the second stage; model is null where it was not asked
+	// Rerank the reranker; model is null if it was not used
 	Rerank RerankExplanation `json:"rerank"`
 
-	// Terms the query's terms as they are indexed, with their inverse document frequency; at most 100
+	// Terms terms of the query, as indexed, with their inverse document frequency; up to 100
 	Terms map[string]float64 `json:"terms"`
 	TopK  int                `json:"top_k"`
 
-	// Words the words of the query that became each of the terms: of the term weigh, for example, weighs and weighing
+	// Words words of the query by the term that they are reduced to, for example weighs and weighing by weigh
 	Words map[string][]string `json:"words"`
 }
 
@@ -1729,19 +1732,19 @@ type FieldError struct {
 
 // FilterExplanation defines model for FilterExplanation.
 type FilterExplanation struct {
-	// Datasources how many custom_ids and datasource_ids selected, pages of web sites included; null: they do not filter
+	// Datasources number of datasources selected by custom_ids and datasource_ids, including pages of web sites; null: no such filter
 	Datasources *int `json:"datasources"`
 
-	// Metadata keys, and the values that they had to equal
+	// Metadata keys with the required values
 	Metadata map[string]interface{} `json:"metadata"`
 }
 
-// Filters Values within one field are alternatives; the fields must all match. An empty list of ids does not filter.
+// Filters A datasource must match all fields, and one of the values of each. An empty list of ids does not filter.
 type Filters struct {
 	CustomIds     *[]string `json:"custom_ids,omitempty"`
 	DatasourceIds *[]string `json:"datasource_ids,omitempty"`
 
-	// Metadata keys of the metadata that must equal a string, number or boolean, or one of an array of up to 1,000 of them. Where the metadata has an array, one of its items must. A key with a dot also reaches one level into an object: "document.language" is what the document says of itself under `document`. Texts are compared as they are, numbers by value; null and an empty array are refused.
+	// Metadata metadata keys with the value that they must equal: a string, number or boolean, or an array of up to 1,000 alternatives. If the metadata has an array, one of its items must be equal. A key with a dot also reads one level of an object: "document.language" is the language in the metadata of the document itself. Texts are compared exactly, numbers by value; null and an empty array are rejected.
 	//
 	// Example: {"document.language":"en","team":"docs","year":[2025,2026]}
 	Metadata *map[string]interface{} `json:"metadata,omitempty"`
@@ -1754,29 +1757,29 @@ type Fragment struct {
 	DatasourceId   string  `json:"datasource_id"`
 	DatasourceName string  `json:"datasource_name"`
 
-	// Heading headings above most of the text, outermost first; of a sheet, its name and the rows
+	// Heading headings above most of the text, outermost first; for a sheet, its name and the rows
 	Heading *string `json:"heading"`
 
-	// Metadata the datasource's, and under document what the document says of itself (title, language, author, …)
+	// Metadata metadata of the datasource, with that of the document itself under `document` (title, language, author, …)
 	Metadata map[string]interface{} `json:"metadata"`
 	MimeType *string                `json:"mime_type"`
 
 	// Offset bytes from the start of the document's text
 	Offset int `json:"offset"`
 
-	// Page page or slide from 1 on which most of the text stands
+	// Page page or slide with most of the text, from 1
 	Page *int `json:"page"`
 
 	// Score higher is better; comparable within one response
 	Score float64 `json:"score"`
 
-	// Source the page's address with the #id of the heading, if it has one, or the file's name with #page=N, or metadata.source
+	// Source address of the page, with the #id of the heading if there is one; or file name with #page=N; or metadata.source
 	Source string `json:"source"`
 	Text   string `json:"text"`
 }
 
-// FragmentExplanation How a fragment scored at each stage, by its best chunk. Ranks count from 1 over all candidates; null says that the
-// stage has not found it.
+// FragmentExplanation Scores of a fragment's best chunk at each stage. Ranks count from 1 over all candidates; null means that the stage did
+// not find it.
 type FragmentExplanation struct {
 	ChunkId     string `json:"chunk_id"`
 	DatastoreId string `json:"datastore_id"`
@@ -1785,14 +1788,14 @@ type FragmentExplanation struct {
 	// DenseScore cosine of the vectors of query and chunk
 	DenseScore float64 `json:"dense_score"`
 
-	// DocumentScore what its document has of the query's words, 0 to 1; counts among the words of fused_score
+	// DocumentScore share of the query's words in its document, 0 to 1; part of the lexical side of fused_score
 	DocumentScore float64 `json:"document_score"`
 
-	// Duplicates chunks of much the same text that it stands for, by id
+	// Duplicates ids of near-duplicate chunks that it represents
 	Duplicates []string `json:"duplicates"`
 	FusedRank  int      `json:"fused_rank"`
 
-	// FusedScore both, with their weights
+	// FusedScore weighted sum of lexical and dense score
 	FusedScore  float64 `json:"fused_score"`
 	LexicalRank *int    `json:"lexical_rank"`
 
@@ -1802,18 +1805,18 @@ type FragmentExplanation struct {
 	// LinkListScore score deducted, as a negative number, because its page is a list of links, such as an index; 0 for other pages
 	LinkListScore float64 `json:"link_list_score"`
 
-	// Merged chunks beside it whose text is part of the fragment, by id
+	// Merged ids of adjacent chunks whose text is part of the fragment
 	Merged []string `json:"merged"`
 
-	// NeighbourScore what chunks beside it added, beyond what they added to the best chunk of its document
+	// NeighbourScore score added by adjacent chunks, beyond that added to the best chunk of its document
 	NeighbourScore float64 `json:"neighbour_score"`
 
-	// Rank after that
+	// Rank rank after these adjustments
 	Rank          int      `json:"rank"`
 	RerankedRank  *int     `json:"reranked_rank"`
 	RerankedScore *float64 `json:"reranked_score"`
 
-	// Terms the query's terms that the chunk holds, as they are indexed
+	// Terms terms of the query in the chunk, as indexed
 	Terms []string `json:"terms"`
 }
 
@@ -1831,7 +1834,7 @@ type Key struct {
 	CreatedAt time.Time  `json:"createdAt"`
 	ExpiresAt *time.Time `json:"expiresAt"`
 
-	// Hint the secret's last four characters
+	// Hint last four characters of the secret
 	Hint       string     `json:"hint"`
 	Id         string     `json:"id"`
 	LastUsedAt *time.Time `json:"lastUsedAt"`
@@ -1842,17 +1845,17 @@ type Key struct {
 
 // KeyCreate defines model for KeyCreate.
 type KeyCreate struct {
-	// AgentId the agent that a key with the scope query may query
+	// AgentId agent that a key with the scope query may query
 	AgentId *string `json:"agentId,omitempty"`
 
-	// ExpiresAt omitted: never
+	// ExpiresAt default: never
 	ExpiresAt *time.Time       `json:"expiresAt,omitempty"`
 	Limits    *KeyLimitsUpdate `json:"limits,omitempty"`
 
 	// Name Example: website
 	Name string `json:"name"`
 
-	// Scopes omitted: write, which includes reading; query stands alone and needs agentId
+	// Scopes default: write, which includes reading; query cannot be combined and requires agentId
 	Scopes *[]Scope `json:"scopes,omitempty"`
 }
 
@@ -1862,11 +1865,11 @@ type KeyCreated struct {
 	CreatedAt time.Time  `json:"createdAt"`
 	ExpiresAt *time.Time `json:"expiresAt"`
 
-	// Hint the secret's last four characters
+	// Hint last four characters of the secret
 	Hint string `json:"hint"`
 	Id   string `json:"id"`
 
-	// Key the secret, shown this once
+	// Key the secret, shown only once
 	//
 	// Example: sk_…
 	Key        string     `json:"key"`
@@ -1885,13 +1888,13 @@ type KeyLimits struct {
 
 // KeyLimitsUpdate defines model for KeyLimitsUpdate.
 type KeyLimitsUpdate struct {
-	// Queries agent queries with the key in a calendar month (UTC)
+	// Queries agent queries with the key per calendar month (UTC)
 	Queries *int64 `json:"queries,omitempty"`
 
-	// RequestsPerSecond requests with the key, with bursts of twice as many, of each api process
+	// RequestsPerSecond requests per second with the key in each api process; bursts may be twice as large
 	RequestsPerSecond *int64 `json:"requests_per_second,omitempty"`
 
-	// Tokens model tokens of them
+	// Tokens model tokens of these queries
 	Tokens *int64 `json:"tokens,omitempty"`
 }
 
@@ -1902,10 +1905,10 @@ type KeyList struct {
 
 // KeyUsage defines model for KeyUsage.
 type KeyUsage struct {
-	// KeyId null: without a key, with one of another workspace, and what was embedded of content
+	// KeyId null: use without a key or with a key of another workspace, and embedding of content
 	KeyId *string `json:"keyId"`
 
-	// Name null of a key that was revoked
+	// Name null for a revoked key
 	Name  *string      `json:"name"`
 	Usage []UsageCount `json:"usage"`
 }
@@ -1920,16 +1923,16 @@ type Limits struct {
 
 // LimitsUpdate defines model for LimitsUpdate.
 type LimitsUpdate struct {
-	// Queries agent queries in a calendar month (UTC)
+	// Queries agent queries per calendar month (UTC)
 	Queries *int64 `json:"queries,omitempty"`
 
-	// StoredBytes bytes of files, pages and texts as they came in; pages of a site accepted before may pass it
+	// StoredBytes bytes of original files, pages and texts; pages of a site that was already accepted may exceed it
 	StoredBytes *int64 `json:"stored_bytes,omitempty"`
 
-	// StoredChunks searchable chunks; content accepted before may pass it
+	// StoredChunks searchable chunks; content that was already accepted may exceed it
 	StoredChunks *int64 `json:"stored_chunks,omitempty"`
 
-	// Tokens model tokens of agent queries in a calendar month; queries under way may pass it
+	// Tokens model tokens of agent queries per calendar month; queries in progress may exceed it
 	Tokens *int64 `json:"tokens,omitempty"`
 }
 
@@ -1955,29 +1958,29 @@ type Message struct {
 // MessageRole defines model for Message.Role.
 type MessageRole string
 
-// ModelExplanation what an answer took of the language model that wrote it; missing where none was asked
+// ModelExplanation use of the language model that wrote the answer; missing if none was used
 type ModelExplanation struct {
 	CompletionTokens int64 `json:"completion_tokens"`
 
-	// Cut the answer ends where maxTokens, or the model's own limit, ended it
+	// Cut the answer was cut at maxTokens or at the model's own limit
 	Cut bool `json:"cut"`
 
-	// Estimated the provider did not say how many tokens they were
+	// Estimated the token counts are estimated because the provider did not report them
 	Estimated bool `json:"estimated"`
 
-	// Fallback the model that was to answer had failed
+	// Fallback a fallback model answered because the first one failed
 	Fallback bool `json:"fallback"`
 
-	// Fragments that the model was given
+	// Fragments number of fragments given to the model
 	Fragments int `json:"fragments"`
 
-	// Ignored parameters of the request or the agent that the model does not take as they were given
+	// Ignored parameters of the request or the agent that the model does not support as given
 	Ignored []ModelExplanationIgnored `json:"ignored"`
 
-	// LeftOut relevant fragments that its window had no room for
+	// LeftOut number of relevant fragments that did not fit into the context window
 	LeftOut int `json:"left_out"`
 
-	// Name as its provider has it; null to callers who may not read the agent's datastores
+	// Name name at the provider; null for callers who may not read the agent's datastores
 	Name         *string `json:"name"`
 	PromptTokens int64   `json:"prompt_tokens"`
 }
@@ -1995,7 +1998,7 @@ type OpenAIError struct {
 		Code    string `json:"code"`
 		Message string `json:"message"`
 
-		// Param the first field that is wrong
+		// Param the first invalid field
 		Param *string              `json:"param"`
 		Type  OpenAIErrorErrorType `json:"type"`
 	} `json:"error"`
@@ -2006,14 +2009,14 @@ type OpenAIErrorErrorType string
 
 // PlannedAddress defines model for PlannedAddress.
 type PlannedAddress struct {
-	// Bytes of its content; 0 when it was not fetched
+	// Bytes size of the content; 0 if it was not fetched
 	Bytes    int64                  `json:"bytes"`
 	Decision PlannedAddressDecision `json:"decision"`
 
 	// Depth links from the root
 	Depth int `json:"depth"`
 
-	// Reason why it is no page; of a page, where it leads
+	// Reason the reason why the address is not a page; for a page, the address that it redirects to
 	Reason *string `json:"reason"`
 	Title  *string `json:"title"`
 	Url    string  `json:"url"`
@@ -2022,18 +2025,18 @@ type PlannedAddress struct {
 // PlannedAddressDecision defines model for PlannedAddress.Decision.
 type PlannedAddressDecision string
 
-// Problem RFC 9457, with a short code for programs.
+// Problem An error as in RFC 9457, with a short code for programs.
 type Problem struct {
-	// Detail what is wrong and the way out
+	// Detail the cause and the solution
 	Detail string `json:"detail"`
 
 	// Error short code
 	Error ProblemError `json:"error"`
 
-	// Errors every fault of the request
+	// Errors all invalid fields of the request
 	Errors *[]FieldError `json:"errors,omitempty"`
 
-	// Instance the request's id, also in the header X-Request-Id
+	// Instance id of the request, also in the header X-Request-Id
 	Instance string `json:"instance"`
 
 	// Status Example: 400
@@ -2049,18 +2052,18 @@ type Problem struct {
 // ProblemError short code
 type ProblemError string
 
-// Progress How far the job has come. For a web site the counts are of its pages.
+// Progress Progress of the job. For a web site, done and total count pages.
 type Progress struct {
 	Done int64 `json:"done"`
 
-	// Stage what the job does; of a status error, unreadable says that the content cannot be read however often it is tried
+	// Stage current step of the job; with status error, `unreadable` means that retries cannot help
 	//
 	// Example: embedding
 	Stage string `json:"stage"`
 	Total int64  `json:"total"`
 }
 
-// PromptType deprecated in favor of systemPrompt and userPrompt; an agent whose promptType was never set has `raw`
+// PromptType deprecated, use systemPrompt and userPrompt; default: `raw`
 type PromptType string
 
 // QueryModelName defines model for QueryModelName.
@@ -2070,30 +2073,30 @@ type QueryModelName string
 type Readiness struct {
 	Checks []DependencyCheck `json:"checks"`
 
-	// Status degraded: an engine is down without which uploads and everything but queries go on; answered 200.
+	// Status degraded: an index engine is down, so queries may fail, but everything else works; the HTTP status is 200.
 	Status ReadinessStatus `json:"status"`
 }
 
-// ReadinessStatus degraded: an engine is down without which uploads and everything but queries go on; answered 200.
+// ReadinessStatus degraded: an index engine is down, so queries may fail, but everything else works; the HTTP status is 200.
 type ReadinessStatus string
 
-// RerankExplanation the second stage; model is null where it was not asked
+// RerankExplanation the reranker; model is null if it was not used
 type RerankExplanation struct {
-	// Candidates that it put in order
+	// Candidates number of candidates that it sorted
 	Candidates int `json:"candidates"`
 
-	// Error why the fragments stand as the first stage had them
+	// Error the reason why the fragments were not reranked
 	Error *string `json:"error"`
 	Model *string `json:"model"`
 }
 
 // Resync defines model for Resync.
 type Resync struct {
-	// Mode reindex, also when omitted: from the content that is kept. refresh: fetch web content again (files and texts are reindexed).
+	// Mode reindex (default): process the stored content again. refresh: fetch web content again; files and texts are re-indexed.
 	Mode *ResyncMode `json:"mode,omitempty"`
 }
 
-// ResyncMode reindex, also when omitted: from the content that is kept. refresh: fetch web content again (files and texts are reindexed).
+// ResyncMode reindex (default): process the stored content again. refresh: fetch web content again; files and texts are re-indexed.
 type ResyncMode string
 
 // ResyncResult defines model for ResyncResult.
@@ -2110,8 +2113,9 @@ type RetrieverResult struct {
 
 // RetrieverResults defines model for RetrieverResults.
 type RetrieverResults struct {
-	// Explanation How the fragments of a query came about. It holds ids, numbers, words of the query, and names and headings of documents.
-	// To callers who may query an agent and not read its datastores, datastores, terms, words and dropped.chunks are empty, and fragments are the sources.
+	// Explanation Explains the result of a query with ids, numbers, words of the query, and names and headings of documents. For callers
+	// who may query an agent but not read its datastores, datastores, terms, words and dropped.chunks are empty, and
+	// fragments contains only the sources.
 	Explanation *Explanation      `json:"explanation,omitempty"`
 	Results     []RetrieverResult `json:"results"`
 }
@@ -2119,35 +2123,34 @@ type RetrieverResults struct {
 // Scope defines model for Scope.
 type Scope string
 
-// SearchMode What fragments are found and ranked by. A query that omits it is hybrid. hybrid: the query's words and its meaning together. lexical: the words
-// alone; the embedding model is not asked. dense: the meaning alone, as the datastore's embedding model sees it, with
-// every word that this model knows; of a query that it knows no word of nothing is found, and a datastore without
-// vectors is refused.
+// SearchMode How fragments are found and ranked. hybrid (default): by words and meaning. lexical: only by words, without the
+// embedding model. dense: only by meaning, with the datastore's embedding model; a query without a word known to the
+// model finds nothing, and datastores without vectors are rejected.
 type SearchMode string
 
 // SitePlan defines model for SitePlan.
 type SitePlan struct {
 	Addresses []PlannedAddress `json:"addresses"`
 
-	// Cut there is more than the plan shows: its time or its number of addresses is used up
+	// Cut the plan is incomplete because a limit was reached
 	Cut bool `json:"cut"`
 
-	// Decisions addresses by decision
+	// Decisions number of addresses by decision
 	Decisions map[string]int `json:"decisions"`
 
-	// Delay seconds between two requests of a crawl to the site's host
+	// Delay seconds between two requests to the site's host
 	Delay float64 `json:"delay"`
 
-	// Follow the pages are found by links, not by sitemaps
+	// Follow pages are found through links, not sitemaps
 	Follow bool `json:"follow"`
 
-	// Problems what could not be read, in words
+	// Problems problems, as text
 	Problems []string `json:"problems"`
 
-	// Reasons why addresses are no pages, counted; one left out counts on every page that links to it
+	// Reasons number of rejected addresses by reason; an address counts once for each page that links to it
 	Reasons map[string]int `json:"reasons"`
 
-	// Root where the site begins
+	// Root root address of the site
 	Root string `json:"root"`
 
 	// Sitemaps sitemap files that were read
@@ -2156,7 +2159,7 @@ type SitePlan struct {
 
 // SitePlanRequest defines model for SitePlanRequest.
 type SitePlanRequest struct {
-	// Config as a web_site has it; sitemap or source_url is needed
+	// Config as for a web_site; sitemap or source_url is required
 	Config struct {
 		Exclude  *[]string `json:"exclude,omitempty"`
 		Include  *[]string `json:"include,omitempty"`
@@ -2175,42 +2178,42 @@ type SitePlanRequest struct {
 type Source struct {
 	ChunkId string `json:"chunk_id"`
 
-	// Citation the number used in the answer; 0 in an answer that cites nothing, whose sources are the fragments that its words are from
+	// Citation number of the citation in the answer; 0 if the answer cites nothing, and the source is a fragment that its words come from
 	Citation       int     `json:"citation"`
 	CustomId       *string `json:"custom_id"`
 	DatasourceId   string  `json:"datasource_id"`
 	DatasourceName string  `json:"datasource_name"`
 
-	// Heading headings above most of the text, outermost first; of a sheet, its name and the rows
+	// Heading headings above most of the text, outermost first; for a sheet, its name and the rows
 	Heading *string `json:"heading"`
 
-	// Metadata the datasource's, and under document what the document says of itself (title, language, author, …)
+	// Metadata metadata of the datasource, with that of the document itself under `document` (title, language, author, …)
 	Metadata map[string]interface{} `json:"metadata"`
 	MimeType *string                `json:"mime_type"`
 
 	// Offset bytes from the start of the document's text
 	Offset int `json:"offset"`
 
-	// Page page or slide from 1 on which most of the text stands
+	// Page page or slide with most of the text, from 1
 	Page *int `json:"page"`
 
 	// Score higher is better; comparable within one response
 	Score float64 `json:"score"`
 
-	// Source the page's address with the #id of the heading, if it has one, or the file's name with #page=N, or metadata.source
+	// Source address of the page, with the #id of the heading if there is one; or file name with #page=N; or metadata.source
 	Source string `json:"source"`
 	Text   string `json:"text"`
 }
 
 // UpdateRequest defines model for UpdateRequest.
 type UpdateRequest struct {
-	// CustomId caller-chosen id; omitted: unchanged. metadata.custom_id is the same
+	// CustomId an id of your choice; omitted: unchanged. Can also be sent as metadata.custom_id
 	CustomId *string `json:"custom_id,omitempty"`
 
 	// Id id of the datasource to update
 	Id string `json:"id"`
 
-	// Metadata replaces the metadata; omitted or null leaves it as it is
+	// Metadata replaces the metadata; omitted or null: unchanged
 	Metadata *UpdateRequest_Metadata `json:"metadata,omitempty"`
 	Name     *string                 `json:"name,omitempty"`
 
@@ -2218,7 +2221,7 @@ type UpdateRequest struct {
 	Text string `json:"text"`
 }
 
-// UpdateRequest_Metadata replaces the metadata; omitted or null leaves it as it is
+// UpdateRequest_Metadata replaces the metadata; omitted or null: unchanged
 type UpdateRequest_Metadata struct {
 	CustomId             *string                `json:"custom_id,omitempty"`
 	AdditionalProperties map[string]interface{} `json:"-"`
@@ -2241,7 +2244,7 @@ type UpsertResponse struct {
 
 // Usage defines model for Usage.
 type Usage struct {
-	// Keys asked for with `by=key`: what was used with each key, revoked ones too
+	// Keys with `by=key`: usage of each key, including revoked ones
 	Keys *[]KeyUsage `json:"keys,omitempty"`
 
 	// Month Example: 2026-05
@@ -2251,22 +2254,22 @@ type Usage struct {
 
 // UsageCount defines model for UsageCount.
 type UsageCount struct {
-	// Limit null when there is none
+	// Limit null means no limit
 	Limit *int64 `json:"limit"`
 
-	// Metric `queries`: agent queries; `tokens`: tokens that models have read and written for them, `prompt_tokens` and
-	// `completion_tokens` each of both; `retrievals`: datastore queries; `embed_tokens`: tokens of texts and queries
-	// that were embedded, estimated; `stored_chunks` and `stored_bytes`: searchable chunks, and content as it came in.
+	// Metric `queries`: agent queries; `tokens`: their model tokens, `prompt_tokens` and `completion_tokens` separately;
+	// `retrievals`: datastore queries; `embed_tokens`: embedded tokens of texts and queries, estimated;
+	// `stored_chunks`: searchable chunks; `stored_bytes`: size of the originals.
 	Metric UsageCountMetric `json:"metric"`
 	Used   int64            `json:"used"`
 }
 
-// UsageCountMetric `queries`: agent queries; `tokens`: tokens that models have read and written for them, `prompt_tokens` and
-// `completion_tokens` each of both; `retrievals`: datastore queries; `embed_tokens`: tokens of texts and queries
-// that were embedded, estimated; `stored_chunks` and `stored_bytes`: searchable chunks, and content as it came in.
+// UsageCountMetric `queries`: agent queries; `tokens`: their model tokens, `prompt_tokens` and `completion_tokens` separately;
+// `retrievals`: datastore queries; `embed_tokens`: embedded tokens of texts and queries, estimated;
+// `stored_chunks`: searchable chunks; `stored_bytes`: size of the originals.
 type UsageCountMetric string
 
-// Visibility something public may be queried without a key
+// Visibility public resources can be queried without a key
 type Visibility string
 
 // BegunFrom defines model for BegunFrom.
@@ -2308,137 +2311,137 @@ type WithText = string
 // WithVisitor defines model for WithVisitor.
 type WithVisitor = string
 
-// Conflict RFC 9457, with a short code for programs.
+// Conflict An error as in RFC 9457, with a short code for programs.
 type Conflict = Problem
 
-// Internal RFC 9457, with a short code for programs.
+// Internal An error as in RFC 9457, with a short code for programs.
 type Internal = Problem
 
-// Invalid RFC 9457, with a short code for programs.
+// Invalid An error as in RFC 9457, with a short code for programs.
 type Invalid = Problem
 
-// NotFound RFC 9457, with a short code for programs.
+// NotFound An error as in RFC 9457, with a short code for programs.
 type NotFound = Problem
 
-// RateLimit RFC 9457, with a short code for programs.
+// RateLimit An error as in RFC 9457, with a short code for programs.
 type RateLimit = Problem
 
-// TooLarge RFC 9457, with a short code for programs.
+// TooLarge An error as in RFC 9457, with a short code for programs.
 type TooLarge = Problem
 
-// Unauthorized RFC 9457, with a short code for programs.
+// Unauthorized An error as in RFC 9457, with a short code for programs.
 type Unauthorized = Problem
 
-// Unavailable RFC 9457, with a short code for programs.
+// Unavailable An error as in RFC 9457, with a short code for programs.
 type Unavailable = Problem
 
-// UnsupportedType RFC 9457, with a short code for programs.
+// UnsupportedType An error as in RFC 9457, with a short code for programs.
 type UnsupportedType = Problem
 
-// UsageLimit RFC 9457, with a short code for programs.
+// UsageLimit An error as in RFC 9457, with a short code for programs.
 type UsageLimit = Problem
 
 // ListAgentsParams defines parameters for ListAgents.
 type ListAgentsParams struct {
-	// Limit how many at most
+	// Limit maximum number of items
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Cursor the nextCursor of the page before
+	// Cursor nextCursor of the previous page
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
 // CreateAgentParams defines parameters for CreateAgent.
 type CreateAgentParams struct {
-	// IdempotencyKey Makes the request safe to repeat: send it again, with the same key and body, until it is answered with
-	// anything but 409 (it is still being worked on; `Retry-After` says when to ask), 429 or 5xx. A key is good
-	// for one request of the workspace, for 24 hours from its first sending; with another request it is
-	// answered 409. A request that was answered with another error has done nothing, and frees its key.
+	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body until the response is neither 429, 5xx
+	// nor a 409 with `Retry-After`, which means that the request is still in progress. A key belongs to one request of the
+	// workspace for 24 hours after it is first sent; with another request it gets 409. A request that got any other error
+	// had no effect, and its key can be used again.
 	//
-	// When the service dies while it works on the request, a repeat is taken up within seconds:
+	// If the service crashes during the request, a repeat continues it within seconds:
 	//
-	// * What the request creates is created once. The answer has the same ids, and shows what was created as it
-	//   is by then. What was deleted in between may be created again.
-	// * Documents that an upsert or an update replaces are replaced once, unless all of them have been changed
-	//   since: then the repeat replaces them again.
-	// * A resync is queued again, which costs work and changes nothing.
-	// * A question to an agent whose answer was stored is answered with that, under the same conversation.
-	//   Otherwise it is asked anew, and counts again. What streams is not kept: a repeat is a new question.
-	// * A new API key is shown once, in no stored answer. A repeat, at any time of the 24 hours, makes the secret
-	//   of the first answer void and gives a new one, under the same id.
+	// * Resources are created once. The response has the same ids and shows the current state. A resource that was
+	//   deleted in between may be created again.
+	// * Documents of an upsert or an update are replaced once. If all of them have changed since, the repeat replaces them
+	//   again.
+	// * A resync is queued again, which costs work but changes nothing.
+	// * If the answer of an agent was stored, the repeat returns it, in the same conversation. Otherwise the question is
+	//   asked again and counts again. Streamed answers are not stored: a repeat is a new question.
+	// * The secret of a new API key is never stored. A repeat within the 24 hours invalidates the first secret and returns
+	//   a new one under the same id.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // QueryAgentAliasParams defines parameters for QueryAgentAlias.
 type QueryAgentAliasParams struct {
-	// Explain also say how the fragments came about: their ranks and scores by stage, the terms matched, what was left out and
-	// why. An answer that is repeated for its Idempotency-Key, without being made anew, has no explanation
+	// Explain also explain the result: ranks and scores of the fragments by stage, matched terms, and dropped chunks with the reason.
+	// A response that is repeated for its Idempotency-Key has no explanation
 	Explain *Explain `form:"explain,omitempty" json:"explain,omitempty"`
 
-	// IdempotencyKey Makes the request safe to repeat: send it again, with the same key and body, until it is answered with
-	// anything but 409 (it is still being worked on; `Retry-After` says when to ask), 429 or 5xx. A key is good
-	// for one request of the workspace, for 24 hours from its first sending; with another request it is
-	// answered 409. A request that was answered with another error has done nothing, and frees its key.
+	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body until the response is neither 429, 5xx
+	// nor a 409 with `Retry-After`, which means that the request is still in progress. A key belongs to one request of the
+	// workspace for 24 hours after it is first sent; with another request it gets 409. A request that got any other error
+	// had no effect, and its key can be used again.
 	//
-	// When the service dies while it works on the request, a repeat is taken up within seconds:
+	// If the service crashes during the request, a repeat continues it within seconds:
 	//
-	// * What the request creates is created once. The answer has the same ids, and shows what was created as it
-	//   is by then. What was deleted in between may be created again.
-	// * Documents that an upsert or an update replaces are replaced once, unless all of them have been changed
-	//   since: then the repeat replaces them again.
-	// * A resync is queued again, which costs work and changes nothing.
-	// * A question to an agent whose answer was stored is answered with that, under the same conversation.
-	//   Otherwise it is asked anew, and counts again. What streams is not kept: a repeat is a new question.
-	// * A new API key is shown once, in no stored answer. A repeat, at any time of the 24 hours, makes the secret
-	//   of the first answer void and gives a new one, under the same id.
+	// * Resources are created once. The response has the same ids and shows the current state. A resource that was
+	//   deleted in between may be created again.
+	// * Documents of an upsert or an update are replaced once. If all of them have changed since, the repeat replaces them
+	//   again.
+	// * A resync is queued again, which costs work but changes nothing.
+	// * If the answer of an agent was stored, the repeat returns it, in the same conversation. Otherwise the question is
+	//   asked again and counts again. Streamed answers are not stored: a repeat is a new question.
+	// * The secret of a new API key is never stored. A repeat within the 24 hours invalidates the first secret and returns
+	//   a new one under the same id.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // QueryAgentParams defines parameters for QueryAgent.
 type QueryAgentParams struct {
-	// Explain also say how the fragments came about: their ranks and scores by stage, the terms matched, what was left out and
-	// why. An answer that is repeated for its Idempotency-Key, without being made anew, has no explanation
+	// Explain also explain the result: ranks and scores of the fragments by stage, matched terms, and dropped chunks with the reason.
+	// A response that is repeated for its Idempotency-Key has no explanation
 	Explain *Explain `form:"explain,omitempty" json:"explain,omitempty"`
 
-	// IdempotencyKey Makes the request safe to repeat: send it again, with the same key and body, until it is answered with
-	// anything but 409 (it is still being worked on; `Retry-After` says when to ask), 429 or 5xx. A key is good
-	// for one request of the workspace, for 24 hours from its first sending; with another request it is
-	// answered 409. A request that was answered with another error has done nothing, and frees its key.
+	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body until the response is neither 429, 5xx
+	// nor a 409 with `Retry-After`, which means that the request is still in progress. A key belongs to one request of the
+	// workspace for 24 hours after it is first sent; with another request it gets 409. A request that got any other error
+	// had no effect, and its key can be used again.
 	//
-	// When the service dies while it works on the request, a repeat is taken up within seconds:
+	// If the service crashes during the request, a repeat continues it within seconds:
 	//
-	// * What the request creates is created once. The answer has the same ids, and shows what was created as it
-	//   is by then. What was deleted in between may be created again.
-	// * Documents that an upsert or an update replaces are replaced once, unless all of them have been changed
-	//   since: then the repeat replaces them again.
-	// * A resync is queued again, which costs work and changes nothing.
-	// * A question to an agent whose answer was stored is answered with that, under the same conversation.
-	//   Otherwise it is asked anew, and counts again. What streams is not kept: a repeat is a new question.
-	// * A new API key is shown once, in no stored answer. A repeat, at any time of the 24 hours, makes the secret
-	//   of the first answer void and gives a new one, under the same id.
+	// * Resources are created once. The response has the same ids and shows the current state. A resource that was
+	//   deleted in between may be created again.
+	// * Documents of an upsert or an update are replaced once. If all of them have changed since, the repeat replaces them
+	//   again.
+	// * A resync is queued again, which costs work but changes nothing.
+	// * If the answer of an agent was stored, the repeat returns it, in the same conversation. Otherwise the question is
+	//   asked again and counts again. Streamed answers are not stored: a repeat is a new question.
+	// * The secret of a new API key is never stored. A repeat within the 24 hours invalidates the first secret and returns
+	//   a new one under the same id.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // ListConversationsParams defines parameters for ListConversations.
 type ListConversationsParams struct {
-	// AgentId only those with this agent
+	// AgentId only conversations with this agent
 	AgentId *OfAgent `form:"agentId,omitempty" json:"agentId,omitempty"`
 
-	// VisitorId only those of this visitor
+	// VisitorId only conversations of this visitor
 	VisitorId *OfVisitor `form:"visitorId,omitempty" json:"visitorId,omitempty"`
 
-	// From only those begun at this time or later; a date (2026-05-01) is the beginning of that day in UTC
+	// From only conversations that started at or after this time; a date (2026-05-01) means the start of that day in UTC
 	From *BegunFrom `form:"from,omitempty" json:"from,omitempty"`
 
-	// To only those begun before this time; a date (2026-05-31) takes that day in, in UTC
+	// To only conversations that started before this time; a date (2026-05-31) includes that day in UTC
 	To *BegunTo `form:"to,omitempty" json:"to,omitempty"`
 
-	// Query only those with this text in a question or an answer, in upper or lower case
+	// Query only conversations with this text in a question or an answer; case-insensitive
 	Query *WithText `form:"query,omitempty" json:"query,omitempty"`
 
-	// Limit how many at most
+	// Limit maximum number of items
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Cursor the nextCursor of the page before
+	// Cursor nextCursor of the previous page
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
@@ -2446,19 +2449,19 @@ type ListConversationsParams struct {
 type ExportConversationsParams struct {
 	Format *ExportConversationsParamsFormat `form:"format,omitempty" json:"format,omitempty"`
 
-	// AgentId only those with this agent
+	// AgentId only conversations with this agent
 	AgentId *OfAgent `form:"agentId,omitempty" json:"agentId,omitempty"`
 
-	// VisitorId only those of this visitor
+	// VisitorId only conversations of this visitor
 	VisitorId *OfVisitor `form:"visitorId,omitempty" json:"visitorId,omitempty"`
 
-	// From only those begun at this time or later; a date (2026-05-01) is the beginning of that day in UTC
+	// From only conversations that started at or after this time; a date (2026-05-01) means the start of that day in UTC
 	From *BegunFrom `form:"from,omitempty" json:"from,omitempty"`
 
-	// To only those begun before this time; a date (2026-05-31) takes that day in, in UTC
+	// To only conversations that started before this time; a date (2026-05-31) includes that day in UTC
 	To *BegunTo `form:"to,omitempty" json:"to,omitempty"`
 
-	// Query only those with this text in a question or an answer, in upper or lower case
+	// Query only conversations with this text in a question or an answer; case-insensitive
 	Query *WithText `form:"query,omitempty" json:"query,omitempty"`
 }
 
@@ -2482,276 +2485,276 @@ type GetConversationParams struct {
 	// VisitorId selects the conversation of this visitor if several have the same caller-chosen id
 	VisitorId *WithVisitor `form:"visitorId,omitempty" json:"visitorId,omitempty"`
 
-	// Limit how many at most
+	// Limit maximum number of items
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 }
 
 // ListDatasourcesParams defines parameters for ListDatasources.
 type ListDatasourcesParams struct {
-	// DatastoreId only those of this datastore
+	// DatastoreId only datasources of this datastore
 	DatastoreId *string `form:"datastoreId,omitempty" json:"datastoreId,omitempty"`
 
-	// Status only those with this status
+	// Status only datasources with this status
 	Status *DatasourceStatus `form:"status,omitempty" json:"status,omitempty"`
 
-	// Type only those of this type
+	// Type only datasources of this type
 	Type *DatasourceType `form:"type,omitempty" json:"type,omitempty"`
 
-	// GroupId only the pages of this web site
+	// GroupId only pages of this web site
 	GroupId *string `form:"groupId,omitempty" json:"groupId,omitempty"`
 
-	// Search only those whose name contains this text
+	// Search only datasources whose name contains this text
 	Search *string `form:"search,omitempty" json:"search,omitempty"`
 
-	// Limit how many at most
+	// Limit maximum number of items
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Cursor the nextCursor of the page before
+	// Cursor nextCursor of the previous page
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
 // CreateDatasourceParams defines parameters for CreateDatasource.
 type CreateDatasourceParams struct {
-	// IdempotencyKey Makes the request safe to repeat: send it again, with the same key and body, until it is answered with
-	// anything but 409 (it is still being worked on; `Retry-After` says when to ask), 429 or 5xx. A key is good
-	// for one request of the workspace, for 24 hours from its first sending; with another request it is
-	// answered 409. A request that was answered with another error has done nothing, and frees its key.
+	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body until the response is neither 429, 5xx
+	// nor a 409 with `Retry-After`, which means that the request is still in progress. A key belongs to one request of the
+	// workspace for 24 hours after it is first sent; with another request it gets 409. A request that got any other error
+	// had no effect, and its key can be used again.
 	//
-	// When the service dies while it works on the request, a repeat is taken up within seconds:
+	// If the service crashes during the request, a repeat continues it within seconds:
 	//
-	// * What the request creates is created once. The answer has the same ids, and shows what was created as it
-	//   is by then. What was deleted in between may be created again.
-	// * Documents that an upsert or an update replaces are replaced once, unless all of them have been changed
-	//   since: then the repeat replaces them again.
-	// * A resync is queued again, which costs work and changes nothing.
-	// * A question to an agent whose answer was stored is answered with that, under the same conversation.
-	//   Otherwise it is asked anew, and counts again. What streams is not kept: a repeat is a new question.
-	// * A new API key is shown once, in no stored answer. A repeat, at any time of the 24 hours, makes the secret
-	//   of the first answer void and gives a new one, under the same id.
+	// * Resources are created once. The response has the same ids and shows the current state. A resource that was
+	//   deleted in between may be created again.
+	// * Documents of an upsert or an update are replaced once. If all of them have changed since, the repeat replaces them
+	//   again.
+	// * A resync is queued again, which costs work but changes nothing.
+	// * If the answer of an agent was stored, the repeat returns it, in the same conversation. Otherwise the question is
+	//   asked again and counts again. Streamed answers are not stored: a repeat is a new question.
+	// * The secret of a new API key is never stored. A repeat within the 24 hours invalidates the first secret and returns
+	//   a new one under the same id.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // UploadDatasourceParams defines parameters for UploadDatasource.
 type UploadDatasourceParams struct {
-	// IdempotencyKey Makes the request safe to repeat: send it again, with the same key and body, until it is answered with
-	// anything but 409 (it is still being worked on; `Retry-After` says when to ask), 429 or 5xx. A key is good
-	// for one request of the workspace, for 24 hours from its first sending; with another request it is
-	// answered 409. A request that was answered with another error has done nothing, and frees its key.
+	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body until the response is neither 429, 5xx
+	// nor a 409 with `Retry-After`, which means that the request is still in progress. A key belongs to one request of the
+	// workspace for 24 hours after it is first sent; with another request it gets 409. A request that got any other error
+	// had no effect, and its key can be used again.
 	//
-	// When the service dies while it works on the request, a repeat is taken up within seconds:
+	// If the service crashes during the request, a repeat continues it within seconds:
 	//
-	// * What the request creates is created once. The answer has the same ids, and shows what was created as it
-	//   is by then. What was deleted in between may be created again.
-	// * Documents that an upsert or an update replaces are replaced once, unless all of them have been changed
-	//   since: then the repeat replaces them again.
-	// * A resync is queued again, which costs work and changes nothing.
-	// * A question to an agent whose answer was stored is answered with that, under the same conversation.
-	//   Otherwise it is asked anew, and counts again. What streams is not kept: a repeat is a new question.
-	// * A new API key is shown once, in no stored answer. A repeat, at any time of the 24 hours, makes the secret
-	//   of the first answer void and gives a new one, under the same id.
+	// * Resources are created once. The response has the same ids and shows the current state. A resource that was
+	//   deleted in between may be created again.
+	// * Documents of an upsert or an update are replaced once. If all of them have changed since, the repeat replaces them
+	//   again.
+	// * A resync is queued again, which costs work but changes nothing.
+	// * If the answer of an agent was stored, the repeat returns it, in the same conversation. Otherwise the question is
+	//   asked again and counts again. Streamed answers are not stored: a repeat is a new question.
+	// * The secret of a new API key is never stored. A repeat within the 24 hours invalidates the first secret and returns
+	//   a new one under the same id.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // ListChunksParams defines parameters for ListChunks.
 type ListChunksParams struct {
-	// Limit how many at most
+	// Limit maximum number of items
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Cursor the nextCursor of the page before
+	// Cursor nextCursor of the previous page
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
 // ResyncDatasourceParams defines parameters for ResyncDatasource.
 type ResyncDatasourceParams struct {
-	// IdempotencyKey Makes the request safe to repeat: send it again, with the same key and body, until it is answered with
-	// anything but 409 (it is still being worked on; `Retry-After` says when to ask), 429 or 5xx. A key is good
-	// for one request of the workspace, for 24 hours from its first sending; with another request it is
-	// answered 409. A request that was answered with another error has done nothing, and frees its key.
+	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body until the response is neither 429, 5xx
+	// nor a 409 with `Retry-After`, which means that the request is still in progress. A key belongs to one request of the
+	// workspace for 24 hours after it is first sent; with another request it gets 409. A request that got any other error
+	// had no effect, and its key can be used again.
 	//
-	// When the service dies while it works on the request, a repeat is taken up within seconds:
+	// If the service crashes during the request, a repeat continues it within seconds:
 	//
-	// * What the request creates is created once. The answer has the same ids, and shows what was created as it
-	//   is by then. What was deleted in between may be created again.
-	// * Documents that an upsert or an update replaces are replaced once, unless all of them have been changed
-	//   since: then the repeat replaces them again.
-	// * A resync is queued again, which costs work and changes nothing.
-	// * A question to an agent whose answer was stored is answered with that, under the same conversation.
-	//   Otherwise it is asked anew, and counts again. What streams is not kept: a repeat is a new question.
-	// * A new API key is shown once, in no stored answer. A repeat, at any time of the 24 hours, makes the secret
-	//   of the first answer void and gives a new one, under the same id.
+	// * Resources are created once. The response has the same ids and shows the current state. A resource that was
+	//   deleted in between may be created again.
+	// * Documents of an upsert or an update are replaced once. If all of them have changed since, the repeat replaces them
+	//   again.
+	// * A resync is queued again, which costs work but changes nothing.
+	// * If the answer of an agent was stored, the repeat returns it, in the same conversation. Otherwise the question is
+	//   asked again and counts again. Streamed answers are not stored: a repeat is a new question.
+	// * The secret of a new API key is never stored. A repeat within the 24 hours invalidates the first secret and returns
+	//   a new one under the same id.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // ListDatastoresParams defines parameters for ListDatastores.
 type ListDatastoresParams struct {
-	// Limit how many at most
+	// Limit maximum number of items
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Cursor the nextCursor of the page before
+	// Cursor nextCursor of the previous page
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
 // CreateDatastoreParams defines parameters for CreateDatastore.
 type CreateDatastoreParams struct {
-	// IdempotencyKey Makes the request safe to repeat: send it again, with the same key and body, until it is answered with
-	// anything but 409 (it is still being worked on; `Retry-After` says when to ask), 429 or 5xx. A key is good
-	// for one request of the workspace, for 24 hours from its first sending; with another request it is
-	// answered 409. A request that was answered with another error has done nothing, and frees its key.
+	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body until the response is neither 429, 5xx
+	// nor a 409 with `Retry-After`, which means that the request is still in progress. A key belongs to one request of the
+	// workspace for 24 hours after it is first sent; with another request it gets 409. A request that got any other error
+	// had no effect, and its key can be used again.
 	//
-	// When the service dies while it works on the request, a repeat is taken up within seconds:
+	// If the service crashes during the request, a repeat continues it within seconds:
 	//
-	// * What the request creates is created once. The answer has the same ids, and shows what was created as it
-	//   is by then. What was deleted in between may be created again.
-	// * Documents that an upsert or an update replaces are replaced once, unless all of them have been changed
-	//   since: then the repeat replaces them again.
-	// * A resync is queued again, which costs work and changes nothing.
-	// * A question to an agent whose answer was stored is answered with that, under the same conversation.
-	//   Otherwise it is asked anew, and counts again. What streams is not kept: a repeat is a new question.
-	// * A new API key is shown once, in no stored answer. A repeat, at any time of the 24 hours, makes the secret
-	//   of the first answer void and gives a new one, under the same id.
+	// * Resources are created once. The response has the same ids and shows the current state. A resource that was
+	//   deleted in between may be created again.
+	// * Documents of an upsert or an update are replaced once. If all of them have changed since, the repeat replaces them
+	//   again.
+	// * A resync is queued again, which costs work but changes nothing.
+	// * If the answer of an agent was stored, the repeat returns it, in the same conversation. Otherwise the question is
+	//   asked again and counts again. Streamed answers are not stored: a repeat is a new question.
+	// * The secret of a new API key is never stored. A repeat within the 24 hours invalidates the first secret and returns
+	//   a new one under the same id.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // QueryDatastoreResultsParams defines parameters for QueryDatastoreResults.
 type QueryDatastoreResultsParams struct {
-	// Explain also say how the fragments came about: their ranks and scores by stage, the terms matched, what was left out and
-	// why. An answer that is repeated for its Idempotency-Key, without being made anew, has no explanation
+	// Explain also explain the result: ranks and scores of the fragments by stage, matched terms, and dropped chunks with the reason.
+	// A response that is repeated for its Idempotency-Key has no explanation
 	Explain *Explain `form:"explain,omitempty" json:"explain,omitempty"`
 
-	// IdempotencyKey Makes the request safe to repeat: send it again, with the same key and body, until it is answered with
-	// anything but 409 (it is still being worked on; `Retry-After` says when to ask), 429 or 5xx. A key is good
-	// for one request of the workspace, for 24 hours from its first sending; with another request it is
-	// answered 409. A request that was answered with another error has done nothing, and frees its key.
+	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body until the response is neither 429, 5xx
+	// nor a 409 with `Retry-After`, which means that the request is still in progress. A key belongs to one request of the
+	// workspace for 24 hours after it is first sent; with another request it gets 409. A request that got any other error
+	// had no effect, and its key can be used again.
 	//
-	// When the service dies while it works on the request, a repeat is taken up within seconds:
+	// If the service crashes during the request, a repeat continues it within seconds:
 	//
-	// * What the request creates is created once. The answer has the same ids, and shows what was created as it
-	//   is by then. What was deleted in between may be created again.
-	// * Documents that an upsert or an update replaces are replaced once, unless all of them have been changed
-	//   since: then the repeat replaces them again.
-	// * A resync is queued again, which costs work and changes nothing.
-	// * A question to an agent whose answer was stored is answered with that, under the same conversation.
-	//   Otherwise it is asked anew, and counts again. What streams is not kept: a repeat is a new question.
-	// * A new API key is shown once, in no stored answer. A repeat, at any time of the 24 hours, makes the secret
-	//   of the first answer void and gives a new one, under the same id.
+	// * Resources are created once. The response has the same ids and shows the current state. A resource that was
+	//   deleted in between may be created again.
+	// * Documents of an upsert or an update are replaced once. If all of them have changed since, the repeat replaces them
+	//   again.
+	// * A resync is queued again, which costs work but changes nothing.
+	// * If the answer of an agent was stored, the repeat returns it, in the same conversation. Otherwise the question is
+	//   asked again and counts again. Streamed answers are not stored: a repeat is a new question.
+	// * The secret of a new API key is never stored. A repeat within the 24 hours invalidates the first secret and returns
+	//   a new one under the same id.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // UpdateDocumentParams defines parameters for UpdateDocument.
 type UpdateDocumentParams struct {
-	// IdempotencyKey Makes the request safe to repeat: send it again, with the same key and body, until it is answered with
-	// anything but 409 (it is still being worked on; `Retry-After` says when to ask), 429 or 5xx. A key is good
-	// for one request of the workspace, for 24 hours from its first sending; with another request it is
-	// answered 409. A request that was answered with another error has done nothing, and frees its key.
+	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body until the response is neither 429, 5xx
+	// nor a 409 with `Retry-After`, which means that the request is still in progress. A key belongs to one request of the
+	// workspace for 24 hours after it is first sent; with another request it gets 409. A request that got any other error
+	// had no effect, and its key can be used again.
 	//
-	// When the service dies while it works on the request, a repeat is taken up within seconds:
+	// If the service crashes during the request, a repeat continues it within seconds:
 	//
-	// * What the request creates is created once. The answer has the same ids, and shows what was created as it
-	//   is by then. What was deleted in between may be created again.
-	// * Documents that an upsert or an update replaces are replaced once, unless all of them have been changed
-	//   since: then the repeat replaces them again.
-	// * A resync is queued again, which costs work and changes nothing.
-	// * A question to an agent whose answer was stored is answered with that, under the same conversation.
-	//   Otherwise it is asked anew, and counts again. What streams is not kept: a repeat is a new question.
-	// * A new API key is shown once, in no stored answer. A repeat, at any time of the 24 hours, makes the secret
-	//   of the first answer void and gives a new one, under the same id.
+	// * Resources are created once. The response has the same ids and shows the current state. A resource that was
+	//   deleted in between may be created again.
+	// * Documents of an upsert or an update are replaced once. If all of them have changed since, the repeat replaces them
+	//   again.
+	// * A resync is queued again, which costs work but changes nothing.
+	// * If the answer of an agent was stored, the repeat returns it, in the same conversation. Otherwise the question is
+	//   asked again and counts again. Streamed answers are not stored: a repeat is a new question.
+	// * The secret of a new API key is never stored. A repeat within the 24 hours invalidates the first secret and returns
+	//   a new one under the same id.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // UpsertDocumentsParams defines parameters for UpsertDocuments.
 type UpsertDocumentsParams struct {
-	// IdempotencyKey Makes the request safe to repeat: send it again, with the same key and body, until it is answered with
-	// anything but 409 (it is still being worked on; `Retry-After` says when to ask), 429 or 5xx. A key is good
-	// for one request of the workspace, for 24 hours from its first sending; with another request it is
-	// answered 409. A request that was answered with another error has done nothing, and frees its key.
+	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body until the response is neither 429, 5xx
+	// nor a 409 with `Retry-After`, which means that the request is still in progress. A key belongs to one request of the
+	// workspace for 24 hours after it is first sent; with another request it gets 409. A request that got any other error
+	// had no effect, and its key can be used again.
 	//
-	// When the service dies while it works on the request, a repeat is taken up within seconds:
+	// If the service crashes during the request, a repeat continues it within seconds:
 	//
-	// * What the request creates is created once. The answer has the same ids, and shows what was created as it
-	//   is by then. What was deleted in between may be created again.
-	// * Documents that an upsert or an update replaces are replaced once, unless all of them have been changed
-	//   since: then the repeat replaces them again.
-	// * A resync is queued again, which costs work and changes nothing.
-	// * A question to an agent whose answer was stored is answered with that, under the same conversation.
-	//   Otherwise it is asked anew, and counts again. What streams is not kept: a repeat is a new question.
-	// * A new API key is shown once, in no stored answer. A repeat, at any time of the 24 hours, makes the secret
-	//   of the first answer void and gives a new one, under the same id.
+	// * Resources are created once. The response has the same ids and shows the current state. A resource that was
+	//   deleted in between may be created again.
+	// * Documents of an upsert or an update are replaced once. If all of them have changed since, the repeat replaces them
+	//   again.
+	// * A resync is queued again, which costs work but changes nothing.
+	// * If the answer of an agent was stored, the repeat returns it, in the same conversation. Otherwise the question is
+	//   asked again and counts again. Streamed answers are not stored: a repeat is a new question.
+	// * The secret of a new API key is never stored. A repeat within the 24 hours invalidates the first secret and returns
+	//   a new one under the same id.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // QueryDatastoreParams defines parameters for QueryDatastore.
 type QueryDatastoreParams struct {
-	// Explain also say how the fragments came about: their ranks and scores by stage, the terms matched, what was left out and
-	// why. An answer that is repeated for its Idempotency-Key, without being made anew, has no explanation
+	// Explain also explain the result: ranks and scores of the fragments by stage, matched terms, and dropped chunks with the reason.
+	// A response that is repeated for its Idempotency-Key has no explanation
 	Explain *Explain `form:"explain,omitempty" json:"explain,omitempty"`
 
-	// IdempotencyKey Makes the request safe to repeat: send it again, with the same key and body, until it is answered with
-	// anything but 409 (it is still being worked on; `Retry-After` says when to ask), 429 or 5xx. A key is good
-	// for one request of the workspace, for 24 hours from its first sending; with another request it is
-	// answered 409. A request that was answered with another error has done nothing, and frees its key.
+	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body until the response is neither 429, 5xx
+	// nor a 409 with `Retry-After`, which means that the request is still in progress. A key belongs to one request of the
+	// workspace for 24 hours after it is first sent; with another request it gets 409. A request that got any other error
+	// had no effect, and its key can be used again.
 	//
-	// When the service dies while it works on the request, a repeat is taken up within seconds:
+	// If the service crashes during the request, a repeat continues it within seconds:
 	//
-	// * What the request creates is created once. The answer has the same ids, and shows what was created as it
-	//   is by then. What was deleted in between may be created again.
-	// * Documents that an upsert or an update replaces are replaced once, unless all of them have been changed
-	//   since: then the repeat replaces them again.
-	// * A resync is queued again, which costs work and changes nothing.
-	// * A question to an agent whose answer was stored is answered with that, under the same conversation.
-	//   Otherwise it is asked anew, and counts again. What streams is not kept: a repeat is a new question.
-	// * A new API key is shown once, in no stored answer. A repeat, at any time of the 24 hours, makes the secret
-	//   of the first answer void and gives a new one, under the same id.
+	// * Resources are created once. The response has the same ids and shows the current state. A resource that was
+	//   deleted in between may be created again.
+	// * Documents of an upsert or an update are replaced once. If all of them have changed since, the repeat replaces them
+	//   again.
+	// * A resync is queued again, which costs work but changes nothing.
+	// * If the answer of an agent was stored, the repeat returns it, in the same conversation. Otherwise the question is
+	//   asked again and counts again. Streamed answers are not stored: a repeat is a new question.
+	// * The secret of a new API key is never stored. A repeat within the 24 hours invalidates the first secret and returns
+	//   a new one under the same id.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // ResyncDatastoreParams defines parameters for ResyncDatastore.
 type ResyncDatastoreParams struct {
-	// IdempotencyKey Makes the request safe to repeat: send it again, with the same key and body, until it is answered with
-	// anything but 409 (it is still being worked on; `Retry-After` says when to ask), 429 or 5xx. A key is good
-	// for one request of the workspace, for 24 hours from its first sending; with another request it is
-	// answered 409. A request that was answered with another error has done nothing, and frees its key.
+	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body until the response is neither 429, 5xx
+	// nor a 409 with `Retry-After`, which means that the request is still in progress. A key belongs to one request of the
+	// workspace for 24 hours after it is first sent; with another request it gets 409. A request that got any other error
+	// had no effect, and its key can be used again.
 	//
-	// When the service dies while it works on the request, a repeat is taken up within seconds:
+	// If the service crashes during the request, a repeat continues it within seconds:
 	//
-	// * What the request creates is created once. The answer has the same ids, and shows what was created as it
-	//   is by then. What was deleted in between may be created again.
-	// * Documents that an upsert or an update replaces are replaced once, unless all of them have been changed
-	//   since: then the repeat replaces them again.
-	// * A resync is queued again, which costs work and changes nothing.
-	// * A question to an agent whose answer was stored is answered with that, under the same conversation.
-	//   Otherwise it is asked anew, and counts again. What streams is not kept: a repeat is a new question.
-	// * A new API key is shown once, in no stored answer. A repeat, at any time of the 24 hours, makes the secret
-	//   of the first answer void and gives a new one, under the same id.
+	// * Resources are created once. The response has the same ids and shows the current state. A resource that was
+	//   deleted in between may be created again.
+	// * Documents of an upsert or an update are replaced once. If all of them have changed since, the repeat replaces them
+	//   again.
+	// * A resync is queued again, which costs work but changes nothing.
+	// * If the answer of an agent was stored, the repeat returns it, in the same conversation. Otherwise the question is
+	//   asked again and counts again. Streamed answers are not stored: a repeat is a new question.
+	// * The secret of a new API key is never stored. A repeat within the 24 hours invalidates the first secret and returns
+	//   a new one under the same id.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // CreateKeyParams defines parameters for CreateKey.
 type CreateKeyParams struct {
-	// IdempotencyKey Makes the request safe to repeat: send it again, with the same key and body, until it is answered with
-	// anything but 409 (it is still being worked on; `Retry-After` says when to ask), 429 or 5xx. A key is good
-	// for one request of the workspace, for 24 hours from its first sending; with another request it is
-	// answered 409. A request that was answered with another error has done nothing, and frees its key.
+	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body until the response is neither 429, 5xx
+	// nor a 409 with `Retry-After`, which means that the request is still in progress. A key belongs to one request of the
+	// workspace for 24 hours after it is first sent; with another request it gets 409. A request that got any other error
+	// had no effect, and its key can be used again.
 	//
-	// When the service dies while it works on the request, a repeat is taken up within seconds:
+	// If the service crashes during the request, a repeat continues it within seconds:
 	//
-	// * What the request creates is created once. The answer has the same ids, and shows what was created as it
-	//   is by then. What was deleted in between may be created again.
-	// * Documents that an upsert or an update replaces are replaced once, unless all of them have been changed
-	//   since: then the repeat replaces them again.
-	// * A resync is queued again, which costs work and changes nothing.
-	// * A question to an agent whose answer was stored is answered with that, under the same conversation.
-	//   Otherwise it is asked anew, and counts again. What streams is not kept: a repeat is a new question.
-	// * A new API key is shown once, in no stored answer. A repeat, at any time of the 24 hours, makes the secret
-	//   of the first answer void and gives a new one, under the same id.
+	// * Resources are created once. The response has the same ids and shows the current state. A resource that was
+	//   deleted in between may be created again.
+	// * Documents of an upsert or an update are replaced once. If all of them have changed since, the repeat replaces them
+	//   again.
+	// * A resync is queued again, which costs work but changes nothing.
+	// * If the answer of an agent was stored, the repeat returns it, in the same conversation. Otherwise the question is
+	//   asked again and counts again. Streamed answers are not stored: a repeat is a new question.
+	// * The secret of a new API key is never stored. A repeat within the 24 hours invalidates the first secret and returns
+	//   a new one under the same id.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // GetUsageParams defines parameters for GetUsage.
 type GetUsageParams struct {
-	// Month calendar month in UTC; the current one when missing
+	// Month calendar month in UTC; default: the current month
 	Month *string `form:"month,omitempty" json:"month,omitempty"`
 
-	// By `key`: also show what was used with each key
+	// By `key`: also report the usage of each key
 	By *GetUsageParamsBy `form:"by,omitempty" json:"by,omitempty"`
 }
 
@@ -3437,7 +3440,7 @@ type ClientInterface interface {
 
 	// DeleteAgentWithBody Delete an agent
 	//
-	// The body is an empty JSON object and may be missing.
+	// The body may be missing or an empty JSON object.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -3446,7 +3449,7 @@ type ClientInterface interface {
 
 	// DeleteAgent Delete an agent
 	//
-	// The body is an empty JSON object and may be missing.
+	// The body may be missing or an empty JSON object.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -3460,7 +3463,7 @@ type ClientInterface interface {
 
 	// UpdateAgentWithBody Update an agent
 	//
-	// Changes the fields that the body carries and no other.
+	// Changes only the fields in the body.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -3469,7 +3472,7 @@ type ClientInterface interface {
 
 	// UpdateAgent Update an agent
 	//
-	// Changes the fields that the body carries and no other.
+	// Changes only the fields in the body.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -3478,14 +3481,14 @@ type ClientInterface interface {
 
 	// QueryAgentWithBody Query an agent
 	//
-	// Answers a question from the agent's datastores, and cites the fragments it used. Needs no key when the
-	// agent is public. Without a key, `modelName`, `promptTemplate`, `promptType`, `systemPrompt` and `userPrompt`
-	// are refused with 403, and a `maxTokens` above the service's `SLUICE_CHAT_MAX_TOKENS` with 400.
+	// Answers a question from the agent's datastores and cites the fragments used. Public agents need no key. Without a
+	// key, `modelName`, `promptTemplate`, `promptType`, `systemPrompt` and `userPrompt` are rejected with 403, and a
+	// `maxTokens` above the service's `SLUICE_CHAT_MAX_TOKENS` with 400.
 	//
-	// With `streaming: true` the answer comes as server-sent events: `event: answer` with pieces of the text
-	// (concatenated in order of arrival they are the answer), then `event: endpoint_response` with pieces of
-	// the JSON that an answer without streaming has, then `data: [DONE]`. An error after the stream has opened
-	// is `data: [ERROR] <message>`, and the end of it; before that it is a plain HTTP error.
+	// With `streaming: true` the response is a stream of server-sent events: `event: answer` with pieces of the text, to be
+	// concatenated; then `event: endpoint_response` with pieces of the JSON that a response without streaming has; then
+	// `data: [DONE]`. An error after the stream has started is sent as `data: [ERROR] <message>` and ends the stream.
+	// Earlier errors are plain HTTP errors.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -3494,14 +3497,14 @@ type ClientInterface interface {
 
 	// QueryAgent Query an agent
 	//
-	// Answers a question from the agent's datastores, and cites the fragments it used. Needs no key when the
-	// agent is public. Without a key, `modelName`, `promptTemplate`, `promptType`, `systemPrompt` and `userPrompt`
-	// are refused with 403, and a `maxTokens` above the service's `SLUICE_CHAT_MAX_TOKENS` with 400.
+	// Answers a question from the agent's datastores and cites the fragments used. Public agents need no key. Without a
+	// key, `modelName`, `promptTemplate`, `promptType`, `systemPrompt` and `userPrompt` are rejected with 403, and a
+	// `maxTokens` above the service's `SLUICE_CHAT_MAX_TOKENS` with 400.
 	//
-	// With `streaming: true` the answer comes as server-sent events: `event: answer` with pieces of the text
-	// (concatenated in order of arrival they are the answer), then `event: endpoint_response` with pieces of
-	// the JSON that an answer without streaming has, then `data: [DONE]`. An error after the stream has opened
-	// is `data: [ERROR] <message>`, and the end of it; before that it is a plain HTTP error.
+	// With `streaming: true` the response is a stream of server-sent events: `event: answer` with pieces of the text, to be
+	// concatenated; then `event: endpoint_response` with pieces of the JSON that a response without streaming has; then
+	// `data: [DONE]`. An error after the stream has started is sent as `data: [ERROR] <message>` and ends the stream.
+	// Earlier errors are plain HTTP errors.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -3513,40 +3516,40 @@ type ClientInterface interface {
 	// Corresponds with GET /conversations (the `ListConversations` operationId).
 	ListConversations(ctx context.Context, params *ListConversationsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ExportConversations Export conversations with all their messages
+	// ExportConversations Export conversations
 	//
-	// All conversations that the parameters select, newest first, each with all of its messages, oldest first. The
-	// answer is written as it is read, however much it is; when something fails in the middle the connection is cut,
-	// so that half of an export is not taken for a whole.
+	// All conversations that the parameters select, newest first, each with all messages, oldest first. The response is
+	// streamed. If the export fails midway, the connection is closed, so that an incomplete export is not mistaken for a
+	// complete one.
 	//
-	// `json` is an array of conversations as `GET /conversations/{id}` has them. `csv` has a row for each message, with
-	// a line of names before; sources are their citation numbers and addresses. So that a spreadsheet takes no cell for
-	// a formula, a cell that begins with `=`, `+`, `-`, `@`, a tab or a line break has a `'` before it.
+	// `json` is an array of conversations as in `GET /conversations/{id}`. `csv` has a header and one row per message;
+	// sources are written as citation numbers and addresses. A cell that begins with `=`, `+`, `-`, `@`, a tab or a line
+	// break gets a leading `'`, so that spreadsheets do not treat it as a formula.
 	//
 	// Corresponds with GET /conversations/export (the `ExportConversations` operationId).
 	ExportConversations(ctx context.Context, params *ExportConversationsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// DeleteConversationWithBody Delete a conversation with its messages
+	// DeleteConversationWithBody Delete a conversation
 	//
-	// At once and for good. The body is an empty JSON object and may be missing.
+	// Deletes the conversation and its messages permanently. The body may be missing or an empty JSON object.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with DELETE /conversations/{id} (the `DeleteConversation` operationId).
 	DeleteConversationWithBody(ctx context.Context, id Id, params *DeleteConversationParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// DeleteConversation Delete a conversation with its messages
+	// DeleteConversation Delete a conversation
 	//
-	// At once and for good. The body is an empty JSON object and may be missing.
+	// Deletes the conversation and its messages permanently. The body may be missing or an empty JSON object.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with DELETE /conversations/{id} (the `DeleteConversation` operationId).
 	DeleteConversation(ctx context.Context, id Id, params *DeleteConversationParams, body DeleteConversationJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetConversation Read a conversation with its messages
+	// GetConversation Read a conversation
 	//
-	// The newest messages that fit `limit`, the oldest of them first.
+	// Returns the newest `limit` messages, oldest first.
 	//
 	// Corresponds with GET /conversations/{id} (the `GetConversation` operationId).
 	GetConversation(ctx context.Context, id Id, params *GetConversationParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -3558,11 +3561,10 @@ type ClientInterface interface {
 
 	// CreateDatasourceWithBody Create a datasource
 	//
-	// A file as `multipart/form-data`, anything else as JSON. The answer comes as soon as the content is
-	// safely accepted (`unsynched`); it is searchable when `status` is `synched`.
-	// Several may have one `custom_id`: `/datastores/upsert/{datastoreId}` is what replaces.
-	// A web site that the datastore has already, by the same addresses, `include` and `exclude`, is answered 409 with the
-	// id of that one.
+	// Send files as `multipart/form-data`, everything else as JSON. The request returns once the content is stored
+	// durably (`unsynched`); the content is searchable when `status` is `synched`. Several datasources may have the same
+	// `custom_id`; to replace one, use `/datastores/upsert/{datastoreId}`. If the datastore already has a web site with
+	// the same addresses, `include` and `exclude`, the response is 409 with the id of that site.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -3571,11 +3573,10 @@ type ClientInterface interface {
 
 	// CreateDatasource Create a datasource
 	//
-	// A file as `multipart/form-data`, anything else as JSON. The answer comes as soon as the content is
-	// safely accepted (`unsynched`); it is searchable when `status` is `synched`.
-	// Several may have one `custom_id`: `/datastores/upsert/{datastoreId}` is what replaces.
-	// A web site that the datastore has already, by the same addresses, `include` and `exclude`, is answered 409 with the
-	// id of that one.
+	// Send files as `multipart/form-data`, everything else as JSON. The request returns once the content is stored
+	// durably (`unsynched`); the content is searchable when `status` is `synched`. Several datasources may have the same
+	// `custom_id`; to replace one, use `/datastores/upsert/{datastoreId}`. If the datastore already has a web site with
+	// the same addresses, `include` and `exclude`, the response is 409 with the id of that site.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -3584,8 +3585,8 @@ type ClientInterface interface {
 
 	// DeleteDatasourcesWithBody Delete many datasources
 	//
-	// Deletes each as `DELETE /datasources/{id}` does. Unknown ids are not an error: the response lists
-	// them. After a failure, repeat the request to delete the rest.
+	// Deletes each datasource like `DELETE /datasources/{id}`. Unknown ids are not an error; the response lists them. After
+	// a failure, repeat the request to delete the rest.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -3594,30 +3595,30 @@ type ClientInterface interface {
 
 	// DeleteDatasources Delete many datasources
 	//
-	// Deletes each as `DELETE /datasources/{id}` does. Unknown ids are not an error: the response lists
-	// them. After a failure, repeat the request to delete the rest.
+	// Deletes each datasource like `DELETE /datasources/{id}`. Unknown ids are not an error; the response lists them. After
+	// a failure, repeat the request to delete the rest.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /datasources/bulk-delete (the `DeleteDatasources` operationId).
 	DeleteDatasources(ctx context.Context, body DeleteDatasourcesJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// PlanSiteWithBody Show what a crawl of a web site would fetch
+	// PlanSiteWithBody Preview the crawl of a web site
 	//
-	// Goes through the site as a crawl would, by the same rules and as politely, and keeps nothing: 100 addresses at most,
-	// within 20 seconds. What a sitemap lists is not fetched for it; pages that are found by links are. Answered 409 by an
-	// api process that leaves crawling to others (`SLUICE_WORKERS=false`).
+	// Visits the site by the same rules and with the same delays as a crawl, and stores nothing. Limits: 100 addresses and
+	// 20 seconds. Pages listed in a sitemap are not fetched; pages found through links are. An api process that does not
+	// crawl (`SLUICE_WORKERS=false`) responds with 409.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /datasources/plan (the `PlanSite` operationId).
 	PlanSiteWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// PlanSite Show what a crawl of a web site would fetch
+	// PlanSite Preview the crawl of a web site
 	//
-	// Goes through the site as a crawl would, by the same rules and as politely, and keeps nothing: 100 addresses at most,
-	// within 20 seconds. What a sitemap lists is not fetched for it; pages that are found by links are. Answered 409 by an
-	// api process that leaves crawling to others (`SLUICE_WORKERS=false`).
+	// Visits the site by the same rules and with the same delays as a crawl, and stores nothing. Limits: 100 addresses and
+	// 20 seconds. Pages listed in a sitemap are not fetched; pages found through links are. An api process that does not
+	// crawl (`SLUICE_WORKERS=false`) responds with 409.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -3626,8 +3627,8 @@ type ClientInterface interface {
 
 	// UploadDatasourceWithBody Upload a file
 	//
-	// The same as `POST /datasources` with a form. It is a separate operation because many client generators support only one
-	// type of body per operation.
+	// The same as `POST /datasources` with a form. It is separate because many client generators support only one body
+	// type per operation.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -3636,8 +3637,8 @@ type ClientInterface interface {
 
 	// DeleteDatasourceWithBody Delete a datasource
 	//
-	// Deletes the datasource, and all pages when it is a web site. Nothing of it is found from the moment of the
-	// answer on. The body is an empty JSON object and may be missing.
+	// Deletes the datasource and, for a web site, all its pages. The content disappears from results at once. The body may
+	// be missing or an empty JSON object.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -3646,8 +3647,8 @@ type ClientInterface interface {
 
 	// DeleteDatasource Delete a datasource
 	//
-	// Deletes the datasource, and all pages when it is a web site. Nothing of it is found from the moment of the
-	// answer on. The body is an empty JSON object and may be missing.
+	// Deletes the datasource and, for a web site, all its pages. The content disappears from results at once. The body may
+	// be missing or an empty JSON object.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -3659,10 +3660,10 @@ type ClientInterface interface {
 	// Corresponds with GET /datasources/{id} (the `GetDatasource` operationId).
 	GetDatasource(ctx context.Context, id Id, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// UpdateDatasourceWithBody Change a datasource
+	// UpdateDatasourceWithBody Update a datasource
 	//
-	// Sets its name and metadata, and, of web content, when it is fetched again and what belongs to a site. A new name or
-	// metadata has it processed again; what is there stays searchable meanwhile. Content is changed by
+	// Changes the name, the metadata and, for web content, the refresh schedule and the scope of the site. A new name or new
+	// metadata re-indexes the datasource, which stays searchable. To change the content, use
 	// `/datastores/update/{datastoreId}`.
 	//
 	// Takes any type of body and a specified content type.
@@ -3670,10 +3671,10 @@ type ClientInterface interface {
 	// Corresponds with PATCH /datasources/{id} (the `UpdateDatasource` operationId).
 	UpdateDatasourceWithBody(ctx context.Context, id Id, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// UpdateDatasource Change a datasource
+	// UpdateDatasource Update a datasource
 	//
-	// Sets its name and metadata, and, of web content, when it is fetched again and what belongs to a site. A new name or
-	// metadata has it processed again; what is there stays searchable meanwhile. Content is changed by
+	// Changes the name, the metadata and, for web content, the refresh schedule and the scope of the site. A new name or new
+	// metadata re-indexes the datasource, which stays searchable. To change the content, use
 	// `/datastores/update/{datastoreId}`.
 	//
 	// Takes a body of the `application/json` content type.
@@ -3683,32 +3684,32 @@ type ClientInterface interface {
 
 	// ListChunks List a datasource's chunks
 	//
-	// The pieces of the version that queries see, in reading order.
+	// Chunks of the version that queries use, in reading order.
 	//
 	// Corresponds with GET /datasources/{id}/chunks (the `ListChunks` operationId).
 	ListChunks(ctx context.Context, id Id, params *ListChunksParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetOriginal Read a datasource's original
 	//
-	// The bytes of the newest content as they came in: the uploaded file, the page as it was fetched, the text. They are
-	// somebody else's, and so marked that a browser which is led here saves them and runs nothing of them. A web site has
-	// none; its pages have.
+	// The bytes of the newest content as received: the uploaded file, the fetched page or the text. The response headers
+	// make browsers download the content instead of running it, because it is untrusted. A web site has no original; its
+	// pages do.
 	//
 	// Corresponds with GET /datasources/{id}/original (the `GetOriginal` operationId).
 	GetOriginal(ctx context.Context, id Id, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ResyncDatasourceWithBody Process a datasource again
+	// ResyncDatasourceWithBody Re-index a datasource
 	//
-	// What is searchable stays so until the new version is complete.
+	// Existing content stays searchable until the new version is complete.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /datasources/{id}/resync (the `ResyncDatasource` operationId).
 	ResyncDatasourceWithBody(ctx context.Context, id Id, params *ResyncDatasourceParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ResyncDatasource Process a datasource again
+	// ResyncDatasource Re-index a datasource
 	//
-	// What is searchable stays so until the new version is complete.
+	// Existing content stays searchable until the new version is complete.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -3717,8 +3718,8 @@ type ClientInterface interface {
 
 	// StopDatasourceWithBody Stop the crawl of a web site
 	//
-	// Pages that wait are not fetched, and no more are looked for; those being read are finished. What was searchable
-	// stays so. A crawl that has ended stays as it is. The body is an empty JSON object and may be missing.
+	// Waiting pages are not fetched, and no new pages are looked for; pages in progress are finished. Existing content stays
+	// searchable. If the crawl has already ended, nothing changes. The body may be missing or an empty JSON object.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -3727,8 +3728,8 @@ type ClientInterface interface {
 
 	// StopDatasource Stop the crawl of a web site
 	//
-	// Pages that wait are not fetched, and no more are looked for; those being read are finished. What was searchable
-	// stays so. A crawl that has ended stays as it is. The body is an empty JSON object and may be missing.
+	// Waiting pages are not fetched, and no new pages are looked for; pages in progress are finished. Existing content stays
+	// searchable. If the crawl has already ended, nothing changes. The body may be missing or an empty JSON object.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -3737,9 +3738,9 @@ type ClientInterface interface {
 
 	// SynchDatasourceWithBody Fetch a datasource again
 	//
-	// Web content is fetched again, and files and texts are processed again, as by `POST /datasources/{id}/resync` with
-	// `{"mode": "refresh"}`. The old content stays searchable until the new version is complete. The body is an empty JSON object
-	// and may be missing.
+	// Fetches web content again and re-indexes files and texts, like `POST /datasources/{id}/resync` with
+	// `{"mode": "refresh"}`. The old content stays searchable until the new version is complete. The body may be missing or
+	// an empty JSON object.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -3748,9 +3749,9 @@ type ClientInterface interface {
 
 	// SynchDatasource Fetch a datasource again
 	//
-	// Web content is fetched again, and files and texts are processed again, as by `POST /datasources/{id}/resync` with
-	// `{"mode": "refresh"}`. The old content stays searchable until the new version is complete. The body is an empty JSON object
-	// and may be missing.
+	// Fetches web content again and re-indexes files and texts, like `POST /datasources/{id}/resync` with
+	// `{"mode": "refresh"}`. The old content stays searchable until the new version is complete. The body may be missing or
+	// an empty JSON object.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -3778,8 +3779,8 @@ type ClientInterface interface {
 
 	// QueryDatastoreResultsWithBody Get the most similar fragments for a query (older path)
 	//
-	// The same search as `POST /datastores/{id}/query`, answered as an object with `results`, which is what
-	// LangChain's retrievers read.
+	// The same search as `POST /datastores/{id}/query`. The response is an object with `results`, as LangChain's
+	// retrievers expect.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -3790,8 +3791,8 @@ type ClientInterface interface {
 
 	// QueryDatastoreResults Get the most similar fragments for a query (older path)
 	//
-	// The same search as `POST /datastores/{id}/query`, answered as an object with `results`, which is what
-	// LangChain's retrievers read.
+	// The same search as `POST /datastores/{id}/query`. The response is an object with `results`, as LangChain's
+	// retrievers expect.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -3802,7 +3803,7 @@ type ClientInterface interface {
 
 	// UpdateDocumentWithBody Update one datasource of a datastore
 	//
-	// Replaces the datasource's content. What was there stays searchable until the new text is.
+	// Replaces the datasource's content. The old text stays searchable until the new one is.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -3811,7 +3812,7 @@ type ClientInterface interface {
 
 	// UpdateDocument Update one datasource of a datastore
 	//
-	// Replaces the datasource's content. What was there stays searchable until the new text is.
+	// Replaces the datasource's content. The old text stays searchable until the new one is.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -3820,9 +3821,9 @@ type ClientInterface interface {
 
 	// UpsertDocumentsWithBody Add documents to a datastore
 	//
-	// Each document becomes a datasource of type `text`. One whose `metadata.custom_id` exists in the datastore
-	// replaces what is there and keeps its id. Among documents of one request with the same `custom_id` the
-	// last one stays.
+	// Each document becomes a datasource of type `text`. A document whose `metadata.custom_id` already exists in the
+	// datastore replaces the existing one and keeps its id. If documents of one request have the same `custom_id`, the last
+	// one wins.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -3831,9 +3832,9 @@ type ClientInterface interface {
 
 	// UpsertDocuments Add documents to a datastore
 	//
-	// Each document becomes a datasource of type `text`. One whose `metadata.custom_id` exists in the datastore
-	// replaces what is there and keeps its id. Among documents of one request with the same `custom_id` the
-	// last one stays.
+	// Each document becomes a datasource of type `text`. A document whose `metadata.custom_id` already exists in the
+	// datastore replaces the existing one and keeps its id. If documents of one request have the same `custom_id`, the last
+	// one wins.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -3842,8 +3843,8 @@ type ClientInterface interface {
 
 	// DeleteDatastoreWithBody Delete a datastore
 	//
-	// Deletes the datastore with everything in it. Nothing of it is found from the moment of the answer on. The
-	// body is an empty JSON object and may be missing.
+	// Deletes the datastore with all its content, which disappears from results at once. The body may be missing or an
+	// empty JSON object.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -3852,8 +3853,8 @@ type ClientInterface interface {
 
 	// DeleteDatastore Delete a datastore
 	//
-	// Deletes the datastore with everything in it. Nothing of it is found from the moment of the answer on. The
-	// body is an empty JSON object and may be missing.
+	// Deletes the datastore with all its content, which disappears from results at once. The body may be missing or an
+	// empty JSON object.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -3867,16 +3868,16 @@ type ClientInterface interface {
 
 	// UpdateDatastoreWithBody Update a datastore
 	//
-	// Changes the fields that the body carries and no other. An engine or embedding model that this server does
-	// not have is a 400 that lists what it has.
+	// Changes only the fields in the body. An engine or embedding model that this server does not have gets a 400 that
+	// lists the available ones.
 	//
-	// Another `type` or `embeddingModel` than the datastore has moves its content: it is rebuilt in the new place while
-	// queries go on being served from the old one, `move` tells how far that is, and when nothing is missing the new
-	// place serves, and `type` and `embeddingModel` show it. Until then the same request again changes nothing, a
-	// request for a third place replaces the move, and one for the place that serves cancels it.
+	// A new `type` or `embeddingModel` starts a move: the content is rebuilt for the new engine or model while queries use
+	// the old one. `move` shows the progress. When everything is rebuilt, queries switch over, and `type` and
+	// `embeddingModel` show the new values. Until then, repeating the request changes nothing, a request for a third
+	// combination replaces the move, and a request for the current one cancels it.
 	//
-	// `chunking` has all content cut anew by the sizes that it gives, behind fresh content and searchable meanwhile. The
-	// same request again goes on with what an interruption has left.
+	// A new `chunking` splits all content again with these sizes. New content takes precedence, and everything stays
+	// searchable. After an interruption, the same request continues the remaining work.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -3885,16 +3886,16 @@ type ClientInterface interface {
 
 	// UpdateDatastore Update a datastore
 	//
-	// Changes the fields that the body carries and no other. An engine or embedding model that this server does
-	// not have is a 400 that lists what it has.
+	// Changes only the fields in the body. An engine or embedding model that this server does not have gets a 400 that
+	// lists the available ones.
 	//
-	// Another `type` or `embeddingModel` than the datastore has moves its content: it is rebuilt in the new place while
-	// queries go on being served from the old one, `move` tells how far that is, and when nothing is missing the new
-	// place serves, and `type` and `embeddingModel` show it. Until then the same request again changes nothing, a
-	// request for a third place replaces the move, and one for the place that serves cancels it.
+	// A new `type` or `embeddingModel` starts a move: the content is rebuilt for the new engine or model while queries use
+	// the old one. `move` shows the progress. When everything is rebuilt, queries switch over, and `type` and
+	// `embeddingModel` show the new values. Until then, repeating the request changes nothing, a request for a third
+	// combination replaces the move, and a request for the current one cancels it.
 	//
-	// `chunking` has all content cut anew by the sizes that it gives, behind fresh content and searchable meanwhile. The
-	// same request again goes on with what an interruption has left.
+	// A new `chunking` splits all content again with these sizes. New content takes precedence, and everything stays
+	// searchable. After an interruption, the same request continues the remaining work.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -3903,30 +3904,29 @@ type ClientInterface interface {
 
 	// CountDatasources Count a datastore's datasources by status
 	//
-	// Pages of web sites count each, and so does the site.
+	// Web sites and each of their pages are counted.
 	//
 	// Corresponds with GET /datastores/{id}/counts (the `CountDatasources` operationId).
 	CountDatasources(ctx context.Context, id Id, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// WatchDatastore Watch a datastore's datasources
 	//
-	// A stream of server-sent events that lasts until the client leaves: `event: datasource` with a
-	// DatasourceEvent as JSON whenever the status or progress of one of the datastore's datasources changes,
-	// `event: deleted` with `{"id": …}` when one is gone. Changes that follow one another faster than they are
-	// read are joined: the last state is always sent. A comment line every 15 seconds keeps the connection.
+	// A stream of server-sent events that lasts until the client disconnects: `event: datasource` with a DatasourceEvent as
+	// JSON whenever the status or progress of a datasource changes, and `event: deleted` with `{"id": …}` when one is
+	// deleted. If changes come faster than the client reads, intermediate states are skipped; the last state is always
+	// sent. A comment line every 15 seconds keeps the connection open.
 	//
 	// Corresponds with GET /datastores/{id}/events (the `WatchDatastore` operationId).
 	WatchDatastore(ctx context.Context, id Id, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// QueryDatastoreWithBody Get the most similar fragments for a query
 	//
-	// Best first, and each says something else: chunks that stand side by side, both among the best, are one fragment with
-	// the place and score of the better one, and of texts that are much the same only the best is there. Needs no key when
-	// the datastore is public.
+	// Returns the best fragments first, without repetition: adjacent chunks are joined to one fragment with the position and
+	// score of the better one, and of near-duplicate texts only the best is returned. Public datastores need no key.
 	//
-	// With `explain=true` the answer is an object with the fragments, each with its `explanation`, and the `explanation`
-	// of the whole, and has a Content-Type of its own. A request that was on its way to `app.chaindesk.ai`, by its `Host` or `X-Forwarded-Host`, is answered as
-	// under `/datastores/query/{id}`, for that is what LangChain's ChaindeskRetriever reads.
+	// With `explain=true` the response is an object with the fragments, an `explanation` for each and one for the query,
+	// and has its own Content-Type. A request whose `Host` or `X-Forwarded-Host` is `app.chaindesk.ai` gets the response
+	// format of `/datastores/query/{id}`, which LangChain's ChaindeskRetriever expects.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -3935,60 +3935,59 @@ type ClientInterface interface {
 
 	// QueryDatastore Get the most similar fragments for a query
 	//
-	// Best first, and each says something else: chunks that stand side by side, both among the best, are one fragment with
-	// the place and score of the better one, and of texts that are much the same only the best is there. Needs no key when
-	// the datastore is public.
+	// Returns the best fragments first, without repetition: adjacent chunks are joined to one fragment with the position and
+	// score of the better one, and of near-duplicate texts only the best is returned. Public datastores need no key.
 	//
-	// With `explain=true` the answer is an object with the fragments, each with its `explanation`, and the `explanation`
-	// of the whole, and has a Content-Type of its own. A request that was on its way to `app.chaindesk.ai`, by its `Host` or `X-Forwarded-Host`, is answered as
-	// under `/datastores/query/{id}`, for that is what LangChain's ChaindeskRetriever reads.
+	// With `explain=true` the response is an object with the fragments, an `explanation` for each and one for the query,
+	// and has its own Content-Type. A request whose `Host` or `X-Forwarded-Host` is `app.chaindesk.ai` gets the response
+	// format of `/datastores/query/{id}`, which LangChain's ChaindeskRetriever expects.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /datastores/{id}/query (the `QueryDatastore` operationId).
 	QueryDatastore(ctx context.Context, id Id, params *QueryDatastoreParams, body QueryDatastoreJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ResyncDatastoreWithBody Process all of a datastore's datasources again
+	// ResyncDatastoreWithBody Re-index all datasources of a datastore
 	//
-	// What is searchable stays so until the new version is complete.
+	// Existing content stays searchable until the new version is complete.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /datastores/{id}/resync (the `ResyncDatastore` operationId).
 	ResyncDatastoreWithBody(ctx context.Context, id Id, params *ResyncDatastoreParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ResyncDatastore Process all of a datastore's datasources again
+	// ResyncDatastore Re-index all datasources of a datastore
 	//
-	// What is searchable stays so until the new version is complete.
+	// Existing content stays searchable until the new version is complete.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /datastores/{id}/resync (the `ResyncDatastore` operationId).
 	ResyncDatastore(ctx context.Context, id Id, params *ResyncDatastoreParams, body ResyncDatastoreJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetDocs The documentation
+	// GetDocs Read the documentation
 	//
-	// Pages for people, and at `/docs/api` this document as one of them.
+	// HTML pages. `/docs/api` shows this document.
 	//
 	// Corresponds with GET /docs (the `GetDocs` operationId).
 	GetDocs(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetHealth Is the process alive
+	// GetHealth Check that the process is alive
 	//
 	// Corresponds with GET /healthz (the `GetHealth` operationId).
 	GetHealth(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListKeys List the workspace's API keys
 	//
-	// Without their secrets, which are never stored.
+	// The secrets are not included; they are never stored.
 	//
 	// Corresponds with GET /keys (the `ListKeys` operationId).
 	ListKeys(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// CreateKeyWithBody Create an API key
 	//
-	// The secret is in the answer, once, and nowhere else. Repeated with its Idempotency-Key, the request puts a
-	// new secret in the place of the first, which nobody may have read.
+	// The response contains the secret, which is not shown again. Repeating the request with its Idempotency-Key returns a
+	// new secret and invalidates the first.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -3997,24 +3996,24 @@ type ClientInterface interface {
 
 	// CreateKey Create an API key
 	//
-	// The secret is in the answer, once, and nowhere else. Repeated with its Idempotency-Key, the request puts a
-	// new secret in the place of the first, which nobody may have read.
+	// The response contains the secret, which is not shown again. Repeating the request with its Idempotency-Key returns a
+	// new secret and invalidates the first.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /keys (the `CreateKey` operationId).
 	CreateKey(ctx context.Context, params *CreateKeyParams, body CreateKeyJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetCurrentKey Read what the request's own API key may do
+	// GetCurrentKey Read the API key of the request
 	//
-	// Any key may ask this of itself.
+	// Returns the permissions of the key. Any key may make this request.
 	//
 	// Corresponds with GET /keys/current (the `GetCurrentKey` operationId).
 	GetCurrentKey(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// RevokeKeyWithBody Revoke an API key
 	//
-	// The key is refused from the moment of the answer on.
+	// The key stops working at once.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -4023,7 +4022,7 @@ type ClientInterface interface {
 
 	// RevokeKey Revoke an API key
 	//
-	// The key is refused from the moment of the answer on.
+	// The key stops working at once.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -4032,8 +4031,8 @@ type ClientInterface interface {
 
 	// SetKeyLimitsWithBody Set the limits of an API key
 	//
-	// Takes the place of all limits that the key had; one that is missing, null or 0 is none. They hold at once, in other
-	// api processes within seconds. A key that is limited itself may not set limits, nor make keys.
+	// Replaces all limits of the key. A missing, null or 0 limit means no limit. The limits apply at once; in other api
+	// processes, within seconds. A key that has limits may neither set limits nor create keys.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -4042,56 +4041,55 @@ type ClientInterface interface {
 
 	// SetKeyLimits Set the limits of an API key
 	//
-	// Takes the place of all limits that the key had; one that is missing, null or 0 is none. They hold at once, in other
-	// api processes within seconds. A key that is limited itself may not set limits, nor make keys.
+	// Replaces all limits of the key. A missing, null or 0 limit means no limit. The limits apply at once; in other api
+	// processes, within seconds. A key that has limits may neither set limits nor create keys.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with PUT /keys/{id}/limits (the `SetKeyLimits` operationId).
 	SetKeyLimits(ctx context.Context, id Id, body SetKeyLimitsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetMe Read which workspace a key belongs to
+	// GetMe Read the workspace of the key
 	//
 	// Any key may make this request, for example to check that it is valid.
 	//
 	// Corresponds with GET /me (the `GetMe` operationId).
 	GetMe(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetMetrics Metrics in the Prometheus text format
+	// GetMetrics Read metrics in the Prometheus text format
 	//
 	// Corresponds with GET /metrics (the `GetMetrics` operationId).
 	GetMetrics(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetOpenAPI This document, with the limits that this server is configured with
+	// GetOpenAPI Read this document, with the limits of this server
 	//
 	// Corresponds with GET /openapi.json (the `GetOpenAPI` operationId).
 	GetOpenAPI(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetReadiness Can the process serve
+	// GetReadiness Check that the process can serve requests
 	//
-	// Asks each dependency, at most 2 seconds.
+	// Checks each dependency, for at most 2 seconds.
 	//
 	// Corresponds with GET /readyz (the `GetReadiness` operationId).
 	GetReadiness(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetUsage The workspace's use of a month
+	// GetUsage Read the workspace's usage of a month
 	//
-	// What was used in a calendar month, and what is stored now, with the limits that hold: the stricter of what the
-	// server is configured with and what was set for the workspace. A month that is over shows what was stored now, too.
+	// Usage in a calendar month and the content stored now, with the effective limits: the stricter of the server's
+	// configuration and the workspace's own. For past months, the stored content is also that of today.
 	//
 	// Corresponds with GET /usage (the `GetUsage` operationId).
 	GetUsage(ctx context.Context, params *GetUsageParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetLimits The limits that were set for the workspace
+	// GetLimits Read the limits of the workspace
 	//
 	// Corresponds with GET /usage/limits (the `GetLimits` operationId).
 	GetLimits(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// SetLimitsWithBody Set the limits of the workspace
 	//
-	// Takes the place of all limits that were set before; a limit that is missing, null or 0 is none. Limits that the
-	// server is configured with hold beside them. What was accepted before is finished, whatever it comes to. A key that
-	// is limited itself may not set limits.
+	// Replaces all limits of the workspace. A missing, null or 0 limit means no limit. Limits in the server's configuration
+	// still apply. Content that was already accepted is processed to the end. A key that has limits may not set limits.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -4100,62 +4098,63 @@ type ClientInterface interface {
 
 	// SetLimits Set the limits of the workspace
 	//
-	// Takes the place of all limits that were set before; a limit that is missing, null or 0 is none. Limits that the
-	// server is configured with hold beside them. What was accepted before is finished, whatever it comes to. A key that
-	// is limited itself may not set limits.
+	// Replaces all limits of the workspace. A missing, null or 0 limit means no limit. Limits in the server's configuration
+	// still apply. Content that was already accepted is processed to the end. A key that has limits may not set limits.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with PUT /usage/limits (the `SetLimits` operationId).
 	SetLimits(ctx context.Context, body SetLimitsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateChatCompletionWithBody Query an agent as OpenAI's clients do
+	// CreateChatCompletionWithBody Query an agent through OpenAI's API
 	//
-	// OpenAI's chat completions, with an agent for the model. The last message is the question; `system` and `developer`
-	// messages are put behind the agent's own system prompt, and the other messages are what was said before. Nothing is
-	// stored, unless `conversationId` names a conversation, whose messages then are what was said before, or `store` is true.
+	// OpenAI's chat completions with an agent as the model. The last message is the question. `system` and `developer`
+	// messages are appended to the agent's system prompt, and the other messages are the conversation so far. Nothing is
+	// stored unless `store` is true or `conversationId` names a conversation; then the stored messages are the conversation
+	// so far.
 	//
-	// With `stream: true` the answer comes as chunks in OpenAI's form and ends with `data: [DONE]`. An error after the
-	// stream has opened is a chunk with `error`, and the end of it.
+	// With `stream: true` the response is a stream of chunks in OpenAI's format that ends with `data: [DONE]`. An error
+	// after the stream has started is sent as a chunk with `error` and ends the stream.
 	//
-	// Refused is what would change the answer and is not there: `n` above 1, tools and functions, messages of tools, parts
-	// that are not text, `response_format` other than text, `stop`, `logprobs`, `logit_bias`, audio, web search. Other fields are
-	// ignored. Always needs a key. Counts as an agent query. Errors have OpenAI's form; a missing or invalid key is 401, a key
-	// that may not 403.
+	// Unsupported parameters that would change the answer are rejected: `n` above 1, tools and functions, tool messages,
+	// parts other than text, `logprobs`, `logit_bias`, audio and web search.
+	// Other fields are ignored. A key is always required. The request counts as an agent query. Errors have OpenAI's format:
+	// 401 for a missing or invalid key, 403 for a key without permission.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /v1/chat/completions (the `CreateChatCompletion` operationId).
 	CreateChatCompletionWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateChatCompletion Query an agent as OpenAI's clients do
+	// CreateChatCompletion Query an agent through OpenAI's API
 	//
-	// OpenAI's chat completions, with an agent for the model. The last message is the question; `system` and `developer`
-	// messages are put behind the agent's own system prompt, and the other messages are what was said before. Nothing is
-	// stored, unless `conversationId` names a conversation, whose messages then are what was said before, or `store` is true.
+	// OpenAI's chat completions with an agent as the model. The last message is the question. `system` and `developer`
+	// messages are appended to the agent's system prompt, and the other messages are the conversation so far. Nothing is
+	// stored unless `store` is true or `conversationId` names a conversation; then the stored messages are the conversation
+	// so far.
 	//
-	// With `stream: true` the answer comes as chunks in OpenAI's form and ends with `data: [DONE]`. An error after the
-	// stream has opened is a chunk with `error`, and the end of it.
+	// With `stream: true` the response is a stream of chunks in OpenAI's format that ends with `data: [DONE]`. An error
+	// after the stream has started is sent as a chunk with `error` and ends the stream.
 	//
-	// Refused is what would change the answer and is not there: `n` above 1, tools and functions, messages of tools, parts
-	// that are not text, `response_format` other than text, `stop`, `logprobs`, `logit_bias`, audio, web search. Other fields are
-	// ignored. Always needs a key. Counts as an agent query. Errors have OpenAI's form; a missing or invalid key is 401, a key
-	// that may not 403.
+	// Unsupported parameters that would change the answer are rejected: `n` above 1, tools and functions, tool messages,
+	// parts other than text, `logprobs`, `logit_bias`, audio and web search.
+	// Other fields are ignored. A key is always required. The request counts as an agent query. Errors have OpenAI's format:
+	// 401 for a missing or invalid key, 403 for a key without permission.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /v1/chat/completions (the `CreateChatCompletion` operationId).
 	CreateChatCompletion(ctx context.Context, body CreateChatCompletionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ListModels List agents as OpenAI's models
+	// ListModels List agents as OpenAI models
 	//
-	// The workspace's agents, newest first, 1,000 at most; with a key that may query one agent, that one. OpenAI's list has
-	// no pages.
+	// Up to 1,000 agents of the workspace, newest first; with a key for a single agent, only that one. As in OpenAI's API,
+	// the list has no pages.
 	//
 	// Corresponds with GET /v1/models (the `ListModels` operationId).
 	ListModels(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetModel Read an agent as OpenAI's model
+	// GetModel Read an agent as an OpenAI model
 	//
 	// Corresponds with GET /v1/models/{id} (the `GetModel` operationId).
 	GetModel(ctx context.Context, id Id, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -4252,7 +4251,7 @@ func (c *Endpoints) QueryAgentAlias(ctx context.Context, id Id, params *QueryAge
 
 // DeleteAgentWithBody Delete an agent
 //
-// The body is an empty JSON object and may be missing.
+// The body may be missing or an empty JSON object.
 //
 // Takes any type of body and a specified content type.
 //
@@ -4271,7 +4270,7 @@ func (c *Endpoints) DeleteAgentWithBody(ctx context.Context, id Id, contentType 
 
 // DeleteAgent Delete an agent
 //
-// The body is an empty JSON object and may be missing.
+// The body may be missing or an empty JSON object.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -4305,7 +4304,7 @@ func (c *Endpoints) GetAgent(ctx context.Context, id Id, reqEditors ...RequestEd
 
 // UpdateAgentWithBody Update an agent
 //
-// Changes the fields that the body carries and no other.
+// Changes only the fields in the body.
 //
 // Takes any type of body and a specified content type.
 //
@@ -4324,7 +4323,7 @@ func (c *Endpoints) UpdateAgentWithBody(ctx context.Context, id Id, contentType 
 
 // UpdateAgent Update an agent
 //
-// Changes the fields that the body carries and no other.
+// Changes only the fields in the body.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -4343,14 +4342,14 @@ func (c *Endpoints) UpdateAgent(ctx context.Context, id Id, body UpdateAgentJSON
 
 // QueryAgentWithBody Query an agent
 //
-// Answers a question from the agent's datastores, and cites the fragments it used. Needs no key when the
-// agent is public. Without a key, `modelName`, `promptTemplate`, `promptType`, `systemPrompt` and `userPrompt`
-// are refused with 403, and a `maxTokens` above the service's `SLUICE_CHAT_MAX_TOKENS` with 400.
+// Answers a question from the agent's datastores and cites the fragments used. Public agents need no key. Without a
+// key, `modelName`, `promptTemplate`, `promptType`, `systemPrompt` and `userPrompt` are rejected with 403, and a
+// `maxTokens` above the service's `SLUICE_CHAT_MAX_TOKENS` with 400.
 //
-// With `streaming: true` the answer comes as server-sent events: `event: answer` with pieces of the text
-// (concatenated in order of arrival they are the answer), then `event: endpoint_response` with pieces of
-// the JSON that an answer without streaming has, then `data: [DONE]`. An error after the stream has opened
-// is `data: [ERROR] <message>`, and the end of it; before that it is a plain HTTP error.
+// With `streaming: true` the response is a stream of server-sent events: `event: answer` with pieces of the text, to be
+// concatenated; then `event: endpoint_response` with pieces of the JSON that a response without streaming has; then
+// `data: [DONE]`. An error after the stream has started is sent as `data: [ERROR] <message>` and ends the stream.
+// Earlier errors are plain HTTP errors.
 //
 // Takes any type of body and a specified content type.
 //
@@ -4369,14 +4368,14 @@ func (c *Endpoints) QueryAgentWithBody(ctx context.Context, id Id, params *Query
 
 // QueryAgent Query an agent
 //
-// Answers a question from the agent's datastores, and cites the fragments it used. Needs no key when the
-// agent is public. Without a key, `modelName`, `promptTemplate`, `promptType`, `systemPrompt` and `userPrompt`
-// are refused with 403, and a `maxTokens` above the service's `SLUICE_CHAT_MAX_TOKENS` with 400.
+// Answers a question from the agent's datastores and cites the fragments used. Public agents need no key. Without a
+// key, `modelName`, `promptTemplate`, `promptType`, `systemPrompt` and `userPrompt` are rejected with 403, and a
+// `maxTokens` above the service's `SLUICE_CHAT_MAX_TOKENS` with 400.
 //
-// With `streaming: true` the answer comes as server-sent events: `event: answer` with pieces of the text
-// (concatenated in order of arrival they are the answer), then `event: endpoint_response` with pieces of
-// the JSON that an answer without streaming has, then `data: [DONE]`. An error after the stream has opened
-// is `data: [ERROR] <message>`, and the end of it; before that it is a plain HTTP error.
+// With `streaming: true` the response is a stream of server-sent events: `event: answer` with pieces of the text, to be
+// concatenated; then `event: endpoint_response` with pieces of the JSON that a response without streaming has; then
+// `data: [DONE]`. An error after the stream has started is sent as `data: [ERROR] <message>` and ends the stream.
+// Earlier errors are plain HTTP errors.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -4408,15 +4407,15 @@ func (c *Endpoints) ListConversations(ctx context.Context, params *ListConversat
 	return c.Client.Do(req)
 }
 
-// ExportConversations Export conversations with all their messages
+// ExportConversations Export conversations
 //
-// All conversations that the parameters select, newest first, each with all of its messages, oldest first. The
-// answer is written as it is read, however much it is; when something fails in the middle the connection is cut,
-// so that half of an export is not taken for a whole.
+// All conversations that the parameters select, newest first, each with all messages, oldest first. The response is
+// streamed. If the export fails midway, the connection is closed, so that an incomplete export is not mistaken for a
+// complete one.
 //
-// `json` is an array of conversations as `GET /conversations/{id}` has them. `csv` has a row for each message, with
-// a line of names before; sources are their citation numbers and addresses. So that a spreadsheet takes no cell for
-// a formula, a cell that begins with `=`, `+`, `-`, `@`, a tab or a line break has a `'` before it.
+// `json` is an array of conversations as in `GET /conversations/{id}`. `csv` has a header and one row per message;
+// sources are written as citation numbers and addresses. A cell that begins with `=`, `+`, `-`, `@`, a tab or a line
+// break gets a leading `'`, so that spreadsheets do not treat it as a formula.
 //
 // Corresponds with GET /conversations/export (the `ExportConversations` operationId).
 func (c *Endpoints) ExportConversations(ctx context.Context, params *ExportConversationsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -4431,9 +4430,9 @@ func (c *Endpoints) ExportConversations(ctx context.Context, params *ExportConve
 	return c.Client.Do(req)
 }
 
-// DeleteConversationWithBody Delete a conversation with its messages
+// DeleteConversationWithBody Delete a conversation
 //
-// At once and for good. The body is an empty JSON object and may be missing.
+// Deletes the conversation and its messages permanently. The body may be missing or an empty JSON object.
 //
 // Takes any type of body and a specified content type.
 //
@@ -4450,9 +4449,9 @@ func (c *Endpoints) DeleteConversationWithBody(ctx context.Context, id Id, param
 	return c.Client.Do(req)
 }
 
-// DeleteConversation Delete a conversation with its messages
+// DeleteConversation Delete a conversation
 //
-// At once and for good. The body is an empty JSON object and may be missing.
+// Deletes the conversation and its messages permanently. The body may be missing or an empty JSON object.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -4469,9 +4468,9 @@ func (c *Endpoints) DeleteConversation(ctx context.Context, id Id, params *Delet
 	return c.Client.Do(req)
 }
 
-// GetConversation Read a conversation with its messages
+// GetConversation Read a conversation
 //
-// The newest messages that fit `limit`, the oldest of them first.
+// Returns the newest `limit` messages, oldest first.
 //
 // Corresponds with GET /conversations/{id} (the `GetConversation` operationId).
 func (c *Endpoints) GetConversation(ctx context.Context, id Id, params *GetConversationParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -4503,11 +4502,10 @@ func (c *Endpoints) ListDatasources(ctx context.Context, params *ListDatasources
 
 // CreateDatasourceWithBody Create a datasource
 //
-// A file as `multipart/form-data`, anything else as JSON. The answer comes as soon as the content is
-// safely accepted (`unsynched`); it is searchable when `status` is `synched`.
-// Several may have one `custom_id`: `/datastores/upsert/{datastoreId}` is what replaces.
-// A web site that the datastore has already, by the same addresses, `include` and `exclude`, is answered 409 with the
-// id of that one.
+// Send files as `multipart/form-data`, everything else as JSON. The request returns once the content is stored
+// durably (`unsynched`); the content is searchable when `status` is `synched`. Several datasources may have the same
+// `custom_id`; to replace one, use `/datastores/upsert/{datastoreId}`. If the datastore already has a web site with
+// the same addresses, `include` and `exclude`, the response is 409 with the id of that site.
 //
 // Takes any type of body and a specified content type.
 //
@@ -4526,11 +4524,10 @@ func (c *Endpoints) CreateDatasourceWithBody(ctx context.Context, params *Create
 
 // CreateDatasource Create a datasource
 //
-// A file as `multipart/form-data`, anything else as JSON. The answer comes as soon as the content is
-// safely accepted (`unsynched`); it is searchable when `status` is `synched`.
-// Several may have one `custom_id`: `/datastores/upsert/{datastoreId}` is what replaces.
-// A web site that the datastore has already, by the same addresses, `include` and `exclude`, is answered 409 with the
-// id of that one.
+// Send files as `multipart/form-data`, everything else as JSON. The request returns once the content is stored
+// durably (`unsynched`); the content is searchable when `status` is `synched`. Several datasources may have the same
+// `custom_id`; to replace one, use `/datastores/upsert/{datastoreId}`. If the datastore already has a web site with
+// the same addresses, `include` and `exclude`, the response is 409 with the id of that site.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -4549,8 +4546,8 @@ func (c *Endpoints) CreateDatasource(ctx context.Context, params *CreateDatasour
 
 // DeleteDatasourcesWithBody Delete many datasources
 //
-// Deletes each as `DELETE /datasources/{id}` does. Unknown ids are not an error: the response lists
-// them. After a failure, repeat the request to delete the rest.
+// Deletes each datasource like `DELETE /datasources/{id}`. Unknown ids are not an error; the response lists them. After
+// a failure, repeat the request to delete the rest.
 //
 // Takes any type of body and a specified content type.
 //
@@ -4569,8 +4566,8 @@ func (c *Endpoints) DeleteDatasourcesWithBody(ctx context.Context, contentType s
 
 // DeleteDatasources Delete many datasources
 //
-// Deletes each as `DELETE /datasources/{id}` does. Unknown ids are not an error: the response lists
-// them. After a failure, repeat the request to delete the rest.
+// Deletes each datasource like `DELETE /datasources/{id}`. Unknown ids are not an error; the response lists them. After
+// a failure, repeat the request to delete the rest.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -4587,11 +4584,11 @@ func (c *Endpoints) DeleteDatasources(ctx context.Context, body DeleteDatasource
 	return c.Client.Do(req)
 }
 
-// PlanSiteWithBody Show what a crawl of a web site would fetch
+// PlanSiteWithBody Preview the crawl of a web site
 //
-// Goes through the site as a crawl would, by the same rules and as politely, and keeps nothing: 100 addresses at most,
-// within 20 seconds. What a sitemap lists is not fetched for it; pages that are found by links are. Answered 409 by an
-// api process that leaves crawling to others (`SLUICE_WORKERS=false`).
+// Visits the site by the same rules and with the same delays as a crawl, and stores nothing. Limits: 100 addresses and
+// 20 seconds. Pages listed in a sitemap are not fetched; pages found through links are. An api process that does not
+// crawl (`SLUICE_WORKERS=false`) responds with 409.
 //
 // Takes any type of body and a specified content type.
 //
@@ -4608,11 +4605,11 @@ func (c *Endpoints) PlanSiteWithBody(ctx context.Context, contentType string, bo
 	return c.Client.Do(req)
 }
 
-// PlanSite Show what a crawl of a web site would fetch
+// PlanSite Preview the crawl of a web site
 //
-// Goes through the site as a crawl would, by the same rules and as politely, and keeps nothing: 100 addresses at most,
-// within 20 seconds. What a sitemap lists is not fetched for it; pages that are found by links are. Answered 409 by an
-// api process that leaves crawling to others (`SLUICE_WORKERS=false`).
+// Visits the site by the same rules and with the same delays as a crawl, and stores nothing. Limits: 100 addresses and
+// 20 seconds. Pages listed in a sitemap are not fetched; pages found through links are. An api process that does not
+// crawl (`SLUICE_WORKERS=false`) responds with 409.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -4631,8 +4628,8 @@ func (c *Endpoints) PlanSite(ctx context.Context, body PlanSiteJSONRequestBody, 
 
 // UploadDatasourceWithBody Upload a file
 //
-// The same as `POST /datasources` with a form. It is a separate operation because many client generators support only one
-// type of body per operation.
+// The same as `POST /datasources` with a form. It is separate because many client generators support only one body
+// type per operation.
 //
 // Takes any type of body and a specified content type.
 //
@@ -4651,8 +4648,8 @@ func (c *Endpoints) UploadDatasourceWithBody(ctx context.Context, params *Upload
 
 // DeleteDatasourceWithBody Delete a datasource
 //
-// Deletes the datasource, and all pages when it is a web site. Nothing of it is found from the moment of the
-// answer on. The body is an empty JSON object and may be missing.
+// Deletes the datasource and, for a web site, all its pages. The content disappears from results at once. The body may
+// be missing or an empty JSON object.
 //
 // Takes any type of body and a specified content type.
 //
@@ -4671,8 +4668,8 @@ func (c *Endpoints) DeleteDatasourceWithBody(ctx context.Context, id Id, content
 
 // DeleteDatasource Delete a datasource
 //
-// Deletes the datasource, and all pages when it is a web site. Nothing of it is found from the moment of the
-// answer on. The body is an empty JSON object and may be missing.
+// Deletes the datasource and, for a web site, all its pages. The content disappears from results at once. The body may
+// be missing or an empty JSON object.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -4704,10 +4701,10 @@ func (c *Endpoints) GetDatasource(ctx context.Context, id Id, reqEditors ...Requ
 	return c.Client.Do(req)
 }
 
-// UpdateDatasourceWithBody Change a datasource
+// UpdateDatasourceWithBody Update a datasource
 //
-// Sets its name and metadata, and, of web content, when it is fetched again and what belongs to a site. A new name or
-// metadata has it processed again; what is there stays searchable meanwhile. Content is changed by
+// Changes the name, the metadata and, for web content, the refresh schedule and the scope of the site. A new name or new
+// metadata re-indexes the datasource, which stays searchable. To change the content, use
 // `/datastores/update/{datastoreId}`.
 //
 // Takes any type of body and a specified content type.
@@ -4725,10 +4722,10 @@ func (c *Endpoints) UpdateDatasourceWithBody(ctx context.Context, id Id, content
 	return c.Client.Do(req)
 }
 
-// UpdateDatasource Change a datasource
+// UpdateDatasource Update a datasource
 //
-// Sets its name and metadata, and, of web content, when it is fetched again and what belongs to a site. A new name or
-// metadata has it processed again; what is there stays searchable meanwhile. Content is changed by
+// Changes the name, the metadata and, for web content, the refresh schedule and the scope of the site. A new name or new
+// metadata re-indexes the datasource, which stays searchable. To change the content, use
 // `/datastores/update/{datastoreId}`.
 //
 // Takes a body of the `application/json` content type.
@@ -4748,7 +4745,7 @@ func (c *Endpoints) UpdateDatasource(ctx context.Context, id Id, body UpdateData
 
 // ListChunks List a datasource's chunks
 //
-// The pieces of the version that queries see, in reading order.
+// Chunks of the version that queries use, in reading order.
 //
 // Corresponds with GET /datasources/{id}/chunks (the `ListChunks` operationId).
 func (c *Endpoints) ListChunks(ctx context.Context, id Id, params *ListChunksParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -4765,9 +4762,9 @@ func (c *Endpoints) ListChunks(ctx context.Context, id Id, params *ListChunksPar
 
 // GetOriginal Read a datasource's original
 //
-// The bytes of the newest content as they came in: the uploaded file, the page as it was fetched, the text. They are
-// somebody else's, and so marked that a browser which is led here saves them and runs nothing of them. A web site has
-// none; its pages have.
+// The bytes of the newest content as received: the uploaded file, the fetched page or the text. The response headers
+// make browsers download the content instead of running it, because it is untrusted. A web site has no original; its
+// pages do.
 //
 // Corresponds with GET /datasources/{id}/original (the `GetOriginal` operationId).
 func (c *Endpoints) GetOriginal(ctx context.Context, id Id, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -4782,9 +4779,9 @@ func (c *Endpoints) GetOriginal(ctx context.Context, id Id, reqEditors ...Reques
 	return c.Client.Do(req)
 }
 
-// ResyncDatasourceWithBody Process a datasource again
+// ResyncDatasourceWithBody Re-index a datasource
 //
-// What is searchable stays so until the new version is complete.
+// Existing content stays searchable until the new version is complete.
 //
 // Takes any type of body and a specified content type.
 //
@@ -4801,9 +4798,9 @@ func (c *Endpoints) ResyncDatasourceWithBody(ctx context.Context, id Id, params 
 	return c.Client.Do(req)
 }
 
-// ResyncDatasource Process a datasource again
+// ResyncDatasource Re-index a datasource
 //
-// What is searchable stays so until the new version is complete.
+// Existing content stays searchable until the new version is complete.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -4822,8 +4819,8 @@ func (c *Endpoints) ResyncDatasource(ctx context.Context, id Id, params *ResyncD
 
 // StopDatasourceWithBody Stop the crawl of a web site
 //
-// Pages that wait are not fetched, and no more are looked for; those being read are finished. What was searchable
-// stays so. A crawl that has ended stays as it is. The body is an empty JSON object and may be missing.
+// Waiting pages are not fetched, and no new pages are looked for; pages in progress are finished. Existing content stays
+// searchable. If the crawl has already ended, nothing changes. The body may be missing or an empty JSON object.
 //
 // Takes any type of body and a specified content type.
 //
@@ -4842,8 +4839,8 @@ func (c *Endpoints) StopDatasourceWithBody(ctx context.Context, id Id, contentTy
 
 // StopDatasource Stop the crawl of a web site
 //
-// Pages that wait are not fetched, and no more are looked for; those being read are finished. What was searchable
-// stays so. A crawl that has ended stays as it is. The body is an empty JSON object and may be missing.
+// Waiting pages are not fetched, and no new pages are looked for; pages in progress are finished. Existing content stays
+// searchable. If the crawl has already ended, nothing changes. The body may be missing or an empty JSON object.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -4862,9 +4859,9 @@ func (c *Endpoints) StopDatasource(ctx context.Context, id Id, body StopDatasour
 
 // SynchDatasourceWithBody Fetch a datasource again
 //
-// Web content is fetched again, and files and texts are processed again, as by `POST /datasources/{id}/resync` with
-// `{"mode": "refresh"}`. The old content stays searchable until the new version is complete. The body is an empty JSON object
-// and may be missing.
+// Fetches web content again and re-indexes files and texts, like `POST /datasources/{id}/resync` with
+// `{"mode": "refresh"}`. The old content stays searchable until the new version is complete. The body may be missing or
+// an empty JSON object.
 //
 // Takes any type of body and a specified content type.
 //
@@ -4883,9 +4880,9 @@ func (c *Endpoints) SynchDatasourceWithBody(ctx context.Context, id Id, contentT
 
 // SynchDatasource Fetch a datasource again
 //
-// Web content is fetched again, and files and texts are processed again, as by `POST /datasources/{id}/resync` with
-// `{"mode": "refresh"}`. The old content stays searchable until the new version is complete. The body is an empty JSON object
-// and may be missing.
+// Fetches web content again and re-indexes files and texts, like `POST /datasources/{id}/resync` with
+// `{"mode": "refresh"}`. The old content stays searchable until the new version is complete. The body may be missing or
+// an empty JSON object.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -4953,8 +4950,8 @@ func (c *Endpoints) CreateDatastore(ctx context.Context, params *CreateDatastore
 
 // QueryDatastoreResultsWithBody Get the most similar fragments for a query (older path)
 //
-// The same search as `POST /datastores/{id}/query`, answered as an object with `results`, which is what
-// LangChain's retrievers read.
+// The same search as `POST /datastores/{id}/query`. The response is an object with `results`, as LangChain's
+// retrievers expect.
 //
 // Takes any type of body and a specified content type.
 //
@@ -4974,8 +4971,8 @@ func (c *Endpoints) QueryDatastoreResultsWithBody(ctx context.Context, id Id, pa
 
 // QueryDatastoreResults Get the most similar fragments for a query (older path)
 //
-// The same search as `POST /datastores/{id}/query`, answered as an object with `results`, which is what
-// LangChain's retrievers read.
+// The same search as `POST /datastores/{id}/query`. The response is an object with `results`, as LangChain's
+// retrievers expect.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -4995,7 +4992,7 @@ func (c *Endpoints) QueryDatastoreResults(ctx context.Context, id Id, params *Qu
 
 // UpdateDocumentWithBody Update one datasource of a datastore
 //
-// Replaces the datasource's content. What was there stays searchable until the new text is.
+// Replaces the datasource's content. The old text stays searchable until the new one is.
 //
 // Takes any type of body and a specified content type.
 //
@@ -5014,7 +5011,7 @@ func (c *Endpoints) UpdateDocumentWithBody(ctx context.Context, datastoreId Data
 
 // UpdateDocument Update one datasource of a datastore
 //
-// Replaces the datasource's content. What was there stays searchable until the new text is.
+// Replaces the datasource's content. The old text stays searchable until the new one is.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -5033,9 +5030,9 @@ func (c *Endpoints) UpdateDocument(ctx context.Context, datastoreId DatastoreId,
 
 // UpsertDocumentsWithBody Add documents to a datastore
 //
-// Each document becomes a datasource of type `text`. One whose `metadata.custom_id` exists in the datastore
-// replaces what is there and keeps its id. Among documents of one request with the same `custom_id` the
-// last one stays.
+// Each document becomes a datasource of type `text`. A document whose `metadata.custom_id` already exists in the
+// datastore replaces the existing one and keeps its id. If documents of one request have the same `custom_id`, the last
+// one wins.
 //
 // Takes any type of body and a specified content type.
 //
@@ -5054,9 +5051,9 @@ func (c *Endpoints) UpsertDocumentsWithBody(ctx context.Context, datastoreId Dat
 
 // UpsertDocuments Add documents to a datastore
 //
-// Each document becomes a datasource of type `text`. One whose `metadata.custom_id` exists in the datastore
-// replaces what is there and keeps its id. Among documents of one request with the same `custom_id` the
-// last one stays.
+// Each document becomes a datasource of type `text`. A document whose `metadata.custom_id` already exists in the
+// datastore replaces the existing one and keeps its id. If documents of one request have the same `custom_id`, the last
+// one wins.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -5075,8 +5072,8 @@ func (c *Endpoints) UpsertDocuments(ctx context.Context, datastoreId DatastoreId
 
 // DeleteDatastoreWithBody Delete a datastore
 //
-// Deletes the datastore with everything in it. Nothing of it is found from the moment of the answer on. The
-// body is an empty JSON object and may be missing.
+// Deletes the datastore with all its content, which disappears from results at once. The body may be missing or an
+// empty JSON object.
 //
 // Takes any type of body and a specified content type.
 //
@@ -5095,8 +5092,8 @@ func (c *Endpoints) DeleteDatastoreWithBody(ctx context.Context, id Id, contentT
 
 // DeleteDatastore Delete a datastore
 //
-// Deletes the datastore with everything in it. Nothing of it is found from the moment of the answer on. The
-// body is an empty JSON object and may be missing.
+// Deletes the datastore with all its content, which disappears from results at once. The body may be missing or an
+// empty JSON object.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -5130,16 +5127,16 @@ func (c *Endpoints) GetDatastore(ctx context.Context, id Id, reqEditors ...Reque
 
 // UpdateDatastoreWithBody Update a datastore
 //
-// Changes the fields that the body carries and no other. An engine or embedding model that this server does
-// not have is a 400 that lists what it has.
+// Changes only the fields in the body. An engine or embedding model that this server does not have gets a 400 that
+// lists the available ones.
 //
-// Another `type` or `embeddingModel` than the datastore has moves its content: it is rebuilt in the new place while
-// queries go on being served from the old one, `move` tells how far that is, and when nothing is missing the new
-// place serves, and `type` and `embeddingModel` show it. Until then the same request again changes nothing, a
-// request for a third place replaces the move, and one for the place that serves cancels it.
+// A new `type` or `embeddingModel` starts a move: the content is rebuilt for the new engine or model while queries use
+// the old one. `move` shows the progress. When everything is rebuilt, queries switch over, and `type` and
+// `embeddingModel` show the new values. Until then, repeating the request changes nothing, a request for a third
+// combination replaces the move, and a request for the current one cancels it.
 //
-// `chunking` has all content cut anew by the sizes that it gives, behind fresh content and searchable meanwhile. The
-// same request again goes on with what an interruption has left.
+// A new `chunking` splits all content again with these sizes. New content takes precedence, and everything stays
+// searchable. After an interruption, the same request continues the remaining work.
 //
 // Takes any type of body and a specified content type.
 //
@@ -5158,16 +5155,16 @@ func (c *Endpoints) UpdateDatastoreWithBody(ctx context.Context, id Id, contentT
 
 // UpdateDatastore Update a datastore
 //
-// Changes the fields that the body carries and no other. An engine or embedding model that this server does
-// not have is a 400 that lists what it has.
+// Changes only the fields in the body. An engine or embedding model that this server does not have gets a 400 that
+// lists the available ones.
 //
-// Another `type` or `embeddingModel` than the datastore has moves its content: it is rebuilt in the new place while
-// queries go on being served from the old one, `move` tells how far that is, and when nothing is missing the new
-// place serves, and `type` and `embeddingModel` show it. Until then the same request again changes nothing, a
-// request for a third place replaces the move, and one for the place that serves cancels it.
+// A new `type` or `embeddingModel` starts a move: the content is rebuilt for the new engine or model while queries use
+// the old one. `move` shows the progress. When everything is rebuilt, queries switch over, and `type` and
+// `embeddingModel` show the new values. Until then, repeating the request changes nothing, a request for a third
+// combination replaces the move, and a request for the current one cancels it.
 //
-// `chunking` has all content cut anew by the sizes that it gives, behind fresh content and searchable meanwhile. The
-// same request again goes on with what an interruption has left.
+// A new `chunking` splits all content again with these sizes. New content takes precedence, and everything stays
+// searchable. After an interruption, the same request continues the remaining work.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -5186,7 +5183,7 @@ func (c *Endpoints) UpdateDatastore(ctx context.Context, id Id, body UpdateDatas
 
 // CountDatasources Count a datastore's datasources by status
 //
-// Pages of web sites count each, and so does the site.
+// Web sites and each of their pages are counted.
 //
 // Corresponds with GET /datastores/{id}/counts (the `CountDatasources` operationId).
 func (c *Endpoints) CountDatasources(ctx context.Context, id Id, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -5203,10 +5200,10 @@ func (c *Endpoints) CountDatasources(ctx context.Context, id Id, reqEditors ...R
 
 // WatchDatastore Watch a datastore's datasources
 //
-// A stream of server-sent events that lasts until the client leaves: `event: datasource` with a
-// DatasourceEvent as JSON whenever the status or progress of one of the datastore's datasources changes,
-// `event: deleted` with `{"id": …}` when one is gone. Changes that follow one another faster than they are
-// read are joined: the last state is always sent. A comment line every 15 seconds keeps the connection.
+// A stream of server-sent events that lasts until the client disconnects: `event: datasource` with a DatasourceEvent as
+// JSON whenever the status or progress of a datasource changes, and `event: deleted` with `{"id": …}` when one is
+// deleted. If changes come faster than the client reads, intermediate states are skipped; the last state is always
+// sent. A comment line every 15 seconds keeps the connection open.
 //
 // Corresponds with GET /datastores/{id}/events (the `WatchDatastore` operationId).
 func (c *Endpoints) WatchDatastore(ctx context.Context, id Id, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -5223,13 +5220,12 @@ func (c *Endpoints) WatchDatastore(ctx context.Context, id Id, reqEditors ...Req
 
 // QueryDatastoreWithBody Get the most similar fragments for a query
 //
-// Best first, and each says something else: chunks that stand side by side, both among the best, are one fragment with
-// the place and score of the better one, and of texts that are much the same only the best is there. Needs no key when
-// the datastore is public.
+// Returns the best fragments first, without repetition: adjacent chunks are joined to one fragment with the position and
+// score of the better one, and of near-duplicate texts only the best is returned. Public datastores need no key.
 //
-// With `explain=true` the answer is an object with the fragments, each with its `explanation`, and the `explanation`
-// of the whole, and has a Content-Type of its own. A request that was on its way to `app.chaindesk.ai`, by its `Host` or `X-Forwarded-Host`, is answered as
-// under `/datastores/query/{id}`, for that is what LangChain's ChaindeskRetriever reads.
+// With `explain=true` the response is an object with the fragments, an `explanation` for each and one for the query,
+// and has its own Content-Type. A request whose `Host` or `X-Forwarded-Host` is `app.chaindesk.ai` gets the response
+// format of `/datastores/query/{id}`, which LangChain's ChaindeskRetriever expects.
 //
 // Takes any type of body and a specified content type.
 //
@@ -5248,13 +5244,12 @@ func (c *Endpoints) QueryDatastoreWithBody(ctx context.Context, id Id, params *Q
 
 // QueryDatastore Get the most similar fragments for a query
 //
-// Best first, and each says something else: chunks that stand side by side, both among the best, are one fragment with
-// the place and score of the better one, and of texts that are much the same only the best is there. Needs no key when
-// the datastore is public.
+// Returns the best fragments first, without repetition: adjacent chunks are joined to one fragment with the position and
+// score of the better one, and of near-duplicate texts only the best is returned. Public datastores need no key.
 //
-// With `explain=true` the answer is an object with the fragments, each with its `explanation`, and the `explanation`
-// of the whole, and has a Content-Type of its own. A request that was on its way to `app.chaindesk.ai`, by its `Host` or `X-Forwarded-Host`, is answered as
-// under `/datastores/query/{id}`, for that is what LangChain's ChaindeskRetriever reads.
+// With `explain=true` the response is an object with the fragments, an `explanation` for each and one for the query,
+// and has its own Content-Type. A request whose `Host` or `X-Forwarded-Host` is `app.chaindesk.ai` gets the response
+// format of `/datastores/query/{id}`, which LangChain's ChaindeskRetriever expects.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -5271,9 +5266,9 @@ func (c *Endpoints) QueryDatastore(ctx context.Context, id Id, params *QueryData
 	return c.Client.Do(req)
 }
 
-// ResyncDatastoreWithBody Process all of a datastore's datasources again
+// ResyncDatastoreWithBody Re-index all datasources of a datastore
 //
-// What is searchable stays so until the new version is complete.
+// Existing content stays searchable until the new version is complete.
 //
 // Takes any type of body and a specified content type.
 //
@@ -5290,9 +5285,9 @@ func (c *Endpoints) ResyncDatastoreWithBody(ctx context.Context, id Id, params *
 	return c.Client.Do(req)
 }
 
-// ResyncDatastore Process all of a datastore's datasources again
+// ResyncDatastore Re-index all datasources of a datastore
 //
-// What is searchable stays so until the new version is complete.
+// Existing content stays searchable until the new version is complete.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -5309,9 +5304,9 @@ func (c *Endpoints) ResyncDatastore(ctx context.Context, id Id, params *ResyncDa
 	return c.Client.Do(req)
 }
 
-// GetDocs The documentation
+// GetDocs Read the documentation
 //
-// Pages for people, and at `/docs/api` this document as one of them.
+// HTML pages. `/docs/api` shows this document.
 //
 // Corresponds with GET /docs (the `GetDocs` operationId).
 func (c *Endpoints) GetDocs(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -5326,7 +5321,7 @@ func (c *Endpoints) GetDocs(ctx context.Context, reqEditors ...RequestEditorFn) 
 	return c.Client.Do(req)
 }
 
-// GetHealth Is the process alive
+// GetHealth Check that the process is alive
 //
 // Corresponds with GET /healthz (the `GetHealth` operationId).
 func (c *Endpoints) GetHealth(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -5343,7 +5338,7 @@ func (c *Endpoints) GetHealth(ctx context.Context, reqEditors ...RequestEditorFn
 
 // ListKeys List the workspace's API keys
 //
-// Without their secrets, which are never stored.
+// The secrets are not included; they are never stored.
 //
 // Corresponds with GET /keys (the `ListKeys` operationId).
 func (c *Endpoints) ListKeys(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -5360,8 +5355,8 @@ func (c *Endpoints) ListKeys(ctx context.Context, reqEditors ...RequestEditorFn)
 
 // CreateKeyWithBody Create an API key
 //
-// The secret is in the answer, once, and nowhere else. Repeated with its Idempotency-Key, the request puts a
-// new secret in the place of the first, which nobody may have read.
+// The response contains the secret, which is not shown again. Repeating the request with its Idempotency-Key returns a
+// new secret and invalidates the first.
 //
 // Takes any type of body and a specified content type.
 //
@@ -5380,8 +5375,8 @@ func (c *Endpoints) CreateKeyWithBody(ctx context.Context, params *CreateKeyPara
 
 // CreateKey Create an API key
 //
-// The secret is in the answer, once, and nowhere else. Repeated with its Idempotency-Key, the request puts a
-// new secret in the place of the first, which nobody may have read.
+// The response contains the secret, which is not shown again. Repeating the request with its Idempotency-Key returns a
+// new secret and invalidates the first.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -5398,9 +5393,9 @@ func (c *Endpoints) CreateKey(ctx context.Context, params *CreateKeyParams, body
 	return c.Client.Do(req)
 }
 
-// GetCurrentKey Read what the request's own API key may do
+// GetCurrentKey Read the API key of the request
 //
-// Any key may ask this of itself.
+// Returns the permissions of the key. Any key may make this request.
 //
 // Corresponds with GET /keys/current (the `GetCurrentKey` operationId).
 func (c *Endpoints) GetCurrentKey(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -5417,7 +5412,7 @@ func (c *Endpoints) GetCurrentKey(ctx context.Context, reqEditors ...RequestEdit
 
 // RevokeKeyWithBody Revoke an API key
 //
-// The key is refused from the moment of the answer on.
+// The key stops working at once.
 //
 // Takes any type of body and a specified content type.
 //
@@ -5436,7 +5431,7 @@ func (c *Endpoints) RevokeKeyWithBody(ctx context.Context, id Id, contentType st
 
 // RevokeKey Revoke an API key
 //
-// The key is refused from the moment of the answer on.
+// The key stops working at once.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -5455,8 +5450,8 @@ func (c *Endpoints) RevokeKey(ctx context.Context, id Id, body RevokeKeyJSONRequ
 
 // SetKeyLimitsWithBody Set the limits of an API key
 //
-// Takes the place of all limits that the key had; one that is missing, null or 0 is none. They hold at once, in other
-// api processes within seconds. A key that is limited itself may not set limits, nor make keys.
+// Replaces all limits of the key. A missing, null or 0 limit means no limit. The limits apply at once; in other api
+// processes, within seconds. A key that has limits may neither set limits nor create keys.
 //
 // Takes any type of body and a specified content type.
 //
@@ -5475,8 +5470,8 @@ func (c *Endpoints) SetKeyLimitsWithBody(ctx context.Context, id Id, contentType
 
 // SetKeyLimits Set the limits of an API key
 //
-// Takes the place of all limits that the key had; one that is missing, null or 0 is none. They hold at once, in other
-// api processes within seconds. A key that is limited itself may not set limits, nor make keys.
+// Replaces all limits of the key. A missing, null or 0 limit means no limit. The limits apply at once; in other api
+// processes, within seconds. A key that has limits may neither set limits nor create keys.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -5493,7 +5488,7 @@ func (c *Endpoints) SetKeyLimits(ctx context.Context, id Id, body SetKeyLimitsJS
 	return c.Client.Do(req)
 }
 
-// GetMe Read which workspace a key belongs to
+// GetMe Read the workspace of the key
 //
 // Any key may make this request, for example to check that it is valid.
 //
@@ -5510,7 +5505,7 @@ func (c *Endpoints) GetMe(ctx context.Context, reqEditors ...RequestEditorFn) (*
 	return c.Client.Do(req)
 }
 
-// GetMetrics Metrics in the Prometheus text format
+// GetMetrics Read metrics in the Prometheus text format
 //
 // Corresponds with GET /metrics (the `GetMetrics` operationId).
 func (c *Endpoints) GetMetrics(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -5525,7 +5520,7 @@ func (c *Endpoints) GetMetrics(ctx context.Context, reqEditors ...RequestEditorF
 	return c.Client.Do(req)
 }
 
-// GetOpenAPI This document, with the limits that this server is configured with
+// GetOpenAPI Read this document, with the limits of this server
 //
 // Corresponds with GET /openapi.json (the `GetOpenAPI` operationId).
 func (c *Endpoints) GetOpenAPI(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -5540,9 +5535,9 @@ func (c *Endpoints) GetOpenAPI(ctx context.Context, reqEditors ...RequestEditorF
 	return c.Client.Do(req)
 }
 
-// GetReadiness Can the process serve
+// GetReadiness Check that the process can serve requests
 //
-// Asks each dependency, at most 2 seconds.
+// Checks each dependency, for at most 2 seconds.
 //
 // Corresponds with GET /readyz (the `GetReadiness` operationId).
 func (c *Endpoints) GetReadiness(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -5557,10 +5552,10 @@ func (c *Endpoints) GetReadiness(ctx context.Context, reqEditors ...RequestEdito
 	return c.Client.Do(req)
 }
 
-// GetUsage The workspace's use of a month
+// GetUsage Read the workspace's usage of a month
 //
-// What was used in a calendar month, and what is stored now, with the limits that hold: the stricter of what the
-// server is configured with and what was set for the workspace. A month that is over shows what was stored now, too.
+// Usage in a calendar month and the content stored now, with the effective limits: the stricter of the server's
+// configuration and the workspace's own. For past months, the stored content is also that of today.
 //
 // Corresponds with GET /usage (the `GetUsage` operationId).
 func (c *Endpoints) GetUsage(ctx context.Context, params *GetUsageParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -5575,7 +5570,7 @@ func (c *Endpoints) GetUsage(ctx context.Context, params *GetUsageParams, reqEdi
 	return c.Client.Do(req)
 }
 
-// GetLimits The limits that were set for the workspace
+// GetLimits Read the limits of the workspace
 //
 // Corresponds with GET /usage/limits (the `GetLimits` operationId).
 func (c *Endpoints) GetLimits(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -5592,9 +5587,8 @@ func (c *Endpoints) GetLimits(ctx context.Context, reqEditors ...RequestEditorFn
 
 // SetLimitsWithBody Set the limits of the workspace
 //
-// Takes the place of all limits that were set before; a limit that is missing, null or 0 is none. Limits that the
-// server is configured with hold beside them. What was accepted before is finished, whatever it comes to. A key that
-// is limited itself may not set limits.
+// Replaces all limits of the workspace. A missing, null or 0 limit means no limit. Limits in the server's configuration
+// still apply. Content that was already accepted is processed to the end. A key that has limits may not set limits.
 //
 // Takes any type of body and a specified content type.
 //
@@ -5613,9 +5607,8 @@ func (c *Endpoints) SetLimitsWithBody(ctx context.Context, contentType string, b
 
 // SetLimits Set the limits of the workspace
 //
-// Takes the place of all limits that were set before; a limit that is missing, null or 0 is none. Limits that the
-// server is configured with hold beside them. What was accepted before is finished, whatever it comes to. A key that
-// is limited itself may not set limits.
+// Replaces all limits of the workspace. A missing, null or 0 limit means no limit. Limits in the server's configuration
+// still apply. Content that was already accepted is processed to the end. A key that has limits may not set limits.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -5632,19 +5625,20 @@ func (c *Endpoints) SetLimits(ctx context.Context, body SetLimitsJSONRequestBody
 	return c.Client.Do(req)
 }
 
-// CreateChatCompletionWithBody Query an agent as OpenAI's clients do
+// CreateChatCompletionWithBody Query an agent through OpenAI's API
 //
-// OpenAI's chat completions, with an agent for the model. The last message is the question; `system` and `developer`
-// messages are put behind the agent's own system prompt, and the other messages are what was said before. Nothing is
-// stored, unless `conversationId` names a conversation, whose messages then are what was said before, or `store` is true.
+// OpenAI's chat completions with an agent as the model. The last message is the question. `system` and `developer`
+// messages are appended to the agent's system prompt, and the other messages are the conversation so far. Nothing is
+// stored unless `store` is true or `conversationId` names a conversation; then the stored messages are the conversation
+// so far.
 //
-// With `stream: true` the answer comes as chunks in OpenAI's form and ends with `data: [DONE]`. An error after the
-// stream has opened is a chunk with `error`, and the end of it.
+// With `stream: true` the response is a stream of chunks in OpenAI's format that ends with `data: [DONE]`. An error
+// after the stream has started is sent as a chunk with `error` and ends the stream.
 //
-// Refused is what would change the answer and is not there: `n` above 1, tools and functions, messages of tools, parts
-// that are not text, `response_format` other than text, `stop`, `logprobs`, `logit_bias`, audio, web search. Other fields are
-// ignored. Always needs a key. Counts as an agent query. Errors have OpenAI's form; a missing or invalid key is 401, a key
-// that may not 403.
+// Unsupported parameters that would change the answer are rejected: `n` above 1, tools and functions, tool messages,
+// parts other than text, `logprobs`, `logit_bias`, audio and web search.
+// Other fields are ignored. A key is always required. The request counts as an agent query. Errors have OpenAI's format:
+// 401 for a missing or invalid key, 403 for a key without permission.
 //
 // Takes any type of body and a specified content type.
 //
@@ -5661,19 +5655,20 @@ func (c *Endpoints) CreateChatCompletionWithBody(ctx context.Context, contentTyp
 	return c.Client.Do(req)
 }
 
-// CreateChatCompletion Query an agent as OpenAI's clients do
+// CreateChatCompletion Query an agent through OpenAI's API
 //
-// OpenAI's chat completions, with an agent for the model. The last message is the question; `system` and `developer`
-// messages are put behind the agent's own system prompt, and the other messages are what was said before. Nothing is
-// stored, unless `conversationId` names a conversation, whose messages then are what was said before, or `store` is true.
+// OpenAI's chat completions with an agent as the model. The last message is the question. `system` and `developer`
+// messages are appended to the agent's system prompt, and the other messages are the conversation so far. Nothing is
+// stored unless `store` is true or `conversationId` names a conversation; then the stored messages are the conversation
+// so far.
 //
-// With `stream: true` the answer comes as chunks in OpenAI's form and ends with `data: [DONE]`. An error after the
-// stream has opened is a chunk with `error`, and the end of it.
+// With `stream: true` the response is a stream of chunks in OpenAI's format that ends with `data: [DONE]`. An error
+// after the stream has started is sent as a chunk with `error` and ends the stream.
 //
-// Refused is what would change the answer and is not there: `n` above 1, tools and functions, messages of tools, parts
-// that are not text, `response_format` other than text, `stop`, `logprobs`, `logit_bias`, audio, web search. Other fields are
-// ignored. Always needs a key. Counts as an agent query. Errors have OpenAI's form; a missing or invalid key is 401, a key
-// that may not 403.
+// Unsupported parameters that would change the answer are rejected: `n` above 1, tools and functions, tool messages,
+// parts other than text, `logprobs`, `logit_bias`, audio and web search.
+// Other fields are ignored. A key is always required. The request counts as an agent query. Errors have OpenAI's format:
+// 401 for a missing or invalid key, 403 for a key without permission.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -5690,10 +5685,10 @@ func (c *Endpoints) CreateChatCompletion(ctx context.Context, body CreateChatCom
 	return c.Client.Do(req)
 }
 
-// ListModels List agents as OpenAI's models
+// ListModels List agents as OpenAI models
 //
-// The workspace's agents, newest first, 1,000 at most; with a key that may query one agent, that one. OpenAI's list has
-// no pages.
+// Up to 1,000 agents of the workspace, newest first; with a key for a single agent, only that one. As in OpenAI's API,
+// the list has no pages.
 //
 // Corresponds with GET /v1/models (the `ListModels` operationId).
 func (c *Endpoints) ListModels(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -5708,7 +5703,7 @@ func (c *Endpoints) ListModels(ctx context.Context, reqEditors ...RequestEditorF
 	return c.Client.Do(req)
 }
 
-// GetModel Read an agent as OpenAI's model
+// GetModel Read an agent as an OpenAI model
 //
 // Corresponds with GET /v1/models/{id} (the `GetModel` operationId).
 func (c *Endpoints) GetModel(ctx context.Context, id Id, reqEditors ...RequestEditorFn) (*http.Response, error) {

@@ -34,7 +34,7 @@ func TestTypingStartsInTheFirstField(t *testing.T) {
 	c.hasFocus("input[name=key]", "\r")
 	c.waitFormError("“API key” is required.")
 	c.keys("sk_wrong\r")
-	c.waitFormError("The API key is not valid; it may have been revoked or have expired")
+	c.waitFormError("The API key is not valid: it is wrong, revoked or expired")
 	c.keys(testKey + "\r") // what was wrong is selected, and written over
 	c.waitVisible("ol.steps")
 	var store struct{ ID string }

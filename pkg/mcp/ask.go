@@ -38,7 +38,7 @@ func addAsk(box *toolRegistry, lib Library) {
 	addTool(box, &sdk.Tool{
 		Name:        "ask",
 		Title:       "Ask an agent",
-		Description: "Has an agent answer a question from the documents, with citations and their sources. With a progress token the answer's text comes in the messages of the progress notifications, piece by piece.",
+		Description: "Lets an agent answer a question from the documents, with citations and their sources. With a progress token, the text of the answer is streamed in the messages of the progress notifications.",
 		Annotations: &sdk.ToolAnnotations{Title: "Ask an agent", DestructiveHint: new(false), OpenWorldHint: new(false)}, // it stores the exchange
 	}, func(f map[string]*jsonschema.Schema) {
 		text(f["question"], maxQuestionCharacters)
@@ -101,7 +101,7 @@ func agentFor(ctx context.Context, lib Library, id string) (string, error) {
 	if len(agents) > shown {
 		more = " and others"
 	}
-	return "", domain.Errorf(domain.CodeInvalid, "agent: is required, since there are several: %s%s", strings.Join(names, ", "), more)
+	return "", domain.Errorf(domain.CodeInvalid, "agent: is required because the workspace has several: %s%s", strings.Join(names, ", "), more)
 }
 
 // plain returns the answer for clients that show only text.

@@ -29,7 +29,7 @@ func addFetch(box *toolRegistry, lib Library) {
 	addTool(box, &sdk.Tool{
 		Name:        "fetch",
 		Title:       "Read a document",
-		Description: "Reads the text of a document by its id, or by the id of a passage that search found. A long document comes in parts, a passage's beginning somewhat before it; metadata.next is the id of the part that follows.",
+		Description: "Reads the text of a document by its id, or the text around a passage by the id from search. A long document is returned in parts; metadata.next is the id of the next part.",
 		Annotations: readOnly("Read a document"),
 	}, func(f map[string]*jsonschema.Schema) { text(f["id"], maxIDCharacters) }, func(ctx context.Context, _ *sdk.CallToolRequest, in fetchArguments) (*sdk.CallToolResult, document, error) {
 		where, err := parseResource(in.ID)

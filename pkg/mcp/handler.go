@@ -67,7 +67,7 @@ func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, body []byte, ask
 	if first := bytes.TrimLeft(body, " \t\r\n"); len(first) > 0 && first[0] == '[' {
 		// Newer versions of the protocol have no batches, and rate limits would have to count each message of a batch.
 		writeMessage(w, http.StatusBadRequest, map[string]any{"jsonrpc": "2.0", "id": nil, "error": map[string]any{
-			"code": jsonrpc.CodeInvalidRequest, "message": "a batch of messages is not taken; send each in a request of its own",
+			"code": jsonrpc.CodeInvalidRequest, "message": "batches are not supported; send each message in a separate request",
 		}})
 		return
 	}
@@ -93,11 +93,11 @@ func (h *Handler) answerable(next sdk.MethodHandler) sdk.MethodHandler {
 		defer func() {
 			if cause := recover(); cause != nil {
 				h.opts.Log.Error("tool panicked", "method", method, "panic", cause, "stack", string(debug.Stack()))
-				result, err = nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the service failed; its log has the cause"}
+				result, err = nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "internal error; the service's log has the cause"}
 			}
 		}()
 		if method == "subscriptions/listen" {
-			return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "there are no notifications to subscribe to"}
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "subscriptions are not supported"}
 		}
 		if request, ok := ctx.Value(requestKey{}).(context.Context); ok {
 			tied, cancel := context.WithCancelCause(ctx)

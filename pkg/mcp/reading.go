@@ -41,7 +41,7 @@ func readDocument(ctx context.Context, lib Library, where resource) (domain.Data
 		where.ordinal = max(0, where.ordinal-chunksBefore)
 	}
 	if where.ordinal >= int(d.Chunks) {
-		return d, part{}, domain.Errorf(domain.CodeNotFound, "%q has only %d passages, none from %d on: it may have been re-indexed; search again", d.Name, d.Chunks, where.ordinal+1)
+		return d, part{}, domain.Errorf(domain.CodeNotFound, "%q has only %d passages and none from %d on; it may have been re-indexed, so search again", d.Name, d.Chunks, where.ordinal+1)
 	}
 	p := part{from: where.ordinal, to: where.ordinal, of: int(d.Chunks)}
 	var text chunkJoiner
@@ -73,7 +73,7 @@ func hasText(d domain.Datasource) bool { return d.ActiveGeneration != 0 && d.Chu
 func noText(d domain.Datasource) error {
 	switch {
 	case d.Type == domain.TypeWebSite:
-		return domain.Errorf(domain.CodeNotFound, "%q is a web site and has no text of its own; search finds its pages", d.Name)
+		return domain.Errorf(domain.CodeNotFound, "%q is a web site without own text; use search to find its pages", d.Name)
 	case d.Error != "":
 		return domain.Errorf(domain.CodeNotFound, "%q has no text: %s", d.Name, d.Error)
 	default:

@@ -35,7 +35,7 @@ func parseResource(id string) (resource, error) {
 		}
 	}
 	if err != nil || !domain.ValidID(p.datasourceID) {
-		return resource{}, domain.Errorf(domain.CodeNotFound, "%.80q is not the id of a document or passage; search returns ids", id)
+		return resource{}, domain.Errorf(domain.CodeNotFound, "%.80q is not the id of a document or passage; use an id from search", id)
 	}
 	return p, nil
 }

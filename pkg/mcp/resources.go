@@ -16,7 +16,7 @@ func addResources(server *sdk.Server, lib Library) {
 	server.AddResourceTemplate(&sdk.ResourceTemplate{
 		Name:        "datasource",
 		Title:       "Document",
-		Description: "The text of a datasource: a file, web page or text. A long one comes in parts; _meta.next is the address of the part that follows.",
+		Description: "The text of a datasource: a file, web page or text. A long text is returned in parts; _meta.next is the address of the next part.",
 		MIMEType:    textType,
 		URITemplate: resourcePrefix + "{id}{?from}",
 	}, func(ctx context.Context, req *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {

@@ -255,15 +255,15 @@ func TestCompleteFails(t *testing.T) {
 		"at once when the prompt is too long":              {step: status(400, "invalid_request_error", "prompt is too long: 210000 tokens > 200000 maximum"), says: "too long", code: domain.CodeInvalid, tries: 1},
 		"at once when the model refuses to answer":         {step: events(start, ending("refusal"), stop), says: "content filter", code: domain.CodeInvalid, tries: 1},
 		"at once when all tokens are spent on thought":     {step: events(start, ending("max_tokens"), stop), says: "raise maxTokens", code: domain.CodeInvalid, tries: 1},
-		"after three answers without a word":               {step: events(start, ending("end_turn"), stop), says: "answered nothing", tries: 3},
+		"after three answers without a word":               {step: events(start, ending("end_turn"), stop), says: "sent an empty answer", tries: 3},
 		"at once when a web page answers":                  {step: func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>hello</html>") }, says: "ANTHROPIC_BASE_URL", tries: 1},
 		"when the first piece does not come":               {step: hang(start, ping), says: "did not begin", tries: 1},
 		"once when the next piece does not come":           {step: hang(start, block, delta("It ")), says: "in the middle", tries: 1, got: "It "},
 		"once when the stream ends too soon":               {step: events(start, block, delta("It ")), says: "broke in the middle", tries: 1, got: "It "},
 		"once when an error comes in the middle":           {step: events(start, block, delta("It "), overloaded), says: "reported an error", tries: 1, got: "It "},
-		"once when an event is no JSON":                    {step: events(start, block, delta("It "), `content_block_delta {"type":`), says: "cannot be read", tries: 1, got: "It "},
+		"once when an event is no JSON":                    {step: events(start, block, delta("It "), `content_block_delta {"type":`), says: "an invalid response", tries: 1, got: "It "},
 		"once when the filter breaks the answer off":       {step: events(start, block, delta("It "), ending("refusal"), stop), says: "content filter", code: domain.CodeInvalid, tries: 1, got: "It "},
-		"once when a line is longer than can be an answer": {step: events(start, block, delta("It "), delta(strings.Repeat("x", 2<<20))), says: "more in one piece", tries: 1, got: "It "},
+		"once when a line is longer than can be an answer": {step: events(start, block, delta("It "), delta(strings.Repeat("x", 2<<20))), says: "too large", tries: 1, got: "It "},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -254,11 +254,11 @@ func TestCompleteFails(t *testing.T) {
 			w.WriteHeader(http.StatusBadGateway)
 			fmt.Fprint(w, "<html>")
 		}, says: "HTTP 502", tries: 3},
-		"once when a line is longer than can be an answer": {step: events(delta("It opens"), delta(strings.Repeat("x", 2<<20))), says: "more in one piece", tries: 1, pieces: []string{"It opens"}},
+		"once when a line is longer than can be an answer": {step: events(delta("It opens"), delta(strings.Repeat("x", 2<<20))), says: "too large", tries: 1, pieces: []string{"It opens"}},
 		"at once when the quota is used up":                {step: status(429, `{"error":{"message":"pay","code":"insufficient_quota"}}`), says: "quota", tries: 1},
 		"at once when it is to wait for long":              {step: status(429, `{}`, "Retry-After", "3600"), says: "HTTP 429", tries: 1},
 		"after three failures of the server":               {step: status(503, `oops`), says: "HTTP 503", tries: 3},
-		"after three answers without a word":               {step: events(stop, "[DONE]"), says: "answered nothing", tries: 3},
+		"after three answers without a word":               {step: events(stop, "[DONE]"), says: "sent an empty answer", tries: 3},
 		"when the first piece does not come": {
 			step: hang(), mod: func(o *Options) { o.Limits.FirstToken = time.Second }, says: "within 1s", tries: 1,
 		},
@@ -268,9 +268,9 @@ func TestCompleteFails(t *testing.T) {
 		"once when the stream breaks in the middle": {step: cut, says: "broke in the middle", tries: 1, pieces: []string{"It opens"}},
 		"once when the stream ends too soon":        {step: events(delta("It opens")), says: "broke in the middle", tries: 1, pieces: []string{"It opens"}},
 		"once when an error comes in the middle":    {step: events(delta("It opens"), `{"error":{"message":"boom"}}`), says: "reported an error", tries: 1, pieces: []string{"It opens"}},
-		"after three answers without a body":        {step: func(http.ResponseWriter, *http.Request) {}, says: "ended its answer before it said anything", tries: 3},
-		"after three answers of status 204":         {step: status(204, ""), says: "ended its answer before it said anything", tries: 3},
-		"after three answers that are no event":     {step: func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, delta("It opens")) }, says: "ended its answer before it said anything", tries: 3},
+		"after three answers without a body":        {step: func(http.ResponseWriter, *http.Request) {}, says: "ended the response without an answer", tries: 3},
+		"after three answers of status 204":         {step: status(204, ""), says: "ended the response without an answer", tries: 3},
+		"after three answers that are no event":     {step: func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, delta("It opens")) }, says: "ended the response without an answer", tries: 3},
 		"once when an event is an error by its name": {step: func(w http.ResponseWriter, r *http.Request) {
 			events(delta("It opens"))(w, r)
 			fmt.Fprint(w, "event: error\ndata: {\"message\":\"boom\"}\n\n")
@@ -279,7 +279,7 @@ func TestCompleteFails(t *testing.T) {
 			events(delta("It opens"))(w, r)
 			fmt.Fprint(w, "event: error\ndata: boom\n\n")
 		}, says: "reported an error", tries: 1, pieces: []string{"It opens"}},
-		"once when a piece is no JSON": {step: events(delta("It opens"), `{"choices":`), says: "cannot be read", tries: 1, pieces: []string{"It opens"}},
+		"once when a piece is no JSON": {step: events(delta("It opens"), `{"choices":`), says: "an invalid response", tries: 1, pieces: []string{"It opens"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

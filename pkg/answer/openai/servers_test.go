@@ -258,7 +258,7 @@ func TestAnAnswerInOnePieceIsBounded(t *testing.T) {
 	long := strings.Repeat("x", maxWholeBytes)
 	p, s, _ := started(t, nil, status(200, `{"choices":[{"message":{"content":"`+long+`"}}]}`))
 	_, _, err := complete(t, p, prompt())
-	if err == nil || !strings.Contains(err.Error(), "more in one piece") || len(s.requests()) != 1 {
+	if err == nil || !strings.Contains(err.Error(), "too large") || len(s.requests()) != 1 {
 		t.Fatalf("got %v after %d requests", err, len(s.requests()))
 	}
 }
@@ -276,7 +276,7 @@ func TestKeysAreNotSentAlongRedirects(t *testing.T) {
 	}
 	defer p.options.HTTPClient.CloseIdleConnections()
 	_, err = p.Complete(context.Background(), prompt(), func(string) error { return nil })
-	if err == nil || !strings.Contains(err.Error(), "sends its callers elsewhere (HTTP 307)") || len(elsewhere) != 0 {
+	if err == nil || !strings.Contains(err.Error(), "redirects requests (HTTP 307)") || len(elsewhere) != 0 {
 		t.Fatalf("got %v, and %d came there", err, len(elsewhere))
 	}
 }

@@ -74,13 +74,13 @@ var (
 	// anyway.
 	ErrTool = errors.New("the model called a tool instead of answering")
 	// ErrAdjusted asks for an immediate retry: the provider has learned which part of the request the server rejects.
-	ErrAdjusted = errors.New("the model server does not take the request as it is")
+	ErrAdjusted = errors.New("the model server rejected the request")
 	// ErrNoModel means that the response is not from a model server.
 	ErrNoModel = errors.New("the server answered with something other than a chat completion")
 
 	errStalled         = errors.New("the model server stopped sending")
-	errEmpty           = errors.New("the model server answered nothing")
-	errTokensExhausted = errors.New("the model used up all tokens before it said anything")
+	errEmpty           = errors.New("the model server sent an empty answer")
+	errTokensExhausted = errors.New("the model used all tokens before it began the answer")
 )
 
 // Maximum number of retries of a question after ErrAdjusted: one per parameter.

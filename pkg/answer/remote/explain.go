@@ -79,25 +79,25 @@ func (c *Caller) explain(err error, begun bool) error {
 	case errors.As(err, &status):
 		c.explainStatus(status, out)
 	case errors.Is(err, ErrFiltered):
-		out.Code, out.Message = domain.CodeInvalid, "the model's content filter withheld the answer; ask in other words"
+		out.Code, out.Message = domain.CodeInvalid, "the model's content filter blocked the answer; rephrase the question"
 	case errors.Is(err, errStalled) && begun:
 		out.Message = fmt.Sprintf("%s sent nothing for %s in the middle of the answer; try again", name, c.limits.NextToken)
 	case errors.Is(err, errStalled):
 		out.Message = fmt.Sprintf("%s did not begin to answer within %s; try again", name, c.limits.FirstToken)
 	case errors.Is(err, errTokensExhausted):
-		out.Code, out.Message = domain.CodeInvalid, "the model used up maxTokens before it said anything; raise maxTokens"
+		out.Code, out.Message = domain.CodeInvalid, "the model used maxTokens before it began the answer; raise maxTokens"
 	case errors.Is(err, errEmpty):
-		out.Message = "the model answered nothing; ask in other words"
+		out.Message = "the model sent an empty answer; rephrase the question"
 	case errors.Is(err, ErrTool):
-		out.Message = "the model called a tool instead of answering; ask in other words, or have the operator choose another model"
+		out.Message = "the model called a tool instead of answering; rephrase the question, or ask the operator to choose another model"
 	case errors.Is(err, ErrNoModel):
 		out.Message = fmt.Sprintf("%s answered with something other than a chat completion: the operator must check %s", name, c.server.AddressSetting)
 	case errors.Is(err, bounded.ErrTooLarge):
-		out.Message = fmt.Sprintf("%s sent more in one piece than is taken; try again", name)
+		out.Message = fmt.Sprintf("%s sent a message that is too large; try again", name)
 	case isInvalidJSON(err):
-		out.Message = fmt.Sprintf("%s sent something that cannot be read; try again", name)
+		out.Message = fmt.Sprintf("%s sent an invalid response; try again", name)
 	case errors.Is(err, ErrCut) && !begun:
-		out.Message = fmt.Sprintf("%s ended its answer before it said anything; try again", name)
+		out.Message = fmt.Sprintf("%s ended the response without an answer; try again", name)
 	case begun:
 		out.Message = fmt.Sprintf("the connection to %s broke in the middle of the answer; try again", name)
 	default:
@@ -123,21 +123,21 @@ func (c *Caller) explainStatus(s *Status, out *domain.Error) {
 	case s.HTTP == sentInStream:
 		out.Message = fmt.Sprintf("%s reported an error while it answered; try again", name)
 	case s.Filtered():
-		out.Code, out.Message = domain.CodeInvalid, "the model's content filter refused the question; ask in other words"
+		out.Code, out.Message = domain.CodeInvalid, "the model's content filter rejected the question; rephrase it"
 	case s.HTTP == http.StatusUnauthorized || s.HTTP == http.StatusForbidden:
-		out.Message = fmt.Sprintf("%s refused the configured key (HTTP %d): the operator must check %s and %s", name, s.HTTP, c.server.KeySetting, c.server.AddressSetting)
+		out.Message = fmt.Sprintf("%s rejected the configured key (HTTP %d): the operator must check %s and %s", name, s.HTTP, c.server.KeySetting, c.server.AddressSetting)
 	case s.HTTP == http.StatusNotFound:
 		out.Message = fmt.Sprintf("%s does not know the configured model or address (HTTP 404): the operator must check %s and the model names", name, c.server.AddressSetting)
 	case s.outOfQuota():
 		out.Message = fmt.Sprintf("the quota at %s is used up (HTTP %d): the operator must check the account", name, s.HTTP)
 	case s.HTTP == http.StatusTooManyRequests || s.HTTP == statusOverloaded:
-		out.Message, out.RetryAfter = fmt.Sprintf("%s is asked too much at the moment (HTTP %d); try again later", name, s.HTTP), s.After
+		out.Message, out.RetryAfter = fmt.Sprintf("%s is overloaded (HTTP %d); try again later", name, s.HTTP), s.After
 	case s.HTTP >= 500:
 		out.Message, out.RetryAfter = fmt.Sprintf("%s failed (HTTP %d); try again later", name, s.HTTP), s.After
 	case s.HTTP < 400:
-		out.Message = fmt.Sprintf("%s sends its callers elsewhere (HTTP %d), which is not followed: the operator must check %s", name, s.HTTP, c.server.AddressSetting)
+		out.Message = fmt.Sprintf("%s redirects requests (HTTP %d), which is not followed: the operator must check %s", name, s.HTTP, c.server.AddressSetting)
 	default:
-		out.Message = fmt.Sprintf("%s refused the request (HTTP %d): a parameter may not be supported; the log says more", name, s.HTTP)
+		out.Message = fmt.Sprintf("%s rejected the request (HTTP %d): a parameter may not be supported; the log has details", name, s.HTTP)
 	}
 }
 

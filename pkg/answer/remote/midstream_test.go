@@ -30,7 +30,7 @@ func TestAFailureAfterTheFirstPieceIsNotRetriedAndItsTokensCount(t *testing.T) {
 		"an error that the server sends":      {&Status{HTTP: sentInStream, Message: "boom"}, domain.CodeUnavailable, "reported an error"},
 		"one that is called temporary":        {&Status{HTTP: 503, HasWait: true}, domain.CodeUnavailable, "HTTP 503"},
 		"a content filter":                    {ErrFiltered, domain.CodeInvalid, "content filter"},
-		"a line that is too long":             {fmt.Errorf("reading: %w", bounded.ErrTooLarge), domain.CodeUnavailable, "more in one piece"},
+		"a line that is too long":             {fmt.Errorf("reading: %w", bounded.ErrTooLarge), domain.CodeUnavailable, "too large"},
 		"a parameter that is refused late":    {ErrAdjusted, domain.CodeUnavailable, "broke in the middle"},
 		"a window that is full in the middle": {&Status{HTTP: sentInStream, Code: "context_length_exceeded"}, domain.CodeInvalid, "too long"},
 	} {

@@ -76,8 +76,8 @@ func (p *CORS) Check(c *gin.Context) error {
 		}
 	}
 	if isPreflight && !allowed {
-		return problem.Forbidden("pages of the origin %s may not call this service; who operates it can list the origin in SLUICE_CORS_ORIGINS, "+
-			"or have a server of the page's make the call", jsonbody.Describe(origin))
+		return problem.Forbidden("pages of the origin %s may not call this service; the operator can add the origin to SLUICE_CORS_ORIGINS, "+
+			"or a server can make the request", jsonbody.Describe(origin))
 	}
 	if !allowed {
 		return nil // the browser keeps the answer from the page
@@ -106,7 +106,7 @@ func (p *CORS) publicAgent(ctx context.Context, id string) (domain.Agent, error)
 func originError(origin string, agent domain.Agent) error {
 	return &domain.Error{
 		Code: domain.CodeUnauthorized, Err: problem.ErrForbidden,
-		Message: fmt.Sprintf("pages of the origin %s may not ask this agent; add the origin to its allowedOrigins (PATCH /agents/%s, or in the console), "+
+		Message: fmt.Sprintf("pages of the origin %s may not query this agent; add the origin to its allowedOrigins (PATCH /agents/%s, or in the console), "+
 			"or send the header Authorization: Bearer <key> from a server", jsonbody.Describe(origin), agent.ID),
 		Fields: []domain.FieldError{{
 			Field: "Origin", Message: fmt.Sprintf("is %s, which is not among the agent's allowedOrigins", jsonbody.Describe(origin)),

@@ -33,7 +33,7 @@ func (k *Keyring) Lookup(ctx context.Context, secret string) (domain.APIKey, err
 		return domain.APIKey{}, err
 	}
 	if err := k.Keys.TouchKey(ctx, key.ID, k.Now()); err != nil {
-		k.Log.Warn("noting a key's use", "key", key.ID, "error", err)
+		k.Log.Warn("recording the use of a key", "key", key.ID, "error", err)
 	}
 	return key, nil
 }
@@ -47,7 +47,7 @@ func (k *Keyring) CheckValid(ctx context.Context, key domain.APIKey) error {
 func (k *Keyring) find(ctx context.Context, hash string) (domain.APIKey, error) {
 	key, err := k.Keys.KeyByHash(ctx, hash)
 	if domain.CodeOf(err) == domain.CodeNotFound || err == nil && subtle.ConstantTimeCompare([]byte(key.Hash), []byte(hash)) != 1 {
-		return domain.APIKey{}, domain.Errorf(domain.CodeUnauthorized, "the API key is not valid; it may have been revoked or have expired")
+		return domain.APIKey{}, domain.Errorf(domain.CodeUnauthorized, "the API key is not valid: it is wrong, revoked or expired")
 	}
 	return key, err
 }

@@ -18,7 +18,7 @@ import (
 func CheckOrigin(r *http.Request, hosts []string) error {
 	local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	if local != nil && isLoopback(local.String()) && !isLoopback(r.Host) && !isConfiguredHost(hosts, r.Host) {
-		return problem.Forbidden("the host %s is not known: a service on this machine is reached by a loopback address, or by a name that SLUICE_MCP_HOSTS lists", jsonbody.Describe(r.Host))
+		return problem.Forbidden("the host %s is not allowed; use a loopback address, or add the host to SLUICE_MCP_HOSTS", jsonbody.Describe(r.Host))
 	}
 	origin := r.Header.Get("Origin")
 	if origin == "" {
@@ -26,7 +26,7 @@ func CheckOrigin(r *http.Request, hosts []string) error {
 	}
 	from, err := url.Parse(origin)
 	if err != nil || from.Host == "" || !strings.EqualFold(from.Host, r.Host) && !isConfiguredHost(hosts, from.Host) {
-		return problem.Forbidden("the origin %s is another one than the service's; SLUICE_MCP_HOSTS lists those that may call it", jsonbody.Describe(origin))
+		return problem.Forbidden("the origin %s is not allowed; the operator can add its host to SLUICE_MCP_HOSTS", jsonbody.Describe(origin))
 	}
 	return nil
 }

@@ -44,7 +44,7 @@ func (l *RateLimits) Allow(caller Caller) error {
 	if caller.Anonymous {
 		name = "address " + Host(caller.Remote)
 	}
-	return l.take(name, rate.Limit(perSecond), 2*perSecond, fmt.Sprintf("more than %d requests a second; slow down", perSecond))
+	return l.take(name, rate.Limit(perSecond), 2*perSecond, fmt.Sprintf("more than %d requests per second; slow down", perSecond))
 }
 
 // AllowVisitor takes one token of the visitor's bucket, of one agent. A caller without a visitor's id counts by
@@ -58,7 +58,7 @@ func (l *RateLimits) AllowVisitor(caller Caller, agentID, visitorID string) erro
 		name = fmt.Sprintf("visitor from %s %s", agentID, Host(caller.Remote))
 	}
 	n := l.visitorPerMinute
-	return l.take(name, rate.Limit(float64(n)/60), n, fmt.Sprintf("more than %d questions a minute; wait a little", n))
+	return l.take(name, rate.Limit(float64(n)/60), n, fmt.Sprintf("more than %d questions per minute; wait a moment", n))
 }
 
 // Host returns an address without its port.

@@ -84,10 +84,10 @@ func New(o Options, s Server, next http.Handler) (http.Handler, error) {
 	g := &handler{server: s, next: next, opts: o, of: map[string]*admission.Gate{
 		classSearch: o.Searches, classAnswer: o.Answers, classUpload: o.Uploads, classOther: o.Others,
 	}, refused: prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "sluice_http_refused_total", Help: "Requests that were refused before anything was done for them, by class and cause.",
+		Name: "sluice_http_refused_total", Help: "Requests rejected before any work was done, by class and cause.",
 	}, []string{"class", "cause"})}
 	if err := s.Metrics.Register(g.refused); err != nil {
-		return nil, fmt.Errorf("registering the metric of what is refused: %w", err)
+		return nil, fmt.Errorf("registering the metric of rejected requests: %w", err)
 	}
 	for class := range g.of {
 		g.refused.WithLabelValues(class, refusedBusy)
@@ -128,7 +128,7 @@ func (g *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if g.opts.MaxOpen > 0 && g.open.Load() >= int64(g.opts.MaxOpen) {
-		g.refuse(w, r, class, refusedOpen, "there are as many open streams as the service keeps; try again in a moment")
+		g.refuse(w, r, class, refusedOpen, "the limit of open streams is reached; try again in a moment")
 		return
 	}
 	gate := g.of[class]
@@ -155,7 +155,7 @@ func (g *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.next.ServeHTTP(p, r)
 }
 
-const busy = "the service is doing as much at once as it can; try again in a moment"
+const busy = "the service is at capacity; try again in a moment"
 
 // refuse answers a request that is not let in, in the form of its errors.
 func (g *handler) refuse(w http.ResponseWriter, r *http.Request, class, cause, message string) {

@@ -31,7 +31,7 @@ func (op *Operation) CheckQuery(in url.Values) (url.Values, []domain.FieldError)
 	for _, p := range op.query {
 		values := in[p.Name]
 		if len(values) > 1 {
-			faults = append(faults, domain.FieldError{Field: p.Name, Message: "is given more than once; give it once"})
+			faults = append(faults, domain.FieldError{Field: p.Name, Message: "is sent more than once; send it once"})
 			continue
 		}
 		if len(values) == 0 || values[0] == "" {
@@ -82,7 +82,7 @@ func misspeltParameters(op *Operation, in url.Values) []domain.FieldError {
 	var faults []domain.FieldError
 	for _, name := range slices.Sorted(maps.Keys(in)) {
 		if field := jsonbody.ClosestName(known, name); field != "" && field != name {
-			faults = append(faults, domain.FieldError{Field: jsonbody.Shorten(name), Message: "is not known; did you mean " + field + "?"})
+			faults = append(faults, domain.FieldError{Field: jsonbody.Shorten(name), Message: "is unknown; did you mean " + field + "?"})
 		}
 	}
 	return faults

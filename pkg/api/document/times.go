@@ -17,7 +17,7 @@ import (
 func timeOf(p *openapi3.Parameter, text string) (at time.Time, err error) {
 	defer func() {
 		if y := at.UTC().Year(); err == nil && (y < 0 || y > 9999) {
-			err = fmt.Errorf("the year %d cannot be written", y)
+			err = fmt.Errorf("the year %d is outside 0 to 9999", y)
 		}
 	}()
 	if day, err := time.Parse(time.DateOnly, text); err == nil {
@@ -50,6 +50,6 @@ func rangeFaults(given, out url.Values) []domain.FieldError {
 	if fromErr != nil || toErr != nil || from.Before(to) || from.Equal(to) && !lastDay {
 		return nil
 	}
-	return []domain.FieldError{{Field: "from", Message: fmt.Sprintf("is %s, which is after to, %s; from must be the earlier of the two",
+	return []domain.FieldError{{Field: "from", Message: fmt.Sprintf("is %s, which is after to, %s; from must be earlier",
 		jsonbody.Describe(given.Get("from")), jsonbody.Describe(given.Get("to")))}}
 }

@@ -112,7 +112,7 @@ func (k *Responses) serveOnce(c *gin.Context, claim *accounts.Claim, secret bool
 			err = k.Store.ReleaseIdempotent(ctx, claim)
 		}
 		if err != nil {
-			k.Log.Error("keeping an answer for its idempotency key", "request", problem.RequestID(ctx), "error", err)
+			k.Log.Error("storing a response for its idempotency key failed", "request", problem.RequestID(ctx), "error", err)
 		}
 	}()
 	c.Next()
@@ -155,10 +155,10 @@ func (k *Responses) renewOnce(ctx context.Context, claim *accounts.Claim) bool {
 	case ctx.Err() != nil:
 		return false
 	case err != nil:
-		k.Log.Warn("keeping an idempotency key", "request", problem.RequestID(ctx), "error", err)
+		k.Log.Warn("storing an idempotency key failed", "request", problem.RequestID(ctx), "error", err)
 		return true
 	case !holds:
-		k.Log.Warn("a request with an idempotency key was taken over while it was being worked on", "request", problem.RequestID(ctx))
+		k.Log.Warn("another process took over a request with an idempotency key", "request", problem.RequestID(ctx))
 	}
 	return holds
 }

@@ -21,7 +21,7 @@ func FilterFaults(body map[string]any) []domain.FieldError {
 		case !isList && !Filterable(value):
 			faults = append(faults, domain.FieldError{Field: field, Message: fmt.Sprintf("is %s; it must be a string, a number, true or false, or an array of them", Describe(value))})
 		case isList && len(list) == 0:
-			faults = append(faults, domain.FieldError{Field: field, Message: "is an empty array; name the values that may match, or leave the field out"})
+			faults = append(faults, domain.FieldError{Field: field, Message: "is an empty array; send the values to match, or leave the field out"})
 		case len(list) > maxFilterValues:
 			faults = append(faults, domain.FieldError{Field: field, Message: fmt.Sprintf("has %d items; the limit is %d", len(list), maxFilterValues)})
 		default:

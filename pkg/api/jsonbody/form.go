@@ -13,7 +13,7 @@ var (
 	multipartIn = regexp.MustCompile(`(?i)^--[^\r\n]{1,100}\r?\ncontent-`)
 )
 
-const fileHint = "; a file is sent as multipart/form-data: curl -F datastoreId=ID -F file=@NAME"
+const fileHint = "; to upload a file, send multipart/form-data: curl -F datastoreId=ID -F file=@NAME"
 
 // FormFaults explains a body that is a form or a bare file instead of JSON, and how to send it. It returns nil for
 // other bodies.
@@ -28,11 +28,11 @@ func FormFaults(body []byte, takesFile bool) []domain.FieldError {
 	case formEncoded.Match(body):
 		return Fault("is form-encoded, %s%s%s", excerpt(body), way, file)
 	case multipartIn.Match(body) && takesFile:
-		return Fault("is multipart/form-data, but the header Content-Type is another; let the HTTP client set the header, which names the boundary")
+		return Fault("is multipart/form-data, but the header Content-Type is not; let the HTTP client set the header with the boundary")
 	case multipartIn.Match(body):
-		return Fault("is multipart/form-data, which this endpoint does not read%s", way)
+		return Fault("is multipart/form-data, which this endpoint does not accept%s", way)
 	case takesFile && isFile(body):
-		return Fault("is a file as it stands, which begins with %s%s", excerpt(body), file)
+		return Fault("is a plain file that begins with %s%s", excerpt(body), file)
 	}
 	return nil
 }

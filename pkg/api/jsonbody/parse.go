@@ -77,7 +77,7 @@ func (p *parser) value(path string, depth int) (any, error) {
 	case json.Number:
 		f, err := t.Float64()
 		if err != nil {
-			p.fault(path, "is %s, a number outside the range that can be held", Shorten(t.String()))
+			p.fault(path, "is %s, which is outside the range of numbers", Shorten(t.String()))
 		}
 		return f, nil
 	case string:
@@ -103,7 +103,7 @@ func (p *parser) object(path string, depth int) (any, error) {
 			p.fault(path, `has a key with a NUL character (\u0000); remove it`)
 		}
 		if _, twice := m[key]; twice {
-			p.fault(at, "stands twice in its object; send it once")
+			p.fault(at, "occurs twice in its object; send it once")
 		}
 		if m[key], err = p.value(at, depth+1); err != nil {
 			return nil, err

@@ -98,7 +98,7 @@ func describeFault(e *openapi3.SchemaError) string {
 	case "maxLength":
 		return fmt.Sprintf("has %d characters; the limit is %d", characterCount(e.Value), *e.Schema.MaxLength)
 	case "minItems":
-		return fmt.Sprintf("has %d items; at least %d needed", itemCount(e.Value), e.Schema.MinItems)
+		return fmt.Sprintf("has %d items; the minimum is %d", itemCount(e.Value), e.Schema.MinItems)
 	case "maxItems":
 		return fmt.Sprintf("has %d items; the limit is %d", itemCount(e.Value), *e.Schema.MaxItems)
 	case "maxProperties":
@@ -129,7 +129,7 @@ func enumComplaint(e *openapi3.SchemaError) string {
 // patternComplaint shows an example of what the pattern wants: few people read patterns.
 func patternComplaint(e *openapi3.SchemaError) string {
 	if text, _ := e.Value.(string); strings.TrimSpace(text) == "" {
-		return "is empty; it must contain something"
+		return "is empty; it must contain text"
 	}
 	if e.Schema.Example != nil {
 		return fmt.Sprintf("is %s; it must look like %v", Describe(e.Value), e.Schema.Example)

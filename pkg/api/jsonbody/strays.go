@@ -84,7 +84,7 @@ func foreignField(schema *openapi3.Schema, name string) string {
 // unknownField returns the fault of a field that the schema does not know, if it is one.
 func unknownField(schema *openapi3.Schema, path, name string, closed bool) []domain.FieldError {
 	known := slices.Sorted(maps.Keys(schema.Properties))
-	message := "is not known; "
+	message := "is unknown; "
 	way := foreignField(schema, name)
 	switch meant := intendedField(schema, known, name); {
 	case way != "":

@@ -49,7 +49,7 @@ const (
 
 // ErrForbidden is wrapped by the error of a key that is valid and not enough. The interface answers 403 to it and to a
 // missing key alike; OpenAI's clients and those of the Model Context Protocol get different statuses.
-var ErrForbidden = errors.New("the key is valid, and may not")
+var ErrForbidden = errors.New("the key does not have permission")
 
 // Forbidden says that the caller's key is not enough.
 func Forbidden(format string, args ...any) error {
@@ -84,7 +84,7 @@ func Explain(ctx context.Context, log *slog.Logger, secrets domain.Secrets, err 
 	case errors.As(err, &tooLarge):
 		e = TooLarge(tooLarge.Limit)
 	case errors.Is(err, context.DeadlineExceeded):
-		e = &domain.Error{Code: domain.CodeUnavailable, Message: "the service did not finish in time; try again", Err: err}
+		e = &domain.Error{Code: domain.CodeUnavailable, Message: "the request took too long; try again", Err: err}
 	default:
 		e = &domain.Error{Code: domain.CodeInternal, Err: err}
 	}
@@ -95,9 +95,9 @@ func Explain(ctx context.Context, log *slog.Logger, secrets domain.Secrets, err 
 	case domain.CodeInternal:
 		log.Error("request failed", "request", RequestID(ctx), "error", err)
 		e = &domain.Error{Code: domain.CodeInternal, Message: fmt.Sprintf(
-			"the service failed; its log has the cause under request %s", RequestID(ctx))}
+			"internal error; the service's log has the cause under request %s", RequestID(ctx))}
 	case domain.CodeUnavailable:
-		log.Warn("engine unavailable", "request", RequestID(ctx), slog.Any("error", err))
+		log.Warn("dependency unavailable", "request", RequestID(ctx), slog.Any("error", err))
 	}
 	return redacted(e, secrets)
 }
@@ -167,7 +167,7 @@ func Invalid(faults []domain.FieldError) error {
 		message = fmt.Sprintf("%s (and %d more, see errors)", message, n-1)
 	}
 	if len(faults) > shown {
-		more := domain.FieldError{Field: "body", Message: fmt.Sprintf("has %d more faults, not listed", len(faults)-shown)}
+		more := domain.FieldError{Field: "body", Message: fmt.Sprintf("has %d more errors, which are not listed", len(faults)-shown)}
 		faults = append(faults[:shown:shown], more)
 	}
 	return &domain.Error{Code: domain.CodeInvalid, Message: message, Fields: faults}
@@ -175,7 +175,7 @@ func Invalid(faults []domain.FieldError) error {
 
 // TooLarge says that a body is larger than the limit.
 func TooLarge(limit int64) *domain.Error {
-	return domain.Errorf(domain.CodeTooLarge, "the body is larger than the limit of %s; send less at once", jsonbody.ByteSize(limit))
+	return domain.Errorf(domain.CodeTooLarge, "the body is larger than the limit of %s; split the request", jsonbody.ByteSize(limit))
 }
 
 // JoinFaults lists the faults in one text, for errors without a place for fields.

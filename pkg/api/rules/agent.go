@@ -55,5 +55,5 @@ func visitorFaults(field string, value any) []domain.FieldError {
 	if at < 0 {
 		return nil
 	}
-	return []domain.FieldError{{Field: field, Message: fmt.Sprintf("is %s; it must have no control characters", jsonbody.Describe(id))}}
+	return []domain.FieldError{{Field: field, Message: fmt.Sprintf("is %s; it must not contain control characters", jsonbody.Describe(id))}}
 }

@@ -38,17 +38,17 @@ func chatRule(body map[string]any) []domain.FieldError {
 	switch {
 	case len(messages) == 0: // the schema says so
 	case last < 0:
-		faults = append(faults, domain.FieldError{Field: "messages", Message: "has no message of role user; the last one is the question"})
+		faults = append(faults, domain.FieldError{Field: "messages", Message: "has no message with the role user; the last such message is the question"})
 	default:
 		if message, _ := messages[last].(map[string]any); message["role"] == string(domain.RoleAssistant) {
-			faults = append(faults, domain.FieldError{Field: fmt.Sprintf("messages[%d].role", last), Message: "is \"assistant\" in the last message; it must be user: an answer that has begun is not continued"})
+			faults = append(faults, domain.FieldError{Field: fmt.Sprintf("messages[%d].role", last), Message: "is \"assistant\" in the last message; it must be user, because continuing an answer is not supported"})
 		}
 	}
 	return faults
 }
 
 const (
-	refuseTools = "an agent answers from its datastores and calls no tools; leave it out"
+	refuseTools = "agents answer from their datastores and do not call tools; leave it out"
 	omitIt      = "leave it out"
 )
 
@@ -65,12 +65,12 @@ var refusals = []struct {
 	{"modalities", func(v any) bool {
 		list, _ := v.([]any)
 		return v != nil && (len(list) != 1 || list[0] != "text")
-	}, `an answer is text; leave it out, or send ["text"]`},
-	{"audio", isSet, "an answer is text; " + omitIt},
+	}, `answers are text; leave it out, or send ["text"]`},
+	{"audio", isSet, "answers are text; " + omitIt},
 	{"logprobs", func(v any) bool { return v != nil && v != false }, omitIt},
 	{"top_logprobs", func(v any) bool { return v != nil && v != 0.0 }, omitIt},
 	{"logit_bias", isSet, omitIt},
-	{"web_search_options", func(v any) bool { return v != nil }, "an agent answers from its datastores; " + omitIt},
+	{"web_search_options", func(v any) bool { return v != nil }, "agents answer from their datastores; " + omitIt},
 }
 
 // isSet reports whether something is asked for that may be sent empty by way of saying nothing.
@@ -105,7 +105,7 @@ func messageFaults(at string, message map[string]any) []domain.FieldError {
 			switch {
 			case !isObject || !isText: // the schema says so
 			case kind != "text":
-				faults = append(faults, domain.FieldError{Field: field + ".type", Message: fmt.Sprintf("is %s; only parts of type text can be read", jsonbody.Describe(kind))})
+				faults = append(faults, domain.FieldError{Field: field + ".type", Message: fmt.Sprintf("is %s; only parts of type text are supported", jsonbody.Describe(kind))})
 			case part["text"] == nil:
 				faults = append(faults, domain.FieldError{Field: field + ".text", Message: "is required"})
 			}
@@ -115,7 +115,7 @@ func messageFaults(at string, message map[string]any) []domain.FieldError {
 		return faults // the schema says so
 	}
 	if role := message["role"]; role == string(domain.RoleUser) && strings.TrimSpace(MessageText(message["content"])) == "" && len(faults) == 0 {
-		faults = append(faults, domain.FieldError{Field: at + ".content", Message: "is empty; it must contain something"})
+		faults = append(faults, domain.FieldError{Field: at + ".content", Message: "is empty; it must contain text"})
 	}
 	return faults
 }

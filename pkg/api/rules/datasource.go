@@ -39,7 +39,7 @@ func createDatasourceRule(body map[string]any) []domain.FieldError {
 		}
 		for _, field := range []string{"sitemap", "include", "exclude", "max_pages", "max_depth"} {
 			if given(field) {
-				missing(field, "is for a web_site, not for a web_page")
+				missing(field, "applies to a web_site, not to a web_page")
 			}
 		}
 	case string(domain.TypeWebSite):
@@ -57,13 +57,13 @@ func createDatasourceRule(body map[string]any) []domain.FieldError {
 			}
 		}
 		if config["text"] != nil {
-			missing("text", "is for a text, not for a qa, whose content is question and answer")
+			missing("text", "applies to a text, not to a qa; send question and answer")
 		}
 	}
 	if body["type"] != string(domain.TypeQA) {
 		for _, field := range []string{"question", "answer"} {
 			if config[field] != nil {
-				missing(field, fmt.Sprintf("is for a qa, not for a %v", body["type"]))
+				missing(field, fmt.Sprintf("applies to a qa, not to a %v", body["type"]))
 			}
 		}
 	}
@@ -72,7 +72,7 @@ func createDatasourceRule(body map[string]any) []domain.FieldError {
 	faults = append(faults, headerFaults(config)...)
 	for _, field := range []string{"headers", "refresh"} {
 		if config[field] != nil && !isWeb {
-			missing(field, fmt.Sprintf("is for a web_page or web_site, not for a %v", body["type"]))
+			missing(field, fmt.Sprintf("applies to a web_page or web_site, not to a %v", body["type"]))
 		}
 	}
 	for _, field := range []string{"source_url", "sitemap"} {
@@ -96,7 +96,7 @@ func misplacedAddress(body, config map[string]any, missing bool) []domain.FieldE
 		for _, name := range addressNames {
 			if v, given := in[name]; given {
 				faults = append(faults, domain.FieldError{Field: jsonbody.Join(at, name), Message: fmt.Sprintf(
-					`is %s, where nothing reads it; the address belongs in config.source_url: {"config": {"source_url": "https://…"}}`, jsonbody.Describe(v))})
+					`is %s, which is ignored here; send the address as config.source_url: {"config": {"source_url": "https://…"}}`, jsonbody.Describe(v))})
 			}
 		}
 	}
@@ -112,13 +112,13 @@ func addressFault(address string) string {
 	u, err := url.Parse(strings.TrimSpace(address))
 	switch {
 	case err != nil:
-		return fmt.Sprintf("is %s, which is not an address", jsonbody.Describe(address))
+		return fmt.Sprintf("is %s, which is not a valid address", jsonbody.Describe(address))
 	case u.Scheme != "http" && u.Scheme != "https":
 		return fmt.Sprintf("is %s; it must begin with http:// or https://", jsonbody.Describe(address))
 	case u.Hostname() == "":
 		return fmt.Sprintf("is %s, an address without a host", jsonbody.Describe(address))
 	case u.User != nil:
-		return "must not carry a user name or password"
+		return "must not contain a user name or password; use config.headers"
 	}
 	return ""
 }
@@ -159,7 +159,7 @@ func patternFaults(config map[string]any) []domain.FieldError {
 	if bytes <= maxPatternBytes {
 		return nil
 	}
-	return []domain.FieldError{{Field: "config." + longest, Message: fmt.Sprintf("has, with all patterns of the site, %d bytes as JSON; the limit is %s", bytes, jsonbody.ByteSize(maxPatternBytes))}}
+	return []domain.FieldError{{Field: "config." + longest, Message: fmt.Sprintf("has, together with the other patterns of the site, %d bytes as JSON; the limit is %s", bytes, jsonbody.ByteSize(maxPatternBytes))}}
 }
 
 // refreshFaults says why a refresh setting is none. An empty one means never.

@@ -42,11 +42,11 @@ func createKeyRule(body map[string]any) []domain.FieldError {
 	_, hasAgent := body["agentId"]
 	switch {
 	case asksQuery && len(scopes) > 1:
-		return []domain.FieldError{{Field: "scopes", Message: "has query beside another scope; query stands alone"}}
+		return []domain.FieldError{{Field: "scopes", Message: "combines query with another scope; query must be the only scope"}}
 	case asksQuery && !hasAgent:
-		return []domain.FieldError{{Field: "agentId", Message: "is required for the scope query: the agent that may be queried"}}
+		return []domain.FieldError{{Field: "agentId", Message: "is required for the scope query: the agent that the key may query"}}
 	case hasAgent && !asksQuery:
-		return []domain.FieldError{{Field: "agentId", Message: `is only for the scope query; add "scopes": ["query"] or leave it out`}}
+		return []domain.FieldError{{Field: "agentId", Message: `applies only to the scope query; add "scopes": ["query"] or leave it out`}}
 	}
 	return nil
 }

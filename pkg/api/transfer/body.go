@@ -69,7 +69,7 @@ func RefuseEncoded(r *http.Request) error {
 	}
 	for coding := range strings.SplitSeq(strings.Join(r.Header.Values("Content-Encoding"), ","), ",") {
 		if coding = strings.TrimSpace(coding); coding != "" && !strings.EqualFold(coding, "identity") {
-			return domain.Errorf(domain.CodeUnsupported, "the body has the Content-Encoding %s, which is not read; send the body unencoded, without that header", jsonbody.Describe(coding))
+			return domain.Errorf(domain.CodeUnsupported, "the body has the Content-Encoding %s, which is not supported; send the body unencoded and without that header", jsonbody.Describe(coding))
 		}
 	}
 	return nil

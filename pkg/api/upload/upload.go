@@ -122,13 +122,13 @@ func (f *Form) receivePart(part *multipart.Part, o Options) error {
 	switch name := part.FormName(); name {
 	case "file":
 		if f.File != nil {
-			f.fault("file", "is there more than once; send one file a request")
+			f.fault("file", "is sent more than once; send one file per request")
 			return nil
 		}
 		return f.spool(part, o)
 	case "type", "datastoreId", "fileName", "custom_id", "metadata":
 		if _, twice := f.Fields[name]; twice {
-			f.fault(name, "is there more than once; send it once")
+			f.fault(name, "is sent more than once; send it once")
 		}
 		text, err := io.ReadAll(io.LimitReader(part, maxFieldBytes+1))
 		if err != nil {
@@ -146,11 +146,11 @@ func (f *Form) receivePart(part *multipart.Part, o Options) error {
 		field := jsonbody.ClosestName(uploadFields, name)
 		switch object := strings.FieldsFunc(name, func(r rune) bool { return r == '[' || r == '.' }); {
 		case field != "":
-			f.fault(jsonbody.Shorten(name), "is not known; did you mean %s?", field)
+			f.fault(jsonbody.Shorten(name), "is unknown; did you mean %s?", field)
 		case len(object) > 1 && object[0] == "metadata":
-			f.fault(jsonbody.Shorten(name), "is not known; send one field metadata with a JSON object: %s", metadataExample)
+			f.fault(jsonbody.Shorten(name), "is unknown; send one field metadata with a JSON object: %s", metadataExample)
 		case len(object) > 0 && object[0] == "config":
-			f.fault(jsonbody.Shorten(name), "is not known in a form; send custom_id and metadata as fields of their own")
+			f.fault(jsonbody.Shorten(name), "is unknown in a form; send custom_id and metadata as separate fields")
 		}
 		_, err := io.Copy(io.Discard, part) // fields not known are ignored
 		return err
@@ -161,7 +161,7 @@ func (f *Form) receivePart(part *multipart.Part, o Options) error {
 func (f *Form) spool(part *multipart.Part, o Options) error {
 	file, err := os.CreateTemp(o.TempDir, "sluice-upload-*")
 	if err != nil {
-		return fmt.Errorf("making a temporary file: %w", err)
+		return fmt.Errorf("creating a temporary file: %w", err)
 	}
 	f.File, f.fileName, f.Declared = file, part.FileName(), part.Header.Get("Content-Type")
 	f.size, err = io.Copy(file, io.LimitReader(part, o.MaxBytes+1))
@@ -186,10 +186,10 @@ func (f *Form) Check() error {
 		f.fault("file", "is empty")
 	}
 	if f.Fields["datastoreId"] == "" {
-		f.fault("datastoreId", "is required: the datastore that the file goes to")
+		f.fault("datastoreId", "is required: the datastore for the file")
 	}
 	if kind := f.Fields["type"]; kind != "" && kind != string(domain.TypeFile) {
-		f.fault("type", "is %s; an upload is of type file, other types are sent as JSON", jsonbody.Describe(kind))
+		f.fault("type", "is %s; uploads have the type file, send other types as JSON", jsonbody.Describe(kind))
 	}
 	if n := utf8.RuneCountInString(f.Fields["fileName"]); n > maxNameChars {
 		f.fault("fileName", "has %d characters; the limit is %d", n, maxNameChars)
@@ -306,14 +306,14 @@ func CheckType(name, mimeType string, formats []format.Format) error {
 		}
 		labels[i] = f.Label
 	}
-	return domain.Errorf(domain.CodeUnsupported, "%s is %s, which cannot be read; send one of: %s", jsonbody.Describe(name), mimeType, strings.Join(labels, ", "))
+	return domain.Errorf(domain.CodeUnsupported, "%s has the type %s, which is not supported; supported types: %s", jsonbody.Describe(name), mimeType, strings.Join(labels, ", "))
 }
 
 // diskFault says that the disk of uploads is full, or that no more files can be opened. That is temporary, and nothing
 // was stored.
 func diskFault(err error) error {
 	return &domain.Error{
-		Code: domain.CodeUnavailable, Message: "the service cannot write uploads to its disk at the moment; try again later", Err: err,
+		Code: domain.CodeUnavailable, Message: "the service cannot store uploads on its disk at the moment; try again later", Err: err,
 	}
 }
 
