@@ -1,4 +1,7 @@
-"""A retriever for LangChain (pip install langchain-core httpx). Needs SLUICE_URL, SLUICE_API_KEY and DATASTORE, a datastore's id."""
+"""A retriever for LangChain (pip install langchain-core httpx).
+
+Needs SLUICE_URL, SLUICE_API_KEY and DATASTORE, a datastore's id.
+"""
 
 import os
 
