@@ -16,7 +16,7 @@ const (
 	minDropCap     = 1.7 // times the size of the text
 	maxDropCap     = 12
 	dropCapTop     = 0.8 // largest distance between the tops of cap and text
-	besideDropCap  = 1.5 // largest gap between cap and text
+	maxDropCapGap  = 1.5 // largest gap between cap and text
 	indented       = 0.3 // largest overlap of a line with the cap
 	capitalHeight  = 0.72
 	maxDropCaps    = 50 // of a page
@@ -38,7 +38,7 @@ func joinDropCaps(lines []pdftext.Line) []pdftext.Line {
 	taken := map[int]bool{}
 	var words map[string]int
 	for _, i := range caps {
-		j := besideInitial(out[i], out)
+		j := lineAfterInitial(out[i], out)
 		if j < 0 {
 			continue
 		}
@@ -69,9 +69,9 @@ func isInitial(s string) bool {
 	return n > 0 && n == len(s) && unicode.IsUpper(r)
 }
 
-// besideInitial returns the index of the line next to an initial that continues its word, or -1. Lines that are
+// lineAfterInitial returns the index of the line next to an initial that continues its word, or -1. Lines that are
 // indented for the initial certainly belong to it, so the highest of them is chosen.
-func besideInitial(initial pdftext.Line, lines []pdftext.Line) int {
+func lineAfterInitial(initial pdftext.Line, lines []pdftext.Line) int {
 	best, least, highest := -1, math.Inf(1), math.Inf(-1)
 	letter := initial.Cells[0]
 	for j, line := range lines {
@@ -85,7 +85,7 @@ func besideInitial(initial pdftext.Line, lines []pdftext.Line) int {
 		}
 		x0, x1 := line.Cells[0].X0, line.Cells[0].X1
 		top := math.Abs(line.Y + capitalHeight*line.Size - initial.Y - capitalHeight*initial.Size)
-		if top > dropCapTop*line.Size || x0 < letter.X0-line.Size || x0 > letter.X1+besideDropCap*line.Size || x1 <= letter.X1 {
+		if top > dropCapTop*line.Size || x0 < letter.X0-line.Size || x0 > letter.X1+maxDropCapGap*line.Size || x1 <= letter.X1 {
 			continue
 		}
 		if x0 >= letter.X1-indented*line.Size {

@@ -75,7 +75,7 @@ func (f *fieldPlacer) inTables(grids []grid) []bool {
 				}
 			}
 		}
-		beside := map[int]int{} // by row: fields in empty cells below names
+		inRow := map[int]int{} // by row: fields in empty cells below names
 		cells := make([]int, len(f.fields))
 		for i, field := range f.fields {
 			x, y := (field.Box.X0+field.Box.X1)/2, (field.Box.Y0+field.Box.Y1)/2
@@ -86,11 +86,11 @@ func (f *fieldPlacer) inTables(grids []grid) []bool {
 			r := g.rowAt(pdftext.Line{Y: y})
 			if k := columnIn(g.xs, x); filled[k] && !slices.Contains(filled[r*g.columns()+1:(r+1)*g.columns()], true) && !filled[r*g.columns()+k] {
 				cells[i] = r
-				beside[r]++
+				inRow[r]++
 			}
 		}
 		for i, r := range cells {
-			in[i] = in[i] || r >= 0 && beside[r] > 1
+			in[i] = in[i] || r >= 0 && inRow[r] > 1
 		}
 	}
 	return in
@@ -138,7 +138,7 @@ func (f *fieldPlacer) place(field pdftext.Field) {
 		return
 	}
 	value := pdftext.Placed(field.Value, field.Box.X0, field.Box.X1)
-	if i, k := f.labelBeside(field, labelLeft); i >= 0 {
+	if i, k := f.labelLeftOf(field, labelLeft); i >= 0 {
 		cells := f.lines[i].Cells
 		parts := cells[k].Cut(field.Box.X0 + labelSlack)
 		label := withColon(parts[0])
@@ -185,7 +185,7 @@ func withColon(label pdftext.Cell) pdftext.Cell {
 // placeBox joins a mark for a ticked or empty box to its label.
 func (f *fieldPlacer) placeBox(field pdftext.Field) {
 	cell := pdftext.Placed(markOf(field), field.Box.X0, field.Box.X1)
-	if i, k := f.labelBeside(field, labelRight); i >= 0 && f.labelsBefore(field) {
+	if i, k := f.labelLeftOf(field, labelRight); i >= 0 && f.labelsBefore(field) {
 		cells := f.lines[i].Cells
 		parts := cells[k].Cut(field.Box.X0 + labelSlack)
 		joined := parts[0].Before(cell)
@@ -220,7 +220,7 @@ func (f *fieldPlacer) placeBox(field pdftext.Field) {
 		cells[cellAt], f.lines[at].Filled = joined, true
 		return
 	}
-	if i, k := f.labelBeside(field, labelLeft); i >= 0 {
+	if i, k := f.labelLeftOf(field, labelLeft); i >= 0 {
 		cells := f.lines[i].Cells
 		cells[k], f.lines[i].Filled = cells[k].Before(cell), true
 		return
@@ -282,8 +282,8 @@ func (f *fieldPlacer) boxBetween(field pdftext.Field, x float64) bool {
 	})
 }
 
-// labelBeside finds the nearest cell whose words end left of a field, or -1.
-func (f *fieldPlacer) labelBeside(field pdftext.Field, within float64) (at, cell int) {
+// labelLeftOf finds the nearest cell whose words end left of a field, or -1.
+func (f *fieldPlacer) labelLeftOf(field pdftext.Field, within float64) (at, cell int) {
 	at, cell = -1, -1
 	for i, line := range f.lines {
 		if !atHeight(line, field.Box) {

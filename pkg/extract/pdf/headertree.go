@@ -17,7 +17,7 @@ const (
 	reachingDown  = 0.3 // a column whose name extends to the level of the names below is included
 	overOthers    = 1.0 // a name is also above another column
 	wrappedName   = 0.1 // a name has two lines
-	besideColumn  = 0.3 // a name starts outside its column: cost per font size of distance
+	outsideColumn = 0.3 // a name starts outside its column: cost per font size of distance
 	farFromColumn = 4   // such parts
 	farHeader     = 1.7 // maximum distance of two header rows, as a multiple of the row distance
 )
@@ -169,7 +169,7 @@ func (h *headerTree) cost(r alignedCells, c pdftext.Cell, from, to int, isBelow 
 		if gap := max(c.X0-first.x1, first.x0-c.X1) / h.size; gap > farFromColumn {
 			return math.Inf(1)
 		} else if gap > 0 {
-			cost = besideColumn * gap
+			cost = outsideColumn * gap
 		}
 		if !math.IsInf(first.y, -1) {
 			cost += wrappedName

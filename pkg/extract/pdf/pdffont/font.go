@@ -185,7 +185,7 @@ func (f *Font) simpleTable(v, desc pdf.Value) *[256]string {
 	return &copied
 }
 
-// trueTypeTable is the encoding of a TrueType font whose dictionary has none.
+// trueTypeTable returns the encoding of a TrueType font whose dictionary has none.
 func (f *Font) trueTypeTable(program *program, symbolic bool) *[256]string {
 	latin := winAnsi()
 	if program.sfnt == nil || !symbolic {
@@ -204,7 +204,7 @@ func (f *Font) trueTypeTable(program *program, symbolic bool) *[256]string {
 	return table
 }
 
-// applyDifferences lets the names of an encoding's Differences take the place of what a table has.
+// applyDifferences replaces the entries of a table that an encoding's Differences name.
 func (f *Font) applyDifferences(table *[256]string, diffs pdf.Value, program *program) {
 	names := map[int]string{}
 	code := 0
@@ -251,8 +251,8 @@ func (f *Font) applyDifferences(table *[256]string, diffs pdf.Value, program *pr
 	}
 }
 
-// bitmapTable is the encoding of a Type 3 font whose glyphs have made-up names. Such fonts hold the bitmaps of a Latin
-// font, by TeX more often than not, and keep its codes.
+// bitmapTable completes the encoding of a Type 3 font whose glyphs have arbitrary names. Such fonts mostly hold the
+// bitmaps of a Latin font of TeX, and keep its codes.
 func bitmapTable(table *[256]string, names map[int]string) {
 	ligatures := [...]string{0x0b: "ff", 0x0c: "fi", 0x0d: "fl", 0x0e: "ffi", 0x0f: "ffl"}
 	for code := range names {

@@ -12,7 +12,7 @@ type sfnt struct {
 	tables map[string][]byte
 }
 
-// parseSFNT finds the tables of a font; nil when it has none.
+// parseSFNT finds the tables of a font. It returns nil if there are none.
 func parseSFNT(data []byte) *sfnt {
 	s := &sfnt{data: data, tables: map[string][]byte{}}
 	base := 0
@@ -110,8 +110,8 @@ func (s *sfnt) walk(m charMap, do func(char, glyph int)) {
 	}
 }
 
-// glyphText goes from glyph numbers to text: by the maps of Unicode characters read backwards, then by the names of
-// glyphs. It returns nil when the font has neither.
+// glyphText maps glyph numbers to text: by the inverse of its Unicode maps, then by the names of glyphs. It returns nil
+// if the font has neither.
 func (s *sfnt) glyphText() map[uint32]string {
 	text := map[uint32]string{}
 	for _, m := range s.charMaps() {
@@ -150,7 +150,7 @@ func private(s string) bool {
 	return false
 }
 
-// macExtra are the last of the 258 glyphs that every TrueType font may name by number.
+// macExtra are the last of the 258 glyphs that TrueType fonts name by number.
 var macExtra = []rune("ŁłŠšŽž¦ÐðÝýÞþ−×¹²³½¼¾₣ĞğİŞşĆćČčđ")
 
 func macGlyph(i int) string {
@@ -165,7 +165,7 @@ func macGlyph(i int) string {
 	return ""
 }
 
-// names is the text of glyphs by the names that the font gives them.
+// names returns the text of the glyphs, by number, according to their names.
 func (s *sfnt) names() []string {
 	post := s.tables["post"]
 	var out []string
@@ -198,8 +198,8 @@ func (s *sfnt) names() []string {
 	return out
 }
 
-// codeText is the text of the codes of a simple font that has no encoding of its own: by the symbol map, whose
-// characters are the codes or lie at F000 above, or by the Macintosh one.
+// codeText returns the text of the codes of a simple font without an encoding: by the symbol map, whose characters are
+// the codes or the codes plus F000, or by the Macintosh map.
 func (s *sfnt) codeText() *[256]string {
 	names := s.glyphText()
 	var table [256]string

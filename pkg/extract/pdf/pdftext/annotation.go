@@ -40,7 +40,7 @@ func (in *interpreter) annotations(list pdf.Value) error {
 		}
 		if in.doc.Stats.Glyphs == before { // the annotation has text without an appearance, which viewers draw themselves
 			if kind == "FreeText" {
-				in.place(a.Key("Contents").Text(), a)
+				in.freeText(a.Key("Contents").Text(), a)
 			}
 		}
 	}
@@ -85,8 +85,8 @@ func inherited(field pdf.Value, key string) pdf.Value {
 	return pdf.Value{}
 }
 
-// place adds text without an appearance, line by line from the top of the annotation's rectangle.
-func (in *interpreter) place(text string, a pdf.Value) {
+// freeText adds text without an appearance, line by line from the top of the annotation's rectangle.
+func (in *interpreter) freeText(text string, a pdf.Value) {
 	r, ok := rectOf(a.Key("Rect"))
 	if !ok || strings.TrimSpace(text) == "" {
 		return

@@ -61,7 +61,7 @@ type lineBuilder struct {
 
 	last   [4]shown // last glyphs, to detect text that is repeated to look bold
 	lastAt int
-	seen   map[string][]place // lines so far, to detect repeated lines
+	seen   map[string][]linePosition // lines so far, to detect repeated lines
 }
 
 // maxSizes is the maximum number of distinct glyph sizes on a line; real lines have only a few.
@@ -89,8 +89,8 @@ type shown struct {
 	from, to [2]float64
 }
 
-// place is the position of a line.
-type place struct {
+// linePosition is the position of a line.
+type linePosition struct {
 	x, y float64
 	turn int
 }
@@ -142,12 +142,12 @@ func (b *lineBuilder) leaves(p piece, way direction) bool {
 		return false
 	}
 	// The pen moves back. Right-to-left text continues on the left.
-	beside := p.x1 <= b.left+0.3*size
+	leftOf := p.x1 <= b.left+0.3*size
 	switch {
 	case way == rightToLeft && b.rtl >= b.ltr, way == neutral && b.rtl > b.ltr:
-		return !beside
+		return !leftOf
 	case way == neutral && b.rtl+b.ltr == 0 && !latin(p.text):
-		return !beside || p.x1 < b.left-wordGap*size && (!p.blank || p.x1 < b.left-bracketGap*size) // a bracket left of a number
+		return !leftOf || p.x1 < b.left-wordGap*size && (!p.blank || p.x1 < b.left-bracketGap*size) // a bracket left of a number
 	}
 	return true
 }
@@ -155,9 +155,9 @@ func (b *lineBuilder) leaves(p piece, way direction) bool {
 // raises reports whether a small glyph above or below the open line is a superscript or subscript: directly after the
 // last word of the line.
 func (b *lineBuilder) raises(p piece) bool {
-	const small, smallest, besideRaised, fewest = 0.8, 0.4, 0.3, 2 // times the size of the line; glyphs of that size
+	const small, smallest, maxRaisedGap, fewest = 0.8, 0.4, 0.3, 2 // times the size of the line; glyphs of that size
 	return b.most >= fewest && p.size <= small*b.common && p.size >= smallest*b.common &&
-		math.Abs(p.base-b.base) < maxRise*b.common && math.Abs(p.x0-b.end) < besideRaised*b.common
+		math.Abs(p.base-b.base) < maxRise*b.common && math.Abs(p.x0-b.end) < maxRaisedGap*b.common
 }
 
 // setArtifact sets whether the following glyphs belong to artifacts, such as running titles and page numbers.
@@ -232,10 +232,10 @@ func (b *lineBuilder) breakLine() {
 // again reports whether the same line was shown before at the same position, as for shadows and outlines.
 func (b *lineBuilder) again(l Line) bool {
 	if b.seen == nil {
-		b.seen = map[string][]place{}
+		b.seen = map[string][]linePosition{}
 	}
 	const most = 16 // of one text that are compared
-	text, at := l.Text(), place{l.Cells[0].X0, l.Y, l.Turn}
+	text, at := l.Text(), linePosition{l.Cells[0].X0, l.Y, l.Turn}
 	for _, p := range b.seen[text] {
 		if p.turn == at.turn && math.Abs(p.x-at.x) < 0.3*l.Size && math.Abs(p.y-at.y) < 0.3*l.Size {
 			return true

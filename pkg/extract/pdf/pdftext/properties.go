@@ -75,8 +75,8 @@ func (d *Document) readXMP(p *Properties) {
 	date(&p.Modified, "ModifyDate")
 }
 
-// xmpTexts collects the texts of the elements and attributes of interest. Lists count once for each item; of texts in
-// several languages the first holds.
+// xmpTexts collects the texts of the relevant elements and attributes: all items of a list, but only the first of a text
+// in several languages.
 func xmpTexts(data []byte) map[string][]string {
 	wanted := map[string]bool{"title": true, "creator": true, "description": true, "subject": true, "Keywords": true, "CreateDate": true, "ModifyDate": true}
 	found := map[string][]string{}
@@ -115,7 +115,8 @@ func xmpTexts(data []byte) map[string][]string {
 	}
 }
 
-// pdfDate reads D:YYYYMMDDHHmmSSOHH'mm', of which all after the year may be missing; zero when it is none.
+// pdfDate reads a date of the form D:YYYYMMDDHHmmSSOHH'mm'. Everything after the year may be missing. It returns the zero
+// time for other texts.
 func pdfDate(s string) time.Time {
 	s = strings.TrimPrefix(strings.TrimSpace(s), "D:")
 	digits := 0
@@ -149,7 +150,7 @@ type OutlineItem struct {
 
 const maxOutline = 10_000 // entries that are read
 
-// Outline lists the entries of the document's outline in reading order, however its links are tied.
+// Outline lists the entries of the document's outline in reading order. Loops in its links are ignored.
 func (d *Document) Outline() (items []OutlineItem) {
 	var err error
 	defer pdfobject.Recover(&err) // what could be read before counts
@@ -162,7 +163,7 @@ func (d *Document) Outline() (items []OutlineItem) {
 	for i, p := range d.pages {
 		pages[pdfobject.ObjectNumber(p.value())] = i
 	}
-	names := d.namedPlaces(root)
+	names := d.namedDestinations(root)
 	seen := map[uint32]bool{}
 	var walk func(v pdf.Value, depth int)
 	walk = func(v pdf.Value, depth int) {
@@ -204,8 +205,9 @@ func pageOf(v pdf.Value, names func(string) pdf.Value, pages map[uint32]int) int
 	return -1
 }
 
-// namedPlaces finds the destinations that have names: by the old dictionary or by the tree of names, read once.
-func (d *Document) namedPlaces(root pdf.Value) func(string) pdf.Value {
+// namedDestinations returns a function that finds destinations by name, in the old dictionary or in the name tree. The
+// tree is read once.
+func (d *Document) namedDestinations(root pdf.Value) func(string) pdf.Value {
 	old := root.Key("Dests")
 	var tree map[string]pdf.Value
 	return func(name string) pdf.Value {

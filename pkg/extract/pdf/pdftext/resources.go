@@ -6,8 +6,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdf/pdfobject"
 )
 
-// resources are the named resources of a content stream. The library reads an object again on every access, so they are
-// cached while the page is read: operators may use one name many times.
+// resources holds the named resources of a content stream. The library reads an object again on every access, so they
+// are cached while the page is read.
 type resources struct {
 	doc   *Document
 	value pdf.Value
@@ -15,17 +15,17 @@ type resources struct {
 	fonts map[string]*pdffont.Font
 }
 
-// resourceName is a name of a kind of resources; without a name it is all of the kind.
+// resourceName is a name of a kind of resources. Without a name it stands for the dictionary of the kind.
 type resourceName struct{ kind, name string }
 
-// maxNamed bounds the names, the fonts and the resources of a page that are remembered.
+// maxNamed is the maximum number of names, of fonts and of resources of a page in the cache.
 const maxNamed = 1_000
 
 func newResources(d *Document, v pdf.Value) *resources {
 	return &resources{doc: d, value: v, named: map[resourceName]pdf.Value{}, fonts: map[string]*pdffont.Font{}}
 }
 
-// get is the resource of a kind, "XObject" say, that has a name.
+// get returns the resource of a kind, such as "XObject", with a name.
 func (r *resources) get(kind, name string) pdf.Value {
 	key := resourceName{kind, name}
 	v, ok := r.named[key]
@@ -43,7 +43,7 @@ func (r *resources) get(kind, name string) pdf.Value {
 	return v
 }
 
-// font finds a font of the resources.
+// font returns the font with a name.
 func (r *resources) font(name string) *pdffont.Font {
 	f, ok := r.fonts[name]
 	if !ok {
@@ -55,7 +55,7 @@ func (r *resources) font(name string) *pdffont.Font {
 	return f
 }
 
-// resourcesOf are the resources that a dictionary lists. Forms that are shown again share theirs.
+// resourcesOf returns the resources of a dictionary. Forms that are shown several times share theirs.
 func (in *interpreter) resourcesOf(v pdf.Value) *resources {
 	n := pdfobject.ObjectNumber(v)
 	if r := in.shared[n]; r != nil && n > 0 {

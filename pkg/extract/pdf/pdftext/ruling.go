@@ -18,11 +18,11 @@ type Drawn struct {
 const (
 	maxRules    = 20_000 // of one page; more is a drawing
 	maxSegments = 4_000  // of one path that are looked at
-	thinRule    = 2.5    // points that a filled rectangle is across, at most, to be a rule
-	thickStroke = 5      // points across from which a stroke is no rule
-	shortRule   = 3      // points along below which a rule parts nothing
-	slant       = 0.3    // points that the ends of a rule may be off each other
-	largeFill   = 0.5    // of the page, from which on a filled rectangle is a background of it
+	thinRule    = 2.5    // maximum thickness of a filled rectangle that is a rule, in points
+	thickStroke = 5      // minimum thickness of a stroke that is no rule, in points
+	shortRule   = 3      // minimum length of a rule, in points
+	slant       = 0.3    // maximum deviation of a rule from the vertical or horizontal, in points
+	largeFill   = 0.5    // minimum share of the page of a filled rectangle that is a background
 	farthest    = 1e7    // maximum distance of a coordinate from the corner of the page, in points
 )
 
@@ -46,13 +46,13 @@ func (in *interpreter) pathOperator(op string, args []pdfobject.Token) {
 	p, m := &in.path, in.state.ctm
 	switch op {
 	case "m":
-		p.move(m.place(num(args, 0), num(args, 1)))
+		p.move(m.point(num(args, 0), num(args, 1)))
 	case "l":
-		p.line(m.place(num(args, 0), num(args, 1)))
+		p.line(m.point(num(args, 0), num(args, 1)))
 	case "c":
-		p.curve(m.place(num(args, 4), num(args, 5)))
+		p.curve(m.point(num(args, 4), num(args, 5)))
 	case "v", "y":
-		p.curve(m.place(num(args, 2), num(args, 3)))
+		p.curve(m.point(num(args, 2), num(args, 3)))
 	case "h":
 		p.close()
 	case "re":
@@ -118,14 +118,14 @@ func (p *path) close() {
 }
 
 func (p *path) rectangle(m matrix, r rect) {
-	p.move(m.place(r.x0, r.y0))
-	p.line(m.place(r.x1, r.y0))
-	p.line(m.place(r.x1, r.y1))
-	p.line(m.place(r.x0, r.y1))
+	p.move(m.point(r.x0, r.y0))
+	p.line(m.point(r.x1, r.y0))
+	p.line(m.point(r.x1, r.y1))
+	p.line(m.point(r.x0, r.y1))
 	p.close()
 }
 
-// paint ends the path: it records its drawings, and makes it the clip if required.
+// paint ends the path: it records what the path draws, and makes it the clip if an operator asked for that.
 func (in *interpreter) paint(stroke, fill bool) {
 	p := &in.path
 	defer func() {
@@ -178,7 +178,7 @@ func (s subpath) isRectangle() bool {
 	return s.upright && s.lines >= corners-1 && s.lines <= corners+1
 }
 
-// fill keeps what a filled subpath shows, if it is a rectangle.
+// fill records a filled rectangle, as a rule if it is thin.
 func (in *interpreter) fill(s subpath) {
 	r := s.around
 	thin := min(r.x1-r.x0, r.y1-r.y0) <= thinRule
@@ -195,7 +195,7 @@ func (in *interpreter) fill(s subpath) {
 	}
 }
 
-// rule keeps a thin box as the line in its middle.
+// rule records the middle line of a thin box.
 func (in *interpreter) rule(b Box) {
 	b, ok := in.seen(b)
 	if !ok || len(in.drawn.Fills)+len(in.drawn.Rules) >= maxRules {
@@ -227,14 +227,15 @@ func (in *interpreter) seen(b Box) (Box, bool) {
 // everywhere is the clip of a page before it is set.
 var everywhere = rect{math.Inf(-1), math.Inf(-1), math.Inf(1), math.Inf(1)}
 
-// within is the part of r inside another rectangle; it may be turned inside out, which holds nothing.
+// within returns the part of r inside another rectangle. If there is none, the corners of the result are in the wrong
+// order.
 func (r rect) within(o rect) rect {
 	return rect{max(r.x0, o.x0), max(r.y0, o.y0), min(r.x1, o.x1), min(r.y1, o.y1)}
 }
 
-// place is where a matrix puts a point of a path: what a file writes there may be beyond all numbers. A point that is
-// nowhere goes to the far corner.
-func (m matrix) place(x, y float64) (float64, float64) {
+// point transforms a point of a path. Coordinates that are infinite or too large are limited to farthest, also if they
+// are not numbers.
+func (m matrix) point(x, y float64) (float64, float64) {
 	near := func(v float64) float64 {
 		if math.IsNaN(v) {
 			return farthest

@@ -11,23 +11,23 @@ import (
 const (
 	minTracking    = 0.1 // smaller gaps are kerning
 	maxTracking    = 1.2 // wider gaps part words or cells
-	unevenTracking = 1.7 // times the median gap that a gap inside a word has at most
+	unevenTracking = 1.7 // maximum gap inside a word, as a multiple of the median gap
 	kernedTracking = 0.05
 	minTrackedGaps = 3 // gaps that show by themselves that a word is letter-spaced
 	minSpelled     = 4 // letters with typed blanks between them that make a word
 	maxIdeograms   = 12
 )
 
-// trackedGap is a gap between two visible glyphs that no blank parts.
+// trackedGap is a gap between two visible glyphs without a blank between them.
 type trackedGap struct {
-	at      int     // piece behind it
+	at      int     // index of the piece after the gap
 	width   float64 // in points
 	size    float64 // of the larger glyph
 	letters bool    // there is a letter on either side
 }
 
-// joints says before which pieces no space stands although there is room for one, or a blank: inside words whose
-// letters stand apart. It is nil for a line without such words.
+// joints marks the pieces that continue a word although a gap or a blank precedes them, because the letters of the word
+// are spaced. It returns nil for a line without such words.
 func (c *cellMaker) joints(pieces []piece) []bool {
 	var joint []bool
 	mark := func(at int) {
