@@ -86,6 +86,10 @@ type Answer struct {
 	CompletionTokens int64
 	EmbedTokens      int64 // of the search, estimated
 	Cut              bool  // the answer was truncated at MaxTokens or the model's own limit
+
+	// ToolCalls are calls of the request's tools. The answer follows once their results are in Request.Continuation, so
+	// nothing is stored before.
+	ToolCalls []chat.ToolCall
 }
 
 // Answerer answers questions. It is safe for concurrent use.
@@ -135,8 +139,8 @@ func (a *Answerer) Answer(ctx context.Context, req Request, emit func(text strin
 	if err := req.check(); err != nil {
 		return Answer{}, err
 	}
-	if req.ResponseFormat != nil && !a.opts.Composes {
-		return Answer{}, domain.Invalid("response_format", "needs a chat model, and this service has none: leave it out, or have the operator set SLUICE_CHAT_MODEL")
+	if err := req.checkModel(); err != nil && !a.opts.Composes {
+		return Answer{}, err
 	}
 	outer := ctx
 	ctx, cancel := context.WithTimeout(ctx, a.opts.Timeout)
@@ -175,6 +179,7 @@ func (a *Answerer) Answer(ctx context.Context, req Request, emit func(text strin
 		out, err = a.complete(ctx, req.model(), draft, emit)
 	}
 	d, done := out.delivery, out.completion
+	ans.ToolCalls = done.ToolCalls
 	ans.Model, ans.Cut = done.Model, done.Cut
 	ans.PromptTokens += done.PromptTokens
 	ans.CompletionTokens += done.CompletionTokens
@@ -192,7 +197,7 @@ func (a *Answerer) Answer(ctx context.Context, req Request, emit func(text strin
 	if err != nil && (!left || strings.TrimSpace(ans.Text) == "") {
 		return ans, a.timedOut(outer, err)
 	}
-	if req.Ephemeral {
+	if req.Ephemeral || len(ans.ToolCalls) > 0 {
 		return ans, err
 	}
 	kept, stored := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
@@ -215,6 +220,7 @@ func (a *Answerer) timedOut(outer context.Context, err error) error {
 // prepare retrieves the fragments and collects the parts of the prompt.
 func (a *Answerer) prepare(ctx context.Context, req Request, s session, stream bool) (d promptDraft, e *domain.Explanation, err error) {
 	d.style, d.history, d.instructions, d.ignored = req.style(), s.history, req.Instructions, req.reportIgnored
+	d.continuation = req.Continuation
 	d.prompt = chat.Prompt{
 		Model:    req.model(),
 		Stream:   stream,
@@ -233,6 +239,6 @@ func (a *Answerer) prepare(ctx context.Context, req Request, s session, stream b
 		return d, nil, nil
 	}
 	e, err = a.search(ctx, req, stores, &d)
-	d.declined = len(d.prompt.Fragments) == 0 && d.style.grounded() && (!a.opts.Composes || req.Agent.RestrictsKnowledge())
+	d.declined = len(d.prompt.Fragments) == 0 && d.style.grounded() && (!a.opts.Composes || req.Agent.RestrictsKnowledge()) && len(req.Tools) == 0
 	return d, e, err
 }

@@ -14,7 +14,7 @@ import (
 
 func TestTheModelIsAskedWhenNothingIsFound(t *testing.T) {
 	t.Parallel()
-	for _, query := range []string{"Hello", "Thanks!", "Summarize the documents.", "Are you sure?", "When does the museum open?"} {
+	for _, query := range []string{"Hello", "Thanks!", "Summarise the documents.", "Are you sure?", "When does the museum open?"} {
 		t.Run(query, func(t *testing.T) {
 			t.Parallel()
 			w := newFixture(fragments()[2])

@@ -14,6 +14,7 @@ type promptDraft struct {
 	style        promptStyle
 	instructions string // the caller's, after all others
 	history      []chat.Turn
+	continuation []chat.Turn     // tool calls after the question, with their results
 	declined     bool            // no model is asked, because nothing relevant was found
 	embedTokens  int64           // of the searches, estimated
 	ignored      func([]string)  // takes the names of parameters that the model does not support
@@ -25,6 +26,10 @@ func (d promptDraft) write(fragments []domain.Fragment, history []chat.Turn) cha
 	p := d.prompt
 	p.Fragments, p.Earlier = fragments, d.history
 	p.System, p.Messages = d.style.prompt(materials{question: p.Question, fragments: fragments, history: history, searched: !d.prompt.NoDatastores})
+	p.Messages = append(p.Messages, d.continuation...)
+	if len(p.Params.Tools) > 0 {
+		p.System = join(p.System, toolInstructions)
+	}
 	p.System = join(p.System, d.instructions)
 	return p
 }

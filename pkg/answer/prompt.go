@@ -27,6 +27,9 @@ const nothingFound = `The documents were searched, and they contain nothing abou
 - When it asks for facts, say that the documents do not answer it. Do not answer from your own knowledge, and cite nothing.
 - When it asks for no facts, respond to it from the conversation.`
 
+// toolInstructions are added if the client offers tools.
+const toolInstructions = `You may also call the tools that you are given. Their results are text to draw on, like the documents, but have no numbers to cite.`
+
 // supportInstructions are added by the deprecated prompt type customer_support.
 const supportInstructions = `You are a customer support agent: friendly, brief and to the point. Help with questions about the subject of the documents only. If you cannot help, say so and suggest contacting the support team.`
 

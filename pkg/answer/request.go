@@ -54,6 +54,9 @@ type Request struct {
 	TopP             *float64
 	ResponseFormat   json.RawMessage // as in chat.Params; it needs a chat model
 	Stop             []string        // up to MaxStops sequences that end the answer
+	Tools            []chat.Tool     // functions of the client; they need a chat model
+	ToolChoice       chat.ToolChoice
+	Continuation     []chat.Turn // tool calls that the model answered the question with, and their results
 	SystemPrompt     *string
 	UserPrompt       *string
 	PromptType       *domain.PromptType // deprecated
@@ -139,6 +142,20 @@ func (r Request) check() error {
 	return &domain.Error{Code: domain.CodeInvalid, Message: strings.Join(parts, "; "), Fields: faults}
 }
 
+// checkModel returns an error if the request needs a chat model.
+func (r Request) checkModel() error {
+	const why = "this service has no chat model; leave %s out, or have the operator set SLUICE_CHAT_MODEL"
+	switch {
+	case r.ResponseFormat != nil:
+		return domain.Invalid("response_format", why, "it")
+	case len(r.Tools) > 0:
+		return domain.Invalid("tools", why, "them")
+	case len(r.Continuation) > 0:
+		return domain.Invalid("messages", why, "tool calls and their results")
+	}
+	return nil
+}
+
 // model returns the API name of the model to use.
 func (r Request) model() string {
 	switch {
@@ -176,6 +193,8 @@ func (r Request) params() chat.Params {
 		MaxTokens:        r.MaxTokens,
 		ResponseFormat:   r.ResponseFormat,
 		Stop:             r.Stop,
+		Tools:            r.Tools,
+		ToolChoice:       r.ToolChoice,
 	}
 	if p.Temperature == nil && p.TopP == nil { // providers advise against setting both
 		p.Temperature = &r.Agent.Temperature

@@ -38,8 +38,9 @@ func (e AgentToolType) Valid() bool {
 
 // Defines values for ChatChoiceFinishReason.
 const (
-	ChatChoiceFinishReasonLength ChatChoiceFinishReason = "length"
-	ChatChoiceFinishReasonStop   ChatChoiceFinishReason = "stop"
+	ChatChoiceFinishReasonLength    ChatChoiceFinishReason = "length"
+	ChatChoiceFinishReasonStop      ChatChoiceFinishReason = "stop"
+	ChatChoiceFinishReasonToolCalls ChatChoiceFinishReason = "tool_calls"
 )
 
 // Valid indicates whether the value is a known member of the ChatChoiceFinishReason enum.
@@ -48,6 +49,8 @@ func (e ChatChoiceFinishReason) Valid() bool {
 	case ChatChoiceFinishReasonLength:
 		return true
 	case ChatChoiceFinishReasonStop:
+		return true
+	case ChatChoiceFinishReasonToolCalls:
 		return true
 	default:
 		return false
@@ -89,6 +92,7 @@ const (
 	ChatMessageRoleAssistant ChatMessageRole = "assistant"
 	ChatMessageRoleDeveloper ChatMessageRole = "developer"
 	ChatMessageRoleSystem    ChatMessageRole = "system"
+	ChatMessageRoleTool      ChatMessageRole = "tool"
 	ChatMessageRoleUser      ChatMessageRole = "user"
 )
 
@@ -100,6 +104,8 @@ func (e ChatMessageRole) Valid() bool {
 	case ChatMessageRoleDeveloper:
 		return true
 	case ChatMessageRoleSystem:
+		return true
+	case ChatMessageRoleTool:
 		return true
 	case ChatMessageRoleUser:
 		return true
@@ -132,6 +138,36 @@ const (
 func (e ChatModelListObject) Valid() bool {
 	switch e {
 	case ChatModelListObjectList:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ChatToolType.
+const (
+	ChatToolTypeFunction ChatToolType = "function"
+)
+
+// Valid indicates whether the value is a known member of the ChatToolType enum.
+func (e ChatToolType) Valid() bool {
+	switch e {
+	case ChatToolTypeFunction:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ChatToolCallType.
+const (
+	ChatToolCallTypeFunction ChatToolCallType = "function"
+)
+
+// Valid indicates whether the value is a known member of the ChatToolCallType enum.
+func (e ChatToolCallType) Valid() bool {
+	switch e {
+	case ChatToolCallTypeFunction:
 		return true
 	default:
 		return false
@@ -898,9 +934,11 @@ type ChatChoice struct {
 	// Logprobs always null
 	Logprobs *string `json:"logprobs"`
 	Message  struct {
-		Content string                `json:"content"`
-		Refusal *string               `json:"refusal"`
-		Role    ChatChoiceMessageRole `json:"role"`
+		// Content null if there are only tool calls
+		Content   *string               `json:"content"`
+		Refusal   *string               `json:"refusal"`
+		Role      ChatChoiceMessageRole `json:"role"`
+		ToolCalls *[]ChatToolCall       `json:"tool_calls,omitempty"`
 	} `json:"message"`
 }
 
@@ -942,9 +980,15 @@ type ChatCompletionObject string
 
 // ChatMessage defines model for ChatMessage.
 type ChatMessage struct {
-	// Content null and an empty text are allowed only in assistant messages
+	// Content null and an empty text are allowed only in messages of the assistant and of tools
 	Content *any            `json:"content,omitempty"`
 	Role    ChatMessageRole `json:"role"`
+
+	// ToolCallId of a message of role tool
+	ToolCallId *string `json:"tool_call_id,omitempty"`
+
+	// ToolCalls of an assistant; each needs a message of role tool after it
+	ToolCalls *[]ChatToolCall `json:"tool_calls,omitempty"`
 }
 
 // ChatMessageRole defines model for ChatMessage.Role.
@@ -1033,11 +1077,45 @@ type ChatRequest struct {
 
 	// Temperature values above 1 count as 1, the maximum of an agent
 	Temperature *float64 `json:"temperature,omitempty"`
-	TopP        *float64 `json:"top_p,omitempty"`
+	ToolChoice  *any     `json:"tool_choice,omitempty"`
+
+	// Tools functions of the client that the model may call; they need a chat model that supports them
+	Tools *[]ChatTool `json:"tools,omitempty"`
+	TopP  *float64    `json:"top_p,omitempty"`
 
 	// User the visitor
 	User *string `json:"user,omitempty"`
 }
+
+// ChatTool defines model for ChatTool.
+type ChatTool struct {
+	Function struct {
+		Description *string `json:"description,omitempty"`
+		Name        string  `json:"name"`
+
+		// Parameters a JSON schema
+		Parameters *map[string]interface{} `json:"parameters,omitempty"`
+		Strict     *bool                   `json:"strict,omitempty"`
+	} `json:"function"`
+	Type ChatToolType `json:"type"`
+}
+
+// ChatToolType defines model for ChatTool.Type.
+type ChatToolType string
+
+// ChatToolCall defines model for ChatToolCall.
+type ChatToolCall struct {
+	Function struct {
+		// Arguments as the model wrote them, usually a JSON object
+		Arguments string `json:"arguments"`
+		Name      string `json:"name"`
+	} `json:"function"`
+	Id   string           `json:"id"`
+	Type ChatToolCallType `json:"type"`
+}
+
+// ChatToolCallType defines model for ChatToolCall.Type.
+type ChatToolCallType string
 
 // ChatUsage tokens of the model; 0 if the built-in answerer was used
 type ChatUsage struct {

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/sluice/sluice/pkg/answer"
+	answerchat "github.com/sluice/sluice/pkg/answer/chat"
 	"github.com/sluice/sluice/pkg/api/access"
 	"github.com/sluice/sluice/pkg/api/jsonbody"
 	"github.com/sluice/sluice/pkg/api/problem"
@@ -37,6 +38,9 @@ func (s *server) CreateChatCompletion(ctx context.Context, r CreateChatCompletio
 		if said.instructions != "" {
 			return nil, domain.Invalid("messages", "system messages to a public agent require an API key of its workspace; leave them out")
 		}
+		if len(orZero(r.Body.Tools)) > 0 || len(said.after) > 0 {
+			return nil, domain.Invalid("tools", "of a public agent need an API key of its workspace; leave them out")
+		}
 		if err := visitorRule(query, s.options.VisitorMaxTokens); err != nil {
 			return nil, err
 		}
@@ -47,7 +51,13 @@ func (s *server) CreateChatCompletion(ctx context.Context, r CreateChatCompletio
 	}
 	kept := t.request.ConversationID != "" || orZero(r.Body.Store)
 	t.request.Instructions, t.request.Ephemeral = said.instructions, !kept
-	t.request.Stop = stopSequences(orZero(r.Body.Stop))
+	t.request.Stop, t.request.Continuation = stopSequences(orZero(r.Body.Stop)), said.after
+	if t.request.Tools, err = readTools(orZero(r.Body.Tools)); err != nil {
+		return nil, err
+	}
+	if len(t.request.Tools) > 0 {
+		t.request.ToolChoice = toolChoice(orZero(r.Body.ToolChoice))
+	}
 	if t.request.ResponseFormat, err = responseFormat(orZero(r.Body.ResponseFormat)); err != nil {
 		return nil, err
 	}
@@ -81,6 +91,7 @@ func (s *server) model(ctx context.Context, caller access.Caller, id string) (do
 type chat struct {
 	question     string
 	before       []domain.Message
+	after        []answerchat.Turn // tool calls that answered the question, and their results
 	instructions string
 }
 
@@ -91,7 +102,14 @@ func (s *server) readChat(messages []ChatMessage) (chat, error) {
 	asked := 0
 	for i, m := range messages {
 		text := rules.MessageText(orZero(m.Content))
+		if m.Role == ChatMessageRoleUser {
+			c.after = nil // calls before the question are left out; the answers that followed them are the history
+		}
 		switch {
+		case m.Role == ChatMessageRoleTool:
+			c.after = append(c.after, answerchat.Turn{Role: domain.RoleUser, Text: text, ResultOf: orZero(m.ToolCallId)})
+		case len(orZero(m.ToolCalls)) > 0:
+			c.after = append(c.after, answerchat.Turn{Role: domain.RoleAssistant, Text: text, Calls: readCalls(*m.ToolCalls)})
 		case strings.TrimSpace(text) == "":
 		case m.Role == ChatMessageRoleAssistant:
 			c.before = append(c.before, domain.Message{Role: domain.RoleAssistant, Text: text})
@@ -129,37 +147,6 @@ func chatQuery(body ChatRequest, question string) AgentQuery {
 		q.MaxTokens = body.MaxTokens
 	}
 	return q
-}
-
-// stopSequences returns the sequences of a value that the schema has passed: a string, an array of strings, or nil.
-func stopSequences(v any) []string {
-	var out []string
-	switch v := v.(type) {
-	case string:
-		if v != "" {
-			out = append(out, v)
-		}
-	case []any:
-		for _, s := range v {
-			if text, ok := s.(string); ok {
-				out = append(out, text)
-			}
-		}
-	}
-	return out
-}
-
-// responseFormat returns the form of an answer as JSON, nil for text.
-func responseFormat(v any) (json.RawMessage, error) {
-	format, _ := v.(map[string]any)
-	if format == nil || format["type"] == "text" {
-		return nil, nil
-	}
-	encoded, err := json.Marshal(format)
-	if err != nil {
-		return nil, fmt.Errorf("encoding the response format: %w", err)
-	}
-	return encoded, nil
 }
 
 // maxModels bounds the list of models, which has no pages.
@@ -237,6 +224,8 @@ type chunkPiece struct {
 type chunkDelta struct {
 	Role    string  `json:"role,omitempty"`
 	Content *string `json:"content,omitempty"`
+
+	ToolCalls []chunkCall `json:"tool_calls,omitempty"`
 }
 
 func (c completion) chunk(pieces ...chunkPiece) chatChunk {
@@ -250,7 +239,13 @@ func (c completion) chunk(pieces ...chunkPiece) chatChunk {
 // requireComplete is the completion of an answer that was not streamed.
 func (c completion) whole(a answer.Answer) ChatCompletion {
 	choice := ChatChoice{FinishReason: finishOf(a)}
-	choice.Message.Role, choice.Message.Content = ChatChoiceMessageRoleAssistant, a.Text
+	choice.Message.Role = ChatChoiceMessageRoleAssistant
+	if len(a.ToolCalls) > 0 {
+		choice.Message.ToolCalls = new(renderAll(a.ToolCalls, renderCall))
+	}
+	if a.Text != "" || len(a.ToolCalls) == 0 {
+		choice.Message.Content = &a.Text
+	}
 	out := ChatCompletion{
 		Id: c.id, Object: ChatCompletionObjectChatCompletion, Created: c.created, Model: c.model,
 		Choices: []ChatChoice{choice}, Usage: usageOf(a), Sources: renderSources(a.Sources), ConversationId: optional(a.ConversationID),
@@ -264,6 +259,9 @@ func (c completion) whole(a answer.Answer) ChatCompletion {
 func finishOf(a answer.Answer) ChatChoiceFinishReason {
 	if a.Cut {
 		return ChatChoiceFinishReasonLength
+	}
+	if len(a.ToolCalls) > 0 {
+		return ChatChoiceFinishReasonToolCalls
 	}
 	return ChatChoiceFinishReasonStop
 }
@@ -317,8 +315,13 @@ func (s *server) streamChat(ctx context.Context, w http.ResponseWriter, t *agent
 	return send(problem.OpenAI(problem.Explain(ctx, s.log, s.Secrets, err)))
 }
 
-// finish sends the chunks that follow the text.
+// finish sends the chunks that follow the text. Each tool call is complete in its chunk.
 func (c completion) finish(send func(chunk any) error, a answer.Answer) error {
+	for i, call := range a.ToolCalls {
+		if err := send(c.chunk(chunkPiece{Delta: chunkDelta{ToolCalls: []chunkCall{{i, renderCall(call)}}}})); err != nil {
+			return err
+		}
+	}
 	reason := finishOf(a)
 	last := c.chunk(chunkPiece{FinishReason: &reason})
 	sources := renderSources(a.Sources)

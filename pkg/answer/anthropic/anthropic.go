@@ -73,7 +73,7 @@ func (p *Provider) Complete(ctx context.Context, prompt chat.Prompt, emit func(s
 	return p.caller.Complete(ctx, prompt, emit, func(ctx context.Context, r *remote.Reply) error {
 		body, sent := p.body(prompt)
 		r.Ignored = ignoredParameters(prompt.Params, sent)
-		err := p.ask(ctx, body, r)
+		err := remote.ToolError(p.ask(ctx, body, r), prompt)
 		if status := (*remote.Status)(nil); errors.As(err, &status) && p.limits.Learn(prompt.Model, status, sent) {
 			return remote.ErrAdjusted
 		}
@@ -96,6 +96,8 @@ type request struct {
 	Messages    []message      `json:"messages"`
 	Temperature *float64       `json:"temperature,omitempty"`
 	TopP        *float64       `json:"top_p,omitempty"`
+	Tools       []tool         `json:"tools,omitempty"`
+	ToolChoice  *toolChoice    `json:"tool_choice,omitempty"`
 	Stream      bool           `json:"stream"`
 }
 
@@ -106,10 +108,17 @@ type message struct {
 
 type contentBlock struct {
 	Type string `json:"type"`
-	Text string `json:"text"`
+	Text string `json:"text,omitempty"`
+
+	ID    string          `json:"id,omitempty"` // of a tool call
+	Name  string          `json:"name,omitempty"`
+	Input json.RawMessage `json:"input,omitempty"`
+
+	ToolUseID string `json:"tool_use_id,omitempty"` // of the result of a tool call
+	Content   string `json:"content,omitempty"`
 }
 
-func textBlock(text string) []contentBlock { return []contentBlock{{"text", text}} }
+func textBlock(text string) []contentBlock { return []contentBlock{{Type: "text", Text: text}} }
 
 // body returns the request for a prompt, without parameters that the model is known to reject.
 func (p *Provider) body(prompt chat.Prompt) (request, remote.Parameters) {
@@ -130,6 +139,10 @@ func (p *Provider) body(prompt chat.Prompt) (request, remote.Parameters) {
 		body.System = textBlock(prompt.System)
 	}
 	for _, t := range prompt.Messages {
+		if len(t.Calls) > 0 || t.ResultOf != "" {
+			body.Messages = addToolTurn(body.Messages, t)
+			continue
+		}
 		if strings.TrimSpace(t.Text) == "" {
 			continue // the API rejects empty messages, and an earlier one may be empty
 		}
@@ -139,6 +152,7 @@ func (p *Provider) body(prompt chat.Prompt) (request, remote.Parameters) {
 		}
 		body.Messages = append(body.Messages, message{role, textBlock(t.Text)})
 	}
+	body.Tools, body.ToolChoice = toolsOf(asked)
 	return body, sent
 }
 
@@ -176,7 +190,15 @@ type event struct {
 			Read    int64 `json:"cache_read_input_tokens"`
 		} `json:"usage"`
 	} `json:"message"`
+	Index        int `json:"index"`
+	ContentBlock struct {
+		Type string `json:"type"`
+		ID   string `json:"id"`
+		Name string `json:"name"`
+	} `json:"content_block"`
 	Delta struct {
+		PartialJSON string `json:"partial_json"`
+
 		Text       remote.Text `json:"text"`
 		Thinking   string      `json:"thinking"`
 		StopReason string      `json:"stop_reason"`
@@ -214,7 +236,18 @@ func (p *Provider) ask(ctx context.Context, body request, r *remote.Reply) error
 		case "message_start":
 			u := e.Message.Usage
 			r.Model, r.PromptTokens = e.Message.Model, u.Input+u.Written+u.Read
+		case "content_block_start":
+			if b := e.ContentBlock; b.Type == typeToolUse {
+				if err := r.Call(e.Index, b.ID, b.Name, ""); err != nil {
+					return err
+				}
+			}
 		case "content_block_delta":
+			if e.Delta.PartialJSON != "" {
+				if err := r.Call(e.Index, "", "", e.Delta.PartialJSON); err != nil {
+					return err
+				}
+			}
 			if e.Delta.Thinking != "" {
 				r.Thought()
 			}
@@ -234,6 +267,8 @@ func (p *Provider) ask(ctx context.Context, body request, r *remote.Reply) error
 	switch {
 	case !stopped:
 		return remote.ErrCut
+	case reason == typeToolUse && !r.Begun() && !r.Called():
+		return remote.ErrTool
 	case reason == "refusal":
 		return remote.ErrFiltered
 	case reason == "max_tokens" || reason == "model_context_window_exceeded":

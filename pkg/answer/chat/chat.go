@@ -56,7 +56,7 @@ type Prompt struct {
 	Params Params
 
 	System   string // instructions, and the documents unless a template puts them elsewhere
-	Messages []Turn // oldest first; the last is the user's question
+	Messages []Turn // oldest first; the last is the user's question, or the result of a tool call after it
 
 	// The parts of the prompt, for providers without a language model.
 	Question    string
@@ -82,6 +82,12 @@ func (p Prompt) Tokens() int {
 	n := chunk.Tokens(p.System) + tokensPerMessage
 	for _, t := range p.Messages {
 		n += chunk.Tokens(t.Text) + tokensPerMessage
+		for _, c := range t.Calls {
+			n += chunk.Tokens(c.Name) + chunk.Tokens(c.Arguments) + tokensPerMessage
+		}
+	}
+	for _, t := range p.Params.Tools {
+		n += chunk.Tokens(t.Name) + chunk.Tokens(t.Description) + chunk.Tokens(string(t.Parameters)) + tokensPerMessage
 	}
 	return n
 }
@@ -90,6 +96,9 @@ func (p Prompt) Tokens() int {
 type Turn struct {
 	Role domain.Role
 	Text string
+
+	Calls    []ToolCall // of the assistant
+	ResultOf string     // ID of the tool call whose result the text is; its Role is domain.RoleUser
 }
 
 // Params are the parameters of a language model. The provider chooses those that are nil.
@@ -106,6 +115,9 @@ type Params struct {
 
 	// Stop are the sequences that end the answer. The caller cuts the answer, so providers may ignore them.
 	Stop []string
+
+	Tools      []Tool
+	ToolChoice ToolChoice
 }
 
 // Completion is the usage of an answer. A provider without a model reports no tokens.
@@ -113,10 +125,11 @@ type Completion struct {
 	Model            string // the provider's name for it
 	PromptTokens     int64
 	CompletionTokens int64
-	Estimated        bool     // at least one count is an estimate, because the provider reported none
-	Cut              bool     // the answer was truncated at maxTokens or the model's own limit
-	Ignored          []string // API names of the parameters that the provider or model rejected or changed
-	NoAnswer         bool     // the provider found no answer in the documents, so there are no sources
+	Estimated        bool       // at least one count is an estimate, because the provider reported none
+	Cut              bool       // the answer was truncated at maxTokens or the model's own limit
+	Ignored          []string   // API names of the parameters that the provider or model rejected or changed
+	ToolCalls        []ToolCall // calls of Params.Tools; the answer follows after their results
+	NoAnswer         bool       // the provider found no answer in the documents, so there are no sources
 }
 
 // Transcript formats turns for a placeholder.

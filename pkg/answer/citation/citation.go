@@ -55,7 +55,7 @@ const (
 const allFragments = 999
 
 func newCitationFilter(given int) *citationFilter {
-	return &citationFilter{fragments: given, shown: make(map[int]int), arrays: make(map[string]bool)}
+	return &citationFilter{action: renumber, fragments: given, shown: make(map[int]int), arrays: make(map[string]bool)}
 }
 
 // apply processes the marks of a whole text.

@@ -16,15 +16,15 @@ func TestStopSequencesEndAnAnswer(t *testing.T) {
 		in, want string
 		stopped  bool
 	}{
-		"a sequence is cut with all after it":  {[]string{"\nObservation:"}, "At six [1].\nObservation: none", "At six [1].", true},
-		"a part of a sequence passes":          {[]string{"\nObservation:"}, "At six.\nObserva", "At six.\nObserva", false},
-		"the first complete sequence counts":   {[]string{"abcd", "c"}, "xabcd", "xab", true},
-		"of two that end together, the longer": {[]string{"d", "bcd"}, "xabcde", "xa", true},
-		"a beginning that repeats":             {[]string{"aab"}, "aaaab!", "aa", true},
-		"a character of several bytes":         {[]string{"日本"}, "größe 日日本語", "größe 日", true},
-		"a stop in a mark":                     {[]string{"]"}, "At six [1].", "At six [1", true},
-		"at once":                              {[]string{"At"}, "At six.", "", true},
-		"without sequences":                    {nil, "At six.", "At six.", false},
+		"a sequence is cut with all after it": {[]string{"\nObservation:"}, "At six [1].\nObservation: none", "At six [1].", true},
+		"a part of a sequence passes":         {[]string{"\nObservation:"}, "At six.\nObserva", "At six.\nObserva", false},
+		"the first complete sequence counts":  {[]string{"abcd", "c"}, "xabcd", "xab", true},
+		"the longer of two that end together": {[]string{"d", "bcd"}, "xabcde", "xa", true},
+		"a beginning that repeats":            {[]string{"aab"}, "aaaab!", "aa", true},
+		"a character of several bytes":        {[]string{"日本"}, "größe 日日本語", "größe 日", true},
+		"a stop in a mark":                    {[]string{"]"}, "At six [1].", "At six [1", true},
+		"at once":                             {[]string{"At"}, "At six.", "", true},
+		"without sequences":                   {nil, "At six.", "At six.", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

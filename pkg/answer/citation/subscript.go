@@ -74,8 +74,8 @@ var rangedWords = wordset.Of(`
 	day days week weeks month months grade grades
 	seite seiten zeile zeilen spalte spalten kapitel abschnitt abschnitte abschnitten schritt schritte schritten tabelle tabellen
 	abbildung abbildungen absatz absätze artikel bände stufe stufen jahr jahre jahren tag tage tagen
-	ligne lignes colonne colonnes chapitre chapitres étape étapes tableau tableaux paragraphe paragraphes
-	página páginas línea líneas columna columnas capítulo capítulos paso pasos tabla tablas figura figuras artículo artículos
+	ligne lignes colonne colonnes chapitre chapitres étape étapes tableau tableaux
+	página páginas línea líneas capítulo capítulos paso pasos tabla tablas figura figuras artículo artículos
 	pagina pagine riga righe colonna capitolo capitoli passo passi tabella tabelle articolo articoli linha linhas passos
 	pagina's regel regels hoofdstuk hoofdstukken stap stappen tabel
 `)

@@ -87,18 +87,12 @@ func (p *Provider) Complete(ctx context.Context, prompt chat.Prompt, emit func(s
 	return p.caller.Complete(ctx, prompt, emit, func(ctx context.Context, r *remote.Reply) error {
 		body, sent := p.body(prompt)
 		r.Ignored = ignoredParameters(prompt.Params, sent)
-		err := p.ask(ctx, prompt.Model, body, r)
+		err := remote.ToolError(p.ask(ctx, prompt.Model, body, r), prompt)
 		if status := (*remote.Status)(nil); errors.As(err, &status) && p.limits.Learn(prompt.Model, status, sent) {
 			return remote.ErrAdjusted
 		}
 		return err
 	})
-}
-
-// wireMessage is a message of a request.
-type wireMessage struct {
-	Role    string `json:"role"`
-	Content string `json:"content"`
 }
 
 // body returns the request for a prompt, without parameters that the model is known to reject.
@@ -107,17 +101,14 @@ func (p *Provider) body(prompt chat.Prompt) (map[string]any, remote.Parameters) 
 	instructions := prompt.System
 	var turns []wireMessage
 	if _, takes := sent[remote.SystemRole]; takes {
-		turns, instructions = append(turns, wireMessage{"system", instructions}), ""
+		turns, instructions = append(turns, wireMessage{Role: "system", Content: instructions}), ""
 	}
 	for _, t := range mergeRoles(prompt.Messages, instructions) {
-		role := "user"
-		if t.Role == domain.RoleAssistant {
-			role = "assistant"
-		}
-		turns = append(turns, wireMessage{role, t.Text})
+		turns = append(turns, wireTurn(t))
 	}
 	body := map[string]any{"model": prompt.Model, "messages": turns, "stream": true}
 	set(body, sent, prompt.Params)
+	setTools(body, prompt.Params)
 	return body, sent
 }
 
@@ -129,7 +120,7 @@ func mergeRoles(turns []chat.Turn, instructions string) []chat.Turn {
 	}
 	var out []chat.Turn
 	for _, t := range turns {
-		if last := len(out) - 1; last >= 0 && out[last].Role == t.Role {
+		if last := len(out) - 1; last >= 0 && out[last].Role == t.Role && !isToolTurn(t) && !isToolTurn(out[last]) {
 			out[last].Text += "\n\n" + t.Text
 			continue
 		}
@@ -162,6 +153,7 @@ type message struct {
 	Refusal   string      `json:"refusal"`
 	Reasoning string      `json:"reasoning_content"` // of DeepSeek, vLLM and llama.cpp
 	Thinking  string      `json:"reasoning"`         // of Ollama and OpenRouter
+	Calls     []callPiece `json:"tool_calls"`
 }
 
 // endMark is the beginning of the data of a stream's last event.
@@ -217,6 +209,7 @@ func (p *Provider) ask(ctx context.Context, model string, body map[string]any, r
 type answerWriter struct {
 	joined    remote.Joiner
 	reasoning reasoningFilter
+	arguments map[int]*remote.Joiner // of tool calls, by index
 }
 
 func (s *answerWriter) write(m message) (text string, thought bool) {
@@ -249,6 +242,9 @@ func read(e event, r *remote.Reply, said *answerWriter) (finish string, err erro
 			if err := r.Pass(text); err != nil {
 				return "", err
 			}
+			if err := said.call(m.Calls, r); err != nil {
+				return "", err
+			}
 		}
 		finish = choice.FinishReason
 	}
@@ -263,7 +259,7 @@ func finishError(finish string, r *remote.Reply) error {
 	case "content_filter":
 		return remote.ErrFiltered
 	case "tool_calls", "function_call":
-		if !r.Begun() {
+		if !r.Begun() && !r.Called() {
 			return remote.ErrTool
 		}
 	case "length":

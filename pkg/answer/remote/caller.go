@@ -70,9 +70,10 @@ var (
 	ErrCut = errors.New("the model server ended the stream before the answer was complete")
 	// ErrFiltered means that the server's content filter withheld or truncated the answer.
 	ErrFiltered = errors.New("the model server's content filter ended the answer")
-	// ErrTool means that the model called a tool instead of answering. Sluice offers no tools, but some models call one
-	// anyway.
+	// ErrTool means that the model called a tool instead of answering, although none was offered.
 	ErrTool = errors.New("the model called a tool instead of answering")
+	// ErrNoTools means that the server rejected the request because of its tools.
+	ErrNoTools = errors.New("the model server does not take tools")
 	// ErrAdjusted asks for an immediate retry: the provider has learned which part of the request the server rejects.
 	ErrAdjusted = errors.New("the model server rejected the request")
 	// ErrNoModel means that the response is not from a model server.
@@ -100,12 +101,15 @@ func (c *Caller) Complete(ctx context.Context, prompt chat.Prompt, emit func(str
 
 	adjusted := 0
 	for attempt := 1; ; {
-		r := &Reply{stallTimer: watch, next: c.limits.NextToken, emit: emit, begin: prompt.Begin}
+		r := &Reply{stallTimer: watch, next: c.limits.NextToken, emit: emit, begin: prompt.Begin, calls: toolCalls{offered: len(prompt.Params.Tools) > 0}}
 		err := ask(ctx, r)
 		if err == nil {
 			err = r.emptyError()
 		}
 		if err == nil {
+			if !r.begun && r.begin != nil { // the response has only tool calls
+				r.begin(r.Ignored)
+			}
 			return r.completion(prompt), nil
 		}
 		if r.emitErr != nil {
@@ -144,6 +148,8 @@ type Reply struct {
 	Cut              bool // whether the answer ended at the token limit
 
 	Ignored []string // parameters of the caller that were changed or not passed on
+
+	calls toolCalls
 
 	stallTimer *time.Timer
 	next       time.Duration
@@ -186,7 +192,7 @@ func (r *Reply) Pass(text string) error {
 // emptyError returns the error for a response without an answer, or nil.
 func (r *Reply) emptyError() error {
 	switch {
-	case r.begun:
+	case r.begun || r.Called():
 		return nil
 	case r.Cut:
 		return errTokensExhausted
@@ -204,7 +210,8 @@ func (r *Reply) completion(prompt chat.Prompt) chat.Completion {
 	if c.Model == "" {
 		c.Model = prompt.Model
 	}
-	if !r.begun {
+	c.ToolCalls = r.calls.complete()
+	if !r.begun && len(c.ToolCalls) == 0 {
 		return c
 	}
 	if c.PromptTokens == 0 {

@@ -25,7 +25,7 @@ const statusOverloaded = 529
 
 // retryDelay reports whether a retry may succeed, and returns the delay before it.
 func retryDelay(err error, attempt int) (time.Duration, bool) {
-	for _, final := range []error{errStalled, errTokensExhausted, ErrFiltered, ErrAdjusted, ErrNoModel, bounded.ErrTooLarge} {
+	for _, final := range []error{errStalled, errTokensExhausted, ErrFiltered, ErrAdjusted, ErrNoModel, ErrNoTools, bounded.ErrTooLarge} {
 		if errors.Is(err, final) {
 			return 0, false
 		}
@@ -90,6 +90,9 @@ func (c *Caller) explain(err error, begun bool) error {
 		out.Message = "the model sent an empty answer; rephrase the question"
 	case errors.Is(err, ErrTool):
 		out.Message = "the model called a tool instead of answering; rephrase the question, or ask the operator to choose another model"
+	case errors.Is(err, ErrNoTools):
+		out.Code, out.Message = domain.CodeInvalid, "tools: the agent's model does not support them; leave them out, or choose another model"
+		out.Fields = []domain.FieldError{{Field: "tools", Message: "are not supported by the agent's model; leave them out, or choose another model"}}
 	case errors.Is(err, ErrNoModel):
 		out.Message = fmt.Sprintf("%s answered with something other than a chat completion: the operator must check %s", name, c.server.AddressSetting)
 	case errors.Is(err, bounded.ErrTooLarge):

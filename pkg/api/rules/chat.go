@@ -24,6 +24,7 @@ func chatRule(body map[string]any) []domain.FieldError {
 		}
 	}
 	messages, _ := body["messages"].([]any)
+	faults = append(faults, toolFaults(body, messages)...)
 	last := -1
 	for i, m := range messages {
 		message, isObject := m.(map[string]any)
@@ -47,10 +48,7 @@ func chatRule(body map[string]any) []domain.FieldError {
 	return faults
 }
 
-const (
-	refuseTools = "agents answer from their datastores and do not call tools; leave it out"
-	omitIt      = "leave it out"
-)
+const omitIt = "leave it out"
 
 // refusals are the fields of a chat completion that would change the answer.
 var refusals = []struct {
@@ -58,10 +56,8 @@ var refusals = []struct {
 	asks  func(v any) bool
 	why   string
 }{
-	{"tools", isSet, refuseTools},
-	{"functions", isSet, refuseTools},
-	{"tool_choice", func(v any) bool { return v != nil && v != "auto" && v != "none" }, refuseTools},
-	{"function_call", func(v any) bool { return v != nil && v != "auto" && v != "none" }, refuseTools},
+	{"functions", isSet, "send tools instead"},
+	{"function_call", func(v any) bool { return v != nil && v != "auto" && v != "none" }, "send tool_choice instead"},
 	{"modalities", func(v any) bool {
 		list, _ := v.([]any)
 		return v != nil && (len(list) != 1 || list[0] != "text")
@@ -91,9 +87,9 @@ func isSet(v any) bool {
 
 func messageFaults(at string, message map[string]any) []domain.FieldError {
 	var faults []domain.FieldError
-	for _, field := range []string{"tool_calls", "function_call", "audio"} {
+	for _, field := range []string{"function_call", "audio"} {
 		if isSet(message[field]) {
-			faults = append(faults, domain.FieldError{Field: at + "." + field, Message: "is not supported: messages are text, and " + refuseTools})
+			faults = append(faults, domain.FieldError{Field: at + "." + field, Message: "is not supported: messages are text or tool_calls; " + omitIt})
 		}
 	}
 	switch content := message["content"].(type) {

@@ -1,0 +1,31 @@
+package chat
+
+import "encoding/json"
+
+// Tool is a function of the client that a model may call.
+type Tool struct {
+	Name        string
+	Description string
+	Parameters  json.RawMessage // JSON schema; nil: no parameters
+	Strict      *bool           // nil: the model's default
+}
+
+// ToolChoice says whether a model calls tools.
+type ToolChoice struct {
+	Mode string // ToolAuto, ToolNone, ToolRequired, or "" for the model's default
+	Name string // of the only tool that must be called; then Mode is ""
+}
+
+// Modes of ToolChoice, as OpenAI's API names them.
+const (
+	ToolAuto     = "auto"
+	ToolNone     = "none"
+	ToolRequired = "required"
+)
+
+// ToolCall is a model's call of a tool.
+type ToolCall struct {
+	ID        string
+	Name      string
+	Arguments string // as the model wrote them, usually a JSON object
+}

@@ -1,0 +1,101 @@
+package remote
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+
+	"github.com/sluice/sluice/pkg/answer/chat"
+	"github.com/sluice/sluice/pkg/bounded"
+)
+
+// Limits of the tool calls of one response.
+const (
+	maxToolCalls     = 128
+	maxToolCallBytes = 1 << 20
+)
+
+// toolCalls collects the tool calls of a response.
+type toolCalls struct {
+	offered bool // otherwise calls are dropped
+	calls   []*toolCall
+	at      map[int]*toolCall // by the server's index
+	bytes   int
+}
+
+type toolCall struct {
+	id, name  string
+	arguments strings.Builder
+}
+
+// Call records a piece of a tool call. The first piece of a call has its id and name, as in OpenAI's API. Some servers
+// send no index; then a new id begins a new call.
+func (r *Reply) Call(index int, id, name, arguments string) error {
+	r.stallTimer.Reset(r.next)
+	t := &r.calls
+	if !t.offered {
+		return nil
+	}
+	call := t.at[index]
+	if call == nil || id != "" && call.id != "" && id != call.id {
+		if len(t.calls) == maxToolCalls {
+			return fmt.Errorf("tool calls: %w", bounded.ErrTooLarge)
+		}
+		if t.at == nil {
+			t.at = make(map[int]*toolCall)
+		}
+		call = &toolCall{}
+		t.at[index], t.calls = call, append(t.calls, call)
+	}
+	if t.bytes += len(id) + len(name) + len(arguments); t.bytes > maxToolCallBytes {
+		return fmt.Errorf("arguments of tool calls: %w", bounded.ErrTooLarge)
+	}
+	if call.id == "" {
+		call.id = id
+	}
+	if call.name == "" {
+		call.name = name
+	}
+	call.arguments.WriteString(arguments)
+	return nil
+}
+
+// Called reports whether the response has tool calls.
+func (r *Reply) Called() bool { return len(r.calls.calls) > 0 }
+
+// complete returns the calls. Calls without an id get one.
+func (t *toolCalls) complete() []chat.ToolCall {
+	var out []chat.ToolCall
+	for i, c := range t.calls {
+		call := chat.ToolCall{ID: c.id, Name: c.name, Arguments: c.arguments.String()}
+		if call.Name == "" {
+			continue
+		}
+		if call.ID == "" {
+			call.ID = fmt.Sprintf("call_%d", i+1)
+		}
+		if call.Arguments == "" {
+			call.Arguments = "{}"
+		}
+		out = append(out, call)
+	}
+	return out
+}
+
+// refusesTools matches the errors of servers whose model takes no tools.
+var refusesTools = regexp.MustCompile(`(?i)\btools?\b|\btool[ _](?:choice|call)`)
+
+// ToolError returns ErrNoTools if err is the rejection of a request because of its tools, and err otherwise.
+func ToolError(err error, p chat.Prompt) error {
+	var status *Status
+	if len(p.Params.Tools) == 0 || !errors.As(err, &status) || !refusesTools.MatchString(status.Message) {
+		return err
+	}
+	switch status.HTTP {
+	case http.StatusBadRequest, http.StatusNotFound, http.StatusUnprocessableEntity, http.StatusInternalServerError, http.StatusNotImplemented:
+		return fmt.Errorf("%w: %s", ErrNoTools, status.Error())
+	}
+	return err
+}

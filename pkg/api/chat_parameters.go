@@ -1,0 +1,90 @@
+package api
+
+import (
+	"encoding/json"
+	"fmt"
+
+	answerchat "github.com/sluice/sluice/pkg/answer/chat"
+)
+
+// stopSequences returns the sequences of a value that the schema has passed: a string, an array of strings, or nil.
+func stopSequences(v any) []string {
+	var out []string
+	switch v := v.(type) {
+	case string:
+		if v != "" {
+			out = append(out, v)
+		}
+	case []any:
+		for _, s := range v {
+			if text, ok := s.(string); ok {
+				out = append(out, text)
+			}
+		}
+	}
+	return out
+}
+
+// responseFormat returns the form of an answer as JSON, nil for text.
+func responseFormat(v any) (json.RawMessage, error) {
+	format, _ := v.(map[string]any)
+	if format == nil || format["type"] == "text" {
+		return nil, nil
+	}
+	encoded, err := json.Marshal(format)
+	if err != nil {
+		return nil, fmt.Errorf("encoding the response format: %w", err)
+	}
+	return encoded, nil
+}
+
+// readTools returns the tools of a request.
+func readTools(tools []ChatTool) ([]answerchat.Tool, error) {
+	var out []answerchat.Tool
+	for _, t := range tools {
+		tool := answerchat.Tool{Name: t.Function.Name, Description: orZero(t.Function.Description), Strict: t.Function.Strict}
+		if t.Function.Parameters != nil {
+			encoded, err := json.Marshal(t.Function.Parameters)
+			if err != nil {
+				return nil, fmt.Errorf("encoding the parameters of a tool: %w", err)
+			}
+			tool.Parameters = encoded
+		}
+		out = append(out, tool)
+	}
+	return out, nil
+}
+
+// toolChoice returns the choice of a value that the schema has passed: a mode, an object with a name, or nil.
+func toolChoice(v any) answerchat.ToolChoice {
+	switch v := v.(type) {
+	case string:
+		return answerchat.ToolChoice{Mode: v}
+	case map[string]any:
+		function, _ := v["function"].(map[string]any)
+		name, _ := function["name"].(string)
+		return answerchat.ToolChoice{Name: name}
+	default:
+		return answerchat.ToolChoice{}
+	}
+}
+
+func readCalls(calls []ChatToolCall) []answerchat.ToolCall {
+	out := make([]answerchat.ToolCall, len(calls))
+	for i, c := range calls {
+		out[i] = answerchat.ToolCall{ID: c.Id, Name: c.Function.Name, Arguments: c.Function.Arguments}
+	}
+	return out
+}
+
+func renderCall(c answerchat.ToolCall) ChatToolCall {
+	out := ChatToolCall{Id: c.ID, Type: ChatToolCallTypeFunction}
+	out.Function.Name, out.Function.Arguments = c.Name, c.Arguments
+	return out
+}
+
+// chunkCall is a tool call in a chunk of a stream.
+type chunkCall struct {
+	Index int `json:"index"`
+	ChatToolCall
+}
