@@ -177,7 +177,7 @@ func (s *server) newAgentRequest(ctx context.Context, agent domain.Agent, body A
 	}}, nil
 }
 
-// answer gets the answer. emit, unless it is nil, is called with its text as it comes; put together it is the text that
+// ask gets the answer. emit, unless it is nil, is called with its text as it comes; put together it is the text that
 // is returned, character by character.
 func (t *agentRequest) ask(ctx context.Context, emit func(string) error) (AgentAnswer, error) {
 	answer, err := t.answer(ctx, emit)

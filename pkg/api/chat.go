@@ -236,7 +236,7 @@ func (c completion) chunk(pieces ...chunkPiece) chatChunk {
 	return chunk
 }
 
-// requireComplete is the completion of an answer that was not streamed.
+// whole is the completion of an answer that was not streamed.
 func (c completion) whole(a answer.Answer) ChatCompletion {
 	choice := ChatChoice{FinishReason: finishOf(a)}
 	choice.Message.Role = ChatChoiceMessageRoleAssistant

@@ -322,7 +322,7 @@ func names(faults []domain.FieldError, field string) bool {
 	return false
 }
 
-// setDefault puts the scene's ids in the place of {…}.
+// fill puts the scene's ids in the place of {…}.
 func (s *scene) fill(path string) string {
 	ids := map[string]string{
 		"{agent}": s.agent, "{datastore}": s.datastore, "{datastoreId}": s.datastore, "{datasource}": s.datasource, "{site}": s.site,

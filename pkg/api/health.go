@@ -49,7 +49,7 @@ func RunChecks(ctx context.Context, checks []Check, log *slog.Logger) []Dependen
 	return out
 }
 
-// answer runs the check. If a check ignores ctx, ask returns without it, and its goroutine ends when the check returns.
+// run runs the check. If a check ignores ctx, run returns without it, and its goroutine ends when the check returns.
 func (c Check) run(ctx context.Context, log *slog.Logger) DependencyCheck {
 	answer := make(chan error, 1)
 	note := "" // read only after an answer

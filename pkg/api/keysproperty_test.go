@@ -15,7 +15,7 @@ type keyedRequest struct{ key, variant int }
 
 func (r keyedRequest) name() string { return fmt.Sprintf("key %d, request %d", r.key, r.variant) }
 
-// setCreated are the kinds of what keys make here, by the list that they are in.
+// createdByKeys are the kinds of what keys make here, by the list that they are in.
 var createdByKeys = []string{"/agents", "/datastores", "/datasources"}
 
 func (r keyedRequest) list() string { return createdByKeys[r.key%len(createdByKeys)] }

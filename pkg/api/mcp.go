@@ -66,7 +66,7 @@ type mcpLibrary struct{ *server }
 
 var _ mcp.Library = mcpLibrary{}
 
-// readAll is an error as clients may see it: tools pass on all of its text.
+// explain is an error as clients may see it: tools pass on all of its text.
 func (l mcpLibrary) explain(ctx context.Context, err error) error {
 	if err == nil || problem.IsClientGone(ctx, err) {
 		return err

@@ -154,7 +154,7 @@ func (s *service) stranger() *service {
 	return &other
 }
 
-// convert is the same service seen with another key.
+// as is the same service seen with another key.
 func (s *service) as(key string) *service {
 	other := *s
 	other.key = key

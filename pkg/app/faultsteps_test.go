@@ -19,8 +19,8 @@ import (
 	"github.com/sluice/sluice/pkg/faultproxy"
 )
 
-// faultBound is what the slowest refusal may take: a statement that PostgreSQL does not answer is waited for 75 s. It is a
-// guard against requests that hang, and no measure of how fast they are.
+// faultBound is what the slowest refusal may take: a statement that PostgreSQL does not answer is waited for 75 s. It
+// is a guard against requests that hang, and no measure of how fast they are.
 const faultBound = 100 * time.Second
 
 // faulty is a program of which something can fail, with what tests of that ask of it.
@@ -134,8 +134,8 @@ func (s *step) judge() string {
 	return ""
 }
 
-// steps are the requests of one round, each about a word of its own. victims are words of datasources that are there: one
-// to be replaced, and one to be deleted.
+// steps are the requests of one round, each about a word of its own. victims are words of datasources that are there:
+// one to be replaced, and one to be deleted.
 func (f *faulty) steps(store, agent string, round string, ids map[string]string) []*step {
 	word := func(of string) string { return round + of }
 	form := func(of string) ([]byte, string) {
@@ -318,7 +318,7 @@ func (f *faulty) ready() (status int, down []string) {
 	return resp.StatusCode, down
 }
 
-// says waits until /readyz names exactly these dependencies.
+// saysDown waits until /readyz names exactly these dependencies.
 func (f *faulty) saysDown(names ...string) {
 	f.t.Helper()
 	var down []string

@@ -25,8 +25,8 @@ type Marks interface {
 	MaxGeneration(ctx context.Context) (uint64, error)
 }
 
-// Streams ensures that all streams exist. While the service runs, it creates streams again that were deleted or lost
-// with their disk, and publishes the lost jobs again.
+// StreamKeeper ensures that all streams exist. While the service runs, it creates streams again that were deleted or
+// lost with their disk, and publishes the lost jobs again.
 type StreamKeeper struct {
 	Streams   Streams
 	Originals Store

@@ -17,7 +17,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// fragments is what the model of these tests was given.
+// given is what the model of these tests was given.
 func given() chat.Prompt {
 	return chat.Prompt{
 		System:   "Point to https://shop.example/contact.",

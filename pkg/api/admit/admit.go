@@ -61,7 +61,7 @@ const (
 	retryMax     = 3
 )
 
-// server lets requests in.
+// handler lets requests in.
 type handler struct {
 	server    Server
 	next      http.Handler

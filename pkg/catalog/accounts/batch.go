@@ -15,8 +15,8 @@ import (
 // Timeout for storing the uses that several callers count together.
 const batchTimeout = 10 * time.Second
 
-// queue combines concurrent uses so that one transaction stores them all: while it stores some, the others wait and
-// form the next group.
+// usageQueue combines concurrent uses so that one transaction stores them all: while it stores some, the others wait
+// and form the next group.
 type usageQueue struct {
 	lock sync.Mutex // claimedByHolder while uses are stored
 

@@ -12,7 +12,7 @@ import (
 // Time for which uses stay in memory before they are stored; a killed process loses them.
 const deferDelay = 100 * time.Millisecond
 
-// deferred buffers uses in memory and stores them together.
+// deferredUsage buffers uses in memory and stores them together.
 type deferredUsage struct {
 	lock chan struct{} // holds an element while uses are being stored
 

@@ -19,7 +19,7 @@ const (
 // errRolledBack is returned if a transaction was undone because of another one, and must be run again.
 var errRolledBack = errors.New("undone with another transaction")
 
-// groups is group commit for the single writing connection: each transaction runs in a savepoint and can be undone
+// groupCommit is group commit for the single writing connection: each transaction runs in a savepoint and can be undone
 // separately, and the last one in sight commits for all. None returns before that.
 type groupCommit struct {
 	lock     chan struct{} // full while a goroutine uses the fields below

@@ -156,7 +156,7 @@ func (c *Sites) addPages(ctx context.Context, t *db.Tx, site *record.Record, sto
 	return queued, refused, CountPage(ctx, t, site.ID, added)
 }
 
-// refetchPages puts the crawl job of a known page into the outbox, for the site's newest crawl. The request is
+// requestPage puts the crawl job of a known page into the outbox, for the site's newest crawl. The request is
 // conditional if the last fetch of the page is its active content.
 func requestPage(ctx context.Context, t *db.Tx, site record.Record, page *record.Record, store domain.Datastore) error {
 	return requestWith(ctx, t, site, page, store, domain.NewPageJob(site.Datasource, page.Datasource, site.RunID, store))

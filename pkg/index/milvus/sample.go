@@ -20,7 +20,7 @@ const (
 	readTexts = 1000
 )
 
-// rowsByShare returns the condition for a random share of the rows, "" for all.
+// inShare returns the condition for a random share of the rows, "" for all.
 func inShare(share float64) string {
 	if share >= 1 {
 		return ""

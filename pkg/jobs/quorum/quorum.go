@@ -24,8 +24,8 @@ var (
 	ErrReplicas = errors.New("more replicas than servers")
 )
 
-// Timeout is the default time for which a request is retried. A leader election takes four to nine seconds, and twice
-// as long after a split vote.
+// DefaultTimeout is the default time for which a request is retried. A leader election takes four to nine seconds, and
+// twice as long after a split vote.
 const DefaultTimeout = 20 * time.Second
 
 // Parameters of retries.
