@@ -119,7 +119,7 @@ func startService(t *testing.T) *service {
 	t.Cleanup(web.Close)
 	data := filepath.Join(t.TempDir(), "data")
 	environ := []string{"SLUICE_ADDR=127.0.0.1:0", "SLUICE_DATA_DIR=" + data, "SLUICE_ALLOW_PRIVATE_ADDRESSES=true", "SLUICE_CRAWL_DELAY=0s", "SLUICE_CRAWL_PER_HOST=0"}
-	c, err := config.Parse(nil, environ, io.Discard)
+	c, err := config.Parse(nil, environ)
 	if err != nil {
 		t.Fatal(err)
 	}

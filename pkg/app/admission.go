@@ -65,7 +65,7 @@ func newAdmission(c config.Config, r prometheus.Registerer) *admissionGates {
 		uploads: gate(c.LimitUploads, otherPerProcessor, otherTimeoutFactor*c.AdmissionWait), others: gate(c.LimitRequests, otherPerProcessor, otherTimeoutFactor*c.AdmissionWait),
 	}
 	stood := prometheus.NewCounter(prometheus.CounterOpts{
-		Name: "sluice_jobs_stood_back_seconds_total", Help: "Seconds that jobs of this process stood back because queries were being refused.",
+		Name: "sluice_jobs_stood_back_seconds_total", Help: "Seconds that jobs of this process paused because queries were being rejected.",
 	})
 	r.MustRegister(stood)
 	g.backpressure = &admission.Backpressure{
@@ -128,15 +128,15 @@ func (r *storageCheck) inspect(ctx context.Context) error {
 	waiting, _, err := r.catalog.OutboxBacklog(ctx)
 	switch {
 	case err != nil:
-		r.log.DebugContext(ctx, "counting the jobs that wait", "error", err)
+		r.log.DebugContext(ctx, "counting waiting jobs", "error", err)
 	case waiting >= r.jobs:
-		return fmt.Errorf("%d jobs wait to be done, as many as may (SLUICE_LIMIT_WAITING); try again when some are", waiting)
+		return fmt.Errorf("the queue is full: %d jobs are waiting (SLUICE_LIMIT_WAITING); try again later", waiting)
 	}
 	if r.disk == 0 {
 		return nil
 	}
 	if free, known := freeBytes(r.dir); known && free < r.disk {
-		return fmt.Errorf("the service's disk has less than %d MiB left (SLUICE_LIMIT_DISK); nothing more is taken until there is room", r.disk>>20)
+		return fmt.Errorf("the disk of the service has less than %d MiB free (SLUICE_LIMIT_DISK): no content is accepted until there is more space", r.disk>>20)
 	}
 	return nil
 }

@@ -92,7 +92,7 @@ func TestABackupOfABusyServiceBringsBackWhatWasAcceptedBefore(t *testing.T) {
 	model.delay.Store(int64(5 * time.Second)) // so that it can be seen what is missing
 	q.start()
 	q.eventually(time.Minute, "nobody says that the index is being built", func() bool {
-		return strings.Contains(q.readiness(), "there was no index, as after a restore, and it is being built anew")
+		return strings.Contains(q.readiness(), "there was no index, as after a restore; it is being rebuilt")
 	})
 	model.delay.Store(0)
 	known := map[string]bool{}
@@ -238,7 +238,7 @@ func TestAnInterruptedBackupLeavesNoFile(t *testing.T) {
 		partial, _ := filepath.Glob(filepath.Join(dir, ".b.tar.zst.partial-*", "backup"))
 		return len(partial) > 0
 	})
-	if _, faults, code := p.command("backup", "-"); code != 1 || !strings.Contains(faults, "another backup is being made") {
+	if _, faults, code := p.command("backup", "-"); code != 1 || !strings.Contains(faults, "another backup is in progress") {
 		t.Errorf("a second backup at once ended with %d: %s", code, faults)
 	}
 	cancel()
@@ -267,7 +267,7 @@ func TestBackupsRequireTheOperatorKey(t *testing.T) {
 		"with an API key":            {method: "POST", path: backupsource.Path, given: testKey, want: 403, says: "SLUICE_ADMIN_KEY"},
 		"by GET":                     {method: "GET", path: backupsource.Path, given: key, want: 405, says: "POST"},
 		"where there is none":        {method: "POST", path: backupsource.Path, given: key, refused: "it is elsewhere", want: 409, says: "elsewhere"},
-		"while another one is made":  {method: "POST", path: backupsource.Path, given: key, busy: true, want: 409, says: "at a time"},
+		"while another one is made":  {method: "POST", path: backupsource.Path, given: key, busy: true, want: 409, says: "in progress"},
 		"with a rate that is no one": {method: "POST", path: backupsource.Path + "?rate=fast", given: key, want: 400, says: "rate"},
 		"with a rate that is a slip": {method: "POST", path: backupsource.Path + "?rate=10", given: key, want: 400, says: "64KiB"},
 		"of a catalog that is gone":  {method: "POST", path: backupsource.Path, given: key, want: 500, says: "log"},
@@ -328,7 +328,7 @@ func TestTheOperatorsKeyFetchesABackup(t *testing.T) {
 			t.Errorf("%s the backup ended with %d: %s", name, code, &faults)
 		}
 	}
-	if code := Main(API, []string{"backup", p.dir}, environ, io.Discard, &faults); code != 2 || !strings.Contains(faults.String(), "is a directory; name the file") {
+	if code := Main(API, []string{"backup", p.dir}, environ, io.Discard, &faults); code != 2 || !strings.Contains(faults.String(), "is a directory: name a file") {
 		t.Errorf("to a directory it ended with %d: %s", code, &faults)
 	}
 	info, err := os.Stat(filepath.Join(p.dir, datadir.Operator))

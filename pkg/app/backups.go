@@ -59,10 +59,10 @@ func (b *backups) with(caller operator, next http.Handler) http.Handler {
 		switch {
 		case !caller.sent(r):
 			b.recordAudit(r, "refused", backup.Report{})
-			problem.Refuse(w, domain.CodeUnauthorized, "a backup needs the header Authorization: Bearer with the key of SLUICE_ADMIN_KEY, or that of "+datadir.Operator+" in the data directory")
+			problem.Refuse(w, domain.CodeUnauthorized, "a backup needs the header Authorization: Bearer with SLUICE_ADMIN_KEY or the key in "+datadir.Operator+" in the data directory")
 		case r.Method != http.MethodPost:
 			w.Header().Set("Allow", http.MethodPost)
-			problem.Refuse(w, problem.CodeMethod, "a backup is made by POST")
+			problem.Refuse(w, problem.CodeMethod, "use POST to request a backup")
 		case b.refused != "":
 			problem.Refuse(w, domain.CodeConflict, b.refused)
 		default:
@@ -79,7 +79,7 @@ func (b *backups) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	if !b.busy.TryLock() {
 		w.Header().Set("Retry-After", "60")
-		problem.Refuse(w, domain.CodeConflict, "another backup is being made: one is made at a time")
+		problem.Refuse(w, domain.CodeConflict, "another backup is in progress: try again when it has finished")
 		return
 	}
 	defer b.busy.Unlock()
@@ -101,7 +101,7 @@ func (b *backups) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	b.recordAudit(r, "made", report)
-	b.log.Info("backup made", "originals", report.Originals, "bytes", report.ArchiveBytes, "lost", report.Lost, "after", time.Since(began).Round(time.Millisecond))
+	b.log.Info("backup complete", "originals", report.Originals, "bytes", report.ArchiveBytes, "lost", report.Lost, "after", time.Since(began).Round(time.Millisecond))
 }
 
 // fail reports an error to the caller if nothing has been sent; otherwise the archive itself records it.
@@ -116,11 +116,11 @@ func (b *backups) fail(w http.ResponseWriter, r *http.Request, out *archiveRespo
 		return
 	}
 	if !gone && domain.CodeOf(err) != domain.CodeUnavailable {
-		problem.Refuse(w, domain.CodeInternal, "the backup could not be begun; the service's log says why")
+		problem.Refuse(w, domain.CodeInternal, "the backup could not be started; see the log of the service")
 		return
 	}
 	w.Header().Set("Retry-After", "5")
-	problem.Refuse(w, domain.CodeUnavailable, "the backup could not be begun: the service stops, or something that it needs is down")
+	problem.Refuse(w, domain.CodeUnavailable, "the backup could not be started: the service is stopping, or a dependency is down")
 }
 
 // recordAudit records in the audit log the request for a backup and its result.

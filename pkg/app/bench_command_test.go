@@ -108,18 +108,19 @@ func TestBenchReportsErrors(t *testing.T) {
 		want  string
 		usage bool
 	}{
-		"nothing to load":        {nil, "what is to be loaded", true},
-		"an unknown load":        {[]string{"deletes"}, "what is to be loaded", true},
-		"no datastore":           {[]string{"queries"}, "which datastore?", true},
-		"no agent":               {[]string{"streams"}, "which agent?", true},
-		"another load's flag":    {[]string{"queries", "--datastore", "x", "--keep"}, "--keep does not belong to queries", true},
+		"nothing to load":        {nil, "specify the load", true},
+		"an unknown load":        {[]string{"deletes"}, "specify the load", true},
+		"no datastore":           {[]string{"queries"}, "queries need --datastore", true},
+		"no agent":               {[]string{"streams"}, "streams need --agent", true},
+		"another load's flag":    {[]string{"queries", "--datastore", "x", "--keep"}, "--keep does not apply to queries", true},
 		"no time":                {[]string{"uploads", "--for", "0s"}, "a load of 0s", true},
-		"too small a text":       {[]string{"uploads", "--size", "3"}, "--size 3: must be 64 to 1,000,000", true},
-		"files and a size":       {[]string{"uploads", "--size", "300", "--files", "."}, "take one of them", true},
-		"an unknown datastore":   {[]string{"queries", "--datastore", "nope"}, `there is no datastore "nope"`, false},
-		"an unknown agent":       {[]string{"streams", "--agent", "nope"}, `there is no agent "nope"`, false},
-		"an empty datastore":     {[]string{"queries", "--datastore", storeID}, "there is no content to make questions from", false},
-		"a folder without files": {[]string{"uploads", "--files", t.TempDir()}, "there are no files", false},
+		"too small a text":       {[]string{"uploads", "--size", "3"}, "--size 3: must be 64 to 1000000 bytes", true},
+		"a size that is none":    {[]string{"uploads", "--size", "1.5KB"}, `"1.5KB" for "--size" flag: must be a size`, true},
+		"files and a size":       {[]string{"uploads", "--size", "300", "--files", "."}, "exclude each other", true},
+		"an unknown datastore":   {[]string{"queries", "--datastore", "nope"}, `datastore "nope" does not exist`, false},
+		"an unknown agent":       {[]string{"streams", "--agent", "nope"}, `agent "nope" does not exist`, false},
+		"an empty datastore":     {[]string{"queries", "--datastore", storeID}, "has no content to generate questions from", false},
+		"a folder without files": {[]string{"uploads", "--files", t.TempDir()}, "the folder has no files", false},
 		"an unknown engine":      {[]string{"uploads", "--engine", "abacus"}, "abacus", false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -152,7 +153,7 @@ func TestBenchReportsResultsDespiteAFailedCleanup(t *testing.T) {
 	var out bytes.Buffer
 	err := run(t.Context(), API, []string{"bench", "streams", "--agent", agent, "--queries", questions, "--requests", "2", "--warmup", "0s"},
 		[]string{"SLUICE_URL=" + service.URL, "SLUICE_API_KEY=" + testKey, "SLUICE_DATA_DIR=" + t.TempDir()}, &out, io.Discard)
-	if err == nil || !strings.Contains(err.Error(), "deleting the conversations of the load") || !strings.HasPrefix(out.String(), "2 requests in ") {
+	if err == nil || !strings.Contains(err.Error(), "deleting the benchmark's conversations") || !strings.HasPrefix(out.String(), "2 requests in ") {
 		t.Errorf("%v\n%s", err, &out)
 	}
 }

@@ -52,7 +52,7 @@ func (m chatModels) Models(name string) []chat.Model { return m[name] }
 func openChatModels(c config.Config, words extractive.WordVectors) (chat.Models, error) {
 	if c.ChatModel == "" && len(c.ModelNames) == 0 {
 		if c.ChatFallback != "" {
-			return nil, errors.New("SLUICE_CHAT_FALLBACK is set and SLUICE_CHAT_MODEL is not: name the model that is asked first")
+			return nil, errors.New("SLUICE_CHAT_FALLBACK needs SLUICE_CHAT_MODEL, the model that is asked first")
 		}
 		return chat.SingleModel(extractive.New(words)), nil
 	}
@@ -61,7 +61,7 @@ func openChatModels(c config.Config, words extractive.WordVectors) (chat.Models,
 		unnamed = c.ModelNames[domain.DefaultModelName]
 	}
 	if unnamed == "" {
-		return nil, fmt.Errorf("SLUICE_MODEL_* names some models and not %s: set SLUICE_CHAT_MODEL for the others", domain.DefaultModelName)
+		return nil, fmt.Errorf("SLUICE_MODEL_* is set for some models but not for %s: set SLUICE_CHAT_MODEL for the others", domain.DefaultModelName)
 	}
 	open := &chatOpener{config: c, known: chatProviders(c), opened: map[string]chat.Provider{}}
 	models := chatModels{}
@@ -118,7 +118,7 @@ func (o *chatOpener) model(written string) (chat.Model, error) {
 		return chat.Model{}, errors.New("no model server is configured: set " + strings.Join(settings, ", or "))
 	}
 	if name == "" {
-		return chat.Model{}, errors.New("the name of the model is missing after its provider")
+		return chat.Model{}, errors.New("the model name after the provider is missing")
 	}
 	p, err := o.open(o.known[i])
 	if err != nil {
@@ -132,7 +132,7 @@ func (o *chatOpener) open(p chatProvider) (chat.Provider, error) {
 		return opened, nil
 	}
 	if !p.configured() {
-		return nil, fmt.Errorf("the provider %s is not configured: set %s", p.name, p.settings)
+		return nil, fmt.Errorf("provider %s is not configured: set %s", p.name, p.settings)
 	}
 	opened, err := p.open(p.address, p.key, remote.Limits{FirstToken: o.config.ChatStart, NextToken: o.config.ChatStall, Attempts: o.config.ChatAttempts})
 	if err != nil {

@@ -2,7 +2,6 @@ package app
 
 import (
 	"fmt"
-	"io"
 	"strings"
 	"testing"
 
@@ -56,13 +55,13 @@ func TestModelsAreChosenByTheConfiguration(t *testing.T) {
 		},
 		"not a model without its server":          {environ: "SLUICE_CHAT_MODEL=gpt-4o", saysOnFailed: "OPENAI_API_KEY"},
 		"not a provider that is not configured":   {environ: "OPENAI_API_KEY=k SLUICE_CHAT_MODEL=anthropic:claude-x", saysOnFailed: "ANTHROPIC_API_KEY"},
-		"not a provider without a model":          {environ: "OPENAI_API_KEY=k SLUICE_CHAT_MODEL=openai:", saysOnFailed: "missing after its provider"},
+		"not a provider without a model":          {environ: "OPENAI_API_KEY=k SLUICE_CHAT_MODEL=openai:", saysOnFailed: "model name after the provider is missing"},
 		"not a fallback without a first":          {environ: "OPENAI_API_KEY=k SLUICE_CHAT_FALLBACK=gpt-4o", saysOnFailed: "SLUICE_CHAT_MODEL"},
 		"not some names without one for the rest": {environ: "OPENAI_API_KEY=k SLUICE_MODEL_LLM_4=gpt-4", saysOnFailed: "for the others"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c, err := config.Parse(nil, strings.Fields(test.environ), io.Discard)
+			c, err := config.Parse(nil, strings.Fields(test.environ))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -102,7 +102,7 @@ func TestTheCommandLineAddsDocumentsAndAsks(t *testing.T) {
 	})
 
 	out, errs, exit := p.api(t.Context(), "ingest", dir, "--datastore", "Manuals")
-	if exit != cli.NotFound || !strings.Contains(errs, "--create makes it") || out != "" {
+	if exit != cli.NotFound || !strings.Contains(errs, "add --create to create it") || out != "" {
 		t.Errorf("without a datastore: exit code %d, %q, %q", exit, out, errs)
 	}
 	first := p.bring(cli.OK, "ingest", dir, "--datastore", "Manuals", "--create", "--metadata", "team=pumps", "--metadata", "year=2025")
@@ -149,16 +149,16 @@ func TestTheCommandLineAddsDocumentsAndAsks(t *testing.T) {
 			says string
 			args []string
 		}{
-			{"that passes --filter", []string{"--filter", "team=nobody"}},
-			{"no conversation to go on with", []string{"--conversation", "01a1ff5b-9089-711a-a298-ac51be28ff37"}},
+			{"matches the question and all filters", []string{"--filter", "team=nobody"}},
+			{"no conversation to continue", []string{"--conversation", "01a1ff5b-9089-711a-a298-ac51be28ff37"}},
 		} {
 			out, errs, exit := p.api(t.Context(), append([]string{"ask", "How long is the warranty of the Aurora pump?", "--datastore", "Manuals"}, test.args...)...)
-			if exit != cli.NotFound || out != "" || !strings.Contains(errs, test.says) || strings.Contains(errs, "Made agent") {
+			if exit != cli.NotFound || out != "" || !strings.Contains(errs, test.says) || strings.Contains(errs, "Created agent") {
 				t.Errorf("ask %v: exit code %d\n%s%s", test.args, exit, out, errs)
 			}
 		}
 		out, errs, exit := p.api(t.Context(), "ask", "How long is the warranty of the Aurora pump?")
-		if exit != cli.OK || !strings.Contains(out, "thirty months") || !strings.Contains(out, "\n[1] pump.md") || !strings.Contains(errs, `Made agent "Manuals"`) {
+		if exit != cli.OK || !strings.Contains(out, "thirty months") || !strings.Contains(out, "\n[1] pump.md") || !strings.Contains(errs, `Created agent "Manuals"`) {
 			t.Errorf("exit code %d\n%s%s", exit, out, errs)
 		}
 		out, errs, exit = p.api(t.Context(), "ask", "How long is the warranty of the Aurora pump?", "--agent", "manuals", "--json")
@@ -177,10 +177,10 @@ func TestTheCommandLineAddsDocumentsAndAsks(t *testing.T) {
 			t.Errorf("exit code %d, %v, %s", exit, err, made)
 		}
 		out, errs, exit := p.api(t.Context(), "ask", "How long is it?", "--datastore", "Other")
-		if exit != cli.NotFound || out != "" || !strings.Contains(errs, `there is nothing in datastore "Other" yet: sluice ingest`) {
+		if exit != cli.NotFound || out != "" || !strings.Contains(errs, `datastore "Other" is empty: add documents with sluice ingest`) {
 			t.Errorf("of an empty datastore: exit code %d\n%s%s", exit, out, errs)
 		}
-		if _, errs, _ := p.api(t.Context(), "ask", "How long is it?", "--agent", "Other"); !strings.Contains(errs, `there is no agent "Other"`) {
+		if _, errs, _ := p.api(t.Context(), "ask", "How long is it?", "--agent", "Other"); !strings.Contains(errs, `agent "Other" does not exist`) {
 			t.Errorf("an agent was made for an empty datastore: %s", errs)
 		}
 		if out, _, exit := p.api(t.Context(), "datastores", "list"); exit != cli.OK || !strings.Contains(out, store.ID+"  Other    embedded") {
@@ -189,7 +189,7 @@ func TestTheCommandLineAddsDocumentsAndAsks(t *testing.T) {
 		if out, _, exit := p.api(t.Context(), "datastores", "show", "Manuals"); exit != cli.OK || !strings.Contains(out, "2 datasources: 2 synched") {
 			t.Errorf("exit code %d\n%s", exit, out)
 		}
-		if _, errs, exit := p.api(t.Context(), "datastores", "delete", "Other"); exit != cli.Misused || !strings.Contains(errs, "--yes deletes it") {
+		if _, errs, exit := p.api(t.Context(), "datastores", "delete", "Other"); exit != cli.Misused || !strings.Contains(errs, "add --yes") {
 			t.Errorf("exit code %d, %s", exit, errs)
 		}
 		if out, _, exit := p.api(t.Context(), "datastores", "delete", "Other", "--yes"); exit != cli.OK || !strings.Contains(out, "deleted "+store.ID) {
@@ -230,23 +230,23 @@ func TestFailuresHaveAMessageAndAnExitCode(t *testing.T) {
 		exit    cli.Exit
 		says    string
 	}{
-		"no command like it":            {args: []string{"qurey"}, exit: cli.Misused, says: `there is no command "qurey"; did you mean query?`},
-		"no flag like it":               {args: []string{"query", "x", "--datastor", "y"}, exit: cli.Misused, says: "there is no flag --datastor; did you mean --datastore?"},
-		"no question":                   {args: []string{"ask"}, exit: cli.Misused, says: "the question is missing; usage: sluice ask"},
-		"no datastore named":            {args: []string{"query", "x"}, exit: cli.Misused, says: "which datastore? --datastore with one of"},
+		"no command like it":            {args: []string{"qurey"}, exit: cli.Misused, says: `unknown command "qurey"; did you mean query?`},
+		"no flag like it":               {args: []string{"query", "x", "--datastor", "y"}, exit: cli.Misused, says: "unknown flag --datastor; did you mean --datastore?"},
+		"no question":                   {args: []string{"ask"}, exit: cli.Misused, says: "the question is empty; usage: sluice ask"},
+		"no datastore named":            {args: []string{"query", "x"}, exit: cli.Misused, says: "specify what to search: set --datastore to"},
 		"two datastores of a name":      {args: []string{"query", "x", "--datastore", "Twins"}, exit: cli.Misused, says: `there are 2 datastores named "Twins"`},
-		"a datastore that is not there": {args: []string{"query", "x", "--datastore", "Nope"}, exit: cli.NotFound, says: `there is no datastore "Nope"; there are`},
-		"an agent that is not there":    {args: []string{"ask", "x", "--agent", "Nope"}, exit: cli.NotFound, says: `there is no agent "Nope"`},
+		"a datastore that is not there": {args: []string{"query", "x", "--datastore", "Nope"}, exit: cli.NotFound, says: `datastore "Nope" does not exist; existing ones:`},
+		"an agent that is not there":    {args: []string{"ask", "x", "--agent", "Nope"}, exit: cli.NotFound, says: `agent "Nope" does not exist`},
 		"an id that is not there":       {args: []string{"datastores", "show", "01a1ff5b-9089-711a-a298-ac51be28ff37"}, exit: cli.NotFound, says: "NOT_FOUND"},
 		"a filter that is none":         {args: []string{"query", "x", "--datastore", "Mixed", "--filter", "team"}, exit: cli.Misused, says: "must be key=value"},
 		"a mode that is none":           {args: []string{"query", "x", "--datastore", "Mixed", "--mode", "fast"}, exit: cli.Failed, says: "mode"},
-		"a key that is not valid":       {args: []string{"datastores", "list", "--key", "sk_wrong"}, exit: cli.Forbidden, says: "SLUICE_API_KEY or --key gives the key"},
-		"nobody there":                  {address: none.URL, args: []string{"datastores", "list"}, exit: cli.Unavailable, says: "does the service run"},
+		"a key that is not valid":       {args: []string{"datastores", "list", "--key", "sk_wrong"}, exit: cli.Forbidden, says: "set the API key with SLUICE_API_KEY or --key"},
+		"nobody there":                  {address: none.URL, args: []string{"datastores", "list"}, exit: cli.Unavailable, says: "check that the service is running"},
 		"an address that is none":       {args: []string{"datastores", "list", "--url", "here"}, exit: cli.Misused, says: "is not the address of a service"},
-		"a file that is not there":      {args: []string{"ingest", "/no/such/file", "--datastore", "Mixed"}, exit: cli.NotFound, says: "there is no file or folder"},
-		"a site that is a file":         {args: []string{"ingest", dir, "--site", "--datastore", "Mixed"}, exit: cli.Misused, says: "--site is for web addresses"},
-		"a file to watch":               {args: []string{"ingest", filepath.Join(dir, "good.txt"), "--watch", "--datastore", "Mixed"}, exit: cli.Misused, says: "are for folders"},
-		"an import that is none":        {args: []string{"import", filepath.Join(dir, "good.txt"), "--datastore", "Mixed"}, exit: cli.Misused, says: "holds neither JSON objects nor web addresses"},
+		"a file that is not there":      {args: []string{"ingest", "/no/such/file", "--datastore", "Mixed"}, exit: cli.NotFound, says: "file or folder"},
+		"a site that is a file":         {args: []string{"ingest", dir, "--site", "--datastore", "Mixed"}, exit: cli.Misused, says: "--site needs a web address"},
+		"a file to watch":               {args: []string{"ingest", filepath.Join(dir, "good.txt"), "--watch", "--datastore", "Mixed"}, exit: cli.Misused, says: "work with folders"},
+		"an import that is none":        {args: []string{"import", filepath.Join(dir, "good.txt"), "--datastore", "Mixed"}, exit: cli.Misused, says: "has neither JSON objects nor web addresses"},
 		"who leaves":                    {ctx: stopped, args: []string{"datastores", "list"}, exit: cli.Stopped, says: "stopped"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -292,7 +292,7 @@ func TestTheLocalKeyIsFoundAndNotSentToOtherServices(t *testing.T) {
 	if said, exit := list("--data-dir", t.TempDir()); exit != cli.Forbidden || !strings.Contains(said, "sluice keys create") {
 		t.Errorf("without a key: exit code %d, %s", exit, said)
 	}
-	if said, exit := list("--url", "http://192.0.2.1:8080"); exit != cli.Forbidden || !strings.Contains(said, "there is no API key for http://192.0.2.1:8080") {
+	if said, exit := list("--url", "http://192.0.2.1:8080"); exit != cli.Forbidden || !strings.Contains(said, "no API key for http://192.0.2.1:8080") {
 		t.Errorf("elsewhere: exit code %d, %s", exit, said)
 	}
 }
@@ -399,7 +399,7 @@ func TestAnInterruptedImportContinues(t *testing.T) {
 	args := []string{"import", export, "--datastore", "Notes", "--create", "--text-field", "body.plain", "--parallel", "2"}
 	ctx, cut := context.WithCancel(t.Context())
 	defer cut()
-	if out, errs, exit := runAt(ctx, cutting(t, p, 2, cut), args...); exit != cli.Stopped || !strings.Contains(errs, "run it again to go on") {
+	if out, errs, exit := runAt(ctx, cutting(t, p, 2, cut), args...); exit != cli.Stopped || !strings.Contains(errs, "run the command again to continue") {
 		t.Fatalf("the run that was cut off ended with %d\n%s%s", exit, out, errs)
 	}
 	b := p.bring(cli.OK, args...)
@@ -502,7 +502,7 @@ func TestAnEmptyServicePrintsTheNextSteps(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)
 	p.start()
-	for _, part := range []string{"There is nothing in it yet", "export SLUICE_URL=http://" + p.addr, "ingest FOLDER --datastore Handbook --create", "query", "ask"} {
+	for _, part := range []string{"There are no datastores yet", "export SLUICE_URL=http://" + p.addr, "ingest FOLDER --datastore Handbook --create", "query", "ask"} {
 		// It is ready a moment before it has said so.
 		p.eventually(20*time.Second, fmt.Sprintf("%q is not said", part), func() bool { return strings.Contains(p.stderr.String(), part) })
 	}

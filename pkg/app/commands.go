@@ -25,13 +25,12 @@ func newCommandLine(h hooks, shape Shape, environ []string, stdout, stderr io.Wr
 	return &commandLine{shape: shape, hooks: h, Program: cli.Program{
 		Name: shape.command(), Version: Version(), Environ: environ, In: os.Stdin, Out: stdout, Err: stderr,
 		About: map[Shape]string{
-			API: "Sluice takes in files, web pages, web sites and text, and answers questions from them. Without a command this\n" +
-				"is the service, which needs no configuration; sluice serve --help lists its settings. The commands that talk to a\n" +
-				"service find it by SLUICE_URL and SLUICE_API_KEY; without them it is the one of this machine.",
-			Ingestor: "Ingestor reads documents for the api processes of a fleet, and puts them into the index. Without a command it is\n" +
-				"that process; sluice ingestor serve --help lists the settings of all processes.",
-			Crawler: "Crawler fetches web pages for the api processes of a fleet. Without a command it is that process;\n" +
-				"sluice crawler serve --help lists the settings of all processes.",
+			API: "Sluice indexes files, web pages, web sites and text, and answers questions about them. Without a command, it runs\n" +
+				"the service, which needs no configuration.",
+			Ingestor: "Ingestor reads and indexes documents for the api processes of a fleet. Without a command, it runs the process;\n" +
+				"sluice ingestor serve --help lists the settings.",
+			Crawler: "Crawler fetches web pages for the api processes of a fleet. Without a command, it runs the process;\n" +
+				"sluice crawler serve --help lists the settings.",
 		}[shape],
 	}}
 }
@@ -69,8 +68,8 @@ func (p *commandLine) root() *cobra.Command {
 	switch p.shape {
 	case API:
 		commands = append(append(commands, p.Remote()...),
-			p.processCommand(Ingestor, "Read documents for the services of a fleet"),
-			p.processCommand(Crawler, "Fetch web pages for the services of a fleet"),
+			p.processCommand(Ingestor, "Run an ingestor process of a fleet"),
+			p.processCommand(Crawler, "Run a crawler process of a fleet"),
 			p.MCP())
 		commands = append(commands, operate.Commands(&p.Program, readEmbedders)...)
 		commands = append(commands, measure.Commands(&p.Program, openDefaultChatModel)...)
@@ -90,7 +89,7 @@ func (p *commandLine) root() *cobra.Command {
 func (p *commandLine) processCommand(shape Shape, short string) *cobra.Command {
 	return cli.WithoutUsage(&cobra.Command{
 		Use: string(shape) + " [command]", Short: short, GroupID: cli.GroupProcess, DisableFlagsInUseLine: true,
-		Long:               short + ". " + shape.command() + " --help lists its commands.\nA link to the program that is named " + string(shape) + " does the same.",
+		Long:               short + ". A link to sluice named " + string(shape) + " does the same.",
 		DisableFlagParsing: true, // they belong to the other process
 		RunE: func(cmd *cobra.Command, args []string) error {
 			other := newCommandLine(p.hooks, shape, p.Environ, p.Out, p.Err)

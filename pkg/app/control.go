@@ -61,7 +61,7 @@ func (s *Service) startControl(ctx context.Context) error {
 func (s *Service) catchUp(ctx context.Context) error {
 	if s.broker.Reset() {
 		if _, err := s.rescuer.Rescue(ctx, 0); err != nil {
-			return fmt.Errorf("issuing the jobs of a lost stream anew: %w", err)
+			return fmt.Errorf("recreating the jobs of a lost stream: %w", err)
 		}
 		return nil
 	}
@@ -71,10 +71,10 @@ func (s *Service) catchUp(ctx context.Context) error {
 	}
 	var report control.Report
 	err = s.auditor.Adopt(ctx, known+1, &report, func(format string, args ...any) {
-		s.log.Warn("the catalog was older than the job log", "taken_over", fmt.Sprintf(format, args...))
+		s.log.Warn("the catalog was older than the job log and was updated from it", "taken_over", fmt.Sprintf(format, args...))
 	})
 	if err != nil {
-		return fmt.Errorf("bringing the catalog up to the job log: %w", err)
+		return fmt.Errorf("updating the catalog from the job log: %w", err)
 	}
 	if report.Adopted == 0 {
 		return nil
@@ -82,7 +82,7 @@ func (s *Service) catchUp(ctx context.Context) error {
 	// Jobs that were unfinished when the copy was made may have ended since; their events are gone.
 	s.rescuer.ExpectLostJobs()
 	if _, err := s.rescuer.Rescue(ctx, 0); err != nil {
-		return fmt.Errorf("issuing jobs anew that an older catalog takes for unfinished: %w", err)
+		return fmt.Errorf("recreating jobs that the older catalog lists as unfinished: %w", err)
 	}
 	return nil
 }
@@ -97,7 +97,7 @@ func (s *Service) prune(ctx context.Context) {
 			_, err = s.originals.Prune(ctx)
 		}
 		if err != nil && ctx.Err() == nil {
-			s.log.Warn("removing what interrupted uploads have left", "error", err)
+			s.log.Warn("removing files of interrupted uploads", "error", err)
 		}
 		select {
 		case <-ctx.Done():

@@ -323,7 +323,7 @@ func TestARepairFindsADamagedByteOfTheEmbeddedIndexBeforeAQueryDoes(t *testing.T
 		p.flip(filepath.Join(p.dir, datadir.Index), where)
 		p.start()
 		t.Log(what)
-		p.says(p.repair(), "datastore "+store+": its index with * was damaged and is put aside, to be built anew",
+		p.says(p.repair(), "datastore "+store+": the index for model * was damaged, was set aside and will be rebuilt",
 			"datastore "+store+" (test): rows of 9 datasources are missing in embedded with *; to be read again",
 			"9 datasources looked at: 9 to be read again")
 		p.checkSources(docs, p.settled(store, time.Minute))
@@ -420,14 +420,14 @@ func TestIndexedContentOutlivesTheLossOfAllOriginals(t *testing.T) {
 	p.start()
 	p.checkSources(docs, p.settled(store, time.Minute))
 	p.checkQueries(store, docs)
-	lost := "originals of 6 datasources are lost; what is indexed stays searchable, to read it anew upload it again"
-	p.says(p.repair(), lost, "originals of 1 web page are lost; to be fetched again",
+	lost := "originals of 6 datasources are lost; their content stays searchable, but upload it again before re-indexing"
+	p.says(p.repair(), lost, "originals of 1 web page are lost and will be fetched again",
 		"7 datasources looked at: 1 to be fetched again, 6 without their original")
 	p.checkSources(docs, p.settled(store, time.Minute))
 	p.says(p.repair("--prune"), lost, "7 datasources looked at: 6 without their original") // nothing that can be found is deleted
 
 	out, faults, code := p.command("replay", "--datastore", store)
-	if code != 4 || !strings.Contains(out, "7 datasources queued") || !strings.Contains(faults, "6 of 7 datasources ended with an error") {
+	if code != 4 || !strings.Contains(out, "7 datasources queued") || !strings.Contains(faults, "6 of 7 datasources failed") {
 		t.Errorf("the replay ended with %d: %q, %q", code, out, faults)
 	}
 	for _, s := range p.settled(store, time.Minute) {
@@ -451,9 +451,9 @@ func TestIndexedContentOutlivesTheLossOfAllOriginals(t *testing.T) {
 	p.settled(store, time.Minute)
 	gone := "datasource " + docs[0].id + " (" + docs[0].name + ") has lost its original and its rows"
 	p.says(p.repair(), gone,
-		"rows and originals of 1 datasource are lost; upload again what is still wanted, and have the rest deleted with: sluice repair --prune",
+		"rows and originals of 1 datasource are lost; upload those still needed again, and delete the rest with: sluice repair --prune",
 		"7 datasources looked at: 1 without rows and original")
-	p.says(p.repair("--prune"), gone+": deleted", "1 datasource without rows and original deleted", "7 datasources looked at: 1 deleted")
+	p.says(p.repair("--prune"), gone+": deleted", "deleted 1 datasource without rows and original", "7 datasources looked at: 1 deleted")
 	docs[0].deleted = confirmed
 	p.whole(store, docs)
 }
@@ -570,7 +570,7 @@ func TestAnOlderDatabaseCatchesUpWithTheJobLog(t *testing.T) {
 				deleted = append(deleted, gone[len(gone)-1]+": deleted")
 			}
 			p.says(p.repair(), append(gone,
-				"rows and originals of 2 datasources are lost; upload again what is still wanted, and have the rest deleted with: sluice repair --prune",
+				"rows and originals of 2 datasources are lost; upload those still needed again, and delete the rest with: sluice repair --prune",
 				"10 datasources looked at: 2 without rows and original")...)
 			for _, s := range p.settled(store, time.Minute) {
 				if lost := s.ID == docs[2].id || s.ID == docs[3].id; lost && (s.Status != "error" || !strings.Contains(s.Error, "no longer stored")) {

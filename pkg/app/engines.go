@@ -70,7 +70,7 @@ func (e *engines) index(engine domain.Engine) (index.Index, error) {
 			return r, nil
 		}
 	}
-	return nil, domain.Errorf(domain.CodeUnavailable, "the engine %q is not configured here", engine)
+	return nil, domain.Errorf(domain.CodeUnavailable, "engine %q is not configured", engine)
 }
 
 // names returns the engines of this process. The first is the default of new datastores: a remote one if there is any.
@@ -116,7 +116,7 @@ func (r remoteEngine) logMissingFeatures(ctx context.Context, log *slog.Logger) 
 			return
 		}
 		if ctx.Err() == nil {
-			log.Warn("the index is not reached yet and is tried again", "engine", r.name, "delay", delay, "error", err)
+			log.Warn("cannot reach the index yet; will retry", "engine", r.name, "delay", delay, "error", err)
 		}
 		timer := time.NewTimer(delay)
 		select {

@@ -92,7 +92,7 @@ func TestEvalMeasuresARunningService(t *testing.T) {
 				}
 			}
 		}
-		for _, part := range []string{`1 of 5 questions is left out, since nothing says what is right for it`, `(the first is "5")`, `1 document that should be found is not in the datastore, and counts as not found`, "nothing like it"} {
+		for _, part := range []string{`Skipped 1 of 5 questions without relevant documents or an answer`, `(the first is "5")`, `1 document named as relevant is not in the datastore and counts as not found`, "nothing like it"} {
 			if !strings.Contains(errs, part) {
 				t.Errorf("%q is not said in %q", part, errs)
 			}
@@ -128,19 +128,19 @@ func TestEvalMeasuresARunningService(t *testing.T) {
 			want  string
 			usage bool
 		}{
-			"a datastore that is not there":       {t.Context(), key, []string{"--datastore", "none", "--queries", queries}, `there is no datastore "none"`, false},
-			"a key that is not valid":             {t.Context(), nil, []string{"--datastore", storeID, "--queries", queries, "--key", "sk_wrong"}, "SLUICE_API_KEY or --key gives the key", false},
-			"a service that is not there":         {t.Context(), key, []string{"--datastore", storeID, "--queries", queries, "--url", "http://127.0.0.1:1"}, "does the service run", false},
+			"a datastore that is not there":       {t.Context(), key, []string{"--datastore", "none", "--queries", queries}, `datastore "none" does not exist`, false},
+			"a key that is not valid":             {t.Context(), nil, []string{"--datastore", storeID, "--queries", queries, "--key", "sk_wrong"}, "set the API key with SLUICE_API_KEY or --key", false},
+			"a service that is not there":         {t.Context(), key, []string{"--datastore", storeID, "--queries", queries, "--url", "http://127.0.0.1:1"}, "check that the service is running", false},
 			"an address that is none":             {t.Context(), key, []string{"--datastore", storeID, "--queries", queries, "--url", "here"}, "is not the address of a service", true},
 			"a file that is not there":            {t.Context(), key, []string{"--datastore", storeID, "--queries", "/none.jsonl"}, "/none.jsonl", false},
 			"a line that cannot be read":          {t.Context(), key, []string{"--datastore", storeID, "--queries", broken}, "b.jsonl: questions, line 2: is no JSON object", false},
 			"documents of another datastore":      {t.Context(), key, []string{"--datastore", storeID, "--queries", strange}, "has none of the documents", false},
-			"who leaves":                          {ended, key, []string{"--datastore", storeID, "--queries", queries}, "stopped before the end", false},
-			"no datastore":                        {t.Context(), key, []string{"--queries", queries}, "which datastore?", true},
-			"no questions":                        {t.Context(), key, []string{"--datastore", storeID}, "which questions?", true},
+			"who leaves":                          {ended, key, []string{"--datastore", storeID, "--queries", queries}, "stopped; nothing was changed", false},
+			"no datastore":                        {t.Context(), key, []string{"--queries", queries}, "specify --datastore", true},
+			"no questions":                        {t.Context(), key, []string{"--datastore", storeID}, "specify questions", true},
 			"a mode that is none":                 {t.Context(), key, []string{"--datastore", storeID, "--queries", queries, "--modes", "fast"}, `"fast" is no mode`, true},
 			"too many places":                     {t.Context(), key, []string{"--datastore", storeID, "--queries", queries, "--k", "101"}, "--k 101: must be 1 to 100", true},
-			"questions that are made and asked":   {t.Context(), key, []string{"--datastore", storeID, "--queries", queries, "--generate", "3"}, "belong to the next call", true},
+			"questions that are made and asked":   {t.Context(), key, []string{"--datastore", storeID, "--queries", queries, "--generate", "3"}, "--generate excludes --queries", true},
 			"questions made without a chat model": {t.Context(), key, []string{"--datastore", storeID, "--generate", "3"}, "--generate needs a chat model: set SLUICE_CHAT_MODEL", true},
 		} {
 			t.Run(name, func(t *testing.T) {
@@ -216,7 +216,7 @@ func TestEvalGeneratesUsableQuestions(t *testing.T) {
 	if len(questions) != 2 || !of["pump"] || !of["logger"] {
 		t.Errorf("made %+v", questions)
 	}
-	for _, part := range []string{"2 questions made of 4 chunks", "1 dropped: the answer does not stand in the chunk", "1 dropped: the model's answer is not the JSON"} {
+	for _, part := range []string{"Generated 2 questions from 4 chunks", "1 dropped: the answer does not stand in the chunk", "1 dropped: the model's answer is not the JSON"} {
 		if !strings.Contains(errs, part) {
 			t.Errorf("%q is not said in %q", part, errs)
 		}
@@ -226,7 +226,7 @@ func TestEvalGeneratesUsableQuestions(t *testing.T) {
 		t.Errorf("asking them: %v\n%s\n%s", err, out, errs)
 	}
 	_, _, err = p.eval(t.Context(), environ, "--datastore", storeID, "--generate", "4", "--out", path)
-	if err == nil || !strings.Contains(err.Error(), "is there already") {
+	if err == nil || !strings.Contains(err.Error(), "exists already") {
 		t.Errorf("a file that is there: %v", err)
 	}
 	model.Close()

@@ -21,7 +21,7 @@ const minSecret = 16
 // writes it to keyFile (mode 0600) and prints it once to out, with the console's address.
 func firstKey(ctx context.Context, keys *catalog.Catalog, configured, keyFile, console string, now time.Time, out io.Writer) error {
 	if err := keys.EnsureWorkspace(ctx, domain.DefaultWorkspace, "Default"); err != nil {
-		return fmt.Errorf("making the default workspace: %w", err)
+		return fmt.Errorf("creating the default workspace: %w", err)
 	}
 	if configured != "" {
 		return ensureKey(ctx, keys, configured, "SLUICE_API_KEY", now)
@@ -41,7 +41,7 @@ func firstKey(ctx context.Context, keys *catalog.Catalog, configured, keyFile, c
 	if err := ensureKey(ctx, keys, secret, "first key", now); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "First start: your API key is %s\nIt is kept in %s and shown only now.\nOpen %s and sign in with it: the console says what to do next.\n", secret, keyFile, console)
+	fmt.Fprintf(out, "First start: your API key is %s\nIt is saved in %s and not shown again.\nOpen %s and sign in with the key.\n", secret, keyFile, console)
 	return nil
 }
 
@@ -80,11 +80,11 @@ func secretFile(path string) (string, error) {
 		return secret, nil
 	}
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return "", fmt.Errorf("reading the kept API key: %w", err)
+		return "", fmt.Errorf("reading the saved API key: %w", err)
 	}
 	secret := domain.NewKey()
 	if err := os.WriteFile(path, []byte(secret+"\n"), 0o600); err != nil {
-		return "", fmt.Errorf("keeping the API key: %w", err)
+		return "", fmt.Errorf("saving the API key: %w", err)
 	}
 	return secret, nil
 }

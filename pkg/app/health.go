@@ -86,7 +86,7 @@ func writeStatus(w http.ResponseWriter, status int, body any) {
 // newRegistry returns a registry with the metrics that all processes have.
 func newRegistry() *prometheus.Registry {
 	r := prometheus.NewRegistry()
-	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "sluice_build_info", Help: "1, labelled with what was built."}, []string{"version"})
+	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "sluice_build_info", Help: "Always 1, labelled with the version."}, []string{"version"})
 	build.WithLabelValues(Version()).Set(1)
 	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), build)
 	return r

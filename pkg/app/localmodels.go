@@ -36,7 +36,7 @@ func (e *embedders) openLocal(c config.Config, log *slog.Logger) error {
 			continue // the same model
 		}
 		if err := e.addLocal(transformer.Config{Directory: dir}, log); err != nil {
-			return fmt.Errorf("%w; mend the model, or move %s elsewhere to do without", err, dir)
+			return fmt.Errorf("%w; repair the model, or move %s elsewhere to start without it", err, dir)
 		}
 	}
 	return nil
@@ -48,7 +48,7 @@ func (e *embedders) addLocal(where transformer.Config, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	log.Info("embedding model read", "model", m.Model().ID, "dimensions", m.Model().Dimensions, "directory", where.Directory,
+	log.Info("embedding model loaded", "model", m.Model().ID, "dimensions", m.Model().Dimensions, "directory", where.Directory,
 		"instructions", m.Kernel(), "after", time.Since(began).Round(time.Millisecond))
 	e.add(embed.Cached(m, queryCache))
 	return nil

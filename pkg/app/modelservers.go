@@ -65,16 +65,16 @@ func (m *modelServerCheck) ready(ctx context.Context) error {
 func (m *modelServerCheck) ask(ctx context.Context) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, m.address, nil)
 	if err != nil {
-		return fmt.Errorf("asking the model server: %w", err)
+		return fmt.Errorf("checking the model server: %w", err)
 	}
 	resp, err := m.client.Do(req)
 	if err != nil {
-		return fmt.Errorf("asking the model server: %w", err)
+		return fmt.Errorf("checking the model server: %w", err)
 	}
 	defer resp.Body.Close()
 	switch resp.StatusCode {
 	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-		return fmt.Errorf("asking the model server: %s", resp.Status)
+		return fmt.Errorf("checking the model server: %s", resp.Status)
 	}
 	return nil
 }

@@ -24,8 +24,8 @@ func (s *Service) leaseNATS(ctx context.Context) error {
 		return err
 	}
 	if !held {
-		return fmt.Errorf("another api process works with this database and other NATS servers: set NATS_URL as it is there; "+
-			"if these servers are to take their place, stop every api process for %s first", natsLeaseTime)
+		return fmt.Errorf("another api process uses this database with other NATS servers: set the same NATS_URL; "+
+			"to change the NATS servers, stop all api processes for %s first", natsLeaseTime)
 	}
 	return nil
 }
@@ -43,9 +43,9 @@ func (s *Service) renewNATSLease(ctx context.Context) error {
 		held, err := s.catalog.Lease(ctx, natsLease, s.broker.Installation(), natsLeaseTime)
 		switch {
 		case err != nil && ctx.Err() == nil:
-			s.log.Warn("telling other api processes which NATS servers this one works with", "error", err)
+			s.log.Warn("renewing the lease on the NATS servers of this database", "error", err)
 		case err == nil && !held:
-			return errors.New("another api process has begun to work with this database and other NATS servers")
+			return errors.New("another api process now uses this database with other NATS servers: set the same NATS_URL in all of them")
 		}
 	}
 }

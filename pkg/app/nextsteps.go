@@ -12,7 +12,7 @@ import (
 )
 
 // errFound stops an iteration after its first element.
-var errFound = errors.New("there is one")
+var errFound = errors.New("found a datastore")
 
 // printNextSteps prints the next steps for an empty service. Errors are ignored, because the text is optional.
 func (s *Service) printNextSteps(ctx context.Context) {
@@ -32,7 +32,7 @@ func (s *Service) printNextSteps(ctx context.Context) {
 	if here != "" {
 		here = "\n  export" + here
 	}
-	fmt.Fprintf(s.options.Out, `There is nothing in it yet. In another terminal:%[2]s
+	fmt.Fprintf(s.options.Out, `There are no datastores yet. In another terminal, run:%[2]s
   %[1]s ingest FOLDER --datastore Handbook --create
   %[1]s query "what to look for" --datastore Handbook
   %[1]s ask "a question" --datastore Handbook

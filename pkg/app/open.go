@@ -32,7 +32,7 @@ func (s *Service) openModels(context.Context) (err error) {
 	if s.config.RerankURL != "" { // not checked: without the reranker, only the order of results changes
 		client, err := rerank.New(rerank.Config{URL: s.config.RerankURL, APIKey: s.config.RerankKey, Model: s.config.RerankModel})
 		if err != nil {
-			return fmt.Errorf("reading RERANK_URL: %w", err)
+			return fmt.Errorf("RERANK_URL: %w", err)
 		}
 		s.reranker = instrument.NewReranker(client, s.metrics, s.log)
 		s.deferClose(func() error { s.reranker.Close(); return nil })
@@ -47,14 +47,14 @@ func (s *Service) openDir(context.Context) (err error) {
 	}
 	s.deferClose(s.dir.Close)
 	if _, err := os.Stat(s.dir.Join(datadir.Restoring)); err == nil {
-		return fmt.Errorf("in data directory %s a restore was cut short: empty it and restore again (sluice restore FILE --data DIR)", s.dir.Path())
+		return fmt.Errorf("data directory %s has files of an interrupted restore: empty it and restore again (sluice restore FILE --data DIR)", s.dir.Path())
 	}
 	// Remove uploads that a killed process left unfinished.
 	if err := os.RemoveAll(s.dir.Join(datadir.Temp)); err != nil {
 		return fmt.Errorf("clearing the temporary directory: %w", err)
 	}
 	if err := os.MkdirAll(s.dir.Join(datadir.Temp), 0o700); err != nil {
-		return fmt.Errorf("making the temporary directory: %w", err)
+		return fmt.Errorf("creating the temporary directory: %w", err)
 	}
 	return nil
 }
@@ -80,7 +80,7 @@ func listen(ctx context.Context, addr string) (net.Listener, error) {
 	case errors.Is(err, syscall.EADDRINUSE):
 		return nil, fmt.Errorf("another program already listens on %s: stop it, or set SLUICE_ADDR or --addr to a free address (port 0 takes any free port)", addr)
 	case errors.Is(err, fs.ErrPermission):
-		return nil, fmt.Errorf("this user may not listen on %s: set SLUICE_ADDR or --addr to a port above 1023: %w", addr, err)
+		return nil, fmt.Errorf("no permission to listen on %s: set SLUICE_ADDR or --addr to a port above 1023: %w", addr, err)
 	case errors.Is(err, syscall.EADDRNOTAVAIL):
 		return nil, fmt.Errorf("%s is not an address of this machine: set SLUICE_ADDR or --addr to one, or to 0.0.0.0 for all of them: %w", addr, err)
 	case err != nil:
@@ -117,9 +117,9 @@ func (s *Service) checkCatalog(ctx context.Context, path string) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
-		return fmt.Errorf("looking at the catalog: %w", err)
+		return fmt.Errorf("checking the catalog: %w", err)
 	case info.Size() == 0 && exists(s.dir.Join(datadir.NATS)): // a first start that was cut short leaves that alone
-		return fmt.Errorf("opening the catalog %s: %w: it is empty, beside a job log", path, catalog.ErrDamaged)
+		return fmt.Errorf("opening the catalog %s: %w: the file is empty, but there is a job log", path, catalog.ErrDamaged)
 	case info.Size() <= maxStartupCheck:
 		return maintenance.CheckFile(ctx, path)
 	}
@@ -146,9 +146,9 @@ func damagedCatalog(err error, dir string) error {
 	if !errors.Is(err, catalog.ErrDamaged) {
 		return err
 	}
-	return fmt.Errorf("%w\nnothing was changed. Restore a backup into an empty directory: sluice restore FILE --data DIR. Without one, move "+
-		"catalog.db, catalog.db-wal and catalog.db-shm out of %s and start again: documents come back from the job log and the originals, "+
-		"agents, keys and conversations do not (docs/backup.md)", err, dir)
+	return fmt.Errorf("%w\nnothing was changed. Restore a backup into an empty directory: sluice restore FILE --data DIR. Without a backup, move "+
+		"catalog.db, catalog.db-wal and catalog.db-shm out of %s and restart: documents are recovered from the job log and the originals, "+
+		"but agents, keys and conversations are lost (docs/backup.md)", err, dir)
 }
 
 func (s *Service) openNATS(ctx context.Context) error {
@@ -222,7 +222,7 @@ func (s *Service) openIndexes(ctx context.Context) error {
 func (s *Service) openEmbedded(ctx context.Context) error {
 	release, err := s.catalog.Hold(ctx, "embedded index")
 	if err != nil {
-		return fmt.Errorf("opening the embedded index, which one api process at a time can have (SLUICE_EMBEDDED_INDEX=false for the others): %w", err)
+		return fmt.Errorf("opening the embedded index (only one api process may use it; set SLUICE_EMBEDDED_INDEX=false for the others): %w", err)
 	}
 	s.deferClose(func() error { release(); return nil })
 	if _, err := os.Stat(s.dir.Join(datadir.Index)); errors.Is(err, fs.ErrNotExist) {

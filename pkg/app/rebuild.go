@@ -55,13 +55,13 @@ func (r *rebuild) status(ctx context.Context, waiting func(context.Context) (cat
 	w, err := waiting(ctx)
 	switch {
 	case err != nil: // the catalog's own check says so
-		return why + "; how much of it is missing is not known"
+		return why + "; the number of missing documents is unknown"
 	case !w.Any:
 		return ""
 	case !looked:
-		return why + "; what is missing is being looked for"
+		return why + "; checking which documents are missing"
 	case w.Queued+w.InFlight > 0:
-		return fmt.Sprintf("%s, and it is being built anew: %d documents wait to be read again, %d are being read", why, w.Queued, w.InFlight)
+		return fmt.Sprintf("%s; it is being rebuilt: %d documents are queued, %d are being processed", why, w.Queued, w.InFlight)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -26,13 +26,13 @@ func TestTheIndexStatusReportsTheRebuild(t *testing.T) {
 	}{
 		"nothing has happened":                 {waits: busy, want: ""},
 		"a new directory":                      {happens: []func(*rebuild){begin}, want: ""},
-		"restored, and not looked at":          {happens: []func(*rebuild){begin}, waits: idle, want: none + "; what is missing is being looked for"},
-		"restored, and the catalog is away":    {happens: []func(*rebuild){begin}, err: errors.New("away"), want: none + "; how much of it is missing is not known"},
-		"restored, and being built":            {happens: []func(*rebuild){begin, audited}, waits: busy, want: none + ", and it is being built anew: 3 documents wait to be read again, 2 are being read"},
-		"damaged, and not looked at":           {happens: []func(*rebuild){alarm}, waits: busy, want: damaged + "; what is missing is being looked for"},
-		"restored, then damaged":               {happens: []func(*rebuild){begin, audited, alarm, audited}, waits: busy, want: damaged + ", and it is being built anew: 3 documents wait to be read again, 2 are being read"},
+		"restored, and not looked at":          {happens: []func(*rebuild){begin}, waits: idle, want: none + "; checking which documents are missing"},
+		"restored, and the catalog is away":    {happens: []func(*rebuild){begin}, err: errors.New("away"), want: none + "; the number of missing documents is unknown"},
+		"restored, and being built":            {happens: []func(*rebuild){begin, audited}, waits: busy, want: none + "; it is being rebuilt: 3 documents are queued, 2 are being processed"},
+		"damaged, and not looked at":           {happens: []func(*rebuild){alarm}, waits: busy, want: damaged + "; checking which documents are missing"},
+		"restored, then damaged":               {happens: []func(*rebuild){begin, audited, alarm, audited}, waits: busy, want: damaged + "; it is being rebuilt: 3 documents are queued, 2 are being processed"},
 		"all is there again":                   {happens: []func(*rebuild){alarm, audited}, waits: idle, want: ""},
-		"damaged since the audit before began": {happens: []func(*rebuild){audited, func(r *rebuild) { r.alarm(at.Add(time.Hour)) }}, waits: idle, want: damaged + "; what is missing is being looked for"},
+		"damaged since the audit before began": {happens: []func(*rebuild){audited, func(r *rebuild) { r.alarm(at.Add(time.Hour)) }}, waits: idle, want: damaged + "; checking which documents are missing"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -31,16 +31,16 @@ func TestReplayRejectsInvalidArguments(t *testing.T) {
 		code int
 		says string // on the standard error
 	}{
-		"nothing to replay":         {args: nil, code: 2, says: "what is to be replayed?"},
-		"one datastore and all":     {args: []string{"--all", "--datastore", "x"}, code: 2, says: "take one of them"},
-		"a time that is none":       {args: []string{"--since", "soon"}, code: 2, says: `--since "soon": must be a date (2006-01-02), a time (2006-01-02T15:04:05Z) or how long ago (36h)`},
+		"nothing to replay":         {args: nil, code: 2, says: "specify --datastore or --all"},
+		"one datastore and all":     {args: []string{"--all", "--datastore", "x"}, code: 2, says: "exclude each other"},
+		"a time that is none":       {args: []string{"--since", "soon"}, code: 2, says: `--since "soon": must be a date (2006-01-02), a time (2006-01-02T15:04:05Z) or a duration before now (36h)`},
 		"a time to come":            {args: []string{"--since", "-1h"}, code: 2, says: `--since "-1h": must be`},
-		"an unknown flag":           {args: []string{"--every"}, code: 2, says: "there is no flag --every"},
+		"an unknown flag":           {args: []string{"--every"}, code: 2, says: "unknown flag --every"},
 		"an argument":               {args: []string{"--all", "now"}, code: 2, says: `unexpected argument "now"`},
-		"a name that is not":        {args: []string{"--datastore", "nowhere"}, code: 5, says: `there is no datastore "nowhere"`},
+		"a name that is not":        {args: []string{"--datastore", "nowhere"}, code: 5, says: `datastore "nowhere" does not exist`},
 		"an id that is not":         {args: []string{"--datastore", "01a1ff5b-9089-711a-a298-ac51be28ff37"}, code: 5, says: `no datastore with id "01a1ff5b-9089-711a-a298-ac51be28ff37"`},
-		"a name of two":             {args: []string{"--datastore", "Twins"}, code: 2, says: `there are 2 datastores named "Twins": take the id`},
-		"a catalog that is nowhere": {args: []string{"--all", "--data-dir", t.TempDir()}, code: 1, says: "there is no catalog in data directory"},
+		"a name of two":             {args: []string{"--datastore", "Twins"}, code: 2, says: `there are 2 datastores named "Twins": use one of their ids`},
+		"a catalog that is nowhere": {args: []string{"--all", "--data-dir", t.TempDir()}, code: 1, says: "has no catalog"},
 	} {
 		out, faults, code := p.command(append([]string{"replay"}, test.args...)...)
 		if code != test.code || !strings.Contains(faults, test.says) || out != "" {
@@ -53,7 +53,7 @@ func TestReplayRejectsInvalidArguments(t *testing.T) {
 	if _, faults, code := p.command("repair", "--all"); code != 2 || !strings.Contains(faults, "usage: sluice repair") {
 		t.Errorf("repair with an unknown flag: code %d, %q", code, faults)
 	}
-	if out, faults, code := p.command("repair", "--wait=false"); code != 0 || !strings.Contains(out, "is requested") || faults != "" {
+	if out, faults, code := p.command("repair", "--wait=false"); code != 0 || !strings.Contains(out, "Requested repair") || faults != "" {
 		t.Errorf("repair without waiting: code %d, %q, %q", code, out, faults)
 	}
 }
@@ -140,7 +140,7 @@ func TestAReplayReusesVectors(t *testing.T) {
 	p.must(p.post("/api/datastores/upsert/"+second, map[string]any{"documents": []map[string]any{{"text": "It fails: the quoll.", "name": "quoll"}}}, nil))
 	p.settled(second, time.Minute)
 	out, faults, code := p.command("replay", "--failed")
-	if code != 4 || !strings.Contains(faults, "1 of 1 datasource ended with an error: sluice datastores show names them, and why") || !strings.HasSuffix(out, "1/1, 1 failed\n") {
+	if code != 4 || !strings.Contains(faults, "1 of 1 datasource failed: sluice datastores show lists them with the reasons") || !strings.HasSuffix(out, "1/1, 1 failed\n") {
 		t.Errorf("a replay that fails ended with %d: %q, %q", code, out, faults)
 	}
 	model.refuse.Store(false)

@@ -332,7 +332,7 @@ func TestWrongCallsEndWithOneClearLine(t *testing.T) {
 		says  string
 	}{
 		"an unknown setting":              {API, nil, []string{"SLUICE_PORT=1"}, 2, "SLUICE_PORT is not a setting"},
-		"an unknown command":              {API, []string{"sevre"}, nil, 2, `there is no command "sevre"`},
+		"an unknown command":              {API, []string{"sevre"}, nil, 2, `unknown command "sevre"`},
 		"a key that can be guessed":       {API, nil, []string{"SLUICE_API_KEY=short", "SLUICE_ADDR=127.0.0.1:0"}, 2, "use at least 16"},
 		"a model without a server":        {API, nil, []string{"SLUICE_EMBED_MODEL=m"}, 1, "no model server is configured"},
 		"an ingestor without an engine":   {Ingestor, nil, []string{"NATS_URL=nats://127.0.0.1:1"}, 1, "cannot use the embedded index"},
@@ -340,13 +340,13 @@ func TestWrongCallsEndWithOneClearLine(t *testing.T) {
 		"a crawler without NATS":          {Crawler, nil, nil, 1, "needs NATS_URL"},
 		"a port without a host":           {API, nil, []string{"SLUICE_ADDR=8099"}, 2, "must be host:port: write 127.0.0.1:8099"},
 		"an address with a scheme":        {API, nil, []string{"SLUICE_ADDR=http://127.0.0.1:80"}, 2, "must be host:port"},
-		"the flag of other servers":       {API, []string{"--port", "8099"}, nil, 2, "--port is not a setting: did you mean --addr 127.0.0.1:8080?"},
-		"a flag of one letter":            {API, []string{"-p", "8099"}, nil, 2, "sluice: -p is not a setting: did you mean --addr 127.0.0.1:8080?"},
+		"the flag of other servers":       {API, []string{"--port", "8099"}, nil, 2, "unknown setting --port; did you mean --addr 127.0.0.1:8080?"},
+		"a flag of one letter":            {API, []string{"-p", "8099"}, nil, 2, "sluice: unknown setting -p; did you mean --addr 127.0.0.1:8080?"},
 		"a setting with a typo":           {API, []string{"--adr", ":1"}, nil, 2, "did you mean --addr?"},
-		"a key in quotes":                 {API, nil, []string{`SLUICE_API_KEY="sk_0123456789abcdef"`}, 2, `SLUICE_API_KEY (--api-key): is written in quotes ("…"): remove them`},
+		"a key in quotes":                 {API, nil, []string{`SLUICE_API_KEY="sk_0123456789abcdef"`}, 2, `SLUICE_API_KEY (--api-key): is in quotes ("…"): remove them`},
 		"a port in use":                   {API, nil, []string{"SLUICE_ADDR=" + taken.Addr().String()}, 1, "another program already listens on " + taken.Addr().String()},
 		"a data directory that is a file": {API, []string{"--data-dir", file}, nil, 1, "data directory " + file + " is a file"},
-		"a data directory below a file":   {API, []string{"--data-dir", file + "/below"}, nil, 1, "is a file, or lies below one: set SLUICE_DATA_DIR"},
+		"a data directory below a file":   {API, []string{"--data-dir", file + "/below"}, nil, 1, "is a file or inside one: set SLUICE_DATA_DIR"},
 		"an open NATS port without token": {API, nil, []string{"SLUICE_NATS_LISTEN=127.0.0.1:0"}, 2, "needs SLUICE_NATS_TOKEN"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -32,8 +32,8 @@ func TestEachProcessIsAlsoACommand(t *testing.T) {
 		{Ingestor, []string{"extract", "--help"}, 0, "usage: sluice ingestor extract"},
 		{Crawler, []string{"plan", "--help"}, 0, "usage: sluice crawler plan"},
 		{Crawler, []string{"version"}, 0, "sluice crawler "},
-		{Ingestor, []string{"nonsense"}, 2, `sluice ingestor: there is no command "nonsense"; sluice ingestor --help lists them`},
-		{Ingestor, []string{"--nonsense", "1"}, 2, "--nonsense is not a setting"},
+		{Ingestor, []string{"nonsense"}, 2, `sluice ingestor: unknown command "nonsense"; run sluice ingestor --help for a list`},
+		{Ingestor, []string{"--nonsense", "1"}, 2, "unknown setting --nonsense"},
 		{Crawler, []string{"nonsense", "--json"}, 2, `"exit":2`},
 	} {
 		direct, err := called(c.shape, c.args...)

@@ -51,7 +51,7 @@ func crawlOptions(c config.Config, temp string, log *slog.Logger) (crawl.Options
 	var proxy *url.URL
 	if c.CrawlProxy != "" {
 		if proxy, err = url.Parse(c.CrawlProxy); err != nil {
-			return crawl.Options{}, errors.New("SLUICE_CRAWL_PROXY is not the address of a proxy")
+			return crawl.Options{}, errors.New("SLUICE_CRAWL_PROXY is not a valid proxy address")
 		}
 	}
 	return crawl.Options{
@@ -74,17 +74,17 @@ func openBrowser(c config.Config, temp string, log *slog.Logger) (*render.Browse
 	path := c.Chromium
 	switch {
 	case c.ChromeURL != "" && path != "":
-		return nil, errors.New("CHROME_URL and SLUICE_CHROMIUM are both set: take the running browser, or the one to be started")
+		return nil, errors.New("CHROME_URL and SLUICE_CHROMIUM are both set: keep CHROME_URL for a running browser, or SLUICE_CHROMIUM to start one")
 	case c.ChromeURL == "" && path == "":
 		return nil, nil
 	case path == "auto":
 		if path = render.Find(); path == "" {
-			return nil, errors.New("SLUICE_CHROMIUM is auto, and there is no Chromium on the PATH: install one, or set its path")
+			return nil, errors.New("SLUICE_CHROMIUM is auto, but there is no Chromium on the PATH: install one or set its path")
 		}
 	}
 	if path != "" {
 		if _, err := exec.LookPath(path); err != nil {
-			return nil, fmt.Errorf("SLUICE_CHROMIUM is %q, which cannot be run: %w; set it to the path of a Chromium, or to auto to look for one on the PATH", path, err)
+			return nil, fmt.Errorf("SLUICE_CHROMIUM %q cannot be run: %w; set it to the path of a Chromium, or to auto to search the PATH", path, err)
 		}
 	}
 	browser, err := render.New(render.Options{

@@ -15,7 +15,7 @@ func TestABrowserThatCannotBeRunIsRefusedAtTheStart(t *testing.T) {
 		"a file that is nowhere": filepath.Join(t.TempDir(), "chromium"), "a name that is not on the PATH": "no-such-chromium", "a directory": t.TempDir(),
 	} {
 		browser, err := openBrowser(config.Config{Chromium: path}, t.TempDir(), slog.New(slog.DiscardHandler))
-		if err == nil || !strings.Contains(err.Error(), "SLUICE_CHROMIUM is ") || !strings.Contains(err.Error(), path) {
+		if err == nil || !strings.Contains(err.Error(), "SLUICE_CHROMIUM \"") || !strings.Contains(err.Error(), path) {
 			t.Errorf("%s: %v, %v", name, browser, err)
 		}
 	}

@@ -79,11 +79,11 @@ func (w *Worker) check() error {
 		return fmt.Errorf("%s needs NATS_URL: the address of the NATS servers, or of an api process with SLUICE_NATS_LISTEN", article(w.shape))
 	}
 	if w.shape == Ingestor && !w.config.HasRemoteIndex() {
-		return errors.New("an ingestor process of its own cannot use the embedded index, which belongs to the api process: " +
-			"set MILVUS_ADDR, or let the api process do the work (SLUICE_WORKERS=true)")
+		return errors.New("a separate ingestor process cannot use the embedded index, which belongs to the api process: " +
+			"set MILVUS_ADDR, or run the ingestor inside the api process (SLUICE_WORKERS=true)")
 	}
 	if w.config.DatabaseURL != "" {
-		w.log.Warn("DATABASE_URL is set here and not used: give workers, which read what strangers write, no database credentials")
+		w.log.Warn("DATABASE_URL is set but not used: remove it, because workers read untrusted files and should have no database credentials")
 	}
 	return nil
 }

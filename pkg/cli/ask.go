@@ -23,15 +23,14 @@ type askFlags struct {
 func (p *Program) askCommand() *cobra.Command {
 	var f askFlags
 	cmd := &cobra.Command{
-		Use: "ask QUESTION [--agent AGENT | --datastore DATASTORE]", Short: "Ask, and get a cited answer as it is written", GroupID: GroupUse,
-		Long: "Ask an agent, and show its answer as it is written, with the sources that it cites. With --datastore it is an agent that\n" +
-			"answers from that datastore alone, which is made if there is none and something there answers. With neither it is the only\n" +
-			"agent that there is, or one for the only datastore.",
+		Use: "ask QUESTION [--agent AGENT | --datastore DATASTORE]", Short: "Ask an agent a question", GroupID: GroupUse,
+		Long: "Ask an agent and stream its answer with the sources that it cites. --datastore asks the agent of that datastore alone,\n" +
+			"and creates it if the datastore has results. Without either flag, the only agent or datastore is asked.",
 		Example: "sluice ask \"How long is the warranty?\" --datastore Handbook\nsluice ask \"And of the motor?\" --agent Support --conversation $ID",
 		Args:    wantsText("question"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.agent != "" && f.datastore != "" {
-				return Misusedf("--agent has datastores of its own: take --agent or --datastore")
+				return Misusedf("--agent and --datastore exclude each other: an agent has its own datastores")
 			}
 			c, err := p.connect(f.where, interactiveAttempts, IsID(f.agent))
 			if err != nil {
@@ -41,9 +40,9 @@ func (p *Program) askCommand() *cobra.Command {
 			return Fault(cmd.Context(), p.ask(cmd.Context(), c, f, strings.Join(args, " ")))
 		},
 	}
-	cmd.Flags().StringVar(&f.agent, "agent", "", "`agent` that is asked, by id or name")
-	cmd.Flags().StringVar(&f.datastore, "datastore", "", "`datastore` that the answer is to come from, by id or name")
-	cmd.Flags().StringVar(&f.conversation, "conversation", "", "`id` of a conversation that the question goes on with")
+	cmd.Flags().StringVar(&f.agent, "agent", "", "`agent` to ask, by id or name")
+	cmd.Flags().StringVar(&f.datastore, "datastore", "", "`datastore` to answer from, by id or name")
+	cmd.Flags().StringVar(&f.conversation, "conversation", "", "continue the conversation with this `id`")
 	f.filter.flags(cmd)
 	f.where.Flags(cmd)
 	return cmd
@@ -101,7 +100,7 @@ func (p *Program) writeSources(answer *client.AgentAnswer) {
 		fmt.Fprintf(p.Out, "%s%s\n", mark, where)
 	}
 	if Terminal(p.Out) {
-		fmt.Fprintf(p.Out, "\nTo go on: --conversation %s\n", answer.ConversationId)
+		fmt.Fprintf(p.Out, "\nTo continue: --conversation %s\n", answer.ConversationId)
 	}
 }
 
@@ -127,7 +126,7 @@ func (p *Program) agent(ctx context.Context, c *client.Client, f askFlags, q cli
 		if len(all) == 1 {
 			return all[0].Id, nil
 		}
-		if wanted, err = onlyDatastore(ctx, c, "who is asked?", names); err != nil {
+		if wanted, err = onlyDatastore(ctx, c, "specify whom to ask:", names); err != nil {
 			return "", err
 		}
 	}
@@ -145,12 +144,12 @@ func (p *Program) agent(ctx context.Context, c *client.Client, f askFlags, q cli
 	}
 	made, err := c.CreateAgent(ctx, client.AgentCreate{
 		Name: store.Name, DatastoreIds: &[]string{store.Id},
-		Description: ptrOrNil("Answers from the datastore of this name; made by the command line."),
+		Description: ptrOrNil("Answers from the datastore of this name. Created by the command line."),
 	})
 	if err != nil {
-		return "", fmt.Errorf("making an agent for datastore %q: %w", store.Name, err)
+		return "", fmt.Errorf("creating an agent for datastore %q: %w", store.Name, err)
 	}
-	fmt.Fprintf(p.Err, "Made agent %q, %s.\n", oneLine(made.Name), made.Id)
+	fmt.Fprintf(p.Err, "Created agent %q (%s).\n", oneLine(made.Name), made.Id)
 	return made.Id, nil
 }
 
@@ -158,8 +157,8 @@ func (p *Program) agent(ctx context.Context, c *client.Client, f askFlags, q cli
 func answerable(ctx context.Context, c *client.Client, store *client.Datastore, q client.AgentQuery) error {
 	none := func(format string, args ...any) error { return WithExit(NotFound, fmt.Errorf(format, args...)) }
 	if q.ConversationId != nil {
-		return none("no agent answers from datastore %q yet, so there is no conversation to go on with: "+
-			"leave out --conversation, or name its agent with --agent", store.Name)
+		return none("datastore %q has no agent yet, so it has no conversation to continue: "+
+			"remove --conversation, or name the agent with --agent", store.Name)
 	}
 	one := 1
 	found, err := c.QueryDatastore(ctx, store.Id, client.DatastoreQuery{Query: q.Query, TopK: &one, Filters: q.Filters})
@@ -171,19 +170,19 @@ func answerable(ctx context.Context, c *client.Client, store *client.Datastore, 
 	case err != nil:
 		return err
 	case counts.Total == 0:
-		return none("there is nothing in datastore %q yet: sluice ingest FILE… --datastore %q brings documents in", store.Name, store.Name)
+		return none("datastore %q is empty: add documents with sluice ingest FILE… --datastore %q", store.Name, store.Name)
 	case counts.Synched == 0:
-		return none("nothing in datastore %q can be found yet: sluice datastores show %q says what it waits for, and what has failed",
+		return none("datastore %q has no searchable documents yet: sluice datastores show %q lists queued and failed ones",
 			store.Name, store.Name)
 	case q.Filters != nil:
-		return none("nothing in datastore %q that passes --filter, --custom-id and --datasource answers this: leave one out", store.Name)
+		return none("no document in datastore %q matches the question and all filters: remove --filter, --custom-id or --datasource", store.Name)
 	default:
-		return none("nothing in datastore %q answers this: put it in other words", store.Name)
+		return none("no document in datastore %q answers the question: rephrase it", store.Name)
 	}
 }
 
-// onlyDatastore returns the only datastore, for commands that name none. If there are several, the error contains the
-// question which and lists the choices.
+// onlyDatastore returns the only datastore, for commands that name none. If there are several, the error begins
+// with which and lists the choices.
 func onlyDatastore(ctx context.Context, c *client.Client, which string, agents []Named) (id string, err error) {
 	var stores []string
 	for d, err := range c.ListDatastores(ctx) {
@@ -198,15 +197,15 @@ func onlyDatastore(ctx context.Context, c *client.Client, which string, agents [
 		return id, nil
 	case len(stores) == 0:
 		return "", WithExit(NotFound,
-			errors.New("there is nothing to answer from yet: sluice ingest FILE… --datastore NAME --create brings documents in"))
+			errors.New("there is no datastore yet: create one and add documents with sluice ingest FILE… --datastore NAME --create"))
 	}
 	var names []string
 	for _, a := range agents {
 		names = append(names, fmt.Sprintf("%q", a.Name))
 	}
-	said := "--datastore with one of " + firstNames(stores)
+	said := "set --datastore to " + firstNames(stores)
 	if len(names) > 0 {
-		said += ", or --agent with one of " + firstNames(names)
+		said += ", or --agent to " + firstNames(names)
 	}
 	return "", Misusedf("%s %s", which, said)
 }

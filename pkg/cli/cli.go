@@ -52,7 +52,7 @@ func (p *Program) Root(serve *cobra.Command, commands ...*cobra.Command) *cobra.
 			return serve.RunE(serve, nil)
 		},
 	}
-	root.PersistentFlags().BoolVar(&p.JSON, "json", false, "answer, and say what is wrong, in JSON")
+	root.PersistentFlags().BoolVar(&p.JSON, "json", false, "print results and errors as JSON")
 	root.Flags().BoolVar(&showVersion, "version", false, "print the version")
 	root.SetIn(p.In)
 	root.SetOut(p.Out)
@@ -62,13 +62,13 @@ func (p *Program) Root(serve *cobra.Command, commands ...*cobra.Command) *cobra.
 	root.SetHelpCommandGroupID(GroupProcess)
 	root.SetCompletionCommandGroupID(GroupProcess)
 	root.AddGroup(
-		&cobra.Group{ID: GroupUse, Title: "A service, here or elsewhere"},
-		&cobra.Group{ID: GroupMeasure, Title: "Measuring one"},
-		&cobra.Group{ID: GroupOperate, Title: "What a service keeps"},
-		&cobra.Group{ID: GroupProcess, Title: "The program"},
+		&cobra.Group{ID: GroupUse, Title: "Use a service"},
+		&cobra.Group{ID: GroupMeasure, Title: "Measure a service"},
+		&cobra.Group{ID: GroupOperate, Title: "Operate a service (no API key needed)"},
+		&cobra.Group{ID: GroupProcess, Title: "Processes and tools"},
 	)
 	version := &cobra.Command{
-		Use: "version", Short: "What was built, and with which Go", GroupID: GroupProcess, Args: NoArguments, DisableFlagsInUseLine: true,
+		Use: "version", Short: "Show the version", GroupID: GroupProcess, Args: NoArguments, DisableFlagsInUseLine: true,
 		RunE: func(*cobra.Command, []string) error { return p.printVersion() },
 	}
 	root.AddCommand(serve, version)
@@ -78,7 +78,7 @@ func (p *Program) Root(serve *cobra.Command, commands ...*cobra.Command) *cobra.
 	walk(root, func(cmd *cobra.Command) {
 		switch cmd.CommandPath() {
 		case p.Name + " help":
-			cmd.Short = "Say how a command is called"
+			cmd.Short = "Show help for a command"
 			cmd.Args = func(_ *cobra.Command, args []string) error {
 				found, rest, err := root.Find(args)
 				if err != nil {
@@ -87,13 +87,14 @@ func (p *Program) Root(serve *cobra.Command, commands ...*cobra.Command) *cobra.
 				return noSuchCommand(found, rest)
 			}
 		case p.Name + " completion":
-			cmd.Use, cmd.Short = "completion bash|zsh|fish|powershell", "Write the script by which a shell completes commands and flags"
+			cmd.Use, cmd.Short = "completion bash|zsh|fish|powershell", "Write a shell completion script"
+			cmd.Long = "Write a script that completes commands and flags, such as: source <(" + p.Name + " completion bash)"
 			cmd.DisableFlagsInUseLine = true
 		}
 		if cmd.HasParent() && cmd.Parent().Name() == "completion" {
 			cmd.Args = NoArguments
 		}
-		cmd.Flags().BoolP("help", "h", false, "say how the command is called")
+		cmd.Flags().BoolP("help", "h", false, "show this help")
 		if cmd.HasSubCommands() && cmd != root && cmd.RunE == nil && cmd.Run == nil {
 			cmd.Args = cobra.ArbitraryArgs
 			cmd.RunE = subcommandMissing
@@ -132,7 +133,7 @@ func (p *Program) Execute(ctx context.Context, root *cobra.Command, args []strin
 		if strings.HasSuffix(err.Error(), "?") {
 			parted = ""
 		}
-		return WithExit(Misused, fmt.Errorf("%w%s usage: %s (more: %s --help)", err, parted, cmd.UseLine(), cmd.CommandPath()))
+		return WithExit(Misused, fmt.Errorf("%w%s usage: %s (help: %s --help)", err, parted, cmd.UseLine(), cmd.CommandPath()))
 	}
 	return err
 }
@@ -192,15 +193,15 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	if like := similarCommand(cmd, args[0]); like != "" {
-		return Misusedf("there is no command %q%s %s --help lists all", args[0], like, cmd.CommandPath())
+		return Misusedf("unknown command %q%s Run %s --help for a list", args[0], like, cmd.CommandPath())
 	}
-	return Misusedf("there is no command %q; %s --help lists them", args[0], cmd.CommandPath())
+	return Misusedf("unknown command %q; run %s --help for a list", args[0], cmd.CommandPath())
 }
 
 // subcommandMissing returns an error that asks for a subcommand.
 func subcommandMissing(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return Misusedf("unknown: %s %s%s", cmd.Name(), args[0], similarCommand(cmd, args[0]))
+		return Misusedf("unknown command %q%s", cmd.Name()+" "+args[0], similarCommand(cmd, args[0]))
 	}
 	var names []string
 	for _, sub := range cmd.Commands() {
@@ -209,7 +210,7 @@ func subcommandMissing(cmd *cobra.Command, args []string) error {
 		}
 	}
 	last := len(names) - 1
-	return Misusedf("%s or %s?", strings.Join(names[:last], ", "), names[last])
+	return Misusedf("missing command: %s or %s", strings.Join(names[:last], ", "), names[last])
 }
 
 func similarCommand(cmd *cobra.Command, word string) string {
@@ -229,9 +230,9 @@ func flagFault(cmd *cobra.Command, err error) error {
 		return WithExit(Misused, err)
 	}
 	name := none.GetSpecifiedName()
-	said := "there is no flag --" + name
+	said := "unknown flag --" + name
 	if len(name) == 1 {
-		said = "there is no flag -" + name
+		said = "unknown flag -" + name
 	} else if best := SimilarFlag(cmd, name); best != "" {
 		said += "; did you mean --" + best + "?"
 	}
@@ -301,7 +302,7 @@ func (p *Program) Input(ctx context.Context) io.Reader {
 // PrintJSON writes a result as JSON.
 func (p *Program) PrintJSON(v any) error {
 	if err := encoder(p.Out).Encode(v); err != nil {
-		return fmt.Errorf("writing the answer: %w", err)
+		return fmt.Errorf("writing the result: %w", err)
 	}
 	return nil
 }

@@ -49,15 +49,15 @@ func TestCallsAreUnderstood(t *testing.T) {
 		"work x -json":             "work [x] 0 true",
 		"--json things two":        "two [] 0 true",
 		"work -- -size":            "work [-size] 0 false",
-		"work x y":                 `unexpected argument "y"; usage: tool work [flags] (more: tool work --help)`,
-		"worc":                     `there is no command "worc"; did you mean work? tool --help lists all`,
-		"help things tow":          "there is no command \"tow\"; did you mean two? tool things --help lists all; usage: tool help [command] [flags] (more: tool help --help)",
-		"help nothing":             "there is no command \"nothing\"; tool --help lists them; usage: tool help [command] [flags] (more: tool help --help)",
-		"things":                   "one or two? usage: tool things [flags] (more: tool things --help)",
-		"things tow":               "unknown: things tow; did you mean two? usage: tool things [flags] (more: tool things --help)",
-		"work --siz 3":             "there is no flag --siz; did you mean --size? usage: tool work [flags] (more: tool work --help)",
-		"work --quite-another-one": "there is no flag --quite-another-one; usage: tool work [flags] (more: tool work --help)",
-		"work --size many":         `invalid argument "many" for "--size" flag: strconv.ParseInt: parsing "many": invalid syntax; usage: tool work [flags] (more: tool work --help)`,
+		"work x y":                 `unexpected argument "y"; usage: tool work [flags] (help: tool work --help)`,
+		"worc":                     `unknown command "worc"; did you mean work? Run tool --help for a list`,
+		"help things tow":          "unknown command \"tow\"; did you mean two? Run tool things --help for a list; usage: tool help [command] [flags] (help: tool help --help)",
+		"help nothing":             "unknown command \"nothing\"; run tool --help for a list; usage: tool help [command] [flags] (help: tool help --help)",
+		"things":                   "missing command: one or two; usage: tool things [flags] (help: tool things --help)",
+		"things tow":               "unknown command \"things tow\"; did you mean two? usage: tool things [flags] (help: tool things --help)",
+		"work --siz 3":             "unknown flag --siz; did you mean --size? usage: tool work [flags] (help: tool work --help)",
+		"work --quite-another-one": "unknown flag --quite-another-one; usage: tool work [flags] (help: tool work --help)",
+		"work --size many":         `invalid argument "many" for "--size" flag: strconv.ParseInt: parsing "many": invalid syntax; usage: tool work [flags] (help: tool work --help)`,
 	} {
 		t.Run(args, func(t *testing.T) {
 			t.Parallel()
@@ -112,7 +112,7 @@ func TestHelpOfACommand(t *testing.T) {
 	if err := p.Execute(t.Context(), root, []string{"work", "--help"}); err != nil {
 		t.Fatal(err)
 	}
-	want := "usage: tool work [flags]\n\nDo work.\n\nFlags:\n      --size int   how much\n\nFlags of every command:\n  -h, --help   say how the command is called\n      --json   answer, and say what is wrong, in JSON\n"
+	want := "usage: tool work [flags]\n\nDo work.\n\nFlags:\n      --size int   how much\n\nGlobal flags:\n  -h, --help   show this help\n      --json   print results and errors as JSON\n"
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Error(diff)
 	}

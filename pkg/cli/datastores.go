@@ -31,21 +31,21 @@ func (p *Program) connected(where *Where, do func(context.Context, *client.Clien
 
 func (p *Program) datastoresCommand() *cobra.Command {
 	stores := &cobra.Command{
-		Use: "datastores list|create|show|delete", Aliases: []string{"datastore"}, Short: "Datastores: list, create, show, delete",
+		Use: "datastores list|create|show|delete", Aliases: []string{"datastore"}, Short: "List, create, show and delete datastores",
 		GroupID: GroupUse, DisableFlagsInUseLine: true,
-		Long: "A datastore holds documents that are searched together. Wherever one is wanted, its name does as well as its id.",
+		Long: "A datastore holds documents that are searched together. Commands accept its id or name.",
 	}
 	var where Where
 	list := &cobra.Command{
-		Use: "list", Short: "List the datastores, newest first", Args: NoArguments, Example: "sluice datastores list\nsluice datastores list --json",
+		Use: "list", Short: "List datastores, newest first", Args: NoArguments,
 		RunE: p.connected(&where, func(ctx context.Context, c *client.Client, _ []string) error { return p.listDatastores(ctx, c) }),
 	}
 	var made client.DatastoreCreate
 	var about, engine, model string
 	var public bool
 	create := &cobra.Command{
-		Use: "create NAME", Short: "Make a datastore", Args: Exactly("NAME"),
-		Example: "sluice datastores create Handbook\nsluice datastores create Handbook --embedding-model builtin-en-256-v1 --json",
+		Use: "create NAME", Short: "Create a datastore", Args: Exactly("NAME"),
+		Example: "sluice datastores create Handbook --embedding-model builtin-en-256-v1",
 		RunE: p.connected(&where, func(ctx context.Context, c *client.Client, args []string) error {
 			made.Name = args[0]
 			made.Description, made.EmbeddingModel, made.Type = ptrOrNil(about), ptrOrNil(model), ptrOrNil(client.Engine(engine))
@@ -59,16 +59,16 @@ func (p *Program) datastoresCommand() *cobra.Command {
 			if p.JSON {
 				return p.PrintJSON(d)
 			}
-			fmt.Fprintf(p.Out, "%s\n%q is there; sluice ingest FILE… --datastore %s fills it\n", d.Id, d.Name, d.Id)
+			fmt.Fprintf(p.Out, "%s\nCreated %q. Add documents: sluice ingest FILE… --datastore %s\n", d.Id, d.Name, d.Id)
 			return nil
 		}),
 	}
-	create.Flags().StringVar(&about, "description", "", "what it is for")
-	create.Flags().StringVar(&engine, "engine", "", "embedded or milvus (the service's choice)")
-	create.Flags().StringVar(&model, "embedding-model", "", "one that the service has (its choice)")
-	create.Flags().BoolVar(&public, "public", false, "let it be queried without a key")
+	create.Flags().StringVar(&about, "description", "", "`text` for lists")
+	create.Flags().StringVar(&engine, "engine", "", "embedded or milvus (default: set by the service)")
+	create.Flags().StringVar(&model, "embedding-model", "", "embedding `model` (default: set by the service)")
+	create.Flags().BoolVar(&public, "public", false, "allow queries without an API key")
 	show := &cobra.Command{
-		Use: "show DATASTORE", Short: "Say what is in a datastore, and what has failed", Args: Exactly("DATASTORE"),
+		Use: "show DATASTORE", Short: "Show a datastore's state and failed documents", Args: Exactly("DATASTORE"),
 		Example: "sluice datastores show Handbook",
 		RunE: p.connected(&where, func(ctx context.Context, c *client.Client, args []string) error {
 			return p.showDatastore(ctx, c, args[0])
@@ -76,13 +76,13 @@ func (p *Program) datastoresCommand() *cobra.Command {
 	}
 	var yes bool
 	remove := &cobra.Command{
-		Use: "delete DATASTORE", Short: "Delete a datastore with everything in it", Args: Exactly("DATASTORE"),
-		Example: "sluice datastores delete Handbook\nsluice datastores delete Handbook --yes",
+		Use: "delete DATASTORE", Short: "Delete a datastore and all its documents", Args: Exactly("DATASTORE"),
+		Example: "sluice datastores delete Handbook",
 		RunE: p.connected(&where, func(ctx context.Context, c *client.Client, args []string) error {
 			return p.deleteDatastore(ctx, c, args[0], yes)
 		}),
 	}
-	remove.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	remove.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation")
 	for _, cmd := range []*cobra.Command{list, create, show, remove} {
 		where.Flags(cmd)
 	}
@@ -94,7 +94,7 @@ func (p *Program) datastoresCommand() *cobra.Command {
 func Exactly(what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
-			return Misusedf("%s is missing", what)
+			return Misusedf("missing argument %s", what)
 		}
 		return AtMost(1)(cmd, args)
 	}
@@ -120,7 +120,7 @@ func (p *Program) listDatastores(ctx context.Context, c *client.Client) error {
 		return p.PrintJSON(map[string]any{"data": all})
 	}
 	if len(all) == 0 {
-		fmt.Fprintln(p.Out, "There is no datastore yet; sluice ingest FILE… --datastore NAME --create makes one and fills it.")
+		fmt.Fprintln(p.Out, "No datastores yet. Create one and add documents: sluice ingest FILE… --datastore NAME --create")
 		return nil
 	}
 	w := tabwriter.NewWriter(p.Out, 0, 4, 2, ' ', 0)
@@ -164,7 +164,7 @@ func (p *Program) showDatastore(ctx context.Context, c *client.Client, wanted st
 		fmt.Fprintln(p.Out, oneLine(d.Description))
 	}
 	fmt.Fprintf(p.Out, "engine %s, embedding model %s, %s\n", d.Type, d.EmbeddingModel, d.Visibility)
-	fmt.Fprintf(p.Out, "%s: %d synched, %d waiting, %d running, %d failed, %d skipped\n", Counted(counts.Total, "datasource"), counts.Synched,
+	fmt.Fprintf(p.Out, "%s: %d synched, %d queued, %d processing, %d failed, %d skipped\n", Counted(counts.Total, "datasource"), counts.Synched,
 		counts.Unsynched+counts.Pending, counts.Running, counts.Error, counts.Skipped)
 	writeFailures(p.Out, failures, int(counts.Error))
 	return nil
@@ -181,12 +181,12 @@ func (p *Program) deleteDatastore(ctx context.Context, c *client.Client, wanted 
 			return err
 		}
 		if p.JSON || !Terminal(p.Err) {
-			return Misusedf("%q has %s: --yes deletes it with all of them", d.Name, Counted(counts.Total, "datasource"))
+			return Misusedf("datastore %q has %s: add --yes to delete it with all of them", d.Name, Counted(counts.Total, "datasource"))
 		}
-		fmt.Fprintf(p.Err, "Delete %q with %s for good? Type yes: ", oneLine(d.Name), Counted(counts.Total, "datasource"))
+		fmt.Fprintf(p.Err, "Delete %q with %s? This cannot be undone. Type yes: ", oneLine(d.Name), Counted(counts.Total, "datasource"))
 		said, err := bufio.NewReader(p.Input(ctx)).ReadString('\n')
 		if err != nil || strings.TrimSpace(said) != "yes" {
-			return WithExit(Stopped, fmt.Errorf("nothing is deleted"))
+			return WithExit(Stopped, fmt.Errorf("not confirmed: nothing was deleted"))
 		}
 	}
 	if err := c.DeleteDatastore(ctx, d.Id); err != nil {

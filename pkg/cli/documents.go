@@ -74,7 +74,7 @@ func readDocuments(r io.Reader, f fields) iter.Seq2[*document, error] {
 }
 
 // errStopped ends the iteration because the consumer has stopped.
-var errStopped = errors.New("no more is wanted")
+var errStopped = errors.New("stopped by the consumer")
 
 // bounded is a reader that fails if too much is read since the last mark.
 type bounded struct {
@@ -85,7 +85,7 @@ type bounded struct {
 // Read implements io.Reader.
 func (b *bounded) Read(p []byte) (int, error) {
 	if b.read-b.mark > 2*maxDocument { // the decoder reads ahead
-		return 0, fmt.Errorf("is longer than %d MiB, the most that the service takes", maxDocument>>20)
+		return 0, fmt.Errorf("is larger than %d MiB, the limit of the service", maxDocument>>20)
 	}
 	n, err := b.r.Read(p[:min(len(p), 1<<20)])
 	b.read += int64(n)
@@ -114,7 +114,7 @@ func (w *walker) value(depth int) error {
 	switch token {
 	case json.Delim('['):
 		if depth >= maxLists {
-			return fmt.Errorf("has lists in lists deeper than %d", maxLists)
+			return fmt.Errorf("has lists nested more than %d deep", maxLists)
 		}
 		for w.dec.More() {
 			if err := w.value(depth + 1); err != nil {
@@ -126,7 +126,7 @@ func (w *walker) value(depth int) error {
 	case json.Delim('{'):
 		return unexpectedEOF(w.object(depth))
 	}
-	return fmt.Errorf("is %v, and a document is a JSON object", token)
+	return fmt.Errorf("is %v, but a document must be a JSON object", token)
 }
 
 // unexpectedEOF converts io.EOF to io.ErrUnexpectedEOF.
@@ -149,7 +149,7 @@ func (w *walker) object(depth int) error {
 		}
 		key, ok := token.(string)
 		if !ok {
-			return fmt.Errorf("has %v where the name of a field belongs", token)
+			return fmt.Errorf("has %v in place of a field name", token)
 		}
 		if slices.Contains(lists, key) && depth < maxLists && w.isList() {
 			listed = true
@@ -226,10 +226,10 @@ func (w *walker) where(err error) error {
 	at := w.dec.InputOffset()
 	if errors.As(err, &syntax) {
 		at = syntax.Offset
-		err = fmt.Errorf("this is not JSON: %w", err)
+		err = fmt.Errorf("invalid JSON: %w", err)
 	}
 	if errors.Is(err, io.ErrUnexpectedEOF) {
-		err = errors.New("the file ends in the middle of it; was it copied whole?")
+		err = errors.New("the file ends within this document: check that it was copied completely")
 	}
 	return fmt.Errorf("document %d, at byte %d: %w", w.n+1, at, err)
 }
@@ -246,7 +246,7 @@ func (f fields) document(object map[string]json.RawMessage) (*document, error) {
 		if isAddress(source) && (kind == "" || kind == "web_page" || kind == "web_site") {
 			return page(source, kind == "web_site", client.DatasourceConfigCreate{})
 		}
-		return d, fmt.Errorf("has neither a text (%s) nor a web address (%s); --text-field names where the text is", strings.Join(f.text, ", "),
+		return d, fmt.Errorf("has no text (%s) and no web address (%s): name the field with the text with --text-field", strings.Join(f.text, ", "),
 			strings.Join(f.source, ", "))
 	}
 	if !utf8.ValidString(text) {
@@ -346,7 +346,7 @@ func (f fields) metadataOf(object map[string]json.RawMessage) (map[string]any, e
 		}
 		var m map[string]any
 		if err := json.Unmarshal(raw, &m); err != nil {
-			return nil, fmt.Errorf("%s is no JSON object", name)
+			return nil, fmt.Errorf("%s must be a JSON object", name)
 		}
 		maps.Copy(out, m)
 	}
@@ -370,7 +370,7 @@ func readAddresses(r io.Reader, make func(address string) (*document, error)) it
 				continue
 			}
 			var d *document
-			err := fmt.Errorf("%q is no web address", cut(address))
+			err := fmt.Errorf("%q is not a web address", cut(address))
 			if isAddress(address) {
 				d, err = make(address)
 			}

@@ -74,18 +74,18 @@ func TestAnImportIsReadInEveryForm(t *testing.T) {
 		"no id":                        {text: `{"text":"One."}{"text":"One."}`, want: []string{"sha256:1b1528336248f6d9ba497522301716c7 : One. map[]", "sha256:1b1528336248f6d9ba497522301716c7 : One. map[]"}},
 		"no text":                      {text: `{"id":"a","text":"  "}{"id":"b","text":"Two."}`, want: []string{"unusable: document 1 (a)", "b : Two. map[]"}},
 		"metadata that is none":        {text: `{"id":"a","text":"One.","metadata":"x"}`, want: []string{"unusable: document 1 (a)"}},
-		"a file that was cut":          {text: `{"id":"a","text":"One."}{"id":"b","te`, want: []string{"a : One. map[]", "error: document 2, at byte 34: the file ends in the middle of it; was it copied whole?"}},
-		"an array that was cut":        {text: `[{"id":"a","text":"One."},`, want: []string{"a : One. map[]", "error: document 2, at byte 26: the file ends in the middle of it; was it copied whole?"}},
-		"what is no JSON":              {text: `{"id":"a","text":"One."}{oops}`, want: []string{"a : One. map[]", "error: document 2, at byte 25: this is not JSON: invalid character 'o'"}},
-		"a number":                     {text: `[1]`, want: []string{"error: document 1, at byte 2: is 1, and a document is a JSON object"}},
-		"lists without end":            {text: strings.Repeat("[", 100), want: []string{"error: document 1, at byte 5: has lists in lists deeper than 4"}},
+		"a file that was cut":          {text: `{"id":"a","text":"One."}{"id":"b","te`, want: []string{"a : One. map[]", "error: document 2, at byte 34: the file ends within this document: check that it was copied completely"}},
+		"an array that was cut":        {text: `[{"id":"a","text":"One."},`, want: []string{"a : One. map[]", "error: document 2, at byte 26: the file ends within this document: check that it was copied completely"}},
+		"what is no JSON":              {text: `{"id":"a","text":"One."}{oops}`, want: []string{"a : One. map[]", "error: document 2, at byte 25: invalid JSON: invalid character 'o'"}},
+		"a number":                     {text: `[1]`, want: []string{"error: document 1, at byte 2: is 1, but a document must be a JSON object"}},
+		"lists without end":            {text: strings.Repeat("[", 100), want: []string{"error: document 1, at byte 5: has lists nested more than 4 deep"}},
 		"addresses": {
 			text: "# pages\nhttps://example.com/a\n\n  https://example.com/b#part # a remark\nexample.com\n",
 			want: []string{"web_page https://example.com/a", "web_page https://example.com/b#part", "unusable: line 5"},
 		},
 		"sites":   {flags: importFlags{site: true}, text: "https://example.com/\n", want: []string{"web_site https://example.com/"}},
-		"nothing": {text: " \n", want: []string{"error: is empty"}},
-		"prose":   {text: "Once upon a time", want: []string{"error: holds neither JSON objects nor web addresses; sluice ingest takes documents of other kinds"}},
+		"nothing": {text: " \n", want: []string{"error: the file is empty"}},
+		"prose":   {text: "Once upon a time", want: []string{"error: the file has neither JSON objects nor web addresses: add other documents with sluice ingest"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -127,7 +127,7 @@ func TestImportsDoNotDependOnReadSizes(t *testing.T) {
 func TestADocumentThatIsTooLongIsRefused(t *testing.T) {
 	t.Parallel()
 	got := importLines(importFlags{}, `{"id":"a","text":"One."}{"text":"`+strings.Repeat("x", 3*maxDocument)+`"}{"id":"b","text":"Two."}`)
-	if len(got) != 2 || got[0] != "a : One. map[]" || !strings.Contains(got[1], "document 2") || !strings.Contains(got[1], "is longer than 10 MiB") {
+	if len(got) != 2 || got[0] != "a : One. map[]" || !strings.Contains(got[1], "document 2") || !strings.Contains(got[1], "is larger than 10 MiB") {
 		t.Errorf("%.500q", got)
 	}
 	many := strings.Repeat(`{"id":"a","text":"`+strings.Repeat("y", 1<<20)+`"}`, 25) // more than any one may be
@@ -266,7 +266,7 @@ func TestAFolderIsWalkedInOrderAndWithoutWhatCannotBeRead(t *testing.T) {
 	if diff := cmp.Diff([]string{"a/c.md", "b.md"}, got); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{"none.md: it is empty", "photo.JPG: files of this kind cannot be read"}, left); diff != "" {
+	if diff := cmp.Diff([]string{"none.md: the file is empty", "photo.JPG: unsupported file type"}, left); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -349,7 +349,7 @@ func TestAWatchedFolderThatIsNotMountedLosesNothing(t *testing.T) {
 	}
 	look(0, 1)
 	look(0, 0)
-	if told := strings.Count(out.String(), "is it not mounted?"); told != 1 {
+	if told := strings.Count(out.String(), "check that it is mounted"); told != 1 {
 		t.Errorf("it was told %d times: %s", told, &out)
 	}
 	write(filepath.Join(mount, "d.md"))

@@ -33,15 +33,15 @@ var exits = []struct {
 	exit       Exit
 	code, text string
 }{
-	{OK, "ok", "it was done"},
-	{Failed, "failed", "it could not be done; the message says why"},
-	{Misused, "usage", "the command was called wrongly: an unknown command or flag, a missing argument, a setting that is none"},
-	{Forbidden, "forbidden", "there is no API key, it is not valid, or it may not do this"},
-	{Partly, "partly", "it was done, but some documents failed; each is named with the reason"},
-	{NotFound, "not_found", "what was named, a datastore say, is not there"},
-	{Damaged, "damaged", "what was kept is damaged, and not all of it could be mended"},
-	{Unavailable, "unavailable", "the service cannot be reached, or has too much to do; later it may work"},
-	{Stopped, "stopped", "Ctrl-C or SIGTERM stopped the command; what it says it has done is done"},
+	{OK, "ok", "success"},
+	{Failed, "failed", "the operation failed; the message says why"},
+	{Misused, "usage", "invalid call: an unknown command or flag, a missing argument, an invalid setting"},
+	{Forbidden, "forbidden", "the API key is missing, invalid, or lacks the permission"},
+	{Partly, "partly", "success, except for some documents, which are listed with the reasons"},
+	{NotFound, "not_found", "a named object, such as a datastore, does not exist"},
+	{Damaged, "damaged", "stored data is damaged and could not be repaired completely"},
+	{Unavailable, "unavailable", "the service cannot be reached or is overloaded; try again later"},
+	{Stopped, "stopped", "stopped by Ctrl-C or SIGTERM; steps reported as done are done"},
 }
 
 // Error is an error with an exit code.

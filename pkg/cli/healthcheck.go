@@ -23,11 +23,10 @@ const healthcheckTimeout = 6 * time.Second
 func (p *Program) Healthcheck(process string) *cobra.Command {
 	var given settings
 	cmd := &cobra.Command{
-		Use: "healthcheck [settings]", Short: "Exit 0 if the process at SLUICE_ADDR is ready", GroupID: GroupProcess,
+		Use: "healthcheck [settings]", Short: "Exit with 0 if the process at SLUICE_ADDR is ready", GroupID: GroupProcess,
 		DisableFlagsInUseLine: true, Args: cobra.ArbitraryArgs,
-		Long: "Ask the process at SLUICE_ADDR of this machine whether it is ready, and exit 0 if it is. It takes the settings of\n" +
-			"the process, of which only its address matters.",
-		Example: p.Name + " healthcheck\n" + p.Name + " healthcheck --addr 127.0.0.1:9090",
+		Long:    "Exit with 0 if the process at SLUICE_ADDR on this machine is ready. Other settings are accepted and ignored.",
+		Example: p.Name + " healthcheck --addr 127.0.0.1:9090",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := healthcheck(cmd.Context(), process, append(given.args, args...), p.Environ); err != nil {
 				return err
@@ -44,12 +43,12 @@ func (p *Program) Healthcheck(process string) *cobra.Command {
 }
 
 func healthcheck(ctx context.Context, process string, args, environ []string) error {
-	c, err := config.Parse(args, environ, io.Discard)
+	c, err := config.Parse(args, environ)
 	if err != nil {
 		return WithExit(Misused, err)
 	}
 	if c.Addr == "" && process != "" {
-		return Misusedf("without SLUICE_ADDR %s listens at a free port, which is not known here: set it", process)
+		return Misusedf("set SLUICE_ADDR: without it, %s listens on a free port, which healthcheck cannot know", process)
 	}
 	address, err := AddressOf(c)
 	if err != nil {
@@ -59,11 +58,11 @@ func healthcheck(ctx context.Context, process string, args, environ []string) er
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address+"/readyz", nil)
 	if err != nil {
-		return fmt.Errorf("asking for readiness: %w", err)
+		return fmt.Errorf("checking readiness: %w", err)
 	}
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return WithExit(Unavailable, fmt.Errorf("asking for readiness: %w; does a process run there, and is that its SLUICE_ADDR or --addr?", err))
+		return WithExit(Unavailable, fmt.Errorf("checking readiness: %w; check that the process is running and that SLUICE_ADDR or --addr is its address", err))
 	}
 	defer res.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(res.Body, 4<<10))

@@ -6,6 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/sluice/sluice/pkg/config"
 )
 
 // Maximum width of lines with flags.
@@ -13,25 +15,34 @@ const helpWidth = 110
 
 // Help returns the help of a command.
 func Help(cmd *cobra.Command) string {
-	cmd.InitDefaultHelpFlag()
 	var b strings.Builder
-	fmt.Fprintf(&b, "usage: %s\n", cmd.UseLine())
+	writeHelp(&b, cmd)
+	writeCommands(&b, cmd)
+	flags := flagsOf(cmd)
+	if cmd.Annotations[groupedSettings] != "" {
+		flags.own = writeSettings(&b, flags.own)
+	}
+	writeFlags(&b, "Flags", flags.own)
+	writeFlags(&b, "Connection flags", flags.connection)
+	writeFlags(&b, "Global flags", flags.global)
+	if cmd.HasAvailableSubCommands() {
+		fmt.Fprintf(&b, "\nRun %s COMMAND --help for the help of a command.\n", cmd.CommandPath())
+	}
+	return b.String()
+}
+
+// writeHelp writes everything above the subcommands and flags.
+func writeHelp(b *strings.Builder, cmd *cobra.Command) {
+	cmd.InitDefaultHelpFlag()
+	fmt.Fprintf(b, "usage: %s\n", cmd.UseLine())
 	about := cmd.Long
 	if about == "" {
 		about = cmd.Short + "."
 	}
-	fmt.Fprintf(&b, "\n%s\n", strings.TrimSpace(about))
+	fmt.Fprintf(b, "\n%s\n", strings.TrimSpace(about))
 	if cmd.HasExample() {
-		fmt.Fprintf(&b, "\nExamples:\n%s\n", indented(cmd.Example))
+		fmt.Fprintf(b, "\nExamples:\n%s\n", indented(cmd.Example))
 	}
-	writeCommands(&b, cmd)
-	own, shared := ownFlags(cmd)
-	writeFlags(&b, "Flags", own)
-	writeFlags(&b, "Flags of every command", shared)
-	if cmd.HasAvailableSubCommands() {
-		fmt.Fprintf(&b, "\n%s COMMAND --help says more about a command.\n", cmd.CommandPath())
-	}
-	return b.String()
 }
 
 func indented(text string) string {
@@ -69,24 +80,59 @@ func writeCommands(b *strings.Builder, cmd *cobra.Command) {
 
 func shown(cmd *cobra.Command) bool { return cmd.IsAvailableCommand() || cmd.Name() == "help" }
 
-// ownFlags separates a command's own flags from those of every command.
-func ownFlags(cmd *cobra.Command) (own, shared *pflag.FlagSet) {
-	own, shared = pflag.NewFlagSet("", pflag.ContinueOnError), pflag.NewFlagSet("", pflag.ContinueOnError)
+// flagSets are the flags of a command: its own ones, those that locate a service, and those of every command.
+type flagSets struct{ own, connection, global *pflag.FlagSet }
+
+func flagsOf(cmd *cobra.Command) flagSets {
+	newSet := func() *pflag.FlagSet { return pflag.NewFlagSet("", pflag.ContinueOnError) }
+	sets := flagSets{newSet(), newSet(), newSet()}
 	root := cmd.Root().PersistentFlags()
 	add := func(f *pflag.Flag) {
-		if f.Name == "help" || root.Lookup(f.Name) != nil {
-			shared.AddFlag(f)
-		} else {
-			own.AddFlag(f)
+		switch {
+		case f.Name == "help" || root.Lookup(f.Name) != nil:
+			sets.global.AddFlag(f)
+		case f.Annotations[connectionFlag] != nil:
+			sets.connection.AddFlag(f)
+		default:
+			sets.own.AddFlag(f)
 		}
 	}
 	cmd.LocalFlags().VisitAll(add)
 	cmd.InheritedFlags().VisitAll(add)
-	return own, shared
+	return sets
 }
+
+// connectionFlag marks a flag that locates a service.
+const connectionFlag = "connection"
 
 func writeFlags(b *strings.Builder, title string, flags *pflag.FlagSet) {
 	if usages := flags.FlagUsagesWrapped(helpWidth); usages != "" {
 		fmt.Fprintf(b, "\n%s:\n%s", title, usages)
 	}
+}
+
+// groupedSettings marks a command whose flags are settings, which its help shows by subject.
+const groupedSettings = "grouped-settings"
+
+// writeSettings writes the settings among the flags by subject, and returns the other flags.
+func writeSettings(b *strings.Builder, flags *pflag.FlagSet) (others *pflag.FlagSet) {
+	written := map[string]bool{}
+	for _, g := range config.Groups() {
+		group := pflag.NewFlagSet("", pflag.ContinueOnError)
+		group.SortFlags = false
+		for _, s := range g.Settings {
+			if f := flags.Lookup(s.Flag); f != nil {
+				group.AddFlag(f)
+				written[f.Name] = true
+			}
+		}
+		writeFlags(b, g.Title, group)
+	}
+	others = pflag.NewFlagSet("", pflag.ContinueOnError)
+	flags.VisitAll(func(f *pflag.Flag) {
+		if !written[f.Name] {
+			others.AddFlag(f)
+		}
+	})
+	return others
 }

@@ -33,17 +33,15 @@ func (p *Program) importCommand() *cobra.Command {
 	var f importFlags
 	cmd := &cobra.Command{
 		Use:     "import FILE.jsonl|FILE.json|LIST.txt|FOLDER --datastore DATASTORE",
-		Short:   "Bring in an export, JSON documents or a list of addresses",
+		Short:   "Add documents from an export or a list of addresses",
 		GroupID: GroupUse, DisableFlagsInUseLine: true,
-		Long: "Bring in documents that another system has exported: JSON objects, one after the other (JSONL) or in an array, or an\n" +
-			"export whose objects hold them in lists (datastores, datasources, documents, data, items …), as Chaindesk's do; a list of\n" +
-			"web addresses, one a line; or a folder, as ingest does. - reads standard input.\n\n" +
-			"A document's text is looked for under text, content, pageContent, page_content, body and config.text; its name under\n" +
-			"name and title; its id under custom_id, id and _id; its source under source, url and config.source_url. A document with an\n" +
-			"address and without a text is a page that the service fetches. The id becomes the custom id: by it the next run knows what\n" +
-			"is there, sends only what is new or has changed, and replaces that. A document without one has an id made of its content.",
-		Example: "sluice import export.json --datastore Handbook --create\n" +
-			"sluice import articles.jsonl --datastore Articles --text-field body --id-field slug\n" +
+		Long: "Add documents exported by another system: JSON objects in sequence (JSONL) or in an array, or nested in lists\n" +
+			"(datastores, datasources, documents, data, items …) as in Chaindesk's exports; a list of web addresses, one per line;\n" +
+			"or a folder, as with ingest. - reads standard input.\n\n" +
+			"Default fields: text, content, pageContent, page_content, body or config.text; name or title; custom_id, id or _id;\n" +
+			"source, url or config.source_url. Documents with an address but no text are pages, which the service fetches. The id\n" +
+			"becomes the custom id (without one, a hash of the content), so that the next run sends only new and changed documents.",
+		Example: "sluice import articles.jsonl --datastore Articles --text-field body --id-field slug\n" +
 			"sluice import addresses.txt --datastore Web\nzcat dump.jsonl.gz | sluice import - --datastore Articles",
 		Args: Exactly("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -51,12 +49,12 @@ func (p *Program) importCommand() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.text, "text-field", "", "`field` that has the text; a dot leads into an object: body.plain")
-	flags.StringVar(&f.name, "name-field", "", "`field` that has the name")
-	flags.StringVar(&f.id, "id-field", "", "`field` that tells a document from all others")
-	flags.StringVar(&f.source, "source-field", "", "`field` that says where it is from")
-	flags.StringVar(&f.metadata, "metadata-field", "", "`field` with an object that queries can filter by")
-	flags.BoolVar(&f.site, "site", false, "the addresses of a list are web sites")
+	flags.StringVar(&f.text, "text-field", "", "`field` with the text; a dot leads into an object: body.plain")
+	flags.StringVar(&f.name, "name-field", "", "`field` with the name")
+	flags.StringVar(&f.id, "id-field", "", "`field` with the unique id")
+	flags.StringVar(&f.source, "source-field", "", "`field` with the source")
+	flags.StringVar(&f.metadata, "metadata-field", "", "`field` with an object of metadata for filters")
+	flags.BoolVar(&f.site, "site", false, "crawl each address of a list as a site")
 	f.flags(cmd)
 	return cmd
 }
@@ -85,7 +83,7 @@ func (p *Program) importFrom(ctx context.Context, f importFlags, path string) er
 	} else {
 		file, err := os.Open(path)
 		if errors.Is(err, os.ErrNotExist) {
-			return WithExit(NotFound, fmt.Errorf("there is no file %q; - reads what is piped in", path))
+			return WithExit(NotFound, fmt.Errorf("file %q does not exist; use - for standard input", path))
 		}
 		if err != nil {
 			return err
@@ -121,7 +119,7 @@ func (f importFlags) documents(in *bufio.Reader) (iter.Seq2[*document, error], e
 	for {
 		r, _, err := in.ReadRune()
 		if errors.Is(err, io.EOF) {
-			return nil, errors.New("is empty")
+			return nil, errors.New("the file is empty")
 		}
 		if err != nil {
 			return nil, err
@@ -140,7 +138,7 @@ func (f importFlags) documents(in *bufio.Reader) (iter.Seq2[*document, error], e
 	case 'h', '#':
 		return readAddresses(in, func(address string) (*document, error) { return page(address, f.site, client.DatasourceConfigCreate{}) }), nil
 	}
-	return nil, Misusedf("holds neither JSON objects nor web addresses; sluice ingest takes documents of other kinds")
+	return nil, Misusedf("the file has neither JSON objects nor web addresses: add other documents with sluice ingest")
 }
 
 // groupUnits groups texts that are sent together. Unusable documents are reported and skipped.
@@ -171,7 +169,7 @@ func groupUnits(docs iter.Seq2[*document, error], unusable func(*errUnusable)) i
 			}
 			key := maphash.String(seed, string(d.kind)+" "+d.key)
 			if seen[key] {
-				unusable(&errUnusable{name: d.name, why: "has the same id as a document before it: " + d.key, left: true})
+				unusable(&errUnusable{name: d.name, why: "has the same id as an earlier document: " + d.key, left: true})
 				continue
 			}
 			seen[key] = true

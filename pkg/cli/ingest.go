@@ -28,10 +28,10 @@ type ingestOptions struct {
 }
 
 func (f *ingestOptions) flags(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.datastore, "datastore", "", "`datastore` that takes them in, by id or name")
-	cmd.Flags().BoolVar(&f.create, "create", false, "make the datastore if there is none of that name")
-	cmd.Flags().BoolVar(&f.wait, "wait", true, "wait until all can be found; =false: until the service has them safely")
-	cmd.Flags().IntVar(&f.parallel, "parallel", 8, "requests at once, 1 to 64")
+	cmd.Flags().StringVar(&f.datastore, "datastore", "", "target `datastore`, by id or name")
+	cmd.Flags().BoolVar(&f.create, "create", false, "create the datastore if it does not exist")
+	cmd.Flags().BoolVar(&f.wait, "wait", true, "wait until all documents are searchable; =false: until stored")
+	cmd.Flags().IntVar(&f.parallel, "parallel", 8, "concurrent requests, 1 to 64")
 	f.where.Flags(cmd)
 }
 
@@ -41,7 +41,7 @@ func (p *Program) open(ctx context.Context, f ingestOptions) (*upload, error) {
 		return nil, Misusedf("--parallel %d: must be 1 to 64", f.parallel)
 	}
 	if f.datastore == "" {
-		return nil, Misusedf("which datastore? --datastore takes its id or its name")
+		return nil, Misusedf("specify --datastore with an id or name")
 	}
 	c, err := p.connect(f.where, importAttempts, false)
 	if err != nil {
@@ -76,20 +76,20 @@ func (p *Program) printOutcome(ctx context.Context, s *upload, err error) error 
 	} else {
 		for i, l := range s.out.Left {
 			if i == maxShown {
-				fmt.Fprintf(p.Out, "  … and %d more left out\n", len(s.out.Left)-i)
+				fmt.Fprintf(p.Out, "  … and %d more skipped\n", len(s.out.Left)-i)
 				break
 			}
-			fmt.Fprintf(p.Out, "  left out: %s: %s\n", oneLine(l.Name), oneLine(l.Error))
+			fmt.Fprintf(p.Out, "  skipped: %s: %s\n", oneLine(l.Name), oneLine(l.Error))
 		}
 		fmt.Fprintf(p.Out, "%s in %q\n", s.out.words(), oneLine(s.out.Datastore.Name))
 	}
 	switch {
 	case ctx.Err() != nil:
-		return WithExit(Stopped, errors.New("stopped; run it again to go on: what was sent is not sent again"))
+		return WithExit(Stopped, errors.New("stopped; run the command again to continue, documents already sent are not sent again"))
 	case err != nil:
 		return err
 	case s.out.Failed > 0:
-		return WithExit(Partly, fmt.Errorf("%s failed for the reasons given; mend that and run the command again", Counted(s.out.Failed, "document")))
+		return WithExit(Partly, fmt.Errorf("%s failed for the reasons above; fix these and run the command again", Counted(s.out.Failed, "document")))
 	}
 	return nil
 }
@@ -106,21 +106,18 @@ type ingestFlags struct {
 func (p *Program) ingestCommand() *cobra.Command {
 	var f ingestFlags
 	cmd := &cobra.Command{
-		Use: "ingest PATH|URL… --datastore DATASTORE", Short: "Bring in files, folders, web pages and web sites", GroupID: GroupUse,
-		Long: "Bring in files, folders, patterns (quoted: 'docs/**/*.md'), addresses of web pages and, with --site, of web sites, and\n" +
-			"wait until they can be found. A file's custom id is its path as you write it here; by it and by the digest of its\n" +
-			"content the next run, on any machine, knows what is there already. Unchanged files are not sent again, and a changed\n" +
-			"one replaces the old version once the new one can be found. If a run was interrupted, run it again: it goes on where\n" +
-			"it was. In folders, hidden files, empty files and kinds that cannot be read are left out.\n\n" +
-			"With --watch it goes on until Ctrl-C, and sends what is new, changed or deleted in the folders.",
-		Example: "sluice ingest handbook/ --datastore Handbook --create\n" +
+		Use: "ingest PATH|URL… --datastore DATASTORE", Short: "Add files, folders, web pages and web sites", GroupID: GroupUse,
+		Long: "Add files, folders, quoted patterns ('docs/**/*.md'), web pages and, with --site, web sites, and wait until they are\n" +
+			"searchable. A file's custom id is its path as written here. Unchanged files are not sent again; a changed file\n" +
+			"replaces the old version once the new one is searchable. In folders, hidden files, empty files and unsupported types\n" +
+			"are skipped.",
+		Example: "sluice ingest handbook/ --datastore Handbook --create --watch\n" +
 			"sluice ingest 'docs/**/*.md' README.md --datastore Docs --metadata team=web\n" +
 			"sluice ingest https://example.com/pricing --datastore Web --refresh 24h\n" +
-			"sluice ingest https://example.com/ --site --datastore Web --max-pages 500\n" +
-			"sluice ingest handbook/ --datastore Handbook --watch",
+			"sluice ingest https://example.com/ --site --datastore Web --max-pages 500",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return Misusedf("what is to be brought in? Name files, folders or web addresses")
+				return Misusedf("specify files, folders or web addresses")
 			}
 			return nil
 		},
@@ -129,17 +126,17 @@ func (p *Program) ingestCommand() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.BoolVar(&f.site, "site", false, "addresses are web sites: all of their pages, or those of a sitemap, are brought in")
-	flags.IntVar(&f.maxPages, "max-pages", 0, "pages of a site at most (the service's choice)")
-	flags.IntVar(&f.maxDepth, "max-depth", 0, "links from the root of a site at most (the service's choice)")
-	flags.StringVar(&f.refresh, "refresh", "", "`interval` in which the service fetches them again: 24h, 7d, or five fields of cron")
-	flags.BoolVar(&f.refetch, "refetch", false, "have pages and sites that are there already fetched again now")
+	flags.BoolVar(&f.site, "site", false, "crawl each address as a site, by links or from a sitemap")
+	flags.IntVar(&f.maxPages, "max-pages", 0, "maximum pages per site (default: set by the service)")
+	flags.IntVar(&f.maxDepth, "max-depth", 0, "maximum links from the root of a site (default: set by the service)")
+	flags.StringVar(&f.refresh, "refresh", "", "`interval` at which pages are fetched again: 24h, 7d or a cron expression")
+	flags.BoolVar(&f.refetch, "refetch", false, "fetch existing pages and sites again now")
 	flags.StringArrayVar(&f.include, "include", nil,
-		"of folders, only files that match a `pattern`; of sites, only such paths; may be repeated")
-	flags.StringArrayVar(&f.exclude, "exclude", nil, "of folders and sites, what matches a `pattern` is left out; may be repeated")
-	flags.StringArrayVar(&f.metadata, "metadata", nil, "`key=value` that queries can filter by; may be repeated")
-	flags.BoolVar(&f.mirror, "delete", false, "delete files that were brought in from these folders before and are not there any more")
-	flags.BoolVar(&f.watch, "watch", false, "go on until Ctrl-C: what is new, changed or deleted in the folders follows")
+		"add only files or site paths that match a `pattern`; repeatable")
+	flags.StringArrayVar(&f.exclude, "exclude", nil, "skip files and site paths that match a `pattern`; repeatable")
+	flags.StringArrayVar(&f.metadata, "metadata", nil, "`key=value` that queries can filter by; repeatable")
+	flags.BoolVar(&f.mirror, "delete", false, "delete documents whose files no longer exist in these folders")
+	flags.BoolVar(&f.watch, "watch", false, "keep running and follow changes in the folders until Ctrl-C")
 	f.flags(cmd)
 	return cmd
 }
@@ -166,24 +163,24 @@ func (f ingestFlags) sources(args []string) (sourceFlags, error) {
 	hasAddress := slices.ContainsFunc(args, isAddress)
 	switch {
 	case f.site && !hasAddress:
-		return s, Misusedf("--site is for web addresses, and there is none")
+		return s, Misusedf("--site needs a web address")
 	case !f.site && (f.maxPages != 0 || f.maxDepth != 0):
-		return s, Misusedf("--max-pages and --max-depth belong to --site")
+		return s, Misusedf("--max-pages and --max-depth need --site")
 	case (f.refresh != "" || f.refetch) && !hasAddress:
-		return s, Misusedf("--refresh and --refetch are for web addresses, and there is none")
+		return s, Misusedf("--refresh and --refetch need a web address")
 	}
 	if f.watch || f.mirror {
 		for _, arg := range args {
 			if info, err := os.Stat(arg); !isAddress(arg) && (err != nil || !info.IsDir()) {
-				return s, Misusedf("--watch and --delete are for folders, and %q is none", arg)
+				return s, Misusedf("--watch and --delete work with folders, but %q is not a folder", arg)
 			}
 		}
 		if !slices.ContainsFunc(args, func(a string) bool { return !isAddress(a) }) {
-			return s, Misusedf("--watch and --delete are for folders; --refresh 24h has the service look at web addresses again")
+			return s, Misusedf("--watch and --delete work with folders; for web addresses use --refresh 24h")
 		}
 	}
 	if f.watch && !f.wait {
-		return s, Misusedf("--watch goes on anyway: --wait=false does not belong to it")
+		return s, Misusedf("--watch and --wait=false exclude each other")
 	}
 	return s, nil
 }
@@ -316,8 +313,8 @@ func deletedKeys(roots, keys []string, seen map[string]bool) (lost []string, err
 			}
 		}
 		if len(missing) > 0 && !has {
-			return nil, fmt.Errorf("the folder %q has no files, and %s of it were brought in before: nothing is deleted; is something not mounted? "+
-				"To empty the datastore, delete it", root, Counted(len(missing), "file"))
+			return nil, fmt.Errorf("folder %q is empty, but the datastore has %s from it, so nothing was deleted: check that the folder is mounted; "+
+				"to delete all documents, delete the datastore", root, Counted(len(missing), "file"))
 		}
 		lost = append(lost, missing...)
 	}

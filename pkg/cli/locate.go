@@ -25,9 +25,17 @@ type Where struct {
 
 // Flags adds the flags that locate a service.
 func (w *Where) Flags(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&w.URL, "url", "", "`address` of the service (SLUICE_URL, or where SLUICE_ADDR listens)")
-	cmd.Flags().StringVar(&w.Key, "key", "", "its API `key` (SLUICE_API_KEY, or that of the first start in the data directory)")
-	cmd.Flags().StringVar(&w.DataDir, "data-dir", "", "data `directory` of a service on this machine, to find that key (SLUICE_DATA_DIR)")
+	for _, f := range []struct {
+		value       *string
+		name, usage string
+	}{
+		{&w.URL, "url", "`address` of the service (SLUICE_URL, else SLUICE_ADDR on this machine)"},
+		{&w.Key, "key", "API `key` (SLUICE_API_KEY, else api-key in the data directory)"},
+		{&w.DataDir, "data-dir", "data `directory` of a local service, for its API key (SLUICE_DATA_DIR)"},
+	} {
+		cmd.Flags().StringVar(f.value, f.name, "", f.usage)
+		cmd.Flags().Lookup(f.name).Annotations = map[string][]string{connectionFlag: {}}
+	}
 }
 
 // Located is a running service.
@@ -65,7 +73,7 @@ func (w Where) Locate(environ []string) (Located, error) {
 		at.KeyFile = filepath.Join(c.DataDir, datadir.APIKey)
 		kept, err := os.ReadFile(at.KeyFile)
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
-			return at, fmt.Errorf("reading the kept API key: %w", err)
+			return at, fmt.Errorf("reading the API key in the data directory: %w", err)
 		}
 		at.Key = strings.TrimSpace(string(kept))
 	}

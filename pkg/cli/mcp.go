@@ -17,10 +17,10 @@ import (
 func (p *Program) MCP() *cobra.Command {
 	var where Where
 	cmd := &cobra.Command{
-		Use: "mcp [--url URL] [--key KEY]", Short: "The Model Context Protocol on standard input and output, for a running service",
+		Use: "mcp [--url URL] [--key KEY]", Short: "Serve the Model Context Protocol on standard input and output",
 		GroupID: GroupUse, Args: NoArguments, DisableFlagsInUseLine: true,
-		Long: "Serve the Model Context Protocol on standard input and output, for clients that start a server as a command. It\n" +
-			"passes everything on to a running service and keeps nothing; the service's own /mcp has the same tools over HTTP.",
+		Long: "Serve the Model Context Protocol on standard input and output, for clients that start a server as a command. Requests\n" +
+			"are relayed to a running service, whose /mcp offers the same tools over HTTP.",
 		Example: "claude mcp add sluice -e SLUICE_URL=$SLUICE_URL -e SLUICE_API_KEY=$SLUICE_API_KEY -- sluice mcp",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return p.relay(cmd.Context(), where)
@@ -37,7 +37,7 @@ func (p *Program) relay(ctx context.Context, where Where) error {
 	}
 	base, err := url.Parse(at.Address)
 	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" || base.RawQuery != "" || base.User != nil {
-		return Misusedf("%q is not the address of a service: it must look like http://127.0.0.1:8080", at.Address)
+		return Misusedf("invalid service address %q: write it like http://127.0.0.1:8080", at.Address)
 	}
 	relay := mcp.Relay{Endpoint: base.JoinPath("mcp").String(), Key: at.Key, Version: p.Version,
 		Log: slog.New(telemetry.RedactingHandler(slog.NewTextHandler(p.Err, &slog.HandlerOptions{Level: slog.LevelWarn}), domain.Secrets{}))}

@@ -29,7 +29,7 @@ func Pick(what, wanted string, all []Named) (id string, err error) {
 		case 1:
 			return found[0], nil
 		default:
-			return "", Misusedf("there are %d %ss named %q: take the id, one of %s", len(found), what, wanted, firstNames(found))
+			return "", Misusedf("there are %d %ss named %q: use one of their ids: %s", len(found), what, wanted, firstNames(found))
 		}
 	}
 	names := make([]string, len(all))
@@ -37,9 +37,9 @@ func Pick(what, wanted string, all []Named) (id string, err error) {
 		names[i] = fmt.Sprintf("%q", n.Name)
 	}
 	if len(names) == 0 {
-		return "", WithExit(NotFound, fmt.Errorf("there is no %s %q, and no other", what, wanted))
+		return "", WithExit(NotFound, fmt.Errorf("%s %q does not exist, and there are no others", what, wanted))
 	}
-	return "", WithExit(NotFound, fmt.Errorf("there is no %s %q; there are %s", what, wanted, firstNames(names)))
+	return "", WithExit(NotFound, fmt.Errorf("%s %q does not exist; existing ones: %s", what, wanted, firstNames(names)))
 }
 
 // Find returns the id of an object given by id or name. each calls its argument with every object.

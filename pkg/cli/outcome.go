@@ -50,7 +50,7 @@ func (o *outcome) words() string {
 	for _, part := range []struct {
 		n    int64
 		what string
-	}{{o.Sent, "sent"}, {o.Unchanged, "unchanged"}, {o.Deleted, "deleted"}, {o.LeftOut, "left out"}, {o.Failed, "failed"}} {
+	}{{o.Sent, "sent"}, {o.Unchanged, "unchanged"}, {o.Deleted, "deleted"}, {o.LeftOut, "skipped"}, {o.Failed, "failed"}} {
 		if part.n > 0 {
 			text += fmt.Sprintf(", %d %s", part.n, part.what)
 		}

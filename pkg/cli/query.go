@@ -20,9 +20,9 @@ type filterFlags struct {
 
 func (f *filterFlags) flags(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&f.metadata, "filter", nil,
-		"only documents whose metadata has this `key=value`; again: another key, or another value that does as well")
-	cmd.Flags().StringArrayVar(&f.customIDs, "custom-id", nil, "only documents with this custom `id`; may be repeated")
-	cmd.Flags().StringArrayVar(&f.datasourceIDs, "datasource", nil, "only the datasource with this `id`; may be repeated")
+		"only documents with this metadata `key=value`; repeatable, values of one key are alternatives")
+	cmd.Flags().StringArrayVar(&f.customIDs, "custom-id", nil, "only documents with this custom `id`; repeatable")
+	cmd.Flags().StringArrayVar(&f.datasourceIDs, "datasource", nil, "only the datasource with this `id`; repeatable")
 }
 
 // filters returns the filters, or nil if there are none.
@@ -72,11 +72,10 @@ func (p *Program) queryCommand() *cobra.Command {
 	var rerank, full bool
 	var filter filterFlags
 	cmd := &cobra.Command{
-		Use: "query TEXT [--datastore DATASTORE]", Short: "Find the fragments that answer a query", GroupID: GroupUse,
-		Long: "Find the fragments of documents that answer a query best, with their scores (0 to 1) and where they stand. Without\n" +
-			"--datastore the only one that there is is searched.",
-		Example: "sluice query \"How long is the warranty?\" --datastore Handbook\n" +
-			"sluice query \"error E-23\" --datastore Handbook --mode lexical --top-k 3 --filter team=pumps\n" +
+		Use: "query TEXT [--datastore DATASTORE]", Short: "Search a datastore", GroupID: GroupUse,
+		Long: "Find the passages that match a query best, with their scores (0 to 1) and locations. Without --datastore, the only\n" +
+			"datastore is searched.",
+		Example: "sluice query \"error E-23\" --datastore Handbook --mode lexical --top-k 3 --filter team=pumps\n" +
 			"sluice query \"warranty\" --datastore Handbook --json | jq -r .[0].text",
 		Args: wantsText("query"),
 	}
@@ -93,7 +92,7 @@ func (p *Program) queryCommand() *cobra.Command {
 		}
 		wanted := store
 		if wanted == "" {
-			if wanted, err = onlyDatastore(ctx, c, "which datastore?", nil); err != nil {
+			if wanted, err = onlyDatastore(ctx, c, "specify what to search:", nil); err != nil {
 				return err
 			}
 		}
@@ -114,13 +113,13 @@ func (p *Program) queryCommand() *cobra.Command {
 		writeFragments(p.Out, found, full)
 		return nil
 	})
-	cmd.Flags().StringVar(&store, "datastore", "", "`datastore` that is searched, by id or name")
-	cmd.Flags().IntVar(&topK, "top-k", 0, "fragments, 1 to 100 (5)")
-	cmd.Flags().StringVar(&mode, "mode", "", "lexical, dense or hybrid (hybrid)")
-	cmd.Flags().IntVar(&perDocument, "max-per-datasource", 0, "fragments of one document at most")
+	cmd.Flags().StringVar(&store, "datastore", "", "`datastore` to search, by id or name")
+	cmd.Flags().IntVar(&topK, "top-k", 0, "number of results, 1 to 100 (default 5)")
+	cmd.Flags().StringVar(&mode, "mode", "", "lexical, dense or hybrid (default hybrid)")
+	cmd.Flags().IntVar(&perDocument, "max-per-datasource", 0, "maximum results per document")
 	cmd.Flags().BoolVar(&rerank, "rerank", false,
-		"have the service's reranker order the best; =false: have it not (where there is one, it does)")
-	cmd.Flags().BoolVar(&full, "full", false, "show the whole text of each fragment")
+		"use the reranker; =false: do not (default: if the service has one)")
+	cmd.Flags().BoolVar(&full, "full", false, "show the full text of each result")
 	filter.flags(cmd)
 	where.Flags(cmd)
 	return cmd
@@ -129,7 +128,7 @@ func (p *Program) queryCommand() *cobra.Command {
 func wantsText(what string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if strings.TrimSpace(strings.Join(args, " ")) == "" {
-			return Misusedf("the %s is missing", what)
+			return Misusedf("the %s is empty", what)
 		}
 		return nil
 	}
@@ -140,7 +139,7 @@ const snippet = 240
 
 func writeFragments(w io.Writer, found []client.Fragment, full bool) {
 	if len(found) == 0 {
-		fmt.Fprintln(w, "Nothing was found.")
+		fmt.Fprintln(w, "No results.")
 		return
 	}
 	fmt.Fprintln(w, "RANK  SCORE  SOURCE")

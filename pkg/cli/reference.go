@@ -21,6 +21,7 @@ func Reference(root *cobra.Command) string {
 		fmt.Fprintf(&b, "| %d | `%s` | %s |\n", e.exit, e.code, e.text)
 	}
 	fmt.Fprintf(&b, "\n## Commands\n\n```text\n%s```\n", Help(root))
+	writeConnection(&b, root)
 	for _, g := range root.Groups() {
 		for _, sub := range root.Commands() {
 			if sub.GroupID == g.ID && sub.Name() != "help" {
@@ -31,18 +32,27 @@ func Reference(root *cobra.Command) string {
 	return b.String()
 }
 
+// writeConnection writes the flags that locate a service once, not with each command.
+func writeConnection(b *strings.Builder, root *cobra.Command) {
+	written := false
+	walk(root, func(cmd *cobra.Command) {
+		flags := flagsOf(cmd)
+		if written || !flags.connection.HasFlags() {
+			return
+		}
+		written = true
+		fmt.Fprint(b, "\n### Connection flags\n\nCommands that use or measure a service also have these flags.\n\n```text\n", flags.connection.FlagUsagesWrapped(helpWidth), "```\n")
+	})
+}
+
 func writeReference(b *strings.Builder, cmd *cobra.Command) {
-	help := Help(cmd)
-	own, shared := ownFlags(cmd)
-	var flags strings.Builder
-	writeFlags(&flags, "Flags of every command", shared) // shown with the root command
-	help = strings.Replace(help, flags.String(), "", 1)
-	if cmd.Name() == "serve" || cmd.Name() == "healthcheck" {
-		flags.Reset()
-		writeFlags(&flags, "Flags", own) // the settings have a separate page
-		help = strings.Replace(help, flags.String(), "", 1)
+	fmt.Fprintf(b, "\n### %s\n\n```text\n", cmd.CommandPath())
+	writeHelp(b, cmd)
+	flags := flagsOf(cmd)
+	if cmd.Name() != "serve" && cmd.Name() != "healthcheck" { // the settings have a separate page
+		writeFlags(b, "Flags", flags.own)
 	}
-	fmt.Fprintf(b, "\n### %s\n\n```text\n%s```\n", cmd.CommandPath(), help)
+	b.WriteString("```\n")
 	if cmd.Name() == "completion" {
 		return // the same for each shell
 	}

@@ -27,10 +27,10 @@ func (p *Program) connect(where Where, attempts int, public bool) (*client.Clien
 	if at.Key == "" && !public {
 		looked := ""
 		if at.KeyFile != "" {
-			looked = fmt.Sprintf(" (there is none in %s)", at.KeyFile)
+			looked = fmt.Sprintf(" (%s does not exist)", at.KeyFile)
 		}
 		return nil, WithExit(Forbidden, fmt.Errorf(
-			"there is no API key for %s%s: set SLUICE_API_KEY; %s keys create makes one on the machine of the service", at.Address, looked, p.Name))
+			"no API key for %s%s: set SLUICE_API_KEY, or create a key with %s keys create on the machine of the service", at.Address, looked, p.Name))
 	}
 	c, err := client.New(at.Address, at.Key, client.WithAttempts(attempts), client.WithUserAgent("sluice-cli"))
 	if err != nil {
@@ -54,7 +54,7 @@ func Fault(ctx context.Context, err error) error {
 	var refused *client.Error
 	if errors.As(err, &refused) {
 		if refused.Status == http.StatusForbidden || refused.Status == http.StatusUnauthorized {
-			return WithExit(Forbidden, fmt.Errorf("%w; SLUICE_API_KEY or --key gives the key", err))
+			return WithExit(Forbidden, fmt.Errorf("%w; set the API key with SLUICE_API_KEY or --key", err))
 		}
 		return WithExit(ExitOfStatus(refused.Status), err)
 	}
@@ -64,7 +64,7 @@ func Fault(ctx context.Context, err error) error {
 	}
 	var unreached net.Error
 	if errors.As(err, &unreached) || errors.Is(err, client.ErrUnfinished) || errors.Is(err, client.ErrIdleTimeout) {
-		return WithExit(Unavailable, fmt.Errorf("%w; does the service run, and is SLUICE_URL or --url its address?", err))
+		return WithExit(Unavailable, fmt.Errorf("%w; check that the service is running and that SLUICE_URL or --url is its address", err))
 	}
 	return err
 }
@@ -72,7 +72,7 @@ func Fault(ctx context.Context, err error) error {
 // datastore reads a datastore by its id or name.
 func datastore(ctx context.Context, c *client.Client, wanted string) (*client.Datastore, error) {
 	if wanted == "" {
-		return nil, Misusedf("which datastore? --datastore takes its id or its name")
+		return nil, Misusedf("specify --datastore with an id or name")
 	}
 	if IsID(wanted) {
 		return c.GetDatastore(ctx, wanted)
@@ -101,10 +101,10 @@ func (p *Program) datastoreOrNew(ctx context.Context, c *client.Client, wanted s
 		return d, err
 	}
 	if !create {
-		return nil, WithExit(NotFound, fmt.Errorf("%w; --create makes it", err))
+		return nil, WithExit(NotFound, fmt.Errorf("%w; add --create to create it", err))
 	}
 	if d, err = c.CreateDatastore(ctx, client.DatastoreCreate{Name: wanted}); err == nil {
-		fmt.Fprintf(p.Err, "Made datastore %q, %s.\n", d.Name, d.Id)
+		fmt.Fprintf(p.Err, "Created datastore %q (%s).\n", d.Name, d.Id)
 	}
 	return d, err
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -17,12 +16,13 @@ import (
 func (p *Program) Serve(serve func(context.Context, config.Config) error) *cobra.Command {
 	var given settings
 	cmd := &cobra.Command{
-		Use: "serve [settings]", Short: "Serve until told to stop; the default", GroupID: GroupProcess, DisableFlagsInUseLine: true,
-		Long: "Serve until told to stop. Settings are flags or variables of the environment; flags come first. All of them, with\n" +
-			"what they mean: docs/configuration.md.",
-		Args: cobra.ArbitraryArgs,
+		Use: "serve [settings]", Short: "Run the service (default)", GroupID: GroupProcess, DisableFlagsInUseLine: true,
+		Long: "Run the service. Each setting is a flag or an environment variable; flags override the environment.\n" +
+			"docs/configuration.md explains units and groups.",
+		Annotations: map[string]string{groupedSettings: "true"},
+		Args:        cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := config.Parse(append(given.args, args...), p.Environ, io.Discard)
+			c, err := config.Parse(append(given.args, args...), p.Environ)
 			if err != nil {
 				return WithExit(Misused, err)
 			}
@@ -40,8 +40,9 @@ type settings struct{ args []string }
 func (s *settings) flags(cmd *cobra.Command) {
 	for _, setting := range config.Settings() {
 		f := cmd.Flags().VarPF(&settingFlag{settings: s, name: setting.Flag, value: setting.Default}, setting.Flag, "",
-			setting.Env+": "+strings.ReplaceAll(setting.Doc, "`", ""))
-		if setting.Default == "true" || setting.Default == "false" {
+			setting.Text()+" ["+setting.Env+"]")
+		f.DefValue = "" // the text has it
+		if setting.IsBool() {
 			f.NoOptDefVal = "true"
 		}
 	}
@@ -53,7 +54,11 @@ func (s *settings) flags(cmd *cobra.Command) {
 			if len(name) == 1 {
 				dashes = "-"
 			}
-			err = fmt.Errorf("%s%s is not a setting%s; %s --help lists them", dashes, name, settingMeant(cmd, name), cmd.CommandPath())
+			meant := "; run"
+			if like := settingMeant(cmd, name); like != "" {
+				meant = "; did you mean --" + like + "? Run"
+			}
+			err = fmt.Errorf("unknown setting %s%s%s %s --help for a list", dashes, name, meant, cmd.CommandPath())
 		}
 		return WithExit(Misused, err)
 	})
@@ -66,15 +71,12 @@ var settingAliases = map[string]string{
 	"v": "log-level debug", "verbose": "log-level debug", "debug": "log-level debug", "model": "chat-model MODEL", "db": "database-url URL", "database": "database-url URL",
 }
 
-// settingMeant suggests a setting for a flag that does not exist.
+// settingMeant returns the setting to suggest for a flag that does not exist; "" if there is none.
 func settingMeant(cmd *cobra.Command, name string) string {
 	if usual, found := settingAliases[strings.ToLower(name)]; found {
-		return ": did you mean --" + usual + "?"
+		return usual
 	}
-	if like := SimilarFlag(cmd, name); like != "" {
-		return ": did you mean --" + like + "?"
-	}
-	return ""
+	return SimilarFlag(cmd, name)
 }
 
 // settingFlag passes its value to the configuration, which validates it.

@@ -115,7 +115,7 @@ func isAddress(arg string) bool {
 func page(address string, site bool, config client.DatasourceConfigCreate) (*document, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
-		return nil, Misusedf("%q is no web address", address)
+		return nil, Misusedf("%q is not a web address", address)
 	}
 	d := &document{name: address, kind: client.DatasourceTypeWebPage, key: address}
 	create := client.DatasourceCreate{
@@ -222,13 +222,13 @@ func fileIn(root, path string, entry fs.DirEntry, c choice, metadata map[string]
 	case err != nil:
 		return nil, err
 	case info.IsDir():
-		left(path, "it is a link to a folder: name that folder, to have it taken in")
+		left(path, "symbolic link to a folder: name the folder to add it")
 	case !info.Mode().IsRegular():
-		left(path, "it is no file")
+		left(path, "not a regular file")
 	case info.Size() == 0:
-		left(path, "it is empty")
+		left(path, "the file is empty")
 	case notRead[strings.ToLower(filepath.Ext(path))]:
-		left(path, "files of this kind cannot be read")
+		left(path, "unsupported file type")
 	default:
 		return file(path, true, metadata), nil
 	}
@@ -281,7 +281,7 @@ func (f sourceFlags) documentsOf(arg string, left skipFunc) iter.Seq2[*document,
 func isPattern(arg string) bool { return strings.ContainsAny(arg, "*?[") }
 
 func noSuchFile(arg string) error {
-	return WithExit(NotFound, fmt.Errorf("there is no file or folder %q; a web address begins with https://", arg))
+	return WithExit(NotFound, fmt.Errorf("file or folder %q does not exist; web addresses begin with https://", arg))
 }
 
 // filesMatching iterates over the files that match a pattern which the shell has not expanded.

@@ -135,7 +135,7 @@ func (s *upload) upsert(ctx context.Context, docs []*document) ([]sent, error) {
 	var batch []sent
 	switch {
 	case err == nil && len(ids) != len(docs):
-		return nil, fmt.Errorf("the service answered with %d ids for %d documents", len(ids), len(docs))
+		return nil, fmt.Errorf("the service returned %d ids for %d documents", len(ids), len(docs))
 	case err == nil:
 		for i, d := range docs {
 			_, others := s.stored.find(d)

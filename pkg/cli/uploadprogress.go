@@ -202,7 +202,7 @@ func (s *upload) requestSiteResult(n int) task {
 				return err
 			}
 			s.out.Documents[n].Crawl = d.Crawl
-			s.show.printLine(fmt.Sprintf("%s: %s, %d failed, %d left out on purpose", oneLine(s.out.Documents[n].Name), Counted(d.Crawl.Discovered, "page"),
+			s.show.printLine(fmt.Sprintf("%s: %s, %d failed, %d skipped by rules", oneLine(s.out.Documents[n].Name), Counted(d.Crawl.Discovered, "page"),
 				d.Crawl.Failed, d.Crawl.Skipped))
 			return nil
 		}

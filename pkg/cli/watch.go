@@ -66,7 +66,7 @@ func (p *Program) watch(ctx context.Context, s *upload, sources sourceFlags, arg
 	if ended := p.printWatchOutcome(ctx, s, err); ended != nil {
 		return ended
 	}
-	fmt.Fprintf(p.Err, "Watching %s; Ctrl-C ends it.\n", firstNames(w.roots))
+	fmt.Fprintf(p.Err, "Watching %s. Press Ctrl-C to stop.\n", firstNames(w.roots))
 	return w.follow(ctx)
 }
 
@@ -97,7 +97,7 @@ func (w *watcher) follow(ctx context.Context) error {
 			return nil // the command was stopped
 		case event, open := <-w.notify.Events:
 			if !open {
-				return errors.New("the watching has ended")
+				return errors.New("watching folders: no more events")
 			}
 			if event.Op == fsnotify.Chmod {
 				continue
@@ -163,9 +163,9 @@ func (w *watcher) addAll() error {
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			return WithExit(NotFound, fmt.Errorf(
-				"the folder %q is gone: nothing of it was deleted in the datastore, and it is no longer watched", root))
+				"folder %q no longer exists, so it is not watched any more; its documents stay in the datastore", root))
 		case err != nil:
-			return fmt.Errorf("watching %s (the system limits how many folders are watched; Linux by fs.inotify.max_user_watches): %w", root, err)
+			return fmt.Errorf("watching %s (the system limits the number of watched folders; on Linux, raise fs.inotify.max_user_watches): %w", root, err)
 		}
 	}
 	return nil
@@ -224,6 +224,6 @@ func (w *watcher) keepUnmounted(root string, has bool, now map[string]fileState)
 	}
 	if kept > 0 && !w.bare[root] {
 		w.bare[root] = true
-		w.s.show.printLine(fmt.Sprintf("%s has no files any more, and had %d: nothing is deleted; is it not mounted?", oneLine(root), kept))
+		w.s.show.printLine(fmt.Sprintf("folder %s is empty now and had %d files: nothing is deleted; check that it is mounted", oneLine(root), kept))
 	}
 }

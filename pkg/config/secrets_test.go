@@ -2,7 +2,6 @@ package config_test
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -31,7 +30,7 @@ func TestEverySecretSettingIsAmongTheSecrets(t *testing.T) {
 		}
 		environ = append(environ, s.Env+"="+value)
 	}
-	c, err := config.Parse(nil, environ, io.Discard)
+	c, err := config.Parse(nil, environ)
 	if err != nil && c.APIKey == "" {
 		t.Fatal(err)
 	}

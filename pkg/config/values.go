@@ -25,15 +25,15 @@ func (f flagValue) String() string     { return f.values[f.env] }
 func (f flagValue) Set(v string) error { f.values[f.env] = v; return nil }
 func (f flagValue) IsBoolFlag() bool   { return f.bool }
 
-func text(field func(*Config) *string) func(*Config, string) error {
-	return func(c *Config, v string) error { *field(c) = v; return nil }
+func text(field *string) func(string) error {
+	return func(v string) error { *field = v; return nil }
 }
 
 // listenAddress parses a listen address, host:port. It may be empty.
-func listenAddress(field func(*Config) *string) func(*Config, string) error {
-	return func(c *Config, v string) error {
+func listenAddress(field *string) func(string) error {
+	return func(v string) error {
 		if v == "" {
-			*field(c) = v
+			*field = v
 			return nil
 		}
 		if strings.Contains(v, "//") {
@@ -42,20 +42,20 @@ func listenAddress(field func(*Config) *string) func(*Config, string) error {
 		host, port, err := net.SplitHostPort(v)
 		if err != nil {
 			if _, err := strconv.ParseUint(v, 10, 16); err == nil {
-				return fmt.Errorf("must be host:port: write 127.0.0.1:%s to serve this machine, or 0.0.0.0:%s to serve others as well", v, v)
+				return fmt.Errorf("must be host:port: write 127.0.0.1:%s for this machine only, or 0.0.0.0:%s for all addresses", v, v)
 			}
-			return errors.New("must be host:port, such as 127.0.0.1:8080 to serve this machine, or 0.0.0.0:8080 to serve others as well")
+			return errors.New("must be host:port, such as 127.0.0.1:8080 for this machine only, or 0.0.0.0:8080 for all addresses")
 		}
 		if _, err := strconv.ParseUint(port, 10, 16); err != nil {
-			return fmt.Errorf("its port %q must be a number from 0 to 65535", port)
+			return fmt.Errorf("has the port %q: use a number from 0 to 65535", port)
 		}
 		if host == "*" {
-			return fmt.Errorf("has no host: write 0.0.0.0:%s to listen on all addresses of the machine", port)
+			return fmt.Errorf("has the host *: write 0.0.0.0:%s to listen on all addresses", port)
 		}
 		if strings.Trim(host, ".0123456789") == "" && host != "" && net.ParseIP(host) == nil {
-			return fmt.Errorf("its host %q is no IP address", host)
+			return fmt.Errorf("has the host %q, which is not a valid IP address", host)
 		}
-		*field(c) = v
+		*field = v
 		return nil
 	}
 }
@@ -63,7 +63,7 @@ func listenAddress(field func(*Config) *string) func(*Config, string) error {
 // rejectQuotes rejects a value in quotes. A shell removes quotes; docker run --env-file does not.
 func rejectQuotes(v string) error {
 	if len(v) > 1 && strings.ContainsRune("\"'`", rune(v[0])) && v[0] == v[len(v)-1] {
-		return fmt.Errorf("is written in quotes (%c…%c): remove them", v[0], v[0])
+		return fmt.Errorf("is in quotes (%c…%c): remove them", v[0], v[0])
 	}
 	return nil
 }
@@ -73,7 +73,7 @@ func rejectQuotes(v string) error {
 func oneLine(v string) error {
 	switch {
 	case strings.ContainsFunc(v, unicode.IsControl):
-		return errors.New("contains a line break or another control character: remove it")
+		return errors.New("contains a line break or control character: remove it")
 	case strings.TrimSpace(v) != v:
 		return errors.New("begins or ends with a space: remove it")
 	}
@@ -87,29 +87,29 @@ const (
 )
 
 // passphrase parses a secret of any characters. It may be empty.
-func passphrase(field func(*Config) *string) func(*Config, string) error {
-	return func(c *Config, v string) error {
+func passphrase(field *string) func(string) error {
+	return func(v string) error {
 		if v != "" && len(v) < minKey {
 			return fmt.Errorf("has %d characters; use at least %d", len(v), minKey)
 		}
 		if len(v) > maxKey {
 			return fmt.Errorf("has %d characters; use at most %d", len(v), maxKey)
 		}
-		*field(c) = v
+		*field = v
 		return nil
 	}
 }
 
 // key parses a secret without spaces. It may be empty.
-func key(field func(*Config) *string) func(*Config, string) error {
-	return func(c *Config, v string) error {
+func key(field *string) func(string) error {
+	return func(v string) error {
 		switch {
 		case strings.HasPrefix(v, "Bearer "):
-			return errors.New(`begins with "Bearer ": remove that, callers add it to the key`)
+			return errors.New(`begins with "Bearer ": remove this prefix, clients add it`)
 		case strings.ContainsFunc(v, func(r rune) bool { return r <= ' ' || r > '~' }):
 			return errors.New("contains a space or a character outside ASCII: use letters, digits and punctuation, such as the output of openssl rand -hex 32")
 		}
-		return passphrase(field)(c, v)
+		return passphrase(field)(v)
 	}
 }
 
@@ -117,72 +117,72 @@ func key(field func(*Config) *string) func(*Config, string) error {
 const minSecretKey = 32
 
 // secretKey parses an encryption key. It may be empty.
-func secretKey(field func(*Config) *string) func(*Config, string) error {
-	return func(c *Config, v string) error {
+func secretKey(field *string) func(string) error {
+	return func(v string) error {
 		if v != "" && len(v) < minSecretKey {
-			return fmt.Errorf("has %d characters; use at least %d, from a random source", len(v), minSecretKey)
+			return fmt.Errorf("has %d characters; use at least %d random ones, such as the output of openssl rand -hex 32", len(v), minSecretKey)
 		}
-		*field(c) = v
+		*field = v
 		return nil
 	}
 }
 
 // httpAddress parses the address of an HTTP server. It may be empty.
-func httpAddress(field func(*Config) *string) func(*Config, string) error {
-	return func(c *Config, v string) error {
+func httpAddress(field *string) func(string) error {
+	return func(v string) error {
 		if v != "" {
 			if u, err := url.Parse(v); err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" {
 				return errors.New("must begin with http:// or https:// and name a host, such as http://localhost:11434/v1")
 			}
 		}
-		*field(c) = v
+		*field = v
 		return nil
 	}
 }
 
 // proxy parses the address of a proxy. It may be empty. Errors do not repeat it, because it may hold a password.
-func proxy(field func(*Config) *string) func(*Config, string) error {
-	return func(c *Config, v string) error {
+func proxy(field *string) func(string) error {
+	return func(v string) error {
 		if v != "" {
 			u, err := url.Parse(v)
 			switch {
 			case err != nil || u.Hostname() == "" || u.Path != "" && u.Path != "/" || u.RawQuery != "" || u.Fragment != "":
-				return errors.New("must be the address of a proxy, such as http://proxy.example:3128 or socks5://proxy.example:1080")
+				return errors.New("must be a proxy address without a path, such as http://proxy.example:3128 or socks5://proxy.example:1080")
 			case u.Scheme != "http" && u.Scheme != "https" && u.Scheme != "socks5" && u.Scheme != "socks5h":
-				return fmt.Errorf("has the scheme %q; a proxy has http, https or socks5", u.Scheme)
+				return fmt.Errorf("has the scheme %q: use http, https or socks5", u.Scheme)
 			}
 		}
-		*field(c) = v
+		*field = v
 		return nil
 	}
 }
 
 // file checks that a file can be read. The name may be empty.
-func file(field func(*Config) *string) func(*Config, string) error {
-	return func(c *Config, v string) error {
+func file(field *string) func(string) error {
+	return func(v string) error {
 		if v != "" {
 			f, err := os.Open(v)
 			if err != nil {
-				return fmt.Errorf("must be a file that can be read: %w", err)
+				return fmt.Errorf("must be a readable file: %w", err)
 			}
 			f.Close()
 		}
-		*field(c) = v
+		*field = v
 		return nil
 	}
 }
 
 // names parses host names without ports, separated by commas.
-func names(field func(*Config) *[]string) func(*Config, string) error {
-	return func(c *Config, v string) error {
-		*field(c) = nil
+func names(field *[]string) func(string) error {
+	return func(v string) error {
+		*field = nil
 		for name := range strings.SplitSeq(v, ",") {
 			switch name = strings.TrimSpace(name); {
 			case name == "":
 			case strings.ContainsAny(name, "/: "):
-				return fmt.Errorf("%q must be a host's name without scheme and port", name)
+				return fmt.Errorf("%q must be a host name without scheme and port", name)
 			default:
-				*field(c) = append(*field(c), name)
+				*field = append(*field, name)
 			}
 		}
 		return nil
@@ -190,9 +190,9 @@ func names(field func(*Config) *[]string) func(*Config, string) error {
 }
 
 // origins parses a list of origins of web pages.
-func origins(field func(*Config) *[]string) func(*Config, string) error {
-	return func(c *Config, v string) error {
-		*field(c) = nil
+func origins(field *[]string) func(string) error {
+	return func(v string) error {
+		*field = nil
 		for text := range strings.SplitSeq(v, ",") {
 			if strings.TrimSpace(text) == "" {
 				continue
@@ -201,17 +201,17 @@ func origins(field func(*Config) *[]string) func(*Config, string) error {
 			if err != nil {
 				return fmt.Errorf("an origin %w", err)
 			}
-			*field(c) = append(*field(c), origin)
+			*field = append(*field, origin)
 		}
 		return nil
 	}
 }
 
-func enum(field func(*Config) *string, allowed ...string) func(*Config, string) error {
-	return func(c *Config, v string) error {
+func enum(field *string, allowed ...string) func(string) error {
+	return func(v string) error {
 		for _, a := range allowed {
 			if v == a {
-				*field(c) = v
+				*field = v
 				return nil
 			}
 		}
@@ -219,56 +219,56 @@ func enum(field func(*Config) *string, allowed ...string) func(*Config, string) 
 	}
 }
 
-func boolean(field func(*Config) *bool) func(*Config, string) error {
-	return func(c *Config, v string) (err error) {
-		if *field(c), err = strconv.ParseBool(v); err != nil {
+func boolean(field *bool) func(string) error {
+	return func(v string) (err error) {
+		if *field, err = strconv.ParseBool(v); err != nil {
 			return errors.New("must be true or false")
 		}
 		return nil
 	}
 }
 
-func number(field func(*Config) *int, low, high int) func(*Config, string) error {
-	return func(c *Config, v string) error {
+func number(field *int, low, high int) func(string) error {
+	return func(v string) error {
 		n, err := strconv.Atoi(v)
 		if err != nil || n < low || n > high {
 			return fmt.Errorf("must be a whole number from %d to %d", low, high)
 		}
-		*field(c) = n
+		*field = n
 		return nil
 	}
 }
 
-func number64(field func(*Config) *int64) func(*Config, string) error {
-	return func(c *Config, v string) error {
+func number64(field *int64) func(string) error {
+	return func(v string) error {
 		n, err := strconv.ParseInt(v, 10, 64)
 		if err != nil || n < 0 {
-			return errors.New("must be a whole number from 0")
+			return errors.New("must be a whole number, 0 or greater")
 		}
-		*field(c) = n
+		*field = n
 		return nil
 	}
 }
 
-func duration(field func(*Config) *time.Duration) func(*Config, string) error {
-	return func(c *Config, v string) error {
+func duration(field *time.Duration) func(string) error {
+	return func(v string) error {
 		d, err := time.ParseDuration(v)
 		if err != nil || d <= 0 {
-			return errors.New("must be a duration such as 30s or 5m")
+			return errors.New("must be a positive duration, such as 30s or 5m")
 		}
-		*field(c) = d
+		*field = d
 		return nil
 	}
 }
 
 // delay parses a duration that may be zero.
-func delay(field func(*Config) *time.Duration) func(*Config, string) error {
-	return func(c *Config, v string) error {
+func delay(field *time.Duration) func(string) error {
+	return func(v string) error {
 		d, err := time.ParseDuration(v)
 		if err != nil || d < 0 {
-			return errors.New("must be a duration such as 200ms, or 0s for none")
+			return errors.New("must be a duration, such as 200ms, or 0s for none")
 		}
-		*field(c) = d
+		*field = d
 		return nil
 	}
 }
@@ -277,72 +277,51 @@ func delay(field func(*Config) *time.Duration) func(*Config, string) error {
 const minRetention = time.Hour
 
 // retention parses a duration, which may be given in days; 0 means forever.
-func retention(field func(*Config) *time.Duration) func(*Config, string) error {
-	return func(c *Config, v string) error {
+func retention(field *time.Duration) func(string) error {
+	return func(v string) error {
 		const day = 24 * time.Hour
 		var d time.Duration
 		var err error
 		if digits, inDays := strings.CutSuffix(v, "d"); inDays {
 			var days int
 			if days, err = strconv.Atoi(digits); days > 36500 {
-				return errors.New("must be at most 36500d; 0 keeps for ever")
+				return errors.New("must be at most 36500d; 0 keeps conversations forever")
 			}
 			d = time.Duration(days) * day
 		} else {
 			d, err = time.ParseDuration(v)
 		}
 		if err != nil || d < 0 || d > 0 && d < minRetention {
-			return fmt.Errorf("must be a number of days such as 90d, a duration of at least %s such as 36h, or 0 for ever", minRetention)
+			return fmt.Errorf("must be a number of days such as 90d, a duration of at least %s such as 36h, or 0 to keep conversations forever", minRetention)
 		}
-		*field(c) = d
+		*field = d
 		return nil
 	}
 }
 
-var units = []struct {
-	suffix string
-	bytes  int64
-}{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"B", 1}, {"", 1}}
-
-func size(field func(*Config) *Bytes, low int64) func(*Config, string) error {
-	return func(c *Config, v string) error {
+func size(field *Bytes, low int64) func(string) error {
+	return func(v string) error {
 		n, err := ParseBytes(v)
 		if err == nil && int64(n) < low {
-			err = fmt.Errorf("must be at least %d bytes", low)
+			err = fmt.Errorf("must be at least %s", Bytes(low))
 		}
 		if err == nil {
-			*field(c) = n
+			*field = n
 		}
 		return err
 	}
 }
 
 // sizeOrNone parses a size of at least low, or 0.
-func sizeOrNone(field func(*Config) *Bytes, low int64) func(*Config, string) error {
-	return func(c *Config, v string) error {
-		if err := size(field, low)(c, v); err != nil {
+func sizeOrNone(field *Bytes, low int64) func(string) error {
+	return func(v string) error {
+		if err := size(field, low)(v); err != nil {
 			none, noSize := ParseBytes(v)
 			if noSize != nil || none != 0 {
 				return err
 			}
-			*field(c) = 0
+			*field = 0
 		}
 		return nil
 	}
-}
-
-// ParseBytes parses a size with a unit: 100MiB, 64KiB, 512.
-func ParseBytes(v string) (Bytes, error) {
-	for _, u := range units {
-		digits, ok := strings.CutSuffix(v, u.suffix)
-		if !ok {
-			continue
-		}
-		n, err := strconv.ParseInt(strings.TrimSpace(digits), 10, 64)
-		if err != nil || n < 0 || n > (1<<62)/u.bytes {
-			break
-		}
-		return Bytes(n * u.bytes), nil
-	}
-	return 0, errors.New("must be a size such as 64KiB, 100MiB or a number of bytes")
 }

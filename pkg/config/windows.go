@@ -21,8 +21,8 @@ const (
 
 // windows parses "8192,gpt-4o=128000". A model name may contain any character but a comma; the last "=" is the
 // separator.
-func windows(field func(*Config) *Windows) func(*Config, string) error {
-	return func(c *Config, v string) error {
+func windows(field *Windows) func(string) error {
+	return func(v string) error {
 		out := Windows{ByModel: map[string]int{}}
 		for part := range strings.SplitSeq(v, ",") {
 			part = strings.TrimSpace(part)
@@ -32,21 +32,21 @@ func windows(field func(*Config) *Windows) func(*Config, string) error {
 			at := strings.LastIndex(part, "=")
 			n, err := strconv.Atoi(strings.TrimSpace(part[at+1:]))
 			if err != nil || n < minWindow || n > maxWindow {
-				return fmt.Errorf("%q must be a number of tokens from %d, or model=number", part, minWindow)
+				return fmt.Errorf("%q must be a number of tokens, at least %d, or model=number", part, minWindow)
 			}
 			model := strings.TrimSpace(part[:max(at, 0)])
 			switch {
 			case at < 0 && out.All > 0:
-				return errors.New("has two numbers for all models")
+				return errors.New("has two numbers without a model: keep one as the default")
 			case at < 0:
 				out.All = n
 			case model == "":
-				return fmt.Errorf("%q names no model", part)
+				return fmt.Errorf("%q has no model before the =", part)
 			default:
 				out.ByModel[model] = n
 			}
 		}
-		*field(c) = out
+		*field = out
 		return nil
 	}
 }

@@ -18,13 +18,13 @@ func TestWindowsOfModels(t *testing.T) {
 		if want.ByModel == nil {
 			want.ByModel = map[string]int{}
 		}
-		if err := windows(func(c *Config) *Windows { return &c.ChatWindows })(&c, in); err != nil || !cmp.Equal(c.ChatWindows, want) {
+		if err := windows(&c.ChatWindows)(in); err != nil || !cmp.Equal(c.ChatWindows, want) {
 			t.Errorf("%q: %+v, %v", in, c.ChatWindows, err)
 		}
 	}
 	for _, in := range []string{"many", "gpt-4o=", "=8192", "100", "8192,4096", "gpt-4o=-1", "gpt-4o=1e9"} {
 		var c Config
-		if err := windows(func(c *Config) *Windows { return &c.ChatWindows })(&c, in); err == nil {
+		if err := windows(&c.ChatWindows)(in); err == nil {
 			t.Errorf("%q accepted as %+v", in, c.ChatWindows)
 		}
 	}

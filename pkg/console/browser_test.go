@@ -64,7 +64,7 @@ func start(t testing.TB, env ...string) *service {
 	t.Helper()
 	environ := append([]string{"SLUICE_ADDR=127.0.0.1:0", "SLUICE_DATA_DIR=" + t.TempDir(), "SLUICE_API_KEY=" + testKey, "SLUICE_ALLOW_PRIVATE_ADDRESSES=true",
 		"SLUICE_ADMISSION_WAIT=1m"}, env...)
-	c, err := config.Parse(nil, environ, io.Discard)
+	c, err := config.Parse(nil, environ)
 	if err != nil {
 		t.Fatal(err)
 	}

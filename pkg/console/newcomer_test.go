@@ -2,7 +2,6 @@ package console_test
 
 import (
 	"bytes"
-	"io"
 	"log/slog"
 	"regexp"
 	"strings"
@@ -37,7 +36,7 @@ func (t *terminal) String() string {
 func TestANewcomerHasACitedAnswer(t *testing.T) {
 	t.Parallel()
 	began := time.Now()
-	settings, err := config.Parse(nil, []string{"SLUICE_ADDR=127.0.0.1:0", "SLUICE_DATA_DIR=" + t.TempDir()}, io.Discard)
+	settings, err := config.Parse(nil, []string{"SLUICE_ADDR=127.0.0.1:0", "SLUICE_DATA_DIR=" + t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}

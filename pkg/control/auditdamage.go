@@ -43,7 +43,7 @@ func (a *audit) discard(ctx context.Context, d damageable, space index.Space) er
 		return fmt.Errorf("setting a damaged space aside: %w", err)
 	}
 	if done {
-		a.note("datastore %s: its index with %s was damaged and is put aside, to be built anew", space.DatastoreID, space.Model)
+		a.note("datastore %s: the index for model %s was damaged, was set aside and will be rebuilt", space.DatastoreID, space.Model)
 	}
 	return nil
 }

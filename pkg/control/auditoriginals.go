@@ -32,16 +32,16 @@ func (a *audit) originals(ctx context.Context) error {
 		return fmt.Errorf("listing referenced originals: %w", err)
 	}
 	if a.Refetched > 0 {
-		a.note("originals of %s are lost; to be fetched again", formatCount(a.Refetched, "web page"))
+		a.note("originals of %s are lost and will be fetched again", formatCount(a.Refetched, "web page"))
 	}
 	if a.MissingOriginals > 0 {
-		a.note("originals of %s are lost; what is indexed stays searchable, to read it anew upload it again", formatCount(a.MissingOriginals, "datasource"))
+		a.note("originals of %s are lost; their content stays searchable, but upload it again before re-indexing", formatCount(a.MissingOriginals, "datasource"))
 	}
 	if a.Pruned > 0 {
-		a.note("%s without rows and original deleted", formatCount(a.Pruned, "datasource"))
+		a.note("deleted %s without rows and original", formatCount(a.Pruned, "datasource"))
 	}
 	if a.Lost > 0 {
-		a.note("rows and originals of %s are lost; upload again what is still wanted, and have the rest deleted with: sluice repair --prune", formatCount(a.Lost, "datasource"))
+		a.note("rows and originals of %s are lost; upload those still needed again, and delete the rest with: sluice repair --prune", formatCount(a.Lost, "datasource"))
 	}
 	for key, old := range kept {
 		if !old {
@@ -53,7 +53,7 @@ func (a *audit) originals(ctx context.Context) error {
 		}
 	}
 	if a.StrayOriginals > 0 {
-		a.note("%s, to be removed", formatCount(a.StrayOriginals, "stray original"))
+		a.note("%s will be removed", formatCount(a.StrayOriginals, "stray original"))
 	}
 	return nil
 }

@@ -30,7 +30,7 @@ type watcher struct {
 	signal      chan struct{}
 }
 
-// NewHub returns a Hub without watchers. announce, unless it is nil, tells the hubs of other processes of a change here
+// NewHub returns a Hub without watchers. announce, unless it is nil, sends a change to the hubs of other processes
 // and must not block; it may tell this one, too.
 func NewHub(announce func(datastoreID, datasourceID string)) *Hub {
 	return &Hub{announce: announce, watchers: map[*watcher]struct{}{}, closed: make(chan struct{})}

@@ -98,7 +98,7 @@ func (r *Repairer) repair(ctx context.Context, prune bool, note Note) error {
 	again, err := r.Streams.Rescuer.Rescue(ctx, repairQuietTime)
 	faults = append(faults, err)
 	if rescued += again; rescued > 0 {
-		say("%s issued anew", formatCount(rescued, "lost job"))
+		say("%s recreated", formatCount(rescued, "lost job"))
 	}
 	faults = append(faults, r.reschedule(ctx, say))
 	report, err := r.Auditor.Audit(ctx, Scope{Thorough: true, Prune: prune}, say)
@@ -115,13 +115,13 @@ func (r *Repairer) reschedule(ctx context.Context, say Note) error {
 	}
 	done, err := r.Scheduler.Reconcile(ctx)
 	if done.Set > 0 {
-		say("%s set again", formatCount(done.Set, "refresh schedule"))
+		say("%s restored", formatCount(done.Set, "refresh schedule"))
 	}
 	if done.Removed > 0 {
-		say("%s of what is not fetched again any more removed", formatCount(done.Removed, "refresh schedule"))
+		say("removed %s that no datasource needs", formatCount(done.Removed, "refresh schedule"))
 	}
 	if errors.Is(err, jobs.ErrNoSchedules) {
-		say("refreshes by schedule are off: %v", err)
+		say("scheduled refreshes are off: %v", err)
 		return nil
 	}
 	return err

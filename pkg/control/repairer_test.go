@@ -89,7 +89,7 @@ func TestARepairReportsItsActions(t *testing.T) {
 		"that there is too much": {
 			rows: append([]index.Stored{{DatasourceID: "x", Generation: 5, Rows: 2}}, whole...), originals: kept{"uploads/x": synched},
 			want: []string{
-				"datastore store (s): 2 stray rows in embedded with m, to be removed", "1 stray original, to be removed",
+				"datastore store (s): 2 stray rows in embedded with m, to be removed", "1 stray original will be removed",
 				"1 datasource looked at: stray rows: 2, stray originals: 1",
 			},
 		},
@@ -97,14 +97,14 @@ func TestARepairReportsItsActions(t *testing.T) {
 			originals: kept{"uploads/src": {}},
 			want: []string{
 				"datasource src (a.pdf) has lost its original and its rows",
-				"rows and originals of 1 datasource are lost; upload again what is still wanted, and have the rest deleted with: sluice repair --prune",
+				"rows and originals of 1 datasource are lost; upload those still needed again, and delete the rest with: sluice repair --prune",
 				"1 datasource looked at: 1 without rows and original",
 			},
 		},
 		"what it deletes of that when it is told to": {
 			stage: repairFixture{prune: true}, originals: kept{"uploads/src": {}},
 			want: []string{
-				"datasource src (a.pdf) has lost its original and its rows: deleted", "1 datasource without rows and original deleted",
+				"datasource src (a.pdf) has lost its original and its rows: deleted", "deleted 1 datasource without rows and original",
 				"1 datasource looked at: 1 deleted",
 			},
 		},

@@ -25,10 +25,10 @@ func WriteAccess(path, address string) (key string, err error) {
 		return "", err
 	}
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) { // os.WriteFile would keep the permissions of an existing file
-		return "", fmt.Errorf("making %s anew: %w", Operator, err)
+		return "", fmt.Errorf("replacing %s: %w", Operator, err)
 	}
 	if err := os.WriteFile(path, append(content, '\n'), 0o600); err != nil {
-		return "", fmt.Errorf("leaving the operator's access: %w", err)
+		return "", fmt.Errorf("writing the operator's access file: %w", err)
 	}
 	return access.Key, nil
 }
@@ -40,7 +40,7 @@ func ReadAccess(path string) (a Access, err error) {
 		err = json.Unmarshal(content, &a)
 	}
 	if err == nil && (a.Address == "" || a.Key == "") {
-		err = errors.New("it names no address or no key")
+		err = errors.New("the file has no address or no key")
 	}
 	return a, err
 }

@@ -69,13 +69,13 @@ func UnusableError(path string, err error) error {
 	why := fmt.Sprintf("cannot be used (%v)", err)
 	switch {
 	case errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.EEXIST):
-		why = "is a file, or lies below one"
+		why = "is a file or inside one"
 	case errors.Is(err, fs.ErrPermission):
 		why = fmt.Sprintf("cannot be written by user %d (%v)", os.Getuid(), err)
 	case errors.Is(err, syscall.EROFS):
 		why = fmt.Sprintf("is on a read-only file system (%v)", err)
 	case errors.Is(err, syscall.ENOSPC):
-		return fmt.Errorf("the disk of data directory %s is full: free some space, or set SLUICE_DATA_DIR or --data-dir to a directory on another disk: %w", path, err)
+		return fmt.Errorf("the disk of data directory %s is full: free some space or set SLUICE_DATA_DIR or --data-dir to a directory on another disk: %w", path, err)
 	}
 	return fmt.Errorf("data directory %s %s: set SLUICE_DATA_DIR or --data-dir to a directory that this user can write", path, why)
 }

@@ -31,7 +31,7 @@ func names(s settings) ([]string, error) {
 		return err != nil
 	})
 	if len(found) == 0 {
-		return nil, fmt.Errorf("no file of %s bears the name of a collection in %s", s.answers, s.data)
+		return nil, fmt.Errorf("no file in %s has the name of a collection in %s", s.answers, s.data)
 	}
 	slices.Sort(found)
 	return found, nil

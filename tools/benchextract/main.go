@@ -42,22 +42,23 @@ func main() {
 func run(ctx context.Context, args []string, out, errs io.Writer) error {
 	var s settings
 	flags := bench.NewFlags("benchextract", errs)
-	flags.StringVar(&s.ingestor, "ingestor", "bin/ingestor", "the program that is measured")
-	flags.StringVar(&s.documents, "documents", "testdata/documents", "the folder of sample documents")
+	flags.StringVar(&s.ingestor, "ingestor", "bin/ingestor", "program to measure")
+	flags.StringVar(&s.documents, "documents", "testdata/documents", "folder of sample documents")
 	flags.Path(&s.data, "data", "BENCH_DATA", "../shared/data", "the folder with docs and web to measure on; passed over where it is missing")
-	flags.StringVar(&s.venv, "venv", ".cache/bench-extract", "a Python environment with the extractors to compare with")
-	flags.StringVar(&s.only, "only", "", "one kind of document: pdf, docx, web …; all without it")
-	flags.List(&s.parts, "parts", "", strings.Join(allParts, ","), "what is measured", allParts...)
+	flags.StringVar(&s.venv, "venv", ".cache/bench-extract", "Python environment with the extractors to compare with")
+	flags.StringVar(&s.only, "only", "", "kind of documents: pdf, docx, web …; default: all")
+	flags.List(&s.parts, "parts", "", strings.Join(allParts, ","), "comma-separated parts to measure", allParts...)
 	flags.Write(&s.write)
-	torture := flags.Bool("torture", false, "damage every document in many ways, and read that")
-	flags.StringVar(&s.torture.keep, "keep", "", "torture: a folder that keeps the files that did harm")
-	flags.Uint64Var(&s.torture.damage.Seed, "seed", 1, "torture: what the damage follows from")
-	flags.IntVar(&s.torture.damage.Truncations, "truncations", 10, "torture: steps in which a file is cut")
+	torture := flags.Bool("torture", false, "damage every document in many ways and read the copies")
+	flags.StringVar(&s.torture.keep, "keep", "", "torture: folder for the files that caused harm")
+	flags.Uint64Var(&s.torture.damage.Seed, "seed", 1, "torture: random seed")
+	flags.IntVar(&s.torture.damage.Truncations, "truncations", 10, "torture: number of truncated copies")
 	flags.IntVar(&s.torture.damage.Flips, "flips", 6, "torture: copies with random bytes changed")
 	flags.IntVar(&s.torture.damage.Numbers, "numbers", 4, "torture: copies with numbers changed")
-	flags.IntVar(&s.torture.damage.Inside, "inside", 8, "torture: copies changed inside what they pack")
-	flags.Int64Var(&s.torture.memory, "memory", 2<<30, "torture: the most memory that reading a file may take, in bytes")
-	flags.DurationVar(&s.torture.timeout, "timeout", 2*time.Minute, "torture: the most processor time that reading a file may take; the default is that of ingestion")
+	flags.IntVar(&s.torture.damage.Inside, "inside", 8, "torture: copies changed inside compressed parts")
+	s.torture.memory = 2 << 30
+	flags.Var(&s.torture.memory, "memory", "torture: maximum memory to read a file")
+	flags.DurationVar(&s.torture.timeout, "timeout", 2*time.Minute, "torture: maximum processor time to read a file")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}

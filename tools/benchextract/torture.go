@@ -17,6 +17,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sluice/sluice/pkg/config"
 	"github.com/sluice/sluice/pkg/extract"
 	"github.com/sluice/sluice/pkg/extract/extracttest"
 	"github.com/sluice/sluice/tools/internal/bench"
@@ -26,7 +27,7 @@ import (
 type tortureSettings struct {
 	keep    string
 	damage  extracttest.Damage
-	memory  int64
+	memory  config.Bytes
 	timeout time.Duration
 }
 
@@ -70,7 +71,7 @@ func tortureAll(ctx context.Context, s settings, out, errs io.Writer) error {
 	deaths := &crashLog{}
 	before := runtime.NumGoroutine()
 	x := extract.New(extract.Options{
-		Concurrency: 1, MaxMemory: s.torture.memory, Timeout: s.torture.timeout, TempDir: temp, Log: slog.New(deaths),
+		Concurrency: 1, MaxMemory: int64(s.torture.memory), Timeout: s.torture.timeout, TempDir: temp, Log: slog.New(deaths),
 	})
 	var all []outcome
 	for i, d := range docs {

@@ -77,11 +77,11 @@ func parse(args []string, errs io.Writer) (settings, error) {
 	flags := bench.NewFlags("benchpeers", errs)
 	flags.Program(&s.api)
 	flags.Peers(&s.venv, &s.alone, "peers")
-	flags.IntVar(&s.rows, "rows", 100_000, "chunks, a multiple of 10,000")
-	flags.IntVar(&s.questions, "questions", 200, "questions, which are asked in turn")
-	flags.DurationVar(&s.duration, "each", 5*time.Second, "how long each figure is measured")
-	flags.DurationVar(&s.idle, "idle", 40*time.Second, "how long nobody asks before memory is looked at")
-	flags.List(&s.peers, "peers", "", strings.Join(peerNames(), ","), "the peers, parted by commas", peerNames()...)
+	flags.IntVar(&s.rows, "rows", 100_000, "number of chunks, a multiple of 10,000")
+	flags.IntVar(&s.questions, "questions", 200, "number of questions")
+	flags.DurationVar(&s.duration, "each", 5*time.Second, "duration of each measurement")
+	flags.DurationVar(&s.idle, "idle", 40*time.Second, "idle time before memory is measured")
+	flags.List(&s.peers, "peers", "", strings.Join(peerNames(), ","), "comma-separated peers", peerNames()...)
 	flags.Write(&s.write)
 	if err := flags.Parse(args); err != nil {
 		return s, err

@@ -35,7 +35,7 @@ func measureService(ctx context.Context, s settings, w *workload, embedder, dir 
 	environ := []string{
 		"OPENAI_BASE_URL=" + embedder, "OPENAI_API_KEY=none", "SLUICE_EMBED_MODEL=" + embeddingModel,
 	}
-	fmt.Fprintln(errs, "Sluice: taking in …")
+	fmt.Fprintln(errs, "Sluice: indexing …")
 	store, filling, err := fillSluice(ctx, s, w, dir, environ)
 	if err != nil {
 		return own, "", err
@@ -87,7 +87,7 @@ func measureService(ctx context.Context, s settings, w *workload, embedder, dir 
 		for _, clients := range clientCounts {
 			f, err := ask(ctx, querySettings{process: svc.PID(), one: asked(mode, whole, nil), questions: w.uniqueSet(set), once: true, clients: clients, limit: s.duration})
 			if err != nil {
-				return own, "", fmt.Errorf("asking by %s what was never asked: %w", mode, err)
+				return own, "", fmt.Errorf("asking new questions by %s: %w", mode, err)
 			}
 			own.Figures[fmt.Sprint(mode, " fresh/", clients)] = f
 			set++

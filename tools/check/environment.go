@@ -72,8 +72,8 @@ func checkEnvironment(d *appsv1.Deployment, r *rendered, repo repository, f *fau
 		checkExtractMemory(f, where, environment, c.Resources.Limits.Memory().Value()-memoryVolumes(d))
 	}
 	for name := range environment {
-		f.must(component != "crawler" || !ofModels(name), "%s is told %s, which a crawler does not need", where, name)
-		f.must(!ofQueries(name), "%s is told %s, which only queries need", where, name)
+		f.must(component != "crawler" || !ofModels(name), "%s gets %s, which a crawler does not need", where, name)
+		f.must(!ofQueries(name), "%s gets %s, which only queries need", where, name)
 	}
 }
 

@@ -28,11 +28,11 @@ func checkNATS(_ context.Context, repo repository, f *faults) string {
 			f.add("%s: %v", file, err)
 			continue
 		}
-		f.must(options.Authorization == token, "%s: the token is not asked for", file)
+		f.must(options.Authorization == token, "%s: the token is not required", file)
 		f.must(options.JetStream && options.StoreDir == "/data", "%s: JetStream does not store in /data", file)
-		f.must(options.SyncAlways, "%s: what was accepted is not on disk at once", file)
+		f.must(options.SyncAlways, "%s: messages are not synced to disk before they are acknowledged (sync_always)", file)
 		f.must(len(options.Routes) == routes, "%s: %d routes, want %d", file, len(options.Routes), routes)
-		f.must(routes == 0 || options.Cluster.Password == token, "%s: the cluster takes servers without the password", file)
+		f.must(routes == 0 || options.Cluster.Password == token, "%s: the cluster accepts servers without the password", file)
 	}
 	pinned, err := readModuleVersion(repo.path("go.mod"), "github.com/nats-io/nats-server/v2")
 	if err != nil {

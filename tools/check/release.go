@@ -59,9 +59,9 @@ func isBrowser(d *appsv1.Deployment) bool {
 // checkBrowserPod checks that the browser gets no secrets and is reachable under the name that crawlers use.
 func checkBrowserPod(d *appsv1.Deployment, r *rendered, f *faults) {
 	pod := d.Spec.Template.Spec
-	f.must(len(pod.Containers[0].EnvFrom) == 0, "the browser is told what processes are told")
+	f.must(len(pod.Containers[0].EnvFrom) == 0, "the browser gets the environment of the processes")
 	for _, e := range pod.Containers[0].Env {
-		f.must(e.ValueFrom == nil, "the browser is told %s, a secret", e.Name)
+		f.must(e.ValueFrom == nil, "the browser gets %s, a secret", e.Name)
 	}
 	f.must(slices.Contains(pod.Containers[0].Args, udpPolicy), "the browser runs without %s", udpPolicy)
 	address := "http://" + d.Name + ":9222"

@@ -205,7 +205,7 @@ func TestAReleaseThatBreaksARuleIsAFault(t *testing.T) {
 		"the browser is told a secret": {func(t *testing.T, r *rendered) {
 			c := &named[deployment](t, r, "sluice-browser").Spec.Template.Spec.Containers[0]
 			c.Env = append(c.Env, named[deployment](t, r, "sluice-crawler").Spec.Template.Spec.Containers[0].Env...)
-		}, "the browser is told SLUICE_NATS_TOKEN"},
+		}, "the browser gets SLUICE_NATS_TOKEN"},
 		"the browser may send UDP": {func(t *testing.T, r *rendered) {
 			named[deployment](t, r, "sluice-browser").Spec.Template.Spec.Containers[0].Args = nil
 		}, "runs without --webrtc"},

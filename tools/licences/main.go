@@ -217,13 +217,13 @@ func classify(text string) (names []string, err error) {
 		switch {
 		case !strings.Contains(plain, strings.ToLower(p.phrase)):
 		case p.reach:
-			return nil, fmt.Errorf("is %s, whose terms would reach the whole program", p.name)
+			return nil, fmt.Errorf("is %s, whose terms would apply to the whole program", p.name)
 		default:
 			names = append(names, p.name)
 		}
 	}
 	if names == nil {
-		return nil, errors.New("is none that is known; add what it is known by, if its terms allow")
+		return nil, errors.New("is unknown: add its distinctive text, if its terms are acceptable")
 	}
 	return names, nil
 }

@@ -128,7 +128,7 @@ func readState(dir string) (s state, alive bool, err error) {
 	lock := lockOf(dir)
 	free, err := lock.TryLock()
 	if err != nil {
-		return state{}, false, fmt.Errorf("looking whether %s is in use: %w", dir, err)
+		return state{}, false, fmt.Errorf("checking whether %s is in use: %w", dir, err)
 	}
 	if free {
 		return state{}, false, lock.Unlock()

@@ -65,7 +65,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return flag.ErrHelp
 	}
 	if args[0] != "exec" && flags.NArg() > 0 {
-		return fmt.Errorf("%s takes no argument %q", args[0], flags.Arg(0))
+		return fmt.Errorf("%s: unexpected argument %q", args[0], flags.Arg(0))
 	}
 	switch args[0] {
 	case "up":
@@ -80,6 +80,6 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return runEngines(ctx, dir)
 	default:
 		fmt.Fprint(stderr, usage)
-		return fmt.Errorf("there is no command %q", args[0])
+		return fmt.Errorf("unknown command %q", args[0])
 	}
 }

@@ -31,7 +31,7 @@ func up(ctx context.Context, dir string, stdout, stderr io.Writer) error {
 		return nil
 	}
 	if alive {
-		return fmt.Errorf("the engines of %s are starting or stopping at this moment", dir)
+		return fmt.Errorf("the engines of %s are starting or stopping now: try again later", dir)
 	}
 	fmt.Fprintln(stderr, "starting PostgreSQL, Milvus and three NATS servers; the first time they are downloaded")
 	logPath := filepath.Join(dir, "keeper.log")
@@ -98,13 +98,13 @@ func down(ctx context.Context, dir string, stdout io.Writer) error {
 		}
 		if s.PID > 0 && !told {
 			if err := syscall.Kill(s.PID, syscall.SIGTERM); err != nil {
-				return fmt.Errorf("telling the keeper, process %d, to stop: %w", s.PID, err)
+				return fmt.Errorf("stopping the keeper (process %d): %w", s.PID, err)
 			}
 			told = true
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("waiting for the keeper, process %d, to stop: %w", s.PID, ctx.Err())
+			return fmt.Errorf("waiting for the keeper (process %d) to stop: %w", s.PID, ctx.Err())
 		case <-tick.C:
 		}
 	}

@@ -39,8 +39,8 @@ func main() {
 
 func run(args []string, stdout io.Writer) error {
 	flags := flag.NewFlagSet("sbom", flag.ContinueOnError)
-	to := flags.String("o", "", "file that the document is written to; empty: standard output")
-	version := flags.String("version", "", "of the programs; empty: what they say of themselves, which those built with -trimpath do not")
+	to := flags.String("o", "", "output file; empty: standard output")
+	version := flags.String("version", "", "version of the programs; empty: the version embedded in them, which -trimpath removes")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func run(args []string, stdout io.Writer) error {
 		programs = append(programs, found...)
 	}
 	if len(programs) == 0 {
-		return errors.New("there is no Go program in it")
+		return errors.New("the file contains no Go program")
 	}
 	text, err := json.MarshalIndent(document(programs, *version), "", "  ")
 	if err != nil {

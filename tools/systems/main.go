@@ -89,7 +89,7 @@ func (l listed) isOurs() bool { return strings.HasPrefix(l.ImportPath, modulePat
 func (s *sources) check(ctx context.Context, dir, system, pattern string) (n int, err error) {
 	goos, goarch, ok := strings.Cut(system, "/")
 	if !ok {
-		return 0, errors.New("a system is written GOOS/GOARCH")
+		return 0, errors.New("write a system as GOOS/GOARCH")
 	}
 	packages, err := list(ctx, dir, goos, goarch, pattern)
 	if err != nil {
@@ -140,7 +140,7 @@ func list(ctx context.Context, dir, goos, goarch, pattern string) ([]listed, err
 		case errors.Is(err, io.EOF):
 			return packages, nil
 		case err != nil:
-			return nil, fmt.Errorf("reading what go list says: %w", err)
+			return nil, fmt.Errorf("reading the output of go list: %w", err)
 		case p.Error != nil:
 			return nil, fmt.Errorf("%s: %s", p.ImportPath, p.Error.Err)
 		}

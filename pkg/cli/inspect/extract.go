@@ -21,14 +21,13 @@ import (
 )
 
 const extractUsage = `usage: sluice ingestor extract [--format text|blocks|chunks] [--mime TYPE] [--chunk-tokens N] [--max-chunk-tokens N] FILE…
-  --format text     the text as other tools show it, table rows as cells parted by tabs, of a workbook the cells alone
-                    (default)
-  --format blocks   a JSON object: what the file says of itself, and its blocks with the places where they stand
-  --format chunks   a JSON object: the same with the chunks that are indexed
-  --chunk-tokens N, --max-chunk-tokens N   sizes of the chunks as a datastore's chunking gives them; 0 for its defaults
-  --mime TYPE       the type that its sender declares; without it, name and content tell
-Reads files as ingestion does, within the same limits (SLUICE_EXTRACT_MEMORY, SLUICE_EXTRACT_TIMEOUT), and needs no
-running service. Warnings go to standard error. It exits with 1 if a file cannot be read.`
+  --format text     print the text; table cells are separated by tabs (default)
+  --format blocks   print a JSON object with the file's metadata and its blocks with their positions
+  --format chunks   print a JSON object with the file's metadata and the chunks that would be indexed
+  --chunk-tokens N, --max-chunk-tokens N   target and maximum chunk size, as in a datastore's chunking (0: default)
+  --mime TYPE       media type of the file (default: detected from name and content)
+Prints files as ingestion reads them, within the same limits (SLUICE_EXTRACT_MEMORY, SLUICE_EXTRACT_TIMEOUT). No running
+service is needed. Warnings go to standard error. Exits with 1 if a file cannot be read.`
 
 // Output formats of the extract command.
 const (
@@ -62,9 +61,9 @@ func runExtract(ctx context.Context, p *cli.Program, open func(config.Config) (*
 	case err != nil:
 		return cli.Misusedf("%w\n%s", err, extractUsage)
 	case flags.NArg() == 0:
-		return cli.Misusedf("which file?\n%s", extractUsage)
+		return cli.Misusedf("specify a file\n%s", extractUsage)
 	case *format != formatText && *format != formatBlocks && *format != formatChunks:
-		return cli.Misusedf("--format %q: it is %s, %s or %s\n%s", *format, formatText, formatBlocks, formatChunks, extractUsage)
+		return cli.Misusedf("--format %q: must be %s, %s or %s\n%s", *format, formatText, formatBlocks, formatChunks, extractUsage)
 	}
 	if faults := sizes.Check(); len(faults) > 0 {
 		flag := map[string]string{domain.FieldTargetTokens: "--chunk-tokens", domain.FieldMaxTokens: "--max-chunk-tokens"}[faults[0].Field]
@@ -104,7 +103,7 @@ func runExtract(ctx context.Context, p *cli.Program, open func(config.Config) (*
 			err = writeExtracted(out, file, doc, *format == formatChunks, chunker)
 		}
 		if err != nil {
-			return fmt.Errorf("writing what was read of %s: %w", file, err)
+			return fmt.Errorf("writing the content of %s: %w", file, err)
 		}
 	}
 	if failed > 0 {
@@ -125,7 +124,7 @@ func readFile(ctx context.Context, reader *extract.Extractor, req extract.Reques
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, errors.New("it is not a regular file")
+		return nil, errors.New("not a regular file")
 	}
 	return reader.Extract(ctx, req)
 }

@@ -109,10 +109,10 @@ func TestExtractSaysWhyAFileCannotBeRead(t *testing.T) {
 	}{
 		"an empty file":          {[]string{empty}, 1, "sluice ingestor: " + empty + ": the file is empty", ""},
 		"a file that is nowhere": {[]string{dir + "/none.pdf"}, 1, "sluice ingestor: " + dir + "/none.pdf: no such file or directory", ""},
-		"a folder":               {[]string{dir}, 1, "sluice ingestor: " + dir + ": it is not a regular file", ""},
+		"a folder":               {[]string{dir}, 1, "sluice ingestor: " + dir + ": not a regular file", ""},
 		"one of two":             {[]string{empty, note}, 1, "sluice ingestor: " + empty + ": the file is empty\nsluice ingestor: 1 of 2 files could not be read", "==> " + note + " <=="},
-		"no file":                {nil, 2, "sluice ingestor: which file?", ""},
-		"an unknown format":      {[]string{"--format", "html", note}, 2, `sluice ingestor: --format "html": it is text, blocks or chunks`, ""},
+		"no file":                {nil, 2, "sluice ingestor: specify a file", ""},
+		"an unknown format":      {[]string{"--format", "html", note}, 2, `sluice ingestor: --format "html": must be text, blocks or chunks`, ""},
 		"a chunk of no size":     {[]string{"--chunk-tokens", "7", note}, 2, "sluice ingestor: --chunk-tokens is 7; it must be from 32 to 2048", ""},
 		"a type that it is not":  {[]string{"--mime", "application/x-unheard", torn}, 1, "sluice ingestor: " + torn + ": ", ""},
 	} {

@@ -22,23 +22,22 @@ import (
 )
 
 const planUsage = `usage: sluice crawler plan [--sitemap URL] [--fetch] [--max-pages N] [--max-depth N] [--include PATTERN]… [--exclude PATTERN]… [--json] [URL]
-  URL               the root of the site; it may be missing where --sitemap is given
-  --sitemap URL     the sitemap that lists the pages; without it, one is looked for, and else links are followed
-  --fetch           fetch each page that a sitemap lists, to see what becomes of it
-  --max-pages N     addresses of the site at most (SLUICE_LIMIT_PAGES)
-  --max-depth N     links from the root at most
-  --include PATTERN, --exclude PATTERN   paths to take or to leave, as in a datasource's configuration; may be repeated
-  --json            a JSON object a line: the addresses, then the summary
-Shows what a crawl of the site would fetch and why, and stores nothing. It does not read what it fetches: that a PDF is damaged,
-or a page has no text, only a crawl finds out. A line has the decision (page, listed, duplicate,
-skipped, error or left out), the links from the root, the address, and the reason. It asks as politely as a crawl, needs no
-running service, and takes the settings of one (SLUICE_CRAWL_DELAY, SLUICE_USER_AGENT…). It exits with 1 if the site cannot
-be read.`
+  URL               root of the site; optional with --sitemap
+  --sitemap URL     sitemap with the pages (default: found automatically, else links are followed)
+  --fetch           fetch each page that a sitemap lists, to show its result
+  --max-pages N     maximum pages (default: SLUICE_LIMIT_PAGES)
+  --max-depth N     maximum links from the root
+  --include PATTERN, --exclude PATTERN   paths to include or exclude, as in a datasource's configuration; repeatable
+  --json            print one JSON object per line: the addresses, then the summary
+Previews a crawl: which addresses it would fetch and why. Nothing is stored, and pages are not parsed, so damaged files
+and pages without text are not detected. Each line has the decision (page, listed, duplicate, skipped, error or left
+out), the number of links from the root, the address, and the reason. Requests are as polite as in a crawl. No running
+service is needed; its settings apply (SLUICE_CRAWL_DELAY, SLUICE_USER_AGENT…). Exits with 1 if the site cannot be read.`
 
 // Plan returns the command that prints the plan of a site's crawl. open returns a crawler that does not share slots
 // with others, and a function that closes it.
 func Plan(p *cli.Program, open func(config.Config) (crawler *crawl.Crawler, stop func() error, err error)) *cobra.Command {
-	return p.Plain("plan [URL]", "Show what a crawl of a site would fetch and why", func(ctx context.Context, args []string) error {
+	return p.Plain("plan [URL]", "Preview a crawl: the addresses and the reasons", func(ctx context.Context, args []string) error {
 		return runPlan(ctx, p, open, args)
 	})
 }
@@ -68,13 +67,13 @@ func runPlan(ctx context.Context, p *cli.Program, open func(config.Config) (*cra
 	case err != nil:
 		return cli.Misusedf("%w\n%s", err, planUsage)
 	case flags.NArg() > 1:
-		return cli.Misusedf("one site at a time, and settings before its address: what is %q?\n%s", flags.Arg(1), planUsage)
+		return cli.Misusedf("unexpected argument %q: name one site, after the flags\n%s", flags.Arg(1), planUsage)
 	case site.SourceURL == "" && site.Sitemap == "":
-		return cli.Misusedf("which site?\n%s", planUsage)
+		return cli.Misusedf("specify a site or --sitemap\n%s", planUsage)
 	case site.MaxPages < 0:
-		return cli.Misusedf("--max-pages is %d; it must be at least 1", site.MaxPages)
+		return cli.Misusedf("--max-pages %d: must be at least 1", site.MaxPages)
 	case site.MaxDepth < 0:
-		return cli.Misusedf("--max-depth is %d; it must be at least 1", site.MaxDepth)
+		return cli.Misusedf("--max-depth %d: must be at least 1", site.MaxDepth)
 	}
 	c, err := config.ParseEnviron(p.Environ)
 	if err != nil {
@@ -143,9 +142,9 @@ func printable(r rune) rune {
 
 func writePlanSummary(w io.Writer, sum crawl.PlanSummary) error {
 	var b strings.Builder
-	how := "by their links from " + sum.Root
+	how := "found by links from " + sum.Root
 	if !sum.Follow {
-		how = "from " + cli.Counted(sum.Sitemaps, "sitemap file")
+		how = "listed in " + cli.Counted(sum.Sitemaps, "sitemap file")
 		if !sum.Complete {
 			how += ", which " + cli.OneOrMany(sum.Sitemaps, "does", "do") + " not list every page"
 		}
@@ -157,7 +156,7 @@ func writePlanSummary(w io.Writer, sum crawl.PlanSummary) error {
 		}
 	}
 	if len(sum.Reasons) > 0 {
-		b.WriteString("Reasons, an address left out counting on every page that links to it:\n")
+		b.WriteString("Reasons (an address that is left out counts once per page that links to it):\n")
 		for _, why := range slices.SortedFunc(maps.Keys(sum.Reasons), func(x, y string) int {
 			if n := sum.Reasons[y] - sum.Reasons[x]; n != 0 {
 				return n
@@ -168,10 +167,10 @@ func writePlanSummary(w io.Writer, sum crawl.PlanSummary) error {
 		}
 	}
 	if n := sum.Decisions[crawl.PlanPage]; n > 0 {
-		fmt.Fprintf(&b, "Contents were not read: of %s, %d %s other than HTML; a crawl fails those that turn out damaged or without text.\n",
+		fmt.Fprintf(&b, "Pages were not parsed; damaged ones and those without text will fail in a crawl. Of %s, %d %s other than HTML.\n",
 			cli.Counted(n, "page"), sum.Documents, cli.OneOrMany(sum.Documents, "is a document", "are documents"))
 	}
-	fmt.Fprintf(&b, "A crawl takes at least %s: %s between two requests.\n", sum.Time.Round(time.Second), sum.Delay)
+	fmt.Fprintf(&b, "A crawl takes at least %s, with %s between two requests.\n", sum.Time.Round(time.Second), sum.Delay)
 	_, err := io.WriteString(w, b.String())
 	return err
 }

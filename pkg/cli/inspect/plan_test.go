@@ -29,11 +29,11 @@ func TestPlanShowsWhatACrawlWouldFetch(t *testing.T) {
 		out  []string // lines that the output has
 	}{
 		"the sitemap's pages, not fetched": {[]string{s.URL}, []string{
-			"listed      0  " + s.URL + "/about.html", "       14  listed", "14 addresses, from 3 sitemap files",
+			"listed      0  " + s.URL + "/about.html", "       14  listed", "14 addresses, listed in 3 sitemap files",
 		}},
 		"the sitemap's pages, fetched": {[]string{"--fetch", s.URL}, []string{
-			"page        0  " + s.URL + "/about.html", "       14  page", "14 addresses, from 3 sitemap files",
-			"Contents were not read: of 14 pages, 1 is a document other than HTML; a crawl fails those that turn out damaged or without text.",
+			"page        0  " + s.URL + "/about.html", "       14  page", "14 addresses, listed in 3 sitemap files",
+			"Pages were not parsed; damaged ones and those without text will fail in a crawl. Of 14 pages, 1 is a document other than HTML.",
 		}},
 		"some of them": {[]string{"--include", "/products/*", "--exclude", "kelp-*", s.URL}, []string{
 			"listed      0  " + s.URL + "/products/nimbus-logger.html",
@@ -41,7 +41,7 @@ func TestPlanShowsWhatACrawlWouldFetch(t *testing.T) {
 			"left out    0  " + s.URL + "/about.html  not matched by an include pattern",
 		}},
 		"no more than two": {[]string{"--max-pages", "2", "--sitemap", s.URL + "/sitemap.xml"}, []string{
-			"2 addresses, from 1 sitemap file, which does not list every page", "        2  listed",
+			"2 addresses, listed in 1 sitemap file, which does not list every page", "        2  listed",
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -94,9 +94,9 @@ func TestPlanSaysWhatIsWrong(t *testing.T) {
 		"a site whose root is not there": {[]string{s.At("/f/missing-0")}, 1, "sluice crawler: " + s.At("/f/missing-0") + " does not exist"},
 		"a sitemap that lists nothing":   {[]string{"--sitemap", s.At(crawltest.EmptyPath)}, 1, "sluice crawler: the sitemap " + s.At(crawltest.EmptyPath) + " is empty"},
 		"an address that is none":        {[]string{"site"}, 1, `sluice crawler: the site's root address "site"`},
-		"no site":                        {nil, 2, "sluice crawler: which site?"},
-		"two sites":                      {[]string{s.URL(), s.URL()}, 2, "sluice crawler: one site at a time"},
-		"a limit below nothing":          {[]string{"--max-pages", "-1", s.URL()}, 2, "sluice crawler: --max-pages is -1"},
+		"no site":                        {nil, 2, "sluice crawler: specify a site"},
+		"two sites":                      {[]string{s.URL(), s.URL()}, 2, "sluice crawler: unexpected argument"},
+		"a limit below nothing":          {[]string{"--max-pages", "-1", s.URL()}, 2, "sluice crawler: --max-pages -1: must be"},
 		"an unknown flag":                {[]string{"--deep", s.URL()}, 2, "sluice crawler: flag provided but not defined"},
 	} {
 		t.Run(name, func(t *testing.T) {

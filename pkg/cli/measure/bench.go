@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sluice/sluice/pkg/cli"
+	"github.com/sluice/sluice/pkg/config"
 	"github.com/sluice/sluice/pkg/eval/service"
 	"github.com/sluice/sluice/pkg/loadtest"
 )
@@ -31,7 +32,8 @@ const benchGrace = 30 * time.Second
 type benchSettings struct {
 	what                                           string
 	datastore, agent, queries, mode, files, engine string
-	topK, size                                     int
+	topK                                           int
+	size                                           config.Bytes
 	json, keep                                     bool
 	load                                           loadtest.Load
 	remote                                         cli.Where
@@ -39,15 +41,14 @@ type benchSettings struct {
 
 // benchCommand loads a running service and prints the results.
 func (p commands) benchCommand() *cobra.Command {
-	var s benchSettings
+	s := benchSettings{size: 2000}
 	cmd := &cobra.Command{
-		Use: "bench queries|uploads|streams", Short: "Load a running service and time its answers", GroupID: cli.GroupMeasure,
+		Use: "bench queries|uploads|streams", Short: "Measure latency and throughput under load", GroupID: cli.GroupMeasure,
 		ValidArgs: []string{loadQueries, loadUploads, loadStreams}, Args: cobra.ArbitraryArgs,
-		Long: "Load a running service and print how long its answers take. With --rate, requests are begun whether others are\n" +
-			"answered or not, and latency counts from when one was due; without it, every client sends its next request when\n" +
-			"its last is answered. The conversations of streams are deleted at the end, and the datastore of uploads. Queries,\n" +
-			"answers and their tokens count as usage of the key.",
-		Example: "sluice bench queries --datastore Handbook --rate 200 --for 1m\nsluice bench uploads --size 5000 --clients 8 --json\n" +
+		Long: "Send requests to a running service and print its response times. With --rate, requests start on schedule, and latency\n" +
+			"counts from the scheduled time; without it, each client waits for a response before the next request. Conversations\n" +
+			"and datastores created by the benchmark are deleted at the end. Requests and tokens count as usage of the key.",
+		Example: "sluice bench queries --datastore Handbook --rate 200 --for 1m\nsluice bench uploads --size 5KB --clients 8\n" +
 			"sluice bench streams --agent Support --queries q.jsonl --clients 50",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 && slices.Contains(cmd.ValidArgs, args[0]) {
@@ -62,21 +63,21 @@ func (p commands) benchCommand() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.Float64Var(&s.load.Rate, "rate", 0, "requests begun each second")
-	flags.IntVar(&s.load.Clients, "clients", 0, "requests at once (1; with --rate 256)")
-	flags.DurationVar(&s.load.For, "for", 30*time.Second, "how long is measured")
-	flags.DurationVar(&s.load.Warmup, "warmup", -1, "how long it is loaded before that (3s; none of uploads, nor with --requests)")
+	flags.Float64Var(&s.load.Rate, "rate", 0, "requests per second")
+	flags.IntVar(&s.load.Clients, "clients", 0, "concurrent requests (default 1, with --rate 256)")
+	flags.DurationVar(&s.load.For, "for", 30*time.Second, "duration of the measurement")
+	flags.DurationVar(&s.load.Warmup, "warmup", -1, "`duration` of the warm-up (default 3s; 0s for uploads and with --requests)")
 	flags.Lookup("warmup").DefValue = "0s" // it is not shown
-	flags.IntVar(&s.load.Requests, "requests", 0, "end after so many, those of a warm-up included")
-	flags.StringVar(&s.datastore, "datastore", "", "`datastore` that is asked, by id or name")
-	flags.StringVar(&s.agent, "agent", "", "`agent` that is asked, by id or name")
-	flags.StringVar(&s.queries, "queries", "", "`file` of questions, a JSON object with \"text\" a line; without it, words from the content are asked for")
-	flags.StringVar(&s.mode, "mode", "", "lexical, dense or hybrid (the service's choice)")
-	flags.IntVar(&s.topK, "top-k", 0, "fragments of an answer (the service's choice)")
-	flags.StringVar(&s.files, "files", "", "`folder` whose files are uploaded, over and over; without it, made-up texts")
-	flags.IntVar(&s.size, "size", 2000, "bytes of a made-up text, 64 to 1,000,000")
-	flags.StringVar(&s.engine, "engine", "", "of the datastore that is made for the uploads (the service's choice)")
-	flags.BoolVar(&s.keep, "keep", false, "leave that datastore; otherwise it is deleted at the end")
+	flags.IntVar(&s.load.Requests, "requests", 0, "stop after this number of requests, including the warm-up")
+	flags.StringVar(&s.datastore, "datastore", "", "`datastore` to query, by id or name")
+	flags.StringVar(&s.agent, "agent", "", "`agent` to ask, by id or name")
+	flags.StringVar(&s.queries, "queries", "", "`file` of questions, one JSON object with \"text\" per line (default: words from the content)")
+	flags.StringVar(&s.mode, "mode", "", "lexical, dense or hybrid (default: set by the service)")
+	flags.IntVar(&s.topK, "top-k", 0, "results per query (default: set by the service)")
+	flags.StringVar(&s.files, "files", "", "`folder` whose files are uploaded repeatedly (default: generated texts)")
+	flags.Var(&s.size, "size", "size of a generated text, 64 to 1MB")
+	flags.StringVar(&s.engine, "engine", "", "engine of the datastore for uploads (default: set by the service)")
+	flags.BoolVar(&s.keep, "keep", false, "keep the datastore with the uploads")
 	s.remote.Flags(cmd)
 	return cmd
 }
@@ -155,24 +156,24 @@ func (s benchSettings) check(rest []string, given func(string) bool) error {
 	}
 	switch {
 	case s.what == "":
-		return errors.New("what is to be loaded: queries, uploads or streams?")
+		return errors.New("specify the load: queries, uploads or streams")
 	case len(rest) > 0:
 		return fmt.Errorf("unexpected argument %q", rest[0])
 	case s.what == loadQueries && s.datastore == "":
-		return errors.New("which datastore? --datastore names it")
+		return errors.New("queries need --datastore")
 	case s.what == loadStreams && s.agent == "":
-		return errors.New("which agent? --agent names it")
+		return errors.New("streams need --agent")
 	case given("files") && given("size"):
-		return errors.New("--size is for made-up texts, --files for your own: take one of them")
+		return errors.New("--size (generated texts) and --files (your files) exclude each other")
 	case s.size < 64 || s.size > 1_000_000:
-		return fmt.Errorf("--size %d: must be 64 to 1,000,000", s.size)
+		return fmt.Errorf("--size %d: must be 64 to 1000000 bytes (1MB)", s.size)
 	case s.topK < 0 || s.topK > 100:
 		return fmt.Errorf("--top-k %d: must be 1 to 100", s.topK)
 	}
 	for what, names := range belongs {
 		for _, name := range names {
 			if given(name) && what != s.what && !slices.Contains(belongs[s.what], name) {
-				return fmt.Errorf("--%s does not belong to %s", name, s.what)
+				return fmt.Errorf("--%s does not apply to %s", name, s.what)
 			}
 		}
 	}
@@ -193,11 +194,11 @@ func benchQueries(ctx context.Context, s benchSettings, retrying, loaded *servic
 	if s.what == loadStreams {
 		agent, err := retrying.Agent(ctx, s.agent)
 		if err != nil {
-			return loadtest.Report{}, fmt.Errorf("looking at agent %q: %w", s.agent, err)
+			return loadtest.Report{}, fmt.Errorf("reading agent %q: %w", s.agent, err)
 		}
 		from = agent.DatastoreIDs
 	} else if _, err := retrying.Datastore(ctx, s.datastore); err != nil {
-		return loadtest.Report{}, fmt.Errorf("looking at datastore %q: %w", s.datastore, err)
+		return loadtest.Report{}, fmt.Errorf("reading datastore %q: %w", s.datastore, err)
 	}
 	questions, err := benchQuestions(ctx, retrying, s.queries, from)
 	if err != nil {
@@ -236,7 +237,7 @@ func (c *conversations) delete(ctx context.Context, sluice *service.Service) err
 	defer c.mu.Unlock()
 	for n, id := range c.ids {
 		if err := sluice.DeleteConversation(ctx, id); err != nil {
-			return fmt.Errorf("deleting the conversations of the load, of which %d are left: %w", len(c.ids)-n, err)
+			return fmt.Errorf("deleting the benchmark's conversations (%d remain): %w", len(c.ids)-n, err)
 		}
 	}
 	return nil
@@ -244,7 +245,7 @@ func (c *conversations) delete(ctx context.Context, sluice *service.Service) err
 
 // benchUploads loads the service with uploads into a new datastore.
 func benchUploads(ctx context.Context, s benchSettings, retrying, loaded *service.Service, errs io.Writer) (report loadtest.Report, err error) {
-	item := generateItems(s.size)
+	item := generateItems(int(s.size))
 	if s.files != "" {
 		if item, err = filesOf(s.files); err != nil {
 			return report, err
@@ -252,17 +253,17 @@ func benchUploads(ctx context.Context, s benchSettings, retrying, loaded *servic
 	}
 	store, err := retrying.CreateDatastore(ctx, service.NewDatastore{Name: "bench " + time.Now().UTC().Format("2006-01-02 15:04:05"), Type: s.engine})
 	if err != nil {
-		return report, fmt.Errorf("making a datastore for the uploads: %w", err)
+		return report, fmt.Errorf("creating a datastore for the uploads: %w", err)
 	}
 	defer func() {
 		if s.keep {
-			fmt.Fprintf(errs, "The documents are in datastore %s.\n", store.ID)
+			fmt.Fprintf(errs, "Uploads were kept in datastore %s.\n", store.ID)
 			return
 		}
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), benchGrace)
 		defer cancel()
 		if failed := retrying.DeleteDatastore(ctx, store.ID); failed != nil {
-			err = errors.Join(err, fmt.Errorf("deleting the datastore %s of the uploads: %w", store.ID, failed))
+			err = errors.Join(err, fmt.Errorf("deleting datastore %s with the uploads: %w", store.ID, failed))
 		}
 	}()
 	uploads, err := loadtest.NewUploads(ctx, loaded, store.ID, item)

@@ -58,11 +58,11 @@ func benchQuestions(ctx context.Context, sluice *service.Service, file string, d
 			return err
 		})
 		if err != nil && !errors.Is(err, errDone) {
-			return nil, fmt.Errorf("making questions from datastore %q: %w", id, err)
+			return nil, fmt.Errorf("generating questions from datastore %q: %w", id, err)
 		}
 	}
 	if len(texts) == 0 {
-		return nil, errors.New("there is no content to make questions from; --queries gives some")
+		return nil, errors.New("the datastore has no content to generate questions from: name a file of questions with --queries")
 	}
 	return texts, nil
 }
@@ -101,7 +101,7 @@ func filesOf(dir string) (func(n int) loadtest.Item, error) {
 		case strings.HasPrefix(d.Name(), ".") || !d.Type().IsRegular():
 			return nil
 		case len(items) == benchFiles:
-			return fmt.Errorf("there are more than %d files", benchFiles)
+			return fmt.Errorf("the folder has more than %d files", benchFiles)
 		}
 		content, err := os.ReadFile(path)
 		if total += len(content); err == nil && total > benchBytes {
@@ -111,7 +111,7 @@ func filesOf(dir string) (func(n int) loadtest.Item, error) {
 		return err
 	})
 	if err == nil && len(items) == 0 {
-		err = errors.New("there are no files")
+		err = errors.New("the folder has no files")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading the files of %q: %w", dir, err)

@@ -30,30 +30,30 @@ type evalSettings struct {
 func (p commands) evalCommand() *cobra.Command {
 	var s evalSettings
 	cmd := &cobra.Command{
-		Use: "eval --datastore DATASTORE --queries FILE | --generate N", Short: "Measure retrieval on your own content and questions",
+		Use: "eval --datastore DATASTORE --queries FILE | --generate N", Short: "Measure retrieval quality with your questions",
 		GroupID: cli.GroupMeasure, Args: cli.NoArguments, DisableFlagsInUseLine: true,
-		Long: "Put questions to a datastore of a running service, and print nDCG, recall and MRR of each mode with intervals of\n" +
-			"95%, and the differences from hybrid. It only reads. Questions are lines of JSON:\n\n" +
+		Long: "Run questions against a datastore and print nDCG, recall and MRR of each mode with 95% intervals, and the differences\n" +
+			"from hybrid. Nothing is changed. Questions are lines of JSON:\n\n" +
 			"  {\"_id\": \"1\", \"text\": \"How long is the warranty?\", \"relevant\": [\"manual\"], \"answer\": \"two years\"}\n\n" +
-			"relevant names the datasources that are right, by custom_id, id, name or web address; answer is a text that a right\n" +
-			"fragment holds. One of them is enough. --generate makes questions from the content, with the chat model of\n" +
-			"SLUICE_CHAT_MODEL and OPENAI_BASE_URL or OPENAI_API_KEY; the model sees some of the content.",
-		Example: "sluice eval --datastore Handbook --generate 200 --out q.jsonl\nsluice eval --datastore Handbook --queries q.jsonl\n" +
-			"sluice eval --datastore Handbook --queries q.jsonl --modes hybrid,lexical --json",
+			"Each needs relevant (the right datasources, by custom_id, id, name or web address), answer (text that a right passage\n" +
+			"contains), or both. --generate writes questions with the chat model in SLUICE_CHAT_MODEL and OPENAI_BASE_URL or\n" +
+			"OPENAI_API_KEY, and sends it samples of the content.",
+		Example: "sluice eval --datastore Handbook --generate 200 --out q.jsonl\n" +
+			"sluice eval --datastore Handbook --queries q.jsonl --modes hybrid,lexical",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s.json = p.JSON
 			return p.eval(cmd.Context(), s)
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&s.datastore, "datastore", "", "`datastore` that is measured, by id or name")
-	flags.StringVar(&s.queries, "queries", "", "`file` of questions, - for standard input")
-	flags.StringVar(&s.qrels, "qrels", "", "`file` of what is right, where the lines do not say it: question, document and grade, parted by tabs")
-	flags.StringVar(&s.modes, "modes", "", "lexical,dense,hybrid,reranked (default all, as far as the service has them)")
-	flags.IntVar(&s.k, "k", 10, "how many places of an answer count, 1 to 100")
-	flags.IntVar(&s.generate, "generate", 0, "make so many questions from the datastore's content")
-	flags.StringVar(&s.out, "out", "", "where they go, a new `file` (standard output)")
-	flags.IntVar(&s.concurrency, "concurrency", 4, "questions at once")
+	flags.StringVar(&s.datastore, "datastore", "", "`datastore` to measure, by id or name")
+	flags.StringVar(&s.queries, "queries", "", "`file` with questions; -: standard input")
+	flags.StringVar(&s.qrels, "qrels", "", "`file` with judgements: question, document and grade, separated by tabs")
+	flags.StringVar(&s.modes, "modes", "", "comma-separated: lexical,dense,hybrid,reranked (default: all that the service has)")
+	flags.IntVar(&s.k, "k", 10, "results per question that count, 1 to 100")
+	flags.IntVar(&s.generate, "generate", 0, "`number` of questions to generate from the content")
+	flags.StringVar(&s.out, "out", "", "new `file` for generated questions (default: standard output)")
+	flags.IntVar(&s.concurrency, "concurrency", 4, "concurrent questions")
 	s.remote.Flags(cmd)
 	return cmd
 }
@@ -76,7 +76,7 @@ func (p commands) eval(ctx context.Context, s evalSettings) error {
 		err = compareModes(ctx, sluice, s, p.Out, p.Err)
 	}
 	if ctx.Err() != nil {
-		return cli.WithExit(cli.Stopped, errors.New("stopped before the end; nothing was changed"))
+		return cli.WithExit(cli.Stopped, errors.New("stopped; nothing was changed"))
 	}
 	return cli.Fault(ctx, err)
 }
@@ -85,15 +85,15 @@ func (p commands) eval(ctx context.Context, s evalSettings) error {
 func (s evalSettings) check() error {
 	switch {
 	case s.datastore == "":
-		return errors.New("which datastore? --datastore takes its id or its name")
+		return errors.New("specify --datastore with an id or name")
 	case s.generate < 0 || s.generate > maxGenerated:
 		return fmt.Errorf("--generate %d: must be 1 to %d", s.generate, maxGenerated)
 	case s.generate > 0 && (s.queries != "" || s.qrels != "" || s.json):
-		return errors.New("--generate makes the questions: --queries, --qrels and --json belong to the next call, which asks them")
+		return errors.New("--generate excludes --queries, --qrels and --json: generate questions first, then measure with them")
 	case s.generate == 0 && s.queries == "":
-		return errors.New("which questions? --queries names their file, and --generate makes some")
+		return errors.New("specify questions with --queries FILE, or generate some with --generate N")
 	case s.generate == 0 && s.out != "":
-		return errors.New("--out is for the questions of --generate")
+		return errors.New("--out needs --generate")
 	case s.k < 1 || s.k > compare.MaxK:
 		return fmt.Errorf("--k %d: must be 1 to %d", s.k, compare.MaxK)
 	case s.concurrency < 1 || s.concurrency > 64:
@@ -124,7 +124,7 @@ func openService(where cli.Where, environ []string) (*service.Service, config.Co
 func compareModes(ctx context.Context, sluice *service.Service, s evalSettings, out, errs io.Writer) error {
 	store, err := sluice.Datastore(ctx, s.datastore)
 	if err != nil {
-		return fmt.Errorf("looking at datastore %q: %w", s.datastore, err)
+		return fmt.Errorf("reading datastore %q: %w", s.datastore, err)
 	}
 	cases, err := readCases(ctx, sluice, s, errs)
 	if err != nil {
@@ -184,7 +184,7 @@ func readCases(ctx context.Context, sluice *service.Service, s evalSettings, err
 		n := 0
 		err := sluice.Datasources(ctx, s.datastore, "", func(d service.Datasource) error {
 			if n++; n > maxNames {
-				return fmt.Errorf("the datastore has more than %d datasources; give answer in place of relevant", maxNames)
+				return fmt.Errorf("the datastore has more than %d datasources: use answer instead of relevant in the questions", maxNames)
 			}
 			names.Add(d)
 			return nil
@@ -198,11 +198,11 @@ func readCases(ctx context.Context, sluice *service.Service, s evalSettings, err
 		return nil, err
 	}
 	if n := len(truth.Without); n > 0 {
-		fmt.Fprintf(errs, "%d of %s %s left out, since nothing says what is right for %s (the first is %q).\n", n, cli.Counted(len(questions), "question"),
-			cli.OneOrMany(n, "is", "are"), cli.OneOrMany(n, "it", "them"), truth.Without[0])
+		fmt.Fprintf(errs, "Skipped %d of %s without relevant documents or an answer (the first is %q).\n", n, cli.Counted(len(questions), "question"),
+			truth.Without[0])
 	}
 	if n := len(truth.Unknown); n > 0 {
-		fmt.Fprintf(errs, "%s that should be found %s not in the datastore, and %s as not found (the first is %q).\n", cli.Counted(n, "document"),
+		fmt.Fprintf(errs, "%s named as relevant %s not in the datastore and %s as not found (the first is %q).\n", cli.Counted(n, "document"),
 			cli.OneOrMany(n, "is", "are"), cli.OneOrMany(n, "counts", "count"), truth.Unknown[0])
 	}
 	return truth.Cases, nil

@@ -27,8 +27,8 @@ const maxGenerated = generate.MaxQuestions
 func (p commands) generateQuestions(ctx context.Context, sluice *service.Service, c config.Config, s evalSettings) error {
 	out, errs := p.Out, p.Err
 	if c.ChatModel == "" {
-		return cli.WithExit(cli.Misused, errors.New("--generate needs a chat model: set SLUICE_CHAT_MODEL to its name, and OPENAI_BASE_URL to the address of an OpenAI-compatible "+
-			"server (http://localhost:11434/v1), or OPENAI_API_KEY or ANTHROPIC_API_KEY to a key; without one, write questions by hand: see sluice eval --help"))
+		return cli.WithExit(cli.Misused, errors.New("--generate needs a chat model: set SLUICE_CHAT_MODEL, and OPENAI_BASE_URL (such as http://localhost:11434/v1), OPENAI_API_KEY "+
+			"or ANTHROPIC_API_KEY; or write questions by hand (sluice eval --help)"))
 	}
 	model, err := p.chat(c)
 	if err != nil {
@@ -39,7 +39,7 @@ func (p commands) generateQuestions(ctx context.Context, sluice *service.Service
 		// Do not overwrite a question set: it may have been edited by hand.
 		f, err := os.OpenFile(s.out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 		if errors.Is(err, os.ErrExist) {
-			return cli.Misusedf("--out %s is there already: name a new file", s.out)
+			return cli.Misusedf("--out %s exists already: name a new file", s.out)
 		}
 		if err != nil {
 			return err
@@ -56,7 +56,7 @@ func (p commands) generateQuestions(ctx context.Context, sluice *service.Service
 	if s.out != "" && len(r.Questions) == 0 {
 		err = errors.Join(err, os.Remove(s.out))
 	}
-	fmt.Fprintf(errs, "%s made of %s of content.\n", cli.Counted(len(r.Questions), "question"), cli.Counted(r.Chunks, "chunk"))
+	fmt.Fprintf(errs, "Generated %s from %s.\n", cli.Counted(len(r.Questions), "question"), cli.Counted(r.Chunks, "chunk"))
 	for _, fault := range slices.Sorted(maps.Keys(r.Dropped)) {
 		fmt.Fprintf(errs, "%5d dropped: %s\n", r.Dropped[fault], fault)
 	}
@@ -64,7 +64,7 @@ func (p commands) generateQuestions(ctx context.Context, sluice *service.Service
 		fmt.Fprintf(errs, "%5d failed: %v\n", r.Failed, r.LastError)
 	}
 	if err == nil && len(r.Questions) == 0 {
-		err = errors.New("no question could be made")
+		err = errors.New("no question was generated")
 	}
 	return err
 }

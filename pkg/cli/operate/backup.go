@@ -36,19 +36,19 @@ const backupStall = 10 * time.Minute
 func (p commands) backupCommand() *cobra.Command {
 	var ask backupRequest
 	cmd := &cobra.Command{
-		Use: "backup FILE|- [--rate BYTES]", Short: "Back up a service while it serves, or its data directory", DisableFlagsInUseLine: true,
+		Use: "backup FILE|- [--rate SIZE]", Short: "Back up a running service or a data directory", DisableFlagsInUseLine: true,
 		GroupID: cli.GroupOperate, Args: cli.Exactly("FILE"),
-		Long: "Write a backup of a service that has everything in its data directory, while it serves; or of the directory, when no service\n" +
-			"runs. FILE, .tar.zst by custom, has its name when the backup is whole and on disk, and what was there before stays until then;\n" +
-			"- is standard output. Of a service elsewhere (--url, SLUICE_URL), SLUICE_ADMIN_KEY has to be the operator's key.\n" +
-			"Exit code 6 says that the backup is whole, and that originals were lost before it was made: they are named.",
+		Long: "Back up a running service that stores everything in its data directory, or the directory if no service runs. FILE\n" +
+			"(usually .tar.zst) is replaced when the backup is complete and on disk; - is standard output. A service on another\n" +
+			"machine (--url, SLUICE_URL) needs its SLUICE_ADMIN_KEY. Exit code 6 means that the backup is complete, but lists\n" +
+			"originals that had been lost before.",
 		Example: "sluice backup sluice.tar.zst\nsluice backup - --rate 20MiB | age -r KEY > sluice.age\nSLUICE_ADMIN_KEY=… sluice backup b.tar.zst --url http://sluice:8080",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if _, err := source.ParseRate(ask.rate); err != nil {
 				return cli.Misusedf("--rate %q: %w", ask.rate, err)
 			}
 			if info, err := os.Stat(args[0]); err == nil && info.IsDir() {
-				return cli.Misusedf("%s is a directory; name the file that the backup is to be, such as %s", args[0], filepath.Join(args[0], "sluice.tar.zst"))
+				return cli.Misusedf("%s is a directory: name a file for the backup, such as %s", args[0], filepath.Join(args[0], "sluice.tar.zst"))
 			}
 			began := time.Now()
 			from, err := ask.open(cmd.Context(), p.Version, p.Environ)
@@ -70,8 +70,8 @@ func (p commands) backupCommand() *cobra.Command {
 			return p.printBackup(out, "backup", args[0], report, time.Since(began))
 		},
 	}
-	cmd.Flags().StringVar(&ask.rate, "rate", "", "read at most so many `bytes` a second, such as 20MiB")
-	cmd.Flags().StringVar(&ask.address, "url", "", "`address` of the service, where its data directory is not on this machine (SLUICE_URL)")
+	cmd.Flags().StringVar(&ask.rate, "rate", "", "maximum `size` read per second, such as 20MB (default: unlimited)")
+	cmd.Flags().StringVar(&ask.address, "url", "", "`address` of a service on another machine (SLUICE_URL)")
 	cmd.Flags().StringVar(&ask.dir, "data-dir", "", "data `directory` (SLUICE_DATA_DIR)")
 	return cmd
 }
@@ -79,7 +79,7 @@ func (p commands) backupCommand() *cobra.Command {
 // orInterrupted returns an error for an interrupted command instead of the failure that the interruption caused.
 func orInterrupted(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return cli.WithExit(cli.Stopped, errors.New("stopped: nothing was left behind"))
+		return cli.WithExit(cli.Stopped, errors.New("stopped; incomplete files were removed"))
 	}
 	var damaged *backup.DamagedError
 	if errors.As(err, &damaged) {
@@ -106,8 +106,7 @@ func (b backupRequest) open(ctx context.Context, program string, environ []strin
 	if b.address != "" {
 		key := cmp.Or(c.AdminKey, localOperatorKey(c.DataDir, b.address))
 		if key == "" {
-			return nil, cli.Misusedf("set SLUICE_ADMIN_KEY to the operator's key of the service at %s; on its machine, as its user, "+
-				"--data-dir with its data directory does without", b.address)
+			return nil, cli.Misusedf("set SLUICE_ADMIN_KEY to the operator's key of the service at %s, or use --data-dir with its data directory on its machine", b.address)
 		}
 		return requestBackup(ctx, b.address, key, b.rate)
 	}
@@ -115,7 +114,7 @@ func (b backupRequest) open(ctx context.Context, program string, environ []strin
 		return nil, errors.New(why)
 	}
 	if _, err := os.Stat(filepath.Join(c.DataDir, datadir.Catalog)); err != nil {
-		return nil, fmt.Errorf("there is no catalog in data directory %q: name it by --data-dir or SLUICE_DATA_DIR, or the service by --url", c.DataDir)
+		return nil, fmt.Errorf("data directory %q has no catalog: set --data-dir or SLUICE_DATA_DIR, or name a service with --url", c.DataDir)
 	}
 	data, err := datadir.Open(c.DataDir)
 	if err == nil {
@@ -123,10 +122,10 @@ func (b backupRequest) open(ctx context.Context, program string, environ []strin
 	}
 	access, readErr := datadir.ReadAccess(filepath.Join(c.DataDir, datadir.Operator))
 	if errors.Is(readErr, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%w; that one is not a service which can be asked for a backup, or it is just starting", err)
+		return nil, fmt.Errorf("%w; that process does not offer backups, or is starting", err)
 	}
 	if readErr != nil {
-		return nil, fmt.Errorf("reading %s, which says how the service is reached: %w", datadir.Operator, readErr)
+		return nil, fmt.Errorf("reading %s with the address of the service: %w", datadir.Operator, readErr)
 	}
 	return requestBackup(ctx, access.Address, access.Key, b.rate)
 }
@@ -148,15 +147,15 @@ func requestBackup(ctx context.Context, address, key, rate string) (io.ReadClose
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, target, nil)
 	if err != nil {
 		cancel(nil)
-		return nil, cli.Misusedf("asking for a backup: %w", err)
+		return nil, cli.Misusedf("requesting a backup: %w", err)
 	}
 	req.Header.Set("Authorization", "Bearer "+key)
-	stall := time.AfterFunc(backupStall, func() { cancel(fmt.Errorf("the service has sent nothing for %s", backupStall)) })
+	stall := time.AfterFunc(backupStall, func() { cancel(fmt.Errorf("the service sent nothing for %s", backupStall)) })
 	res, err := http.DefaultClient.Do(req) //nolint:bodyclose // the download closes it
 	if err != nil {
 		stall.Stop()
 		cancel(nil)
-		return nil, cli.WithExit(cli.Unavailable, fmt.Errorf("asking the service for a backup: %w", errors.Join(err, contextCause(ctx))))
+		return nil, cli.WithExit(cli.Unavailable, fmt.Errorf("requesting a backup: %w", errors.Join(err, contextCause(ctx))))
 	}
 	body := &download{body: res.Body, stall: stall, cancel: cancel, ctx: ctx}
 	if res.StatusCode == http.StatusOK {
@@ -165,13 +164,13 @@ func requestBackup(ctx context.Context, address, key, rate string) (io.ReadClose
 	defer body.Close()
 	b, err := io.ReadAll(io.LimitReader(body, 64<<10))
 	if err != nil {
-		return nil, fmt.Errorf("reading why the service makes no backup: %w", err)
+		return nil, fmt.Errorf("reading the error of the service: %w", err)
 	}
 	var p struct{ Detail string }
 	if json.Unmarshal(b, &p) != nil || p.Detail == "" {
-		p.Detail = "no service of this version answers there"
+		p.Detail = "the server there is not a Sluice service of this version"
 	}
-	return nil, cli.WithExit(cli.ExitOfStatus(res.StatusCode), fmt.Errorf("the service at %s answers %d: %s", address, res.StatusCode, p.Detail))
+	return nil, cli.WithExit(cli.ExitOfStatus(res.StatusCode), fmt.Errorf("the service at %s rejected the backup with status %d: %s", address, res.StatusCode, p.Detail))
 }
 
 func contextCause(ctx context.Context) error {
@@ -205,7 +204,7 @@ func (d *download) Close() error {
 }
 
 // receive writes a backup to a file, which gets its name when it is complete, or to standard output. It verifies the
-// complete content meanwhile, independent of the sender's report.
+// complete content at the same time, independent of the sender's report.
 func receive(ctx context.Context, from io.Reader, file string, stdout io.Writer) (report backup.Report, err error) {
 	schema, err := maintenance.SchemaVersion()
 	if err != nil {
@@ -230,7 +229,7 @@ func receive(ctx context.Context, from io.Reader, file string, stdout io.Writer)
 		return report, fmt.Errorf("writing the backup: %w", err)
 	}
 	if err := os.Rename(partial.Name(), file); err != nil {
-		return report, fmt.Errorf("giving the backup its name: %w", err)
+		return report, fmt.Errorf("renaming the backup: %w", err)
 	}
 	return report, durable.Dir(filepath.Dir(file))
 }
@@ -250,7 +249,7 @@ func makePartial(file string) (partial *os.File, remove func(), err error) {
 			return partial, func() { os.Remove(partial.Name()) }, nil // does nothing after the file was renamed
 		}
 	}
-	return nil, nil, fmt.Errorf("making the backup's file: %w", err)
+	return nil, nil, fmt.Errorf("creating the backup file: %w", err)
 }
 
 func validKey(key string) error {
@@ -285,7 +284,7 @@ func (p commands) printBackup(out io.Writer, done, file string, r backup.Report,
 		}
 	}
 	if r.Lost > 0 {
-		return cli.WithExit(cli.Damaged, fmt.Errorf("%s had been lost before the backup was made: upload what is still wanted again; everything else is there",
+		return cli.WithExit(cli.Damaged, fmt.Errorf("%s had been lost before the backup: upload those still needed again; everything else is complete",
 			cli.Counted(r.Lost, "original")))
 	}
 	return nil

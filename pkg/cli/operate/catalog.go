@@ -29,7 +29,7 @@ func openCatalog(ctx context.Context, environ []string, dir string) (*catalog.Ca
 	if o.URL == "" {
 		o.Path = filepath.Join(c.DataDir, datadir.Catalog)
 		if _, err := os.Stat(o.Path); err != nil {
-			return nil, fmt.Errorf("there is no catalog in data directory %q: start the service once, or set SLUICE_DATA_DIR or DATABASE_URL", c.DataDir)
+			return nil, fmt.Errorf("data directory %q has no catalog: start the service once, or set SLUICE_DATA_DIR or DATABASE_URL", c.DataDir)
 		}
 	}
 	return catalog.Open(ctx, o)

@@ -24,15 +24,14 @@ type keyFlags struct {
 // keysCommand creates, lists and revokes API keys directly in the catalog, so that it works without a key.
 func (p commands) keysCommand() *cobra.Command {
 	keys := &cobra.Command{
-		Use: "keys create|list|revoke", Short: "API keys: create, list, revoke", GroupID: cli.GroupOperate, DisableFlagsInUseLine: true,
-		Long: "API keys are made, listed and revoked in the catalog itself, without a key. It is that of DATABASE_URL, or of\n" +
-			"--data-dir or SLUICE_DATA_DIR; the service may be running.",
+		Use: "keys create|list|revoke", Short: "Create, list and revoke API keys", GroupID: cli.GroupOperate, DisableFlagsInUseLine: true,
+		Long: "Manage API keys directly in the database (DATABASE_URL, --data-dir or SLUICE_DATA_DIR). The service may be running.",
 	}
 	var f keyFlags
 	opened := func(do func(context.Context, *catalog.Catalog, []string) error) func(*cobra.Command, []string) error {
 		return func(cmd *cobra.Command, args []string) error {
 			if f.expires < 0 {
-				return cli.Misusedf("--expires %s: must be in the future", f.expires)
+				return cli.Misusedf("--expires %s: must be positive", f.expires)
 			}
 			c, err := openCatalog(cmd.Context(), p.Environ, f.dataDir)
 			if err != nil {
@@ -43,26 +42,26 @@ func (p commands) keysCommand() *cobra.Command {
 		}
 	}
 	create := &cobra.Command{
-		Use: "create", Short: "Make a key; it is shown once", Args: cli.NoArguments,
-		Example: "sluice keys create --name reader --scopes read\nsluice keys create --name visitors --expires 720h --json",
+		Use: "create", Short: "Create an API key, which is shown once", Args: cli.NoArguments,
+		Example: "sluice keys create --name reader --scopes read --expires 720h",
 		RunE: opened(func(ctx context.Context, c *catalog.Catalog, _ []string) error {
 			return p.createKey(ctx, c, f)
 		}),
 	}
-	create.Flags().StringVar(&f.name, "name", "", "what the key is for")
-	create.Flags().StringVar(&f.scopes, "scopes", "read,write", "what it may do: read, write")
-	create.Flags().DurationVar(&f.expires, "expires", 0, "after how long it is no longer valid (720h); without it, never")
+	create.Flags().StringVar(&f.name, "name", "", "`name` for lists")
+	create.Flags().StringVar(&f.scopes, "scopes", "read,write", "permissions: read, write")
+	create.Flags().DurationVar(&f.expires, "expires", 0, "lifetime of the key, such as 720h (default: no expiry)")
 	list := &cobra.Command{
-		Use: "list", Short: "List the keys of a workspace", Args: cli.NoArguments, Example: "sluice keys list",
+		Use: "list", Short: "List API keys", Args: cli.NoArguments,
 		RunE: opened(func(ctx context.Context, c *catalog.Catalog, _ []string) error {
 			return p.listKeys(ctx, c, f.workspace)
 		}),
 	}
 	revoke := &cobra.Command{
-		Use: "revoke ID", Short: "Revoke a key at once", Example: "sluice keys revoke 01a1ff5b-9089-711a-a298-ac51be28ff37",
+		Use: "revoke ID", Short: "Revoke an API key immediately", Example: "sluice keys revoke 01a1ff5b-9089-711a-a298-ac51be28ff37",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return cli.WithExit(cli.Misused, errors.New("which key? keys list shows their ids"))
+				return cli.WithExit(cli.Misused, errors.New("specify the id of the key; sluice keys list shows the ids"))
 			}
 			return cli.AtMost(1)(cmd, args)
 		},
@@ -74,13 +73,13 @@ func (p commands) keysCommand() *cobra.Command {
 			if p.JSON {
 				return p.PrintJSON(newKeyView(k))
 			}
-			fmt.Fprintf(p.Out, "revoked %s (%s)\n", k.ID, k.Name)
+			fmt.Fprintf(p.Out, "Revoked key %s (%s).\n", k.ID, k.Name)
 			return nil
 		}),
 	}
 	for _, cmd := range []*cobra.Command{create, list, revoke} {
-		cmd.Flags().StringVar(&f.workspace, "workspace", domain.DefaultWorkspace, "`id` of the workspace that the key is for")
-		cmd.Flags().StringVar(&f.dataDir, "data-dir", "", "data `directory` of the service (SLUICE_DATA_DIR)")
+		cmd.Flags().StringVar(&f.workspace, "workspace", domain.DefaultWorkspace, "workspace `id`")
+		cmd.Flags().StringVar(&f.dataDir, "data-dir", "", "data `directory` (SLUICE_DATA_DIR)")
 	}
 	keys.AddCommand(create, list, revoke)
 	return keys
@@ -117,7 +116,7 @@ func (p commands) createKey(ctx context.Context, keys *catalog.Catalog, f keyFla
 		case domain.ScopeRead, domain.ScopeWrite:
 			k.Scopes = append(k.Scopes, scope)
 		default:
-			return cli.Misusedf("scope %q: must be read or write (a key that queries one agent is made over HTTP, POST /keys)", s)
+			return cli.Misusedf("--scopes %q: must be read or write (create keys for a single agent with POST /keys)", s)
 		}
 	}
 	if f.expires > 0 {
@@ -125,7 +124,7 @@ func (p commands) createKey(ctx context.Context, keys *catalog.Catalog, f keyFla
 		k.ExpiresAt = &at
 	}
 	if err := keys.EnsureWorkspace(ctx, f.workspace, f.workspace); err != nil {
-		return fmt.Errorf("making workspace %q: %w", f.workspace, err)
+		return fmt.Errorf("creating workspace %q: %w", f.workspace, err)
 	}
 	k, err := keys.CreateKey(ctx, k)
 	if err != nil {
@@ -136,7 +135,7 @@ func (p commands) createKey(ctx context.Context, keys *catalog.Catalog, f keyFla
 		made.Key = secret
 		return p.PrintJSON(made)
 	}
-	fmt.Fprintf(p.Out, "%s\nid %s, workspace %s; the key is shown only now\n", secret, k.ID, f.workspace)
+	fmt.Fprintf(p.Out, "%s\nid %s, workspace %s. Save the key now: it is not shown again.\n", secret, k.ID, f.workspace)
 	return nil
 }
 

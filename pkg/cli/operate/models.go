@@ -23,10 +23,10 @@ import (
 // modelsCommand lists the configured embedding models and downloads known ones.
 func (p commands) modelsCommand() *cobra.Command {
 	models := &cobra.Command{
-		Use: "models list|pull NAME", Short: "Embedding models that are run in process: list, pull", GroupID: cli.GroupOperate,
+		Use: "models list|pull NAME", Short: "List and download embedding models", GroupID: cli.GroupOperate,
 		DisableFlagsInUseLine: true,
-		Long: "Embedding models that are run in process lie in \"models\" in --data-dir or SLUICE_DATA_DIR, or where\n" +
-			"SLUICE_EMBED_DIR says. The service may be running; it reads its models when it starts.",
+		Long: "Embedding models that run in process are in models in the data directory, or in SLUICE_EMBED_DIR. Restart the service\n" +
+			"to load new ones.",
 	}
 	var dir, from string
 	configured := func(do func(context.Context, config.Config, []string) error) func(*cobra.Command, []string) error {
@@ -40,26 +40,25 @@ func (p commands) modelsCommand() *cobra.Command {
 		}
 	}
 	list := &cobra.Command{
-		Use: "list", Short: "List what there is, the default first, and what can be fetched", Args: cli.NoArguments,
-		Example: "sluice models list",
-		RunE:    configured(func(_ context.Context, c config.Config, _ []string) error { return p.listModels(c) }),
+		Use: "list", Short: "List installed (default first) and downloadable models", Args: cli.NoArguments,
+		RunE: configured(func(_ context.Context, c config.Config, _ []string) error { return p.listModels(c) }),
 	}
 	var known []string
 	for _, m := range pull.Known() {
 		known = append(known, m.Name)
 	}
 	get := &cobra.Command{
-		Use: "pull NAME", Short: "Fetch a model that list shows", Args: cli.AtMost(1), ValidArgs: known,
-		Long:    "Fetch a model that list shows, from --from or HF_ENDPOINT, a mirror of https://huggingface.co.",
+		Use: "pull NAME", Short: "Download a model", Args: cli.AtMost(1), ValidArgs: known,
+		Long:    "Download a model from https://huggingface.co or a mirror.",
 		Example: "sluice models pull all-MiniLM-L6-v2",
 		RunE: configured(func(ctx context.Context, c config.Config, args []string) error {
 			name := strings.Join(args, "")
 			return p.pullModel(ctx, c, name, cmp.Or(from, cli.Variable(p.Environ, "HF_ENDPOINT")))
 		}),
 	}
-	get.Flags().StringVar(&from, "from", "", "`address` of a mirror (HF_ENDPOINT)")
+	get.Flags().StringVar(&from, "from", "", "`address` of a mirror of https://huggingface.co (HF_ENDPOINT)")
 	for _, cmd := range []*cobra.Command{list, get} {
-		cmd.Flags().StringVar(&dir, "data-dir", "", "data `directory` of the service (SLUICE_DATA_DIR)")
+		cmd.Flags().StringVar(&dir, "data-dir", "", "data `directory` (SLUICE_DATA_DIR)")
 	}
 	models.AddCommand(list, get)
 	return models
@@ -77,18 +76,18 @@ func (p commands) listModels(c config.Config) error {
 	w := tabwriter.NewWriter(p.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "MODEL\tDIMENSIONS\t")
 	for n, m := range here {
-		dimensions, note := "as the server says", ""
+		dimensions, note := "set by the server", ""
 		if m.Dimensions > 0 {
 			dimensions = fmt.Sprint(m.Dimensions)
 		}
 		if n == 0 {
-			note = "of new datastores"
+			note = "default of new datastores"
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\n", m.ID, dimensions, note)
 	}
 	for _, m := range pull.Known() {
 		if !isInstalled(here, m) {
-			fmt.Fprintf(w, "%s\t\tnot here: sluice models pull %s (%s; %s; %d MB)\n", m.Name, m.Name, m.About, m.Licence, m.Size()/1e6)
+			fmt.Fprintf(w, "%s\t\tnot installed: sluice models pull %s (%s; %s; %d MB)\n", m.Name, m.Name, m.About, m.Licence, m.Size()/1e6)
 		}
 	}
 	return w.Flush()
@@ -124,15 +123,15 @@ func isInstalled(here []embed.Model, known pull.Model) bool {
 func (p commands) pullModel(ctx context.Context, c config.Config, name, from string) error {
 	m, ok := pull.Find(name)
 	if name == "" {
-		return cli.WithExit(cli.Misused, errors.New("which model? sluice models list shows those that can be fetched"))
+		return cli.WithExit(cli.Misused, errors.New("specify a model; sluice models list shows downloadable ones"))
 	}
 	if !ok {
 		var names []string
 		for _, m := range pull.Known() {
 			names = append(names, m.Name)
 		}
-		return cli.Misusedf("%q is not a model that can be fetched, those are %s; any other sentence-transformers model of the BERT or XLM-RoBERTa "+
-			"family is used once its directory lies in %s", name, strings.Join(names, ", "), filepath.Join(c.DataDir, datadir.Models))
+		return cli.Misusedf("model %q cannot be downloaded by name; available: %s. To use another sentence-transformers model of the BERT or "+
+			"XLM-RoBERTa family, put its directory into %s", name, strings.Join(names, ", "), filepath.Join(c.DataDir, datadir.Models))
 	}
 	tenths := int64(0)
 	directory, err := pull.Pull(ctx, pull.Config{Base: from, Into: filepath.Join(c.DataDir, datadir.Models), Progress: func(done, total int64) {
@@ -142,11 +141,11 @@ func (p commands) pullModel(ctx context.Context, c config.Config, name, from str
 		}
 	}}, m)
 	if err != nil {
-		return fmt.Errorf("%w\nwithout a network, put a copy of the model's directory at %s", err, filepath.Join(c.DataDir, datadir.Models, m.Name))
+		return fmt.Errorf("%w\nwithout network access, copy the model's directory to %s", err, filepath.Join(c.DataDir, datadir.Models, m.Name))
 	}
 	e, err := transformer.Open(transformer.Config{Directory: directory})
 	if err != nil {
-		return fmt.Errorf("opening what was fetched: %w", err)
+		return fmt.Errorf("opening the downloaded model: %w", err)
 	}
 	if p.JSON {
 		return p.PrintJSON(map[string]any{"model": e.Model().ID, "directory": directory})
@@ -155,9 +154,9 @@ func (p commands) pullModel(ctx context.Context, c config.Config, name, from str
 	if at, err := cli.AddressOf(c); err == nil {
 		address = at
 	}
-	fmt.Fprintf(p.Out, `%[1]s lies in %[2]s.
-Start the service anew: it finds the model, and datastores that are made from then on use it.
-One that is there already moves to it while it is queried, by its settings in the console (%[3]s), or by
+	fmt.Fprintf(p.Out, `Installed %[1]s in %[2]s.
+Restart the service: new datastores will use the model.
+Move an existing datastore to it in its settings in the console (%[3]s), or with
   curl -X PATCH -H "Authorization: Bearer $SLUICE_API_KEY" %[3]s/datastores/ID -d '{"embeddingModel": "%[4]s"}'
 `, m.Name, directory, address, e.Model().ID)
 	return nil

@@ -64,7 +64,7 @@ func openOffline(ctx context.Context, dir *datadir.Dir, program, rate string) (_
 	}
 	temp := dir.Join(datadir.Temp)
 	if err := os.MkdirAll(temp, 0o700); err != nil {
-		return nil, fmt.Errorf("making the temporary directory: %w", err)
+		return nil, fmt.Errorf("creating the temporary directory: %w", err)
 	}
 	content := source.Source{Catalog: dir.Join(datadir.Catalog), Originals: store, TempDir: temp, Program: program, Now: time.Now}
 	ctx, o.cancel = context.WithCancel(ctx)

@@ -50,7 +50,7 @@ func TestAReplayIsShownUntilAllHasEnded(t *testing.T) {
 				"", "[········································] 0/4", "[####################····················] 2/4, 1 failed",
 				"[####################····················] 2/4, 1 failed", "[########################################] 4/4, 1 failed\n",
 			},
-			err: "1 of 4 datasources ended with an error: sluice datastores show names them, and why",
+			err: "1 of 4 datasources failed: sluice datastores show lists them with the reasons",
 		},
 		"without anything of a longer line before": {
 			states: [][3]int64{{2, 0, 1}, {1, 1, 0}}, show: func(b *bytes.Buffer) cli.Progress { return cli.NewBar(b) },
@@ -86,7 +86,7 @@ func TestAReplayContinuesWithoutItsCommand(t *testing.T) {
 	if err := watchReplay(ctx, r.progress, "id", cli.NewProgress(&out)); err != nil {
 		t.Error(err)
 	}
-	if got, want := out.String(), "the replay goes on without being watched\n"; got != want {
+	if got, want := out.String(), "The replay continues in the background.\n"; got != want {
 		t.Errorf("it says %q, want %q", got, want)
 	}
 }

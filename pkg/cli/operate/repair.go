@@ -20,12 +20,12 @@ func (p commands) repairCommand() *cobra.Command {
 	var prune, follow bool
 	var dir string
 	cmd := &cobra.Command{
-		Use: "repair [--prune] [--wait=false]", Short: "Compare what is kept, and mend what differs", DisableFlagsInUseLine: true,
+		Use: "repair [--prune] [--wait=false]", Short: "Check stored data and repair differences", DisableFlagsInUseLine: true,
 		GroupID: cli.GroupOperate, Args: cli.NoArguments,
-		Long: "Have a running api process compare index, originals, job log and catalog, mend what differs from what is left, and\n" +
-			"say what it did. What is to be read again is then queued, and stays incomplete until it has been. The catalog is\n" +
-			"that of DATABASE_URL, or of --data-dir or SLUICE_DATA_DIR.",
-		Example: "sluice repair\nsluice repair --wait=false",
+		Long: "Let a running api process check the index, originals, job log and catalog (DATABASE_URL, --data-dir or\n" +
+			"SLUICE_DATA_DIR) against each other and repair differences. Documents that need re-indexing are queued; results are\n" +
+			"incomplete until that finishes.",
+		Example: "sluice repair",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := openCatalog(cmd.Context(), p.Environ, dir)
 			if err != nil {
@@ -42,14 +42,14 @@ func (p commands) repairCommand() *cobra.Command {
 			if p.JSON {
 				return p.PrintJSON(map[string]string{"id": id})
 			}
-			fmt.Fprintf(p.Out, "repair %s is requested\n", id)
+			fmt.Fprintf(p.Out, "Requested repair %s.\n", id)
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&prune, "prune", false, "delete datasources that have lost both their rows and their original: without it they are "+
-		"named, and end with status error; after an older database was restored they are what was deleted since its copy")
-	cmd.Flags().BoolVar(&follow, "wait", true, "show what is done until the end; =false: ask for the repair and return")
-	cmd.Flags().StringVar(&dir, "data-dir", "", "data `directory` of the service (SLUICE_DATA_DIR)")
+	cmd.Flags().BoolVar(&prune, "prune", false, "delete datasources that lost both their rows and their original, as after restoring an older database; "+
+		"without it they are listed and get status error")
+	cmd.Flags().BoolVar(&follow, "wait", true, "show progress until the repair ends; =false: request it and return")
+	cmd.Flags().StringVar(&dir, "data-dir", "", "data `directory` (SLUICE_DATA_DIR)")
 	return cmd
 }
 
@@ -60,7 +60,7 @@ func (p commands) watchRepair(ctx context.Context, c *catalog.Catalog, id string
 	for {
 		state, err := c.Repair(ctx, id)
 		if err != nil {
-			return fmt.Errorf("looking at the repair: %w", err)
+			return fmt.Errorf("reading the state of the repair: %w", err)
 		}
 		for _, line := range state.Lines[shown:] {
 			fmt.Fprintln(p.ProgressWriter(), line)
@@ -68,17 +68,17 @@ func (p commands) watchRepair(ctx context.Context, c *catalog.Catalog, id string
 		shown = len(state.Lines)
 		switch {
 		case state.FinishedAt != nil && state.Error != "":
-			return cli.WithExit(cli.Damaged, fmt.Errorf("not everything could be mended: %s", state.Error))
+			return cli.WithExit(cli.Damaged, fmt.Errorf("some differences could not be repaired: %s", state.Error))
 		case state.FinishedAt != nil && p.JSON:
 			return p.PrintJSON(map[string]any{"id": id, "said": state.Lines})
 		case state.FinishedAt != nil:
 			return nil
 		case state.Holder == "" && time.Since(asked) > repairTimeout:
-			return cli.WithExit(cli.Unavailable, errors.New("no api process has taken the repair up: none runs, or it is busy with another one; the repair is done as soon as one can"))
+			return cli.WithExit(cli.Unavailable, errors.New("no api process has started the repair: none is running, or it is busy with another repair; the request stays queued"))
 		}
 		select {
 		case <-ctx.Done():
-			fmt.Fprintln(p.ProgressWriter(), "the repair goes on without being watched")
+			fmt.Fprintln(p.ProgressWriter(), "The repair continues in the background.")
 			return nil
 		case <-tick.C:
 		}

@@ -23,29 +23,28 @@ func (p commands) replayCommand() *cobra.Command {
 	var since, dir string
 	cmd := &cobra.Command{
 		Use: "replay --datastore DATASTORE | --all [--failed] [--since TIME] [--refresh] [--wait=false]", DisableFlagsInUseLine: true,
-		Short: "Process again what is kept", GroupID: cli.GroupOperate, Args: cli.NoArguments,
-		Long: "Process again what is kept: after a change of model, engine or settings, or what has failed. Replayed content goes\n" +
-			"behind all fresh content, and stays searchable meanwhile. The catalog is that of DATABASE_URL, or of --data-dir or\n" +
-			"SLUICE_DATA_DIR; the service that does the work may be running, or be started later.",
-		Example: "sluice replay --failed\nsluice replay --datastore Handbook\nsluice replay --all --refresh --wait=false",
+		Short: "Re-index stored documents", GroupID: cli.GroupOperate, Args: cli.NoArguments,
+		Long: "Re-index documents in the catalog (DATABASE_URL, --data-dir or SLUICE_DATA_DIR), for example after failures or a change\n" +
+			"of settings. They stay searchable, and new content is processed first. The service may be running or be started later.",
+		Example: "sluice replay --failed\nsluice replay --all --refresh --wait=false",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
 			case f.DatastoreID == "" && !all && !f.Failed && since == "":
-				return cli.WithExit(cli.Misused, errors.New("what is to be replayed?"))
+				return cli.WithExit(cli.Misused, errors.New("specify --datastore or --all"))
 			case f.DatastoreID != "" && all:
-				return cli.WithExit(cli.Misused, errors.New("--datastore names one datastore and --all every one: take one of them"))
+				return cli.WithExit(cli.Misused, errors.New("--datastore and --all exclude each other"))
 			}
 			return p.replay(cmd.Context(), f, since, dir, follow)
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.DatastoreID, "datastore", "", "the datasources of one `datastore`, by id or name")
-	flags.BoolVar(&all, "all", false, "those of every datastore of every workspace")
-	flags.BoolVar(&f.Failed, "failed", false, "only those whose status is error")
-	flags.StringVar(&since, "since", "", "only those changed since a `time`: 2006-01-02, 2006-01-02T15:04:05Z, or 36h ago")
-	flags.BoolVar(&f.Fetch, "refresh", false, "fetch web content again; without it, what is kept is read again")
-	flags.BoolVar(&follow, "wait", true, "show the progress until all are done; =false: queue and return")
-	flags.StringVar(&dir, "data-dir", "", "data `directory` of the service (SLUICE_DATA_DIR)")
+	flags.StringVar(&f.DatastoreID, "datastore", "", "re-index this `datastore`, by id or name")
+	flags.BoolVar(&all, "all", false, "re-index all datastores of all workspaces")
+	flags.BoolVar(&f.Failed, "failed", false, "only datasources with status error")
+	flags.StringVar(&since, "since", "", "only datasources changed since a `time`: 2006-01-02, 2006-01-02T15:04:05Z or 36h (ago)")
+	flags.BoolVar(&f.Fetch, "refresh", false, "fetch web content again instead of using the stored copy")
+	flags.BoolVar(&follow, "wait", true, "show progress until all are done; =false: queue and return")
+	flags.StringVar(&dir, "data-dir", "", "data `directory` (SLUICE_DATA_DIR)")
 	return cmd
 }
 
@@ -105,7 +104,7 @@ func parseSince(text string, now time.Time) (time.Time, error) {
 	if d, err := time.ParseDuration(text); err == nil && d > 0 {
 		return now.Add(-d), nil
 	}
-	return time.Time{}, errors.New("must be a date (2006-01-02), a time (2006-01-02T15:04:05Z) or how long ago (36h)")
+	return time.Time{}, errors.New("must be a date (2006-01-02), a time (2006-01-02T15:04:05Z) or a duration before now (36h)")
 }
 
 // replayProgress returns the number of datasources of a replay: all, synched and failed.
@@ -119,17 +118,17 @@ func watchReplay(ctx context.Context, progress replayProgress, id string, show c
 	for {
 		total, synched, failed, err := progress(ctx, id)
 		if ctx.Err() != nil {
-			show.End("the replay goes on without being watched")
+			show.End("The replay continues in the background.")
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("looking at the replay's progress: %w", err)
+			return fmt.Errorf("reading the progress of the replay: %w", err)
 		}
 		show.Update(synched+failed, failed, total)
 		if synched+failed >= total {
 			show.End("")
 			if failed > 0 {
-				return cli.WithExit(cli.Partly, fmt.Errorf("%d of %s ended with an error: sluice datastores show names them, and why", failed, cli.Counted(total, "datasource")))
+				return cli.WithExit(cli.Partly, fmt.Errorf("%d of %s failed: sluice datastores show lists them with the reasons", failed, cli.Counted(total, "datasource")))
 			}
 			return nil
 		}

@@ -27,16 +27,15 @@ func (p commands) restoreCommand() *cobra.Command {
 	var dir string
 	var check bool
 	cmd := &cobra.Command{
-		Use: "restore FILE|- --data DIR | --check", Short: "Make a data directory of a backup", DisableFlagsInUseLine: true,
+		Use: "restore FILE|- --data DIR | --check", Short: "Restore a backup into a new data directory", DisableFlagsInUseLine: true,
 		GroupID: cli.GroupOperate, Args: cli.Exactly("FILE"),
-		Long: "Make a data directory of a backup of sluice backup; - is standard input. A service that is started with it builds the index anew\n" +
-			"and goes on with what was unfinished. With --check the backup is read from end to end, and nothing is written.\n" +
-			"Exit code 6 says that the archive is damaged and nothing was restored; or that all was restored that the backup has, and\n" +
-			"originals that were lost before it was made are named.",
+		Long: "Create a data directory from a backup; - is standard input. A service started with it rebuilds the index and continues\n" +
+			"unfinished jobs. Exit code 6 means that the archive is damaged and nothing was restored, or that everything in the\n" +
+			"backup was restored, but lists originals that had been lost before.",
 		Example: "sluice restore sluice.tar.zst --check\nsluice restore sluice.tar.zst --data ./data",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if check == (dir != "") {
-				return cli.WithExit(cli.Misused, errors.New("say either where it is restored to, --data DIR, or --check"))
+				return cli.WithExit(cli.Misused, errors.New("specify either --data DIR or --check"))
 			}
 			var in io.Reader
 			if args[0] == "-" {
@@ -44,7 +43,7 @@ func (p commands) restoreCommand() *cobra.Command {
 			} else {
 				file, err := os.Open(args[0])
 				if errors.Is(err, fs.ErrNotExist) {
-					return cli.WithExit(cli.NotFound, fmt.Errorf("there is no file %q", args[0]))
+					return cli.WithExit(cli.NotFound, fmt.Errorf("file %q does not exist", args[0]))
 				}
 				if err != nil {
 					return fmt.Errorf("opening the backup: %w", err)
@@ -70,8 +69,8 @@ func (p commands) restoreCommand() *cobra.Command {
 			return p.printBackup(p.Out, done, args[0], report, time.Since(began))
 		},
 	}
-	cmd.Flags().StringVar(&dir, "data", "", "data `directory` that is made: empty, or not there yet")
-	cmd.Flags().BoolVar(&check, "check", false, "read the backup from end to end, and write nothing")
+	cmd.Flags().StringVar(&dir, "data", "", "new or empty `directory` for the data")
+	cmd.Flags().BoolVar(&check, "check", false, "verify the whole backup without writing anything")
 	return cmd
 }
 
@@ -100,7 +99,7 @@ func restore(ctx context.Context, in io.Reader, path string, schema int64) (repo
 	}
 	staged := dir.Join(datadir.Restoring)
 	if err := os.Mkdir(staged, 0o700); err != nil {
-		return report, fmt.Errorf("making the directory for what is restored: %w", err)
+		return report, fmt.Errorf("creating the temporary directory for the restore: %w", err)
 	}
 	defer func() {
 		if err != nil {
@@ -116,11 +115,11 @@ func restore(ctx context.Context, in io.Reader, path string, schema int64) (repo
 	// The catalog last, because a directory without a catalog contains no data that counts.
 	for _, name := range []string{datadir.NATS, datadir.Catalog} {
 		if err := os.Rename(filepath.Join(staged, name), dir.Join(name)); err != nil {
-			return report, errors.Join(fmt.Errorf("putting %s in place: %w", name, err), os.RemoveAll(dir.Join(datadir.NATS)))
+			return report, errors.Join(fmt.Errorf("moving %s into place: %w", name, err), os.RemoveAll(dir.Join(datadir.NATS)))
 		}
 	}
 	if err := os.Remove(staged); err != nil {
-		return report, fmt.Errorf("ending the restore: %w", err)
+		return report, fmt.Errorf("removing the temporary directory of the restore: %w", err)
 	}
 	return report, durable.Dir(dir.Path())
 }
@@ -129,15 +128,15 @@ func restore(ctx context.Context, in io.Reader, path string, schema int64) (repo
 func emptyDir(path string) error {
 	entries, err := os.ReadDir(path)
 	if err != nil {
-		return fmt.Errorf("looking into the data directory: %w", err)
+		return fmt.Errorf("reading the data directory: %w", err)
 	}
 	for _, e := range entries {
 		switch e.Name() {
 		case datadir.Lock, datadir.PID, "lost+found":
 		case datadir.Restoring:
-			return fmt.Errorf("in %s a restore was cut short: remove what it has left there, or name another directory", path)
+			return fmt.Errorf("%s has files of an interrupted restore: remove them, or choose another directory", path)
 		default:
-			return fmt.Errorf("%s is not empty (it has %q): name a directory that is, or is not there yet", path, e.Name())
+			return fmt.Errorf("%s is not empty (it has %q): choose an empty or new directory", path, e.Name())
 		}
 	}
 	return nil
@@ -155,7 +154,7 @@ func restoreInto(ctx context.Context, in io.Reader, staged string, schema int64)
 		return report, err
 	}
 	if err := maintenance.CheckFile(ctx, sink.catalog); err != nil {
-		return report, fmt.Errorf("the catalog in the backup cannot be used: %w", err)
+		return report, fmt.Errorf("the catalog in the backup is unusable: %w", err)
 	}
 	c, err := catalog.Open(ctx, catalog.Options{Path: sink.catalog, Log: slog.New(slog.DiscardHandler), Now: time.Now})
 	if err != nil {
@@ -167,7 +166,7 @@ func restoreInto(ctx context.Context, in io.Reader, staged string, schema int64)
 	// Closing the last connection merges the database into one file.
 	for _, suffix := range []string{"-wal", "-shm"} {
 		if _, err := os.Stat(sink.catalog + suffix); !errors.Is(err, fs.ErrNotExist) {
-			return report, errors.Join(fmt.Errorf("%s was left beside the catalog", filepath.Base(sink.catalog+suffix)), err)
+			return report, errors.Join(fmt.Errorf("%s remains next to the catalog", filepath.Base(sink.catalog+suffix)), err)
 		}
 	}
 	return report, nil

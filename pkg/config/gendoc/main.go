@@ -13,15 +13,16 @@ const head = `# Configuration
 
 <!-- Generated from pkg/config by go generate; do not edit. -->
 
-Each setting is an environment variable and a flag: the name in lower case, without ` + "`SLUICE_`" + `, with hyphens (` + "`SLUICE_CRAWL_DELAY`, `--crawl-delay`; `NATS_URL`, `--nats-url`" + `). Flags override the environment. Unknown settings are errors, and all errors are reported at once. Units of sizes are KiB, MiB, GiB (or KB, MB, GB), of durations s, m, h.
+Each setting is an environment variable and a flag: the name in lower case, with hyphens and without ` + "`SLUICE_`" + ` (` + "`SLUICE_CRAWL_DELAY`, `--crawl-delay`; `NATS_URL`, `--nats-url`" + `). Flags override the environment. Unknown settings are errors. Models on a server also need its address or key ([model servers](#model-servers)).
 
-Most installations need only ` + "`SLUICE_DATA_DIR`, `SLUICE_ADDR`, `SLUICE_CHAT_MODEL` and `OPENAI_BASE_URL` or `OPENAI_API_KEY`" + `.
+- **Sizes** are whole numbers, with or without a unit: ` + "`100MB`, `1G`, `512KiB`, `4096`" + `. K, M, G, T (or KB, …) are powers of 1,000, so 1 MB is 1,000,000 bytes; Ki, Mi, Gi, Ti (or KiB, …) are powers of 1,024. Case does not matter.
+- **Durations** have a unit: ` + "`500ms`, `30s`, `1h30m`" + `.
 `
 
 const tail = `
 ## Caches
 
-` + "`SLUICE_CACHE_MEMORY`" + ` is divided into fifteenths: four each for postings of the embedded index, its rows, and vectors of recently embedded passages, two for an SQLite catalog, one for originals waiting to be read. By default, the postings get 1/64 of the memory of the control group or machine instead of their share, if that is more; they are released when idle.
+` + "`SLUICE_CACHE_MEMORY`" + ` is divided into fifteenths: four each for index postings, index rows and vectors of recently embedded passages, two for an SQLite catalog, one for originals waiting to be read. By default, the postings get 1/64 of the memory of the control group or machine if that is more than their share; they are released when idle.
 `
 
 func main() {

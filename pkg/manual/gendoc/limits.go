@@ -14,9 +14,9 @@ const limitsHead = `# Limits
 
 All input is limited in size, and errors name the limit that was exceeded. This page lists the fixed limits. The following can be changed; [configuration](configuration.md) has their defaults:
 
-- [sizes, rates and quotas](configuration.md#limits-and-quotas): uploads, queries, pages, chunks, concurrent requests, use per month
-- [ingestion](configuration.md#ingestion): documents and pages at once, requests per host, attempts, memory and time for reading a document
-- [models](configuration.md#models-and-rerankers): context window, length of answers, time-outs
+- [sizes and rates](configuration.md#limits), [quotas](configuration.md#quotas) and [concurrent requests](configuration.md#overload)
+- [ingestion](configuration.md#ingestion) and [crawling](configuration.md#crawler): documents and pages at once, requests per host, attempts, memory and time for reading a document
+- [models](configuration.md#answers): context window, length of answers, time-outs
 `
 
 // bound is a constant of the code with its description.

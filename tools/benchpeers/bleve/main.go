@@ -217,5 +217,5 @@ func memory() (int64, error) {
 			return kilobytes << 10, err
 		}
 	}
-	return 0, errors.New("the system does not tell what memory a process has")
+	return 0, errors.New("the system does not report the memory of a process")
 }

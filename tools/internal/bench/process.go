@@ -13,7 +13,7 @@ import (
 func ProcessorTime(pid int) (time.Duration, error) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
-		return 0, fmt.Errorf("reading what time a process has used: %w", err)
+		return 0, fmt.Errorf("reading the processor time of a process: %w", err)
 	}
 	// The name may contain any character and ends with the last bracket; utime and stime are the 12th and 13th fields
 	// after it (proc(5)).
@@ -22,7 +22,7 @@ func ProcessorTime(pid int) (time.Duration, error) {
 	for _, field := range fields[11:13] {
 		n, err := strconv.ParseInt(field, 10, 64)
 		if err != nil {
-			return 0, fmt.Errorf("reading what time a process has used: %w", err)
+			return 0, fmt.Errorf("reading the processor time of a process: %w", err)
 		}
 		ticks += n
 	}
@@ -40,7 +40,7 @@ const (
 func Memory(pid int, kind string) (int64, error) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
-		return 0, fmt.Errorf("reading what memory a process has: %w", err)
+		return 0, fmt.Errorf("reading the memory of a process: %w", err)
 	}
 	for line := range strings.Lines(string(status)) {
 		if value, ok := strings.CutPrefix(line, kind+":"); ok {
@@ -48,7 +48,7 @@ func Memory(pid int, kind string) (int64, error) {
 			return kilobytes << 10, err
 		}
 	}
-	return 0, errors.New("the system does not tell what memory a process has")
+	return 0, errors.New("the system does not report the memory of a process")
 }
 
 // Children returns the child processes that have not been waited for; none if the system does not report them.

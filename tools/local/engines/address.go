@@ -31,10 +31,10 @@ func portOf(dir, name string) (int, error) {
 	if err == nil {
 		port, err := strconv.Atoi(strings.TrimSpace(string(text)))
 		if err != nil || port < 1 || port > 65535 {
-			return 0, fmt.Errorf("%s holds %q, which is no port: delete it", file, text)
+			return 0, fmt.Errorf("%s contains %q, which is not a port: delete the file", file, text)
 		}
 		if l, err := net.Listen("tcp4", loopback(port)); err != nil { //nolint:noctx // binds, does not wait
-			return 0, fmt.Errorf("another program has the port that this engine had: end it, or delete %s for another port: %w", file, err)
+			return 0, fmt.Errorf("another program uses the port of this engine: stop it, or delete %s to choose another port: %w", file, err)
 		} else if err := l.Close(); err != nil {
 			return 0, err
 		}

@@ -49,10 +49,10 @@ type guard struct {
 func (g *guard) run() error {
 	line, err := g.in.ReadBytes('\n')
 	if err != nil {
-		return fmt.Errorf("reading what to run: %w", err)
+		return fmt.Errorf("reading the command to run: %w", err)
 	}
 	if err := json.Unmarshal(line, &g.spec); err != nil {
-		return fmt.Errorf("reading what to run: %w", err)
+		return fmt.Errorf("reading the command to run: %w", err)
 	}
 	words := make(chan string, 1)
 	go g.listen(words)
@@ -113,7 +113,7 @@ func (g *guard) runProgram(words <-chan string) error {
 			ready = nil
 		case state := <-exited:
 			killAll(g.engine)
-			return fmt.Errorf("it ended by itself: %s", state)
+			return fmt.Errorf("it ended unexpectedly: %s", state)
 		case word := <-words:
 			g.end(word, exited)
 			return nil

