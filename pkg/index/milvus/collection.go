@@ -73,8 +73,9 @@ func (c *collections) forget(col *collection) {
 	}
 }
 
-// use calls f with a space's collection. If the collection turns out to be dropped or released, use opens it again and
-// repeats f once. Without create, a missing collection results in an error for which missing returns true.
+// use calls f with a space's collection. If the collection turns out to be dropped or released, it reopens the
+// collection and calls f once more. Without create, a missing collection results in an error for which isNotFound
+// returns true.
 func (x *Index) use(ctx context.Context, s index.Space, create bool, f func(*collection) error) error {
 	if s.Dimensions < 0 || s.Dimensions > index.MaxDimensions {
 		return fmt.Errorf("%w: the vectors have %d dimensions; 0 to %d are supported", index.ErrInvalid, s.Dimensions, index.MaxDimensions)
@@ -87,7 +88,8 @@ func (x *Index) use(ctx context.Context, s index.Space, create bool, f func(*col
 	return x.useName(ctx, name, plan, f)
 }
 
-// useName is like use, with the collection's name. If plan is nil, the collection is not created.
+// useName is like use, but takes the name of the collection. plan returns the schema of a new collection; if it is nil,
+// a missing collection is not created.
 func (x *Index) useName(ctx context.Context, name string, plan func(sparse bool) *entity.Schema, f func(*collection) error) error {
 	for again := false; ; again = true {
 		col, err := x.collection(ctx, name, plan)
@@ -173,9 +175,9 @@ const (
 	hnswConstruction = 200
 )
 
-// indexDense ensures that the dense field has an index, and returns its type. It keeps an existing index. Otherwise it
-// creates an HNSW index, or on a server without HNSW an AUTOINDEX. On Milvus Lite it uses a flat index: its AUTOINDEX
-// found only 5 of the nearest 20 of 200,000 rows.
+// indexDense ensures that the dense field has an index, and returns its type. It keeps an existing index. If there is
+// none, it creates an HNSW index or, on a server without HNSW, an AUTOINDEX. On Milvus Lite it creates a flat index,
+// because AUTOINDEX there found only 5 of the 20 nearest among 200,000 rows.
 func (x *Index) indexDense(ctx context.Context, name string) (entity.IndexType, error) {
 	kind, err := x.indexType(ctx, name, fieldDense)
 	if err != nil || kind != "" {
@@ -231,7 +233,7 @@ func (x *Index) createIndex(ctx context.Context, name, field string, idx entity.
 	})
 }
 
-// indexType returns the type of a field's index, "" if it has none.
+// indexType returns the type of a field's index, or "" if it has none.
 func (x *Index) indexType(ctx context.Context, name, field string) (kind entity.IndexType, err error) {
 	err = x.call(ctx, fmt.Sprintf("describing the index of field %q of collection %q", field, name), func(ctx context.Context, srv *server) error {
 		found, err := srv.DescribeIndex(ctx, name, field)
@@ -287,7 +289,8 @@ func (x *Index) load(ctx context.Context, name string) error {
 	}
 }
 
-// listCollections returns the names of all collections of Sluice.
+// listCollections returns the names of all of Sluice's collections. It fails with ErrSchema if one has another schema
+// version.
 func (x *Index) listCollections(ctx context.Context) ([]string, error) {
 	pattern, err := regexp.Compile(`^` + x.opts.Prefix + `_v(\d{1,9})_d\d+_`)
 	if err != nil {

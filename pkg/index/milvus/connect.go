@@ -32,7 +32,7 @@ const (
 	firstRetryGap = 100 * time.Millisecond // doubles, with a jitter of half its length
 )
 
-// server is a connection with the server's properties.
+// server is a connection to the server, with the server's properties.
 type server struct {
 	client.Client
 	service milvuspb.MilvusServiceClient // for calls that the SDK lacks or implements incorrectly
@@ -115,9 +115,9 @@ func (x *Index) connect(ctx context.Context) (*server, error) {
 	return srv, nil
 }
 
-// learn determines the server's version and whether it supports sparse vectors. Milvus has them since 2.4. An older
-// server must not be probed: it accepts the field and crashes when loading it. Milvus Lite reports no version and can
-// be probed.
+// learn determines the server's version and whether it supports sparse vectors. Milvus has had them since 2.4. An older
+// server must not be probed: it accepts the field and crashes when it loads the collection. Milvus Lite reports no
+// version and can be probed.
 func (s *server) learn(ctx context.Context, prefix string) error {
 	version, err := s.GetVersion(ctx)
 	switch {

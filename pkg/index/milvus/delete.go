@@ -13,12 +13,12 @@ import (
 )
 
 // rowsPerDelete is the maximum number of rows deleted by one message. Rows are deleted by primary key, which all
-// servers support. Limited messages ensure that a large sweep does not block the server and that an interrupted one
-// keeps its progress.
+// servers support. The limit ensures that a large sweep does not block the server, and that an interrupted sweep keeps
+// its progress.
 const rowsPerDelete = 2048
 
-// generationsPerExpr is the maximum number of generations in one expression. With ids of the maximum length, it has 15
-// KB.
+// generationsPerExpr is the maximum number of generations in one expression. With ids of the maximum length, such an
+// expression has 15 KB.
 const generationsPerExpr = 64
 
 // DeleteGenerations implements index.Index. It finds the rows of up to generationsPerExpr generations with one query,
@@ -51,8 +51,8 @@ func (x *Index) DeleteGenerations(ctx context.Context, s index.Space, which ...i
 // bounds is a range of generations, which several datasources may share.
 type bounds struct{ from, below uint64 }
 
-// anyOf returns the expression for all rows of a datastore in one of the generations. Datasources with the same bounds
-// share one condition, as is usual for deleted datasources.
+// anyOf returns the expression for the rows of a datastore that belong to any of the given generations. Datasources
+// with the same bounds share one condition; deleted datasources usually do.
 func anyOf(datastoreID string, which []index.Generations) string {
 	var order []bounds
 	sources := make(map[bounds][]string)
@@ -84,7 +84,7 @@ func anyOf(datastoreID string, which []index.Generations) string {
 	return here + " && (" + strings.Join(alternatives, " || ") + ")"
 }
 
-// DropDatastore implements index.Index. It checks all collections.
+// DropDatastore implements index.Index. It deletes the datastore's rows from all collections.
 func (x *Index) DropDatastore(ctx context.Context, datastoreID string) error {
 	ctx, done, err := x.begin(ctx)
 	if err != nil {

@@ -2,10 +2,10 @@
 //
 // # Layout
 //
-// Datastores with the same embedding model share a collection, because creating one takes seconds. Its name contains
-// the schema version, the dimensions and the model. The datastore is the partition key. A row's primary key consists of
-// datastore, datasource, generation and ordinal, with padded numbers, so the order of primary keys is the order of
-// ordinals.
+// Datastores with the same embedding model share a collection, because creating one takes seconds. The name of a
+// collection contains the schema version, the dimensions and the model. The datastore is the partition key. A row's
+// primary key consists of datastore, datasource, generation and ordinal. The numbers are padded, so that keys sort by
+// generation and ordinal.
 //
 // # Writing
 //
@@ -20,13 +20,14 @@
 //
 // Each leg returns the primary keys of its best rows. The union is fetched and scored here, so both scores are exact
 // for every hit. In the lexical leg, stored sparse vectors hold BM25's saturated term frequencies, and the query's
-// vector holds the inverse document frequencies, which are counted in the index itself: see frequencies.go. Stored
-// vectors cannot change with the average row length, so they assume a fixed one. Therefore they only select candidates,
-// more than requested. The exact term frequencies are recovered from them, and the candidates are scored with the
-// current average.
+// vector holds the inverse document frequencies, which are counted in the index itself: see statistics.go. Stored
+// vectors cannot change with the average row length, so they assume a fixed one. Therefore the server's ranking only
+// selects candidates, more than requested. The exact term frequencies of the candidates are recovered from their stored
+// vectors, and are then scored with the current average.
 //
 // # Servers
 //
-// The capabilities of a server are determined at connection. A server without sparse vectors (Milvus before 2.4, which
-// crashes on them) only runs the dense leg. Its hits still have exact lexical scores, computed from their text.
+// The capabilities of a server are determined when the connection is made. A server without sparse vectors (Milvus
+// before 2.4, which crashes on them) only runs the dense leg. Its hits still have exact lexical scores, computed from
+// their text.
 package milvus

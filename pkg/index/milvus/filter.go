@@ -49,7 +49,7 @@ func facets(r *index.Row) ([]int64, error) {
 	return out, nil
 }
 
-// conditions converts a filter to an expression for rows of a datastore. none reports that no row can match.
+// conditions converts a filter to an expression for rows of a datastore. none is true if no row can match.
 func conditions(datastoreID string, f index.Filter) (expr string, none bool, err error) {
 	all := []string{equals(fieldDatastore, datastoreID)}
 	if f.DatasourceIDs != nil {
@@ -98,7 +98,7 @@ func containsAny(hashes []int64) string {
 	return "array_contains_any(" + fieldFacets + ", [" + strings.Join(list, ",") + "])"
 }
 
-// quote returns a string literal for an expression. Only valid ids are passed to it, which need no escaping, but it
+// quote returns a string literal for an expression. It is only called with valid ids, which need no escaping, but it
 // escapes all special characters anyway.
 func quote(s string) string {
 	var b strings.Builder

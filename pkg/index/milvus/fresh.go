@@ -17,7 +17,7 @@ func (g generation) expr() string {
 		fieldGeneration + " == " + formatGeneration(g.generation)
 }
 
-// generationOf returns the generation of a batch, if all its rows have the same.
+// generationOf returns the generation of a batch if all its rows share one.
 func generationOf(s index.Space, batch []*prepared) (generation, bool) {
 	first := batch[0].row
 	for _, p := range batch {
@@ -32,7 +32,7 @@ func generationOf(s index.Space, batch []*prepared) (generation, bool) {
 const maxFresh = 4096
 
 // freshGenerations records which generations were empty when this process started to write them, and the last ordinal
-// written. Rows with higher ordinals cannot exist, which saves a query for each batch of a job but the first.
+// written. Rows with higher ordinals cannot exist. This saves a query for every batch of a job except the first.
 type freshGenerations struct {
 	mu   sync.Mutex
 	last map[freshKey]int // highest ordinal written; noRows if none
@@ -45,10 +45,10 @@ type freshKey struct {
 
 const (
 	noRows    = -1
-	knownRows = -2 // it had rows: every batch needs a query
+	knownRows = -2 // the generation already had rows, so every batch needs a query
 )
 
-// unseen reports whether none of a batch's rows can exist.
+// unseen reports whether it is certain that no row of a batch exists.
 func (f *freshGenerations) unseen(collection, datastore string, batch []*prepared) bool {
 	one, ok := generationOf(index.Space{DatastoreID: datastore}, batch)
 	if !ok {

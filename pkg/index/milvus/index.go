@@ -26,12 +26,13 @@ type Options struct {
 	TLS bool
 	// Prefix is the prefix of collection names: letters, digits and underscores. Default "sluice".
 	Prefix string
-	// Shards is the number of shards of a new collection. With more, more nodes share the writing. Default 1.
+	// Shards is the number of shards of a new collection. More shards spread writes over more nodes. Default 1.
 	Shards int32
-	// Partitions is the number of partitions of a new collection. Each holds several datastores, and a search reads
-	// one. Default 64.
+	// Partitions is the number of partitions of a new collection. A partition holds several datastores, and a search
+	// reads one partition. Default 64.
 	Partitions int64
-	// Replicas is the number of copies of a collection in query nodes, if this process loads it. Default 1.
+	// Replicas is the number of copies of a collection in the memory of query nodes. It applies to collections that
+	// this process loads. Default 1.
 	Replicas int32
 	// CallTimeout is the time limit of each call to the server. Default 30 s.
 	CallTimeout time.Duration
@@ -52,7 +53,7 @@ type Index struct {
 	closed  bool
 	running sync.WaitGroup // running calls of index.Index methods
 
-	// connecting is a mutex for the four fields below that can be acquired with a context.
+	// connecting guards the four fields below. It is a mutex that can be acquired with a context.
 	connecting  chan struct{}
 	srv         *server
 	nextConnect time.Time
@@ -71,7 +72,7 @@ type Index struct {
 var _ index.Index = (*Index)(nil)
 
 // Open returns the index on a server. It does not connect: the first call does, and later calls reconnect. So a process
-// can start while the server is down; Ready reports whether it is reachable.
+// can start while the server is down; Ready reports whether the server is reachable.
 func Open(opts Options) (*Index, error) {
 	opts.Prefix = cmp.Or(opts.Prefix, "sluice")
 	opts.Shards = cmp.Or(opts.Shards, 1)
@@ -94,7 +95,7 @@ func Open(opts Options) (*Index, error) {
 }
 
 // begin starts a method call. Its context ends with the caller's context or when the index is closed. The caller must
-// call done with its error; done returns the error to return.
+// pass its error to done, and return the error that done returns.
 func (x *Index) begin(ctx context.Context) (_ context.Context, done func(error) error, _ error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -143,7 +144,7 @@ type Server struct {
 	LexicalSearch bool   // whether the server supports sparse vectors; without them, searches by words alone find nothing
 }
 
-// Lacks returns what the server cannot do, "" if nothing.
+// Lacks returns a description of what the server cannot do, or "" if it can do everything.
 func (x *Index) Lacks(ctx context.Context) (string, error) {
 	server, err := x.Server(ctx)
 	if err != nil || server.LexicalSearch {

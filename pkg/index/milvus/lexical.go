@@ -13,9 +13,10 @@ import (
 	"github.com/sluice/sluice/pkg/index/bm25"
 )
 
-// assumedLength returns the average row length that stored weights assume for a language, since they cannot change with
-// the other rows. Chunks have a common size in tokens, so their lengths differ more between languages than within one.
-// The assumed length affects which rows become candidates, but not their scores: see question.candidateLimit.
+// assumedLength returns the average row length, in terms, that stored weights assume for a language. Stored weights are
+// not updated when other rows change. All chunks have about the same size in tokens, so their lengths in terms differ
+// more between languages than within one. The assumed length affects which rows become candidates, but not their
+// scores: see lexicalQuery.candidateLimit.
 func assumedLength(lang analysis.Language) float64 {
 	switch lang {
 	case "zh", "ja", "ko", "th", "lo", "km", "my": // indexed by single characters and pairs
@@ -48,7 +49,8 @@ func frequency(weight, norm float64) float64 {
 	return math.Round(weight * norm / max(bm25.Ceiling-weight, 1e-9))
 }
 
-// countTerms analyses a row. length is its number of terms, with those of the context weighted.
+// countTerms counts the terms of a row. length is the total number of terms. Both include the terms of the context,
+// multiplied by their weight.
 func countTerms(r *index.Row, lang analysis.Language, words *analysis.Analyzer) (has counts, length int64) {
 	has = make(counts)
 	for _, t := range words.Terms(r.Text, lang) {
@@ -104,10 +106,10 @@ type lexicalQuery struct {
 	weights  map[string]float64
 	max      float64
 	average  float64 // average row length in the space
-	mismatch float64 // see census
+	mismatch float64 // see averages
 }
 
-// newLexicalQuery computes the weights of a query's words from the number of rows that contain each.
+// newLexicalQuery computes the weights of a query's words from the number of rows that contain each word.
 func newLexicalQuery(words []analysis.QueryTerm, rows float64, having []float64) lexicalQuery {
 	q := lexicalQuery{weights: make(map[string]float64, len(words)), average: 1}
 	for i, w := range words {
@@ -125,17 +127,17 @@ func newLexicalQuery(words []analysis.QueryTerm, rows float64, having []float64)
 	return q
 }
 
-// Number of additional candidates. Measured on collections in 14 languages with average lengths of 42 to 725 terms: in
-// most, the candidates include all of the best rows; at worst, 0.994 of the best 10 documents and 0.9996 of the best 50
+// Number of additional candidates. In most of 14 languages, with average lengths of 42 to 725 terms, the candidates
+// then include all of the best rows. At worst, they include 99.4 % of the best 10 documents and 99.96 % of the best 50
 // chunks.
 const (
 	minExtraShare = 0.1
 	minExtraRows  = 20
-	maxCandidates = 16_384 // the maximum of servers
+	maxCandidates = 16_384 // the maximum that servers accept
 )
 
-// candidateLimit returns the number of candidates to fetch for limit rows. Stored weights assume an average length: the
-// further it is from the real one, the lower the best rows may rank.
+// candidateLimit returns the number of candidates to fetch if limit rows are requested. Stored weights assume an
+// average length. The further it is from the real one, the lower the best rows may rank among the candidates.
 func (q lexicalQuery) candidateLimit(limit int) int {
 	more := float64(limit+minExtraRows) * (q.mismatch + minExtraShare)
 	return int(min(float64(limit)+math.Ceil(more), maxCandidates))
@@ -152,7 +154,7 @@ func hashes(w analysis.QueryTerm) []uint32 {
 	return out
 }
 
-// vector returns the query's sparse vector, nil if the query has no words.
+// vector returns the query's sparse vector, or nil if the query has no words.
 func (q lexicalQuery) vector() (entity.SparseEmbedding, error) {
 	idf := make(weights)
 	for _, t := range q.terms {
@@ -183,13 +185,15 @@ func (q lexicalQuery) score(h *index.Hit, count func(uint32) float64) {
 	}
 }
 
-// countIn returns the counts of a row, recovered from its stored vector.
+// countIn returns a function that returns how often a term occurs in a row. It recovers the counts from the row's
+// stored vector v.
 func countIn(v entity.SparseEmbedding, norm float64) func(uint32) float64 {
 	weight := lookUp(v)
 	return func(term uint32) float64 { return frequency(weight(term), norm) }
 }
 
-// lookUp returns a function for the values of a sparse vector by dimension; 0 if missing. Dimensions are sorted.
+// lookUp returns a function that returns the value of a sparse vector in a dimension, or 0 if it has none. The vector's
+// dimensions must be sorted.
 func lookUp(v entity.SparseEmbedding) func(uint32) float64 {
 	return func(want uint32) float64 {
 		lo, hi := 0, v.Len()

@@ -17,8 +17,8 @@ const schemaVersion = 1
 // Maximum length of the model's id in a collection's name.
 const maxNamePart = 64
 
-// collectionName returns the name of a space's collection. Names may contain only letters, digits and underscores, so
-// the name has the model's id with other characters replaced, and a hash of the id.
+// collectionName returns the name of a space's collection. Names may contain only letters, digits and underscores. So
+// the name contains the model's id with other characters replaced, and a hash of the id.
 func collectionName(prefix string, s index.Space) string {
 	shown := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {

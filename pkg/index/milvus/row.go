@@ -125,7 +125,7 @@ func (p *prepared) sum() int64 {
 	return int64(binary.LittleEndian.Uint64(h.Sum(nil)))
 }
 
-// bucket assigns rows evenly to pseudo-random buckets.
+// bucket returns a row's bucket, a pseudo-random number from 0 to buckets-1 that depends only on the row's id.
 func bucket(id string) int64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(id)) // a hash never fails

@@ -16,20 +16,22 @@ import (
 
 // Options of reads.
 var (
-	// strongConsistency: the read sees all earlier writes.
+	// strongConsistency makes a read see all earlier writes.
 	strongConsistency = client.WithSearchQueryConsistencyLevel(entity.ClStrong)
-	// eventualConsistency: the node answers without waiting for the latest writes.
+	// eventualConsistency lets a node answer without waiting for the latest writes.
 	eventualConsistency = client.WithSearchQueryConsistencyLevel(entity.ClEventually)
-	// maxLimit is the maximum limit of servers. Without a limit, Milvus 2.3 omits as many rows as there are copies.
+	// maxLimit is the highest limit that servers accept. Without a limit, Milvus 2.3 omits as many rows as there are
+	// copies.
 	maxLimit = client.WithLimit(16_384)
 )
 
 // listedKeys is the page size of listings without texts; servers allow up to 16,384.
 const listedKeys = 8192
 
-// pages reads the rows that match an expression in order of primary keys, page by page. It calls read for each page,
-// which returns the page's last primary key. It calls size before each page; 0 ends the reading. A server counts copies
-// of rows before it drops them, so a short page need not be the last: only an empty page is.
+// pages reads the rows that match an expression page by page, in order of primary keys. It calls size before each page
+// to get the page size; 0 ends the reading. It passes each page to read, which returns the last primary key in the
+// page. A server applies the limit before it drops copies of rows, so a short page may be followed by others. Only an
+// empty page is the end.
 func (x *Index) pages(ctx context.Context, col *collection, expr string, fields []string, size func() int, read func(client.ResultSet) (last string, err error)) error {
 	last := ""
 	for size() > 0 {
@@ -98,7 +100,7 @@ func (x *Index) Stored(ctx context.Context, s index.Space, f func(index.Stored) 
 	}
 	run := run{f: f}
 	err = x.use(ctx, s, false, func(col *collection) error {
-		// After the collection was opened again, continue the listing at its last key.
+		// If the collection was reopened, continue the listing after the last key.
 		expr := equals(fieldDatastore, s.DatastoreID)
 		if run.last != "" {
 			expr += " && " + fieldID + " > " + quote(run.last)
@@ -208,7 +210,7 @@ func (r *run) page(set client.ResultSet) (string, error) {
 	return r.last, nil
 }
 
-// end reports the current generation.
+// end passes the current generation to f.
 func (r *run) end() error {
 	if r.now.Rows == 0 {
 		return nil

@@ -14,13 +14,13 @@ import (
 
 // Sample sizes in rows.
 const (
-	// Sample for languages and average length. They are exact for smaller datastores.
+	// Sample for languages and average length. For datastores with fewer rows, these are exact.
 	sampledRows = 4096
 	// Sample for word frequencies if the server has no sparse vectors.
 	readTexts = 1000
 )
 
-// inShare returns the condition for a random share of the rows, "" for all.
+// inShare returns the condition for a random share of the rows, or "" for all rows.
 func inShare(share float64) string {
 	if share >= 1 {
 		return ""
@@ -28,7 +28,7 @@ func inShare(share float64) string {
 	return " && " + fieldBucket + " < " + strconv.Itoa(max(1, int(share*buckets)))
 }
 
-// sample sets the languages and average length of a census from a sample.
+// sample sets the languages and the average length from a sample of rows, which expr selects.
 func (x *Index) sample(ctx context.Context, col *collection, expr string, c *termStatistics) error {
 	return x.call(ctx, "sampling rows", func(ctx context.Context, srv *server) error {
 		set, err := srv.Query(ctx, col.name, nil, expr, []string{fieldLanguage, fieldLength}, eventualConsistency, maxLimit)
@@ -50,7 +50,7 @@ func (x *Index) sample(ctx context.Context, col *collection, expr string, c *ter
 	})
 }
 
-// rareLanguages adds languages that are missing in the sample, so that their words can be found, too.
+// rareLanguages adds the languages that are missing from the sample, so that their words are found, too.
 func (x *Index) rareLanguages(ctx context.Context, col *collection, here string, c *termStatistics) error {
 	return x.call(ctx, "reading rare languages", func(ctx context.Context, srv *server) error {
 		others := here
@@ -67,8 +67,10 @@ func (x *Index) rareLanguages(ctx context.Context, col *collection, here string,
 	})
 }
 
-// averages returns the mean length of rows, at least 1, and their mismatch: the mean difference to the assumed length,
-// in powers of two. Shorter rows count by the square, because a single term changes the score of a short row more.
+// averages returns the average length of rows, at least 1, and the mismatch. The mismatch is the mean difference, in
+// powers of two, between the average length and the length that is assumed for the language of each row. If the average
+// is less than half of the assumed length, the difference is squared, because a single term changes the score of a
+// short row more.
 func averages(languages []string, lengths []int64) (average, mismatch float64) {
 	for _, n := range lengths {
 		average += float64(n)
@@ -81,7 +83,7 @@ func averages(languages []string, lengths []int64) (average, mismatch float64) {
 	return average, mismatch / float64(len(languages))
 }
 
-// sampleWords sets the word statistics of a census from a sample.
+// sampleWords sets the word statistics from a sample of rows, which expr selects.
 func (x *Index) sampleWords(ctx context.Context, col *collection, expr string, c *termStatistics) error {
 	return x.call(ctx, "sampling the words of rows", func(ctx context.Context, srv *server) error {
 		set, err := srv.Query(ctx, col.name, nil, expr, []string{fieldLanguage, fieldText, fieldContext}, eventualConsistency, client.WithLimit(readTexts))

@@ -17,12 +17,12 @@ var ErrSchema = errors.New("milvus: the collection has an unknown schema")
 
 // Fields of a collection.
 const (
-	fieldID         = "id"         // primary key, see rowID
-	fieldDatastore  = "datastore"  // partition key
-	fieldDatasource = "datasource" //
-	fieldGeneration = "generation" //
-	fieldOrdinal    = "ordinal"    //
-	fieldBucket     = "bucket"     // pseudo-random, 0 to buckets-1: a share of the buckets is a sample of the rows
+	fieldID         = "id"        // primary key, see rowID
+	fieldDatastore  = "datastore" // partition key
+	fieldDatasource = "datasource"
+	fieldGeneration = "generation"
+	fieldOrdinal    = "ordinal"
+	fieldBucket     = "bucket" // pseudo-random, 0 to buckets-1: a share of the buckets is a sample of the rows
 	fieldCustomID   = "custom_id"
 	fieldPage       = "page"
 	fieldOffset     = "text_offset"
@@ -45,7 +45,7 @@ const (
 	maxIDBytes         = 256
 	maxFacets          = 4096 // more than index.MaxFacets and a custom id
 	buckets            = 1 << 16
-	// Minimum dimensions of a vector field. Shorter vectors are padded with zeros.
+	// Minimum number of dimensions of a vector field. Shorter vectors are padded with zeros.
 	minDenseDimensions = 2
 )
 

@@ -15,8 +15,8 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// Number of rows read per request, so that an answer stays below the servers' limit of 100 MB, and number of requests
-// at once.
+// Number of rows read per request, which keeps answers below the servers' limit of 100 MB, and maximum number of
+// concurrent requests.
 const (
 	fetchRows       = 256
 	parallelFetches = 4
@@ -125,7 +125,8 @@ func (x *Index) searchIn(ctx context.Context, col *collection, datastoreID strin
 	return out, nil
 }
 
-// topLexical returns the limit hits with the highest lexical scores, and all hits of the dense leg.
+// topLexical returns the hits with the highest lexical scores, at most limit, and all hits of the dense leg, for which
+// near returns true.
 func topLexical(hits []index.Hit, limit int, near func(i int) bool) []index.Hit {
 	order := make([]int, len(hits))
 	for i := range order {
@@ -141,7 +142,7 @@ func topLexical(hits []index.Hit, limit int, near func(i int) bool) []index.Hit 
 	return out
 }
 
-// hits returns the rows with their exact scores.
+// hits converts rows to hits with exact scores.
 func hits(rows []found, vector []float32, words lexicalQuery, sparse bool) []index.Hit {
 	out := make([]index.Hit, 0, len(rows))
 	var stems analysis.Analyzer
@@ -191,7 +192,7 @@ type vectorSearch struct {
 	level   client.SearchQueryOptionFunc
 }
 
-// nearest returns the primary keys of the best rows for each vector of a leg, without duplicates.
+// nearest returns, for each vector of a search, the primary keys of the best rows without duplicates.
 func (x *Index) nearest(ctx context.Context, col *collection, l vectorSearch) (ids [][]string, err error) {
 	params, err := searchParams(col, l)
 	if err != nil {
@@ -222,7 +223,7 @@ func (x *Index) nearest(ctx context.Context, col *collection, l vectorSearch) (i
 // keysOf returns the primary keys of hits, sorted and without duplicates.
 func keysOf(r client.SearchResult) ([]string, error) {
 	if r.ResultCount == 0 {
-		return nil, nil // an empty answer may contain an error that only says so
+		return nil, nil // an empty answer may contain an error that only says that it is empty
 	}
 	if r.Err != nil {
 		return nil, r.Err
@@ -266,8 +267,8 @@ func (x *Index) fetch(ctx context.Context, col *collection, ids []string, vector
 	for i := range parts {
 		group.Go(func() (err error) {
 			page := ids[i*fetchRows : min((i+1)*fetchRows, len(ids))]
-			// Read without waiting first. If a node that lags behind answers, read the missing rows again with strong
-			// consistency.
+			// First read without waiting for the latest writes. If the node that answers lags behind, read the missing
+			// rows again with strong consistency.
 			if parts[i], err = x.fetchPage(ctx, col, page, vectors, scored, eventualConsistency); err != nil || len(parts[i]) == len(page) {
 				return err
 			}

@@ -16,11 +16,11 @@ import (
 )
 
 // Document frequencies are counted by searching for single words and counting the hits. The first search has a low
-// limit, which suffices for most words; the others are searched with a high limit. If a word has still more hits, it is
-// counted in an eighth of the rows, chosen by bucket, then in an eighth of those, and so on. So the counts of rare
-// words are exact, as are all counts in a datastore of up to maxCountedHits rows. Counts of common words are accurate
-// to a few per cent, and only their logarithm matters. The cost hardly grows with the datastore, and results are cached
-// for a while.
+// limit, which suffices for most words; the other words are searched with a high limit. If a word has still more hits,
+// it is counted in an eighth of the rows, chosen by bucket, then in an eighth of those, and so on. So the counts of
+// rare words are exact, as are all counts in a datastore of up to maxCountedHits rows. Counts of common words are
+// accurate to a few per cent, and only their logarithm matters. The cost hardly grows with the datastore, and results
+// are cached for a while.
 const (
 	firstHits      = 512
 	maxCountedHits = 4096
@@ -29,9 +29,10 @@ const (
 	wordsPerCall = 16
 )
 
-// Lifetime of counts. Small datastores are cheap to count again, and a few rows matter there. After that time, the
-// counts are refreshed in the background while queries still use the old ones, for at most staleMaxAge. Counts of
-// spaces that this process has changed, and of empty datastores, are discarded at once.
+// Lifetime of counts. It is short for small datastores, because they are cheap to count again and a few rows matter
+// there. At the end of the lifetime, the counts are refreshed in the background, while queries still use the old ones
+// for at most staleMaxAge. Counts of spaces that this process has changed, and of empty datastores, are discarded at
+// once.
 const (
 	smallSpace  = 10_000 // rows
 	smallMaxAge = 2 * time.Second
@@ -52,7 +53,7 @@ type spaceKey struct{ collection, datastore string }
 type termStatistics struct {
 	ready chan struct{} // closed once the other fields are set
 	err   error
-	// before is an older census to use until this one is ready. Guarded by frequencies.mu.
+	// before contains older statistics to use until these are ready. It is guarded by statisticsCache.mu.
 	before *termStatistics
 
 	rows      float64
@@ -71,7 +72,7 @@ type termStatistics struct {
 	rowsByShare map[float64]float64 // number of rows in a share of the buckets
 }
 
-// age reports whether a ready census may be used, and whether it should be refreshed.
+// age reports whether statistics that are ready may be used, and whether they should be refreshed.
 func (c *termStatistics) age(now time.Time) (usable, old bool) {
 	if c.err != nil || c.rows == 0 {
 		return false, true
@@ -88,22 +89,22 @@ func (c *termStatistics) pending() bool {
 	}
 }
 
-// statisticsCache caches censuses, including those in progress.
+// statisticsCache caches the statistics of spaces, including those that are still being counted.
 type statisticsCache struct {
 	mu     sync.Mutex
 	spaces map[spaceKey]*termStatistics
 	making sync.WaitGroup
 }
 
-// changed discards the census of a space that this process has changed.
+// changed discards the statistics of a space that this process has changed.
 func (f *statisticsCache) changed(collection, datastore string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.spaces, spaceKey{collection, datastore})
 }
 
-// get returns the census to use for a space, and, if it must be created or refreshed, a census that the caller must
-// fill.
+// get returns the statistics to use for a space. If they must be created or refreshed, it also returns statistics that
+// the caller must fill.
 func (f *statisticsCache) get(k spaceKey) (use, fill *termStatistics) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -125,7 +126,7 @@ func (f *statisticsCache) get(k spaceKey) (use, fill *termStatistics) {
 	return cmp.Or(use, fill), fill
 }
 
-// put stores a census. If there are too many, it evicts others at random.
+// put stores the statistics of a space. If the cache is full, it evicts those of other spaces at random.
 func (f *statisticsCache) put(k spaceKey, c *termStatistics) {
 	if f.spaces == nil {
 		f.spaces = make(map[spaceKey]*termStatistics)
@@ -139,8 +140,8 @@ func (f *statisticsCache) put(k spaceKey, c *termStatistics) {
 	f.spaces[k] = c
 }
 
-// statistics returns the census of a space, counting if necessary. Concurrent queries share it. The counting is
-// cancelled when the index is closed, not when the query that started it ends.
+// statistics returns the statistics of a space, and counts them if necessary. Concurrent queries share them. The
+// counting is cancelled when the index is closed, not when the query that started it ends.
 func (x *Index) statistics(ctx context.Context, col *collection, datastoreID string) (*termStatistics, error) {
 	c, fill := x.frequencies.get(spaceKey{col.name, datastoreID})
 	if fill != nil {
@@ -190,7 +191,7 @@ func (x *Index) countWords(ctx context.Context, col *collection, datastoreID str
 	return x.sampleWords(ctx, col, here+inShare(1.1*readTexts/c.rows), c)
 }
 
-// countRows counts the rows that match an expression, copies included.
+// countRows counts the rows that match an expression, including copies.
 func (x *Index) countRows(ctx context.Context, col *collection, expr string, level client.SearchQueryOptionFunc) (rows float64, err error) {
 	err = x.call(ctx, "counting rows", func(ctx context.Context, srv *server) error {
 		set, err := srv.Query(ctx, col.name, nil, expr, []string{"count(*)"}, level)
@@ -330,7 +331,7 @@ func (x *Index) rowsHaving(ctx context.Context, col *collection, datastoreID str
 	return out, nil
 }
 
-// rowsIn returns the exact number of rows in a share of the buckets. It is counted once per census.
+// rowsIn returns the exact number of rows in a share of the buckets. The number is cached in c.
 func (x *Index) rowsIn(ctx context.Context, col *collection, datastoreID string, share float64, c *termStatistics) (float64, error) {
 	c.mu.Lock()
 	n, ok := c.rowsByShare[share]

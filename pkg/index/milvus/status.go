@@ -42,8 +42,8 @@ func (e *serverError) Error() string {
 	return fmt.Sprintf("the server refused %s with code %d: %s", e.method, code, e.reason)
 }
 
-// checkStatus converts error statuses to errors. Answers have two status fields. Older servers set both or the first
-// one; newer servers may set only the second one, which the SDK ignores.
+// checkStatus is a gRPC interceptor that converts error statuses to errors. A status has an old and a new error code.
+// Older servers set both or only the old one; newer servers may set only the new one, which the SDK ignores.
 func checkStatus(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 	if err := invoke(ctx, method, req, reply, cc, opts...); err != nil {
 		return err
@@ -67,7 +67,7 @@ func checkStatus(ctx context.Context, method string, req, reply any, cc *grpc.Cl
 	}
 }
 
-// emptyArray detects a column that Milvus Lite adds to answers without rows, and that the SDK cannot read.
+// emptyArray reports whether a column is one that Milvus Lite adds to answers without rows. The SDK cannot read it.
 func emptyArray(f *schemapb.FieldData) bool {
 	return f.GetType() == schemapb.DataType_Array && f.GetScalars().GetArrayData().GetElementType() == schemapb.DataType_None
 }
@@ -81,13 +81,13 @@ func lastSlash(s string) int {
 	return -1
 }
 
-// isNotFound reports whether the collection does not exist.
+// isNotFound reports whether an error means that the collection does not exist.
 func isNotFound(err error) bool {
 	var e *serverError
 	return errors.As(err, &e) && (e.code == codeNotFound || e.code == 0 && e.old == commonpb.ErrorCode_CollectionNotExists)
 }
 
-// isNotLoaded reports whether the collection exists but is not loaded.
+// isNotLoaded reports whether an error means that the collection exists but is not loaded.
 func isNotLoaded(err error) bool {
 	var e *serverError
 	return errors.As(err, &e) && e.code == codeNotLoaded

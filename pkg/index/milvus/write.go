@@ -110,7 +110,7 @@ func (x *Index) writeBatch(ctx context.Context, col *collection, s index.Space, 
 	return nil
 }
 
-// replace deletes existing rows of a batch with different content, and returns the rows to insert.
+// replace deletes the stored rows of a batch whose content has changed, and returns the rows to insert.
 func (x *Index) replace(ctx context.Context, srv *server, col *collection, s index.Space, batch []*prepared) ([]*prepared, error) {
 	if one, ok := generationOf(s, batch); ok && !x.fresh.known(col.name, one) {
 		set, err := srv.Query(ctx, col.name, nil, one.expr(), []string{fieldID}, strongConsistency, client.WithLimit(1))
@@ -147,7 +147,7 @@ func (x *Index) replace(ctx context.Context, srv *server, col *collection, s ind
 	return absent, nil
 }
 
-// digests returns the existing rows of a batch with the hashes of their content.
+// digests returns which rows of a batch are stored: the hashes of their stored content by primary key.
 func digests(ctx context.Context, srv *server, col *collection, batch []*prepared) (map[string]int64, error) {
 	set, err := srv.Query(ctx, col.name, nil, oneOf(fieldID, each(batch, func(p *prepared) string { return p.id })), []string{fieldID, fieldDigest}, strongConsistency, maxLimit)
 	if err != nil {
