@@ -19,8 +19,7 @@ const (
 	agreementQueries       = 6
 )
 
-// writer generates texts similar to real ones: words of all lengths distributed by Zipf's law, and some that belong to
-// a topic.
+// writer generates texts similar to real ones: their words have different lengths, and are distributed by Zipf's law.
 type writer struct {
 	rng  *rand.Rand
 	zipf *rand.Zipf
@@ -42,7 +41,7 @@ func (w *writer) word(n uint64) string {
 }
 
 func (w *writer) text(words int) string {
-	out := []string{"This", "is", "the", "text", "of", "a", "page"} // determine the language
+	out := []string{"This", "is", "the", "text", "of", "a", "page"} // so that the language is recognised
 	for range words {
 		out = append(out, w.word(w.zipf.Uint64()))
 	}

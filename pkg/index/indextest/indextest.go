@@ -26,7 +26,7 @@ type Options struct {
 	Approximate bool
 	// Rows is the number of rows in the test of selective filters; 0 means 5,000.
 	Rows int
-	// Selective is the number of rows in the test of highly selective filters, above 4,321; 0 means 20,000.
+	// Selective is the number of rows in the test of highly selective filters. It must be above 4,321; 0 means 20,000.
 	Selective int
 	// Tolerance is the maximum error of a score; 0 means 1e-5.
 	Tolerance float64
@@ -76,7 +76,7 @@ func space() index.Space {
 	return index.Space{DatastoreID: domain.NewID(), Model: "test:model/1", Dimensions: Dimensions}
 }
 
-// vector returns the unit vector of a seed. Vectors of different seeds are independent.
+// vector returns a random unit vector that is determined by the seed. Vectors of different seeds are independent.
 func vector(seed uint64) []float32 { return vectorOf(seed, Dimensions) }
 
 func vectorOf(seed uint64, dimensions int) []float32 {
@@ -184,7 +184,7 @@ func mustStored(t *testing.T, x index.Index, s index.Space) map[index.Stored]boo
 	return out
 }
 
-// keys returns the keys of hits in order.
+// keys returns the sorted keys of hits.
 func keys(hits []index.Hit) []string {
 	var out []string
 	for _, h := range hits {

@@ -140,7 +140,8 @@ func byKey(hits []index.Hit) map[string]index.Hit {
 	return out
 }
 
-// writeAndFind writes generations of a datasource one by one, searches for each at once, and removes the previous one.
+// writeAndFind writes the generations of a datasource one by one. After each write, it searches for the new rows and
+// then removes the previous generation.
 func (s *suite) writeAndFind(t *testing.T, x index.Index, sp index.Space, datasource string, batches uint64, size int) {
 	for g := uint64(1); g <= batches; g++ {
 		var rows []index.Row
@@ -161,7 +162,7 @@ func (s *suite) writeAndFind(t *testing.T, x index.Index, sp index.Space, dataso
 	}
 }
 
-// checkWhole searches all rows and checks that each generation is visible completely or not at all, with the right
+// checkWhole searches for all rows and checks that each generation is visible completely or not at all, with the right
 // vectors. For a Piecemeal engine, it checks only the vectors.
 func (s *suite) checkWhole(t *testing.T, x index.Index, sp index.Space, size int, seed uint64) {
 	q := vector(seed)

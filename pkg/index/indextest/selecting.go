@@ -18,7 +18,7 @@ type share struct {
 	passes func(i int) bool
 }
 
-// shares are filters of all selectivities, from all rows to none. One row in a thousand is rare.
+// shares are filters of all selectivities, from nearly all rows to none. One row in a thousand is in the team "rare".
 var shares = []share{
 	{"all but one in a hundred", map[string]any{"hundredth": false}, func(i int) bool { return i%100 != 0 }},
 	{"half", map[string]any{"parity": 1}, func(i int) bool { return i%2 == 1 }},
@@ -76,7 +76,8 @@ func CheckSelective(t testing.TB, x index.Index, sp index.Space, rows []index.Ro
 	s := &suite{opts: opts.withDefaults()}
 	const limit = 20
 	query := vectorOf(1<<40, sp.Dimensions)
-	// The scores without a filter are those of all rows with the words: a filter must not change scores.
+	// A search without a filter returns the expected scores of all rows that contain the words: a filter must not
+	// change scores.
 	words := ""
 	scores := make(map[string]float64)
 	if !opts.DenseOnly {
@@ -115,8 +116,8 @@ func CheckSelective(t testing.TB, x index.Index, sp index.Space, rows []index.Ro
 	}
 }
 
-// isRight checks the number of hits, that they pass the filter, and their scores. It logs how many of the best rows are
-// among them.
+// isRight checks the number of hits and their scores, and that they pass the filter. It logs how many of the best rows
+// are among them.
 func (s *suite) isRight(t testing.TB, name string, hits []index.Hit, score func(index.Hit) float64, all map[string]float64, limit int) {
 	t.Helper()
 	order := slices.SortedFunc(maps.Keys(all), func(a, b string) int { return cmp.Compare(all[b], all[a]) })
