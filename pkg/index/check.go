@@ -20,10 +20,11 @@ const (
 	MaxMetadataBytes = 64 << 10 // Row.Metadata as JSON
 )
 
-// unitTolerance is the maximum deviation of a vector's length from one, as caused by half-precision arithmetic.
+// unitTolerance is the maximum deviation of a vector's length from one. It allows for half-precision arithmetic.
 const unitTolerance = 0.02
 
-// CheckRow fails with ErrInvalid if a row's key, texts or vector are invalid for all engines.
+// CheckRow checks a row's key, texts and vector by the rules that all engines share. It fails with ErrInvalid if one is
+// invalid.
 func CheckRow(r *Row, dimensions int) error {
 	if !ValidKey(r.Key) {
 		return fmt.Errorf("%w: the key %.80q is empty, too long, or has characters outside [A-Za-z0-9_.:-]", ErrInvalid, r.Key)
@@ -58,7 +59,7 @@ func ValidKey(key string) bool {
 	return true
 }
 
-// checkVector validates a row's vector. A zero vector is valid: the model knows no word of the text.
+// checkVector validates a row's vector. A zero vector is valid: it means that the model knows no word of the text.
 func checkVector(v []float32, dimensions int) error {
 	if len(v) != dimensions {
 		return fmt.Errorf("%w: the vector has %d dimensions, the space has %d", ErrInvalid, len(v), dimensions)
@@ -101,8 +102,9 @@ func norm(v []float32) float64 {
 	return math.Sqrt(sum)
 }
 
-// Scalar returns the identity of a filterable metadata value: a string, number or boolean. Values of different kinds
-// have different identities; equal numbers have the same, whatever their Go type. It returns false for other values.
+// Scalar returns a string that identifies a filterable metadata value, which is a string, number or boolean. Equal
+// numbers have the same identity, whatever their Go type; values of different kinds have different identities. Scalar
+// returns false for all other values.
 func Scalar(v any) (string, bool) {
 	switch x := v.(type) {
 	case string:
@@ -133,8 +135,8 @@ func number(f float64) string {
 	return "n" + strconv.FormatFloat(f, 'g', -1, 64)
 }
 
-// Alternatives returns the identities (see Scalar) of a metadata filter's value, or of each value in a list. It fails
-// with ErrInvalid for other values.
+// Alternatives returns the identity (see Scalar) of a metadata filter's value or, if it is a list, of each item. It
+// fails with ErrInvalid if one of these is not filterable.
 func Alternatives(key string, value any) ([]string, error) {
 	if v, ok := Scalar(value); ok {
 		return []string{v}, nil

@@ -11,12 +11,12 @@ const MaxFacets = 4000
 // Facet is a filterable value of a row's metadata.
 type Facet struct {
 	Key   string // a top-level key, or "object.key" for a key in an object
-	Value string // its identity, see Scalar
+	Value string // identity of the value, see Scalar
 }
 
-// Facets returns the filterable values of a row's metadata, in no particular order and without duplicates: strings,
-// numbers and booleans, such items of lists, and both of these in objects, with the key "key.inner". Deeper values and
-// nulls are not filterable. It fails with ErrInvalid if there are more than MaxFacets.
+// Facets returns the filterable values of a row's metadata, unordered and without duplicates. Strings, numbers and
+// booleans are filterable, and so are lists of them. Inside a top-level object, their key is "key.inner". Deeper values
+// and nulls are not filterable. It fails with ErrInvalid if there are more than MaxFacets values.
 func Facets(metadata map[string]any) ([]Facet, error) {
 	var out []Facet
 	seen := make(map[Facet]bool)

@@ -6,8 +6,8 @@ import "strings"
 // because extraction removes control characters.
 const anchorSeparator = "\x1f"
 
-// StoredHeading returns the heading and anchor of a row as one text. Engines store both in the heading's column, so
-// rows without anchors stay readable.
+// StoredHeading returns the heading and anchor of a row as one text. Engines store this text in the heading's column.
+// For a row without an anchor, it is just the heading.
 func StoredHeading(r *Row) string {
 	if r.Anchor == "" && !strings.Contains(r.Heading, anchorSeparator) {
 		return r.Heading

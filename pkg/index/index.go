@@ -21,7 +21,7 @@ type Row struct {
 	Generation   uint64 // at most math.MaxInt64
 	Ordinal      int    // at most math.MaxInt32
 	CustomID     string
-	Text         string // returned; at most domain.MaxChunkBytes
+	Text         string // at most domain.MaxChunkBytes long
 	Context      string // title and heading path; searched together with Text
 	Heading      string
 	Anchor       string // unescaped URL fragment of Heading in a web page
@@ -31,9 +31,9 @@ type Row struct {
 	Vector       []float32      // unit length, Space.Dimensions long
 }
 
-// Filter restricts a search before it runs. A row must match all fields, and any value within a field. A nil slice does
-// not filter; an empty non-nil slice matches nothing. Metadata maps a key to a string, number or boolean, or to a list
-// of them; see Facets for the keys and values of a row.
+// Filter restricts a search before it runs. A row must match all fields, and at least one value of each field. A nil
+// slice does not filter; an empty non-nil slice matches nothing. Metadata maps a key to a string, number or boolean, or
+// to a list of them; see Facets for the keys and values of a row.
 type Filter struct {
 	DatasourceIDs []string
 	CustomIDs     []string
@@ -46,8 +46,8 @@ type Query struct {
 	Vector []float32
 	Limit  int // candidates per leg, 1 to 10,000
 	Filter Filter
-	// Prepared is the engine's preparation for the same query before its Vector was known, or nil. An engine ignores a
-	// preparation for another query, or from before a later write. It never changes the result.
+	// Prepared is what the engine prepared for the same query before Vector was known, or nil. The engine ignores it if
+	// it was made for another query or before the last write. It never changes the result.
 	Prepared Prepared
 }
 
@@ -56,9 +56,9 @@ type Prepared any
 
 // Hit is a row that a search found. Both scores are exact for every hit, whichever leg found it.
 //
-// Only few hits of a search are shown, so a hit has only Key, DatasourceID, Generation and Ordinal of its row, unless
-// Whole is set. Fill reads the other fields. Hits never have a vector or metadata: results show the datasource's
-// current metadata.
+// Only a few hits of a search are shown, so a hit has only the Key, DatasourceID, Generation and Ordinal of its row
+// unless Complete is set. Fill reads the other fields. Hits never have a vector or metadata: results show the
+// datasource's current metadata.
 type Hit struct {
 	Row
 	Complete bool     // whether all fields of Row except Vector and Metadata are set
@@ -101,18 +101,18 @@ type Generations struct {
 }
 
 // Index is an engine for vector and text search. All methods are safe for concurrent use. The first Write creates a
-// space; reading a missing space finds nothing.
+// space; reading or searching a missing space finds nothing.
 //
-// Every search that starts after Write has returned finds the written rows, and they survive a kill of the process. The
-// index returns rows of all generations: the caller filters out inactive ones.
+// Every search that starts after Write has returned finds the written rows, and they survive if the process is killed.
+// The index returns rows of all generations; the caller must filter out inactive ones.
 type Index interface {
 	// Write stores rows and replaces rows with the same Key. When it returns nil, all rows are durable and visible.
 	//
-	// The embedded engine makes the rows of a call visible at once. A server engine may show some rows earlier, and
-	// store only some if the call fails or the process dies. This is harmless, since a generation becomes active only
-	// when it is complete. Writing the same rows again, even concurrently, shows each row once and never hides one. A
-	// server engine may keep internal copies until the generation is removed, which may displace candidates of a
-	// search.
+	// The embedded engine makes all rows of a call visible at the same moment. A server engine may show some rows
+	// earlier, and store only some if the call fails or the process dies. This is harmless, since a generation becomes
+	// active only when it is complete. If the same rows are written again, even concurrently, each row stays visible
+	// exactly once. A server engine may keep internal copies of rows until their generation is removed. In a search,
+	// these copies may displace candidates.
 	//
 	// It fails with ErrInvalid and stores nothing if a vector's length differs from the space's dimensions, a text is
 	// too long, or a key is empty, contains characters outside [A-Za-z0-9_.:-], or differs from the chunk key that an
@@ -122,27 +122,28 @@ type Index interface {
 	// Search returns the best rows of each leg that match the filter.
 	Search(ctx context.Context, space Space, q Query) (Result, error)
 
-	// Fill reads the rows of hits from a Search of the space, and sets Complete. It skips hits that are already whole,
-	// and leaves hits unchanged whose row was removed or replaced since.
+	// Fill reads the rows of hits from a Search of the space, and sets Complete. It skips complete hits. A hit stays
+	// unchanged if its row was removed or replaced since the search.
 	Fill(ctx context.Context, space Space, hits []*Hit) error
 
-	// Rows returns up to limit rows of one generation of a datasource, from an ordinal on and in order of Ordinal, with
-	// their vectors.
+	// Rows returns at most limit rows of one generation of a datasource, with their vectors, in order of Ordinal from
+	// fromOrdinal on.
 	Rows(ctx context.Context, space Space, datasourceID string, generation uint64, fromOrdinal, limit int) ([]Row, error)
 
 	// Count returns the number of visible rows of one generation of a datasource. It is cheap: it reads no row.
 	Count(ctx context.Context, space Space, datasourceID string, generation uint64) (int64, error)
 
-	// DeleteGenerations removes the rows of generations, which may overlap and may belong to several datasources. Many
-	// in one call cost little more than one. Missing rows are no error. A failed call may have removed some rows.
+	// DeleteGenerations removes the rows of generations, which may overlap and may belong to several datasources.
+	// Removing many in one call costs little more than removing one. Missing rows are no error. A failed call may have
+	// removed some rows.
 	DeleteGenerations(ctx context.Context, space Space, which ...Generations) error
 
 	// DropDatastore removes every space of the datastore.
 	DropDatastore(ctx context.Context, datastoreID string) error
 
-	// Spaces lists the spaces that may contain rows of the datastore, with their dimensions. So rows can be read and
-	// removed while a model server is unreachable, or if the model is no longer configured. Spaces without any write
-	// are not included; spaces that have become empty may be.
+	// Spaces lists the spaces that may contain rows of the datastore, with their dimensions. With these, rows can be
+	// read and removed even if the model's server is unreachable or the model is no longer configured. Spaces that were
+	// never written are not listed; spaces that have become empty may be listed.
 	Spaces(ctx context.Context, datastoreID string) ([]Space, error)
 
 	// Stored calls f for every generation of every datasource in the space, until f fails.

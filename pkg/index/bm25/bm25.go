@@ -1,35 +1,38 @@
-// Package bm25 is the ranking function that every index engine scores words by, so that a row has the same score
-// whichever of them holds it.
+// Package bm25 implements the BM25 ranking function. All index engines use it, so a row has the same score in each of
+// them.
 package bm25
 
 import "math"
 
 const (
-	// K1 says how soon a term's frequency saturates.
+	// K1 controls how soon the frequency of a term saturates.
 	K1 = 1.2
-	// B says how much a row's length counts.
+	// B controls how much the length of a row matters.
 	B = 0.75
-	// ContextWeight is how often a word of a row's context counts: a title says more than a sentence.
+	// ContextWeight is the weight of a word in a row's context, relative to a word in its text: a title says more than
+	// a sentence.
 	ContextWeight = 2
-	// MaxTerms is how many terms of a query are scored: of more, the rarest. Their number fits the bits of an uint64.
+	// MaxTerms is the maximum number of terms of a query that are scored. If a query has more, the rarest are scored.
+	// One bit per term fits into a uint64.
 	MaxTerms = 64
-	// Ceiling is what Saturated approaches, and never reaches, for a term that a row has ever more often.
+	// Ceiling is the upper bound of Saturated, which approaches it as the frequency grows but never reaches it.
 	Ceiling = K1 + 1
 )
 
-// Weight is the inverse document frequency of a term that so many of all rows have, 0 to rows. It is never negative.
+// Weight returns the inverse document frequency of a term. rows is the number of all rows, and having is the number of
+// rows that contain the term, 0 to rows. The weight is never negative.
 func Weight(rows, having float64) float64 {
 	return math.Log(1 + (rows-having+0.5)/(having+0.5))
 }
 
-// Norm is the part of the denominator that depends on a row's length, in terms. average is the mean length of the rows
-// that it is compared with, above 0.
+// Norm returns the part of BM25's denominator that depends on the length of a row, in terms. average is the mean length
+// of all rows and must be positive.
 func Norm(length, average float64) float64 {
 	return K1 * (1 - B + B*length/average)
 }
 
-// Saturated is what a term counts that a row has so often, 0 to Ceiling. A row's score is the sum of its terms' saturated
-// frequencies, each multiplied with the term's Weight.
+// Saturated returns the saturated frequency, 0 to Ceiling, of a term with the given frequency in a row. norm is the
+// row's Norm. The score of a row is the sum of its terms' saturated frequencies, each multiplied by the term's Weight.
 func Saturated(frequency, norm float64) float64 {
 	return frequency * Ceiling / (frequency + norm)
 }
