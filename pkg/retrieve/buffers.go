@@ -53,7 +53,7 @@ var deletedDatasource = &domain.ActiveDatasource{}
 
 // datasourceSet maps hits to their datasources.
 type datasourceSet struct {
-	of     []int            // for each hit, its index in owners
+	of     []int            // index in owners of each hit's datasource
 	owners []datasourceHits // without duplicates
 	ids    []string         // of owners
 	known  map[string]int   // datasource id → index in owners

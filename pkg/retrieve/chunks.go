@@ -12,12 +12,12 @@ import (
 // ChunkReader reads the chunks of a datasource's active generation.
 type ChunkReader struct {
 	Catalog Catalog
-	// Index finds an engine's index; domain.CodeUnavailable when it is not configured.
+	// Index returns an engine's index. It fails with domain.CodeUnavailable if the engine is not configured.
 	Index func(domain.Engine) (index.Index, error)
 }
 
-// Chunks returns up to limit chunks from the ordinal on. When the datastore moves while it is read, it is read again
-// where it is now.
+// Chunks returns at most limit chunks of a datasource, starting at the given ordinal. If the datastore moves to another
+// place meanwhile, the chunks are read again from there.
 func (c ChunkReader) Chunks(ctx context.Context, d domain.Datasource, from, limit int) ([]domain.Chunk, error) {
 	for {
 		now, err := c.active(ctx, d.ID)
@@ -35,7 +35,7 @@ func (c ChunkReader) Chunks(ctx context.Context, d domain.Datasource, from, limi
 	}
 }
 
-// active returns the state of a datasource, the zero value of one that does not exist.
+// active returns the state of a datasource, or the zero value if the datasource does not exist.
 func (c ChunkReader) active(ctx context.Context, id string) (domain.ActiveDatasource, error) {
 	active, err := c.Catalog.ActiveOf(ctx, []string{id})
 	if err != nil || active[0] == nil {

@@ -13,9 +13,9 @@ import (
 // scored from those of its chunks that are candidates. A short document fits in one window; in a book, only the text
 // near the chunk counts.
 const (
-	// windowReach is the number of chunks before and after a chunk in its window. For articles and abstracts of up to
-	// ten chunks, values below 4 rank worse than BM25 over whole documents. For passages of long documents, smaller
-	// windows rank better, down to 3.
+	// windowReach is the number of chunks on each side of a chunk that belong to its window. For articles and abstracts
+	// of up to ten chunks, values below 4 rank worse than BM25 over whole documents. For passages of long documents,
+	// smaller windows rank better, down to 3.
 	windowReach = 4
 	// documentShare is the weight of the window in the lexical score. Below 0.4, articles and abstracts rank worse than
 	// with BM25 over whole documents. Above 0.6, the right passage of a document with several subjects is lost.
@@ -28,9 +28,9 @@ const (
 	minTermWeight = 0.05
 )
 
-// weighDocuments sets the document scores of the candidates of one space, sorted by place. weights are the weights of
-// the query's terms in the space. If the engine returns no term counts or the query has no terms, the document score is
-// the chunk's own lexical score.
+// weighDocuments sets the document scores of the candidates of one space, which must be in the order of byDocument.
+// weights are the weights of the query's terms in the space. If the engine returns no term counts or the query has no
+// terms, the document score is the chunk's own lexical score.
 func weighDocuments(order []*candidate, weights map[string]float64) {
 	words := slices.Sorted(maps.Keys(weights))
 	length := 0
@@ -122,7 +122,7 @@ type window struct {
 	length float64   // number of terms in the candidates
 }
 
-// add adds a candidate's counts, multiplied by times.
+// add adds a candidate to the window if times is 1, and subtracts it if times is -1.
 func (s *window) add(c *candidate, times float64) {
 	for j, n := range c.numbers {
 		if n >= 0 {
@@ -144,13 +144,13 @@ func (s *window) score(idf []float64, average float64) (sum float64) {
 }
 
 // documentWeights estimates the inverse document frequency of each term over windows, and the average window length.
-// Here, each document is divided into consecutive windows. The weights over chunks are known, but they are too low for
-// the subject of a long document, which occurs in many of its chunks. So a term's weight is raised by the ratio of
-// chunks to windows that contain it, relative to the ratio for all candidates.
+// For this estimate, each document is divided into consecutive windows. The weights over chunks are known, but they are
+// too low for the subject of a long document, which occurs in many of its chunks. So a term's weight is raised by the
+// ratio of chunks to windows that contain it, relative to the ratio for all candidates.
 func documentWeights(order []*candidate, words []string, weights map[string]float64) (idf []float64, average float64) {
 	const size = 2*windowReach + 1
-	chunks, having := make([]float64, len(words)), make([]float64, len(words)) // number of each that contain a term
-	last := make([]int, len(words))                                            // the last window that contained it
+	chunks, having := make([]float64, len(words)), make([]float64, len(words)) // number of chunks and of windows that contain each term
+	last := make([]int, len(words))                                            // last window that contained each term
 	windows, length := 0, 0
 	for i, c := range order {
 		if i == 0 || order[i-1].number != c.number || order[i-1].hit.Ordinal/size != c.hit.Ordinal/size {

@@ -10,7 +10,7 @@ import (
 
 // Two texts are near-duplicates if the Jaccard similarity of their shingles is at least minShared. A shingle is a
 // window of windowRunes letters and digits. One shingle in sampleOneIn is kept, chosen by its hash so that the same
-// ones are kept for every text. Short texts keep all.
+// ones are kept for every text. Short texts keep all shingles.
 const (
 	windowRunes = 8 // one byte each, in 64 bits
 	sampleOneIn = 8
@@ -53,7 +53,7 @@ var plain = func() (table [utf8.RuneSelf]byte) {
 // beyond maps a non-ASCII letter to one byte. Letters may collide, but several in a row seldom do.
 func beyond(r rune) byte { return 0x80 | byte(uint32(r)*0x9E3779B1>>25) }
 
-// fingerprint returns the outline of a text.
+// fingerprint returns the fingerprint of a text. It reuses the buffers of f.
 func (f *duplicateFinder) fingerprint(text string) *textFingerprint {
 	o := new(textFingerprint)
 	letters, digits := f.letters[:0], f.digits[:0]
@@ -105,8 +105,8 @@ func (f *duplicateFinder) fingerprint(text string) *textFingerprint {
 	return o
 }
 
-// maxUnshared returns the maximum number of shingles that only one of two near-duplicates has, given n shingles in both
-// texts together. With similarity s, n(1-s)/(1+s) shingles are unshared.
+// maxUnshared returns the maximum number of shingles that only one of two near-duplicates may have. n is the number of
+// shingles of both texts together. With similarity s, n(1-s)/(1+s) shingles are unshared.
 func maxUnshared(n int) int { return int(float64(n) * (1 - minShared) / (1 + minShared)) }
 
 // apart reports whether the bitmaps alone prove that the texts differ too much: a bit that only one text has belongs to
@@ -166,7 +166,7 @@ type duplicateFinder struct {
 	outlines []*textFingerprint
 	of       []*candidate
 
-	letters, digits []byte // scratch buffers of outline
+	letters, digits []byte // buffers of fingerprint
 }
 
 // folds reports whether the candidate repeats a better one: their texts are near-duplicates, and the better one

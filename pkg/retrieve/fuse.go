@@ -85,7 +85,7 @@ func displayScore(final float64) float64 {
 	return 1 - x*x
 }
 
-// fragment converts a pick for callers. Its position and score are those of its best chunk.
+// fragment converts a merged fragment for callers. Its position and score are those of its best chunk.
 func (p *mergedFragment) fragment() domain.Fragment {
 	return domain.Fragment{
 		ChunkID:        p.hit.Key,

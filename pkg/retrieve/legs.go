@@ -10,8 +10,9 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// A question of several parts is rarely answered by one passage, and a search for the whole finds the passages of the
-// part with the rarest words only. So each part is searched alone, and the parts share the fragments.
+// A question of several parts is rarely answered by one passage, and a search for the whole question finds only
+// passages about the part with the rarest words. So each part is searched alone, and the parts share the fragments of
+// the result.
 
 // leg is the search for a part of the query, or for the whole.
 type leg struct {
@@ -56,8 +57,8 @@ func release(legs []leg) {
 	}
 }
 
-// rerankLegs reranks each leg by its own query. Together, the legs rerank hardly more candidates than one.
-// The selection is the one that will choose among the candidates.
+// rerankLegs reranks each leg by its own query. Together, the legs rerank hardly more candidates than one leg would. s
+// is the selection that will choose the fragments.
 func (r *Retriever) rerankLegs(ctx context.Context, legs []leg, s *selection, req Request) (domain.ExplainedRerank, error) {
 	if len(legs) == 1 {
 		var second domain.ExplainedRerank

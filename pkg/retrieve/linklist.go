@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// linkListShare is the share of its score that a chunk of a link list keeps. An index names every subject in few words,
-// so its chunks match a query better than the text that answers it. Half is low enough to rank that text first, and
-// high enough to find the list if nothing else matches.
+// linkListShare is the share of its score that a chunk of a link list keeps. A list of links names every subject in few
+// words, so its chunks match a query better than the text that answers the query. Half is low enough to rank that text
+// first, and high enough to find the list if nothing else matches.
 const linkListShare = 0.5
 
 // isLinkList reports whether the candidate's page is a list of links.
@@ -26,7 +26,7 @@ func lowerLinkListScores(candidates []candidate) {
 }
 
 // rerankLinkLists lowers the scores of reranked candidates from lists of links and sorts the candidates again. A
-// reranker sees only passages, and cannot recognise an index.
+// reranker sees only passages, so it cannot recognise a list of links.
 func rerankLinkLists(reranked []*candidate) {
 	if !slices.ContainsFunc(reranked, (*candidate).isLinkList) {
 		return

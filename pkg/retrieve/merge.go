@@ -5,9 +5,10 @@ import (
 	"strings"
 )
 
-// Bounds of a fragment that is merged from adjacent chunks. A chunk that ranks more than mergeWithin behind is not
-// merged: for the same amount of text, such merges contain fewer answers than the fragments that they displace. Up to
-// 5, they contain as many or more, and five fragments contain 4 to 7 points more of the answers.
+// Bounds of a fragment that is merged from adjacent chunks. A chunk is not merged if it ranks more than mergeWithin
+// behind the best chunk: for the same amount of text, such merges contain fewer answers than the fragments that they
+// displace. With a limit of up to 5, merges contain at least as many answers, and five fragments contain 4 to 7
+// percentage points more of the answers.
 const (
 	maxMerged      = 3    // chunks
 	maxMergedBytes = 4096 // of text in total; larger chunks are not merged
@@ -44,7 +45,7 @@ func (p *mergedFragment) canMerge(c *candidate) bool {
 	return c.hit.Heading == p.hit.Heading && p.bytes+len(c.hit.Text) <= maxMergedBytes
 }
 
-// merge adds a candidate for which reaches and takes are true.
+// merge adds a candidate for which isAdjacent and canMerge return true.
 func (p *mergedFragment) merge(c *candidate) {
 	if p.chunks == nil {
 		p.chunks = append(p.chunks, p.candidate)
@@ -67,7 +68,7 @@ func (p *mergedFragment) anchor() string {
 	return p.hit.Anchor
 }
 
-// text returns the texts of the fragment's chunks in reading order.
+// text returns the texts of the fragment's chunks in reading order, without what adjacent chunks repeat.
 func (p *mergedFragment) text() string {
 	if len(p.chunks) == 0 {
 		return p.hit.Text

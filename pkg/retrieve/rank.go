@@ -115,7 +115,7 @@ func passage(c *candidate) string {
 	return c.hit.Context + "\n" + c.hit.Text
 }
 
-// complete checks that an order contains n passages once each, with falling scores from 1 to 0.
+// complete checks that an order contains each of n passages once, and that scores are between 0 and 1 and never rise.
 func complete(order []Reranked, n int) error {
 	seen := make([]bool, n)
 	last := 1.0

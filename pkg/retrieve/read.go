@@ -17,10 +17,10 @@ const readAhead = 8
 // the search, because the datasource has a new generation or the datastore has moved. The search must be repeated.
 type errUnread struct{ error }
 
-// Unwrap returns the error for the caller, for when repeating the search does not help.
+// Unwrap returns the underlying error, which the caller gets if repeating the search does not help.
 func (u errUnread) Unwrap() error { return u.error }
 
-// reader reads the rows of candidates, in the order in which they will be looked at.
+// reader reads the rows of candidates, in the order in which they will be needed.
 type reader struct {
 	ranked []*candidate
 	first  int // number of candidates in the first read

@@ -5,20 +5,20 @@ import (
 	"errors"
 )
 
-// MaxReranked is how many of the first stage's candidates a reranker is asked about.
+// MaxReranked is the maximum number of candidates from the first stage that are reranked.
 const MaxReranked = 50
 
-// Reranker is the second stage: a model that reads query and passage together.
+// Reranker is the second stage of ranking: a model that reads query and passage together.
 type Reranker interface {
-	// Rerank puts all of the passages in order, best first. Scores are 0 to 1 and do not rise.
+	// Rerank returns all passages, best first. Scores are between 0 and 1 and never rise.
 	Rerank(ctx context.Context, query string, passages []string) ([]Reranked, error)
-	// Model names it.
+	// Model returns the name of the model.
 	Model() string
 }
 
-// Reranked is one passage of a reranker's order.
+// Reranked is one passage in a reranker's order.
 type Reranked struct {
-	Index int // of the passage
+	Index int // index of the passage
 	Score float64
 }
 

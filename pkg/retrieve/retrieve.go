@@ -75,8 +75,8 @@ type Deps struct {
 type Options struct {
 	Timeout time.Duration // of one Retrieve; default 15 s
 
-	// Weights holds the weight of the dense leg, 0 to 1, by embedding model id. The lexical leg has the rest. Other
-	// models have DefaultDenseWeight, and the built-in one BuiltinDenseWeight.
+	// Weights holds the weight of the dense leg, 0 to 1, by embedding model id. The lexical leg gets the rest. Models
+	// that are not listed have DefaultDenseWeight, except the built-in one, which has BuiltinDenseWeight.
 	Weights map[string]float64
 
 	// LexicalFallback lets a hybrid search continue with words alone if its embedding model is unreachable. By default
@@ -84,7 +84,8 @@ type Options struct {
 	LexicalFallback bool
 }
 
-// Default weights of the dense leg. Transformer models weigh as much as words; the built-in static vectors weigh less.
+// Default weights of the dense leg. A transformer model counts as much as the words; the built-in static vectors count
+// less.
 const (
 	DefaultDenseWeight = 0.5
 	BuiltinDenseWeight = 0.3
@@ -97,8 +98,9 @@ type Request struct {
 	Datastores  []domain.Datastore
 	Query       string // 1 to MaxQueryCharacters characters
 
-	// Parts are the questions that Query consists of, at most question.MaxParts. Each is searched too, and they share the
-	// TopK fragments. Nil: the parts that question.Parts finds; empty: Query is searched as one question.
+	// Parts are the questions that Query consists of, at most question.MaxParts. The parts are searched in addition to
+	// Query, and share the TopK fragments. If Parts is nil, question.Parts finds them; if it is empty, Query is
+	// searched as one question.
 	Parts []string
 
 	TopK    int // 1 to MaxTopK; 0 means DefaultTopK
@@ -115,8 +117,8 @@ type Request struct {
 type Result struct {
 	// Fragments are sorted by Score, best first, at most TopK. Scores are comparable between responses: 1 means that a
 	// fragment contains every word of the query many times and has the same meaning; without relevant content, all
-	// scores are low. In a reranked result, Score is the reranker's score. Only the MaxReranked best are reranked;
-	// fragments behind them have the lowest of those scores times their own.
+	// scores are low. In a reranked result, Score is the reranker's score. Only the MaxReranked best are reranked; the
+	// score of a fragment that ranks below them is the lowest of their scores multiplied by its own.
 	//
 	// Fragments differ from one another: adjacent chunks are merged, and of near-duplicates only the best is returned.
 	Fragments []domain.Fragment
@@ -127,8 +129,8 @@ type Result struct {
 	TermWeights map[string]float64
 	// Candidates is the number of chunks that were ranked. For a small datastore, it is all chunks.
 	Candidates int
-	// Degraded describes what is missing from the result, "" if nothing: LexicalFallback was used, a model knows no
-	// word of a query with mode dense, or the reranker failed.
+	// Degraded describes what is missing from the result, or is "" if nothing is missing: LexicalFallback was used, a
+	// model knows no word of a query with mode dense, or the reranker failed.
 	Degraded string
 	// Explanation is nil unless Request.Explain is set.
 	Explanation *domain.Explanation
@@ -271,7 +273,7 @@ func invalid(faults []domain.FieldError) error {
 	return &domain.Error{Code: domain.CodeInvalid, Message: strings.Join(parts, "; "), Fields: faults}
 }
 
-// filter returns the index filter. none reports that nothing can match.
+// filter returns the index filter. none is true if nothing can match.
 func (r *Retriever) filter(ctx context.Context, req Request) (f index.Filter, none bool, err error) {
 	f.Metadata = req.Filters.Metadata
 	if len(req.Filters.CustomIDs) == 0 && len(req.Filters.DatasourceIDs) == 0 {

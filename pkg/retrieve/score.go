@@ -15,9 +15,9 @@ const (
 
 // Cosines are shifted by a floor, the cosine of unrelated texts, and divided by their standard deviation. Both differ
 // between models, so they are estimated from the candidates, most of which are unrelated to the query. Few candidates
-// give a poor estimate, so prior observations are added: priorCosines of value priorCosine for the floor, and
-// priorSpreads with standard deviation priorSpread, which only ever raise the spread. docs/retrieval.md has
-// measurements.
+// give a poor estimate, so prior observations are added: priorCosines observations of priorCosine for the floor, and
+// priorSpreads observations with the standard deviation priorSpread. The latter can only raise the standard deviation.
+// docs/retrieval.md has measurements.
 const (
 	priorCosine  = 0.2
 	priorCosines = 5
@@ -30,8 +30,9 @@ const (
 // absolute terms: 0 is unrelated text, and 1 is a row in which every query term is saturated and whose vector equals
 // the query's. If the engine compared no words, only the dense leg counts.
 //
-// Candidates of different models are comparable by their words: the lexical leg is divided by its standard deviation
-// over all candidates, each model's cosines by that of the model, and all scores by the average perfect score.
+// Candidates of different models are comparable by their words. So the lexical scores are divided by their standard
+// deviation over all candidates, the cosines of each model by their standard deviation over that model's candidates,
+// and all scores by the average perfect score.
 func fuse(groups map[comparableKind][]*candidate, vectors map[comparableKind]queryVector) {
 	kinds := slices.SortedFunc(maps.Keys(groups), comparableKind.compare)
 	var worded []*candidate
@@ -100,7 +101,7 @@ func cosineSpread(group []*candidate) float64 {
 	return max(s, math.Sqrt((s*s*n+priorSpread*priorSpread*priorSpreads)/(n+priorSpreads)))
 }
 
-// spread returns the standard deviation.
+// spread returns the standard deviation of a value over the candidates.
 func spread(group []*candidate, value func(*candidate) float64) float64 {
 	n := float64(len(group))
 	var sum, squares float64
@@ -120,13 +121,13 @@ func (c *candidate) words() float64 {
 	return (1-documentShare)*c.lexical + documentShare*c.document
 }
 
-// neighbourShare is the share of its neighbours' scores that is added to a chunk's score, relative to other chunks of
-// the same document: an answer is often next to the sentence that names the subject.
+// neighbourShare is the share of an adjacent chunk's score that smooth adds to a chunk's score: an answer is often next
+// to the sentence that names the subject.
 const neighbourShare = 0.05
 
-// smooth adds to every candidate of a space a share of the scores of the adjacent candidates. The gain of a document's
-// best chunk is then subtracted from all its chunks, so that long documents have no advantage. The candidates must be
-// sorted by place.
+// smooth adds to every candidate of a space a share of the scores of the adjacent candidates. The amount by which this
+// raises a document's best score is then subtracted from all its chunks, so that long documents have no advantage. The
+// candidates must be in the order of byDocument.
 func smooth(order []*candidate) {
 	for len(order) > 0 {
 		n := 1

@@ -29,18 +29,18 @@ type candidate struct {
 	source *domain.ActiveDatasource
 	number int // number of its datasource among those with hits in the space
 
-	numbers []int // of the hit's terms among the query's terms; see document.go
+	numbers []int // indexes of the hit's terms among the query's terms; see numberWords
 
 	lexical  float64 // Lexical/MaxLexical, 0 to 1
 	document float64 // lexical score of its window, 0 to 1; see document.go
-	score    float64 // fused; see fuse.go
+	score    float64 // fused score; see fuse
 	final    float64 // score plus the neighbours' share, minus the deduction for link lists
 	taken    float64 // deduction from the final score for a link list
 
 	second       int        // rank by the reranker, from 1; 0: not reranked
 	reranked     float64    // score by the reranker, 0 to 1
 	displayScore float64    // score for callers, 0 to 1, in the order of ranks
-	compared     bool       // whether like has been determined
+	compared     bool       // whether duplicateOf has been determined
 	duplicateOf  *candidate // a better candidate with nearly the same text, or nil
 }
 
@@ -53,11 +53,11 @@ type datastoreResult struct {
 	nearest     bool // mode dense: only the distance to the query's vector counts
 	termWeights map[string]float64
 	dropped     int // hits of inactive generations or deleted datasources
-	// outdated is whether a datasource has only hits of older generations. The active one may have been activated
-	// after the index was read, and then neither version is among the candidates.
+	// outdated reports whether a datasource has only hits of older generations. Its active generation may have been
+	// activated after the index was read. Then neither generation is among the candidates.
 	outdated bool
-	// confirmed is whether the catalog serves a datasource with hits from the searched place. Otherwise moved is the
-	// place that serves one of them instead.
+	// confirmed reports whether, according to the catalog, the searched place still serves a datasource that has hits.
+	// servedFrom is set if another place serves one.
 	confirmed  bool
 	servedFrom domain.Place
 	ds         domain.Datastore // with the place that was searched
@@ -120,7 +120,7 @@ const maxPlaces = 4
 // datastore searches a datastore in the place that serves it. A datastore may move during the search, and the old place
 // is then emptied. So the result is valid only if the catalog still names the same place after the search. If it names
 // another one, that place is complete and is searched instead. After a failed search the catalog is asked as well: the
-// datastore may have moved because its engine or model fails.
+// datastore may have moved because its engine or model is failing.
 func (q *query) datastore(ctx context.Context, ds domain.Datastore) (datastoreResult, error) {
 	for places := 1; ; places++ {
 		res, err := q.place(ctx, ds)
@@ -138,7 +138,7 @@ func (q *query) datastore(ctx context.Context, ds domain.Datastore) (datastoreRe
 }
 
 // serving returns the place that serves the datastore after its search. It is the searched place unless there is
-// evidence of another.
+// evidence that the datastore has moved.
 func (q *query) serving(ctx context.Context, ds domain.Datastore, res datastoreResult, err error) (domain.Place, error) {
 	switch {
 	case !res.servedFrom.IsZero():
@@ -157,8 +157,8 @@ func (q *query) serving(ctx context.Context, ds domain.Datastore, res datastoreR
 }
 
 // place searches one place of a datastore. It searches deeper as long as too many hits are dropped, and repeats the
-// search once if a datasource was overtaken: all rows of a generation exist before it becomes active, so they are found
-// then.
+// search once if the result is outdated: all rows of a generation exist before it becomes active, so the repeated
+// search finds them.
 func (q *query) place(ctx context.Context, ds domain.Datastore) (datastoreResult, error) {
 	engine, err := q.deps.Indexes.Index(ds.Type)
 	if err != nil {

@@ -110,7 +110,7 @@ func (s *selection) lists() bool {
 
 func positionOf(c *candidate) chunkPosition { return chunkPosition{c.hit.DatasourceID, c.hit.Ordinal} }
 
-// adjacent returns the fragment into which the candidate can be merged, or nil.
+// adjacent returns the fragment that the candidate can be merged into, or nil.
 func (s *selection) adjacent(c *candidate, rank int) *mergedFragment {
 	for _, step := range []int{-1, 1} {
 		if p := s.at[chunkPosition{c.hit.DatasourceID, c.hit.Ordinal + step}]; p != nil && p.isAdjacent(c, rank) && p.canMerge(c) {
@@ -120,7 +120,7 @@ func (s *selection) adjacent(c *candidate, rank int) *mergedFragment {
 	return nil
 }
 
-// reached reports whether a fragment exists into which the candidate may be merged, without reading the candidate's
+// reached reports whether there is a fragment that the candidate may be merged into. It does not need the candidate's
 // row.
 func (s *selection) reached(c *candidate, rank int) bool {
 	for _, step := range []int{-1, 1} {
@@ -162,8 +162,8 @@ func (s *selection) drop(c *candidate, rank int, why domain.DropReason) {
 	s.dropped.Chunks = append(s.dropped.Chunks, d)
 }
 
-// representative returns the best chunk of the fragment that contains what the candidate repeats. If there is none, it
-// returns the repeated chunk itself.
+// representative returns the key of the chunk that the explanation names for a duplicate. It is the best chunk of the
+// fragment that contains the repeated chunk or, without such a fragment, the repeated chunk itself.
 func (s *selection) representative(c *candidate) string {
 	if p := s.at[positionOf(c.duplicateOf)]; p != nil {
 		return p.hit.Key

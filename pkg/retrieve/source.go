@@ -9,7 +9,8 @@ import (
 )
 
 // source returns the origin of a fragment. For a web page, it is the address with the anchor of the heading; for a
-// file, the name with the page number if the format has pages; for a text, metadata "source" or else the name.
+// file, the name with the page number if the format has pages; for a text, the metadata field "source" or else the
+// name.
 func source(d domain.ActiveDatasource, page int, anchor string) string {
 	named, _ := d.Metadata["source"].(string)
 	switch {

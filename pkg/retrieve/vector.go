@@ -12,14 +12,14 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// Shares of the query's text known to the model between which the dense weight grows from 0 to its full value. The
-// vector of a mostly unknown query is misleading.
+// Shares of the query's text that the model knows. From the first to the second share, the dense weight grows from 0 to
+// its full value, because the vector of a mostly unknown query is misleading.
 const (
 	coverageNone = 0.5
 	coverageFull = 0.9
 )
 
-// queryVector is the query's vector by one model.
+// queryVector is the query's vector from one model.
 type queryVector struct {
 	dimensions int
 	vector     []float32 // nil: only words are compared
@@ -95,8 +95,8 @@ func (q *query) vectorFor(ctx context.Context, engine Searcher, ds domain.Datast
 	return made, words, err
 }
 
-// forMode returns the embedding for a search of that mode: no vector for a lexical search, and for a dense one the
-// vector even if the model hardly knows the query.
+// forMode returns the embedding for a search of the given mode. A lexical search has no vector, and a dense search has
+// the vector even if the model hardly knows the query.
 func (qv queryVector) forMode(mode domain.SearchMode, model string) embedding {
 	switch mode {
 	case domain.SearchLexical:
