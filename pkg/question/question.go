@@ -1,6 +1,6 @@
 // Package question splits a question into the questions that it consists of: "How long is the warranty, and who built
-// the pump?" asks for two things, which are rarely in one passage. It knows only syntax: it reads no documents and calls
-// no model. Packages retrieve and answer use it.
+// the pump?" asks for two things, which are rarely in one passage. It looks only at syntax: it reads no documents and
+// calls no model. Packages retrieve and answer use it.
 package question
 
 import (
@@ -16,24 +16,24 @@ import (
 const (
 	// MaxParts is the maximum number of parts of a question.
 	MaxParts = 5
-	// Maximum length of a question that is split, in characters. Longer texts are letters or documents.
+	// Maximum length in characters of a question that is split. Longer texts are letters or documents.
 	maxCharacters = 1000
 	// Minimum number of words with content in a part, or of characters in scripts without spaces.
 	minContent         = 1
 	minUnspacedContent = 3
-	// Number of words behind a conjunction among which an interrogative must be.
+	// Maximum number of words after a conjunction that are searched for an interrogative.
 	maxLead = 4
 )
 
-// Parts returns the questions that a text consists of, in order, at least two and at most MaxParts. Each can be searched
-// alone: a part that refers to an earlier one ("and how much does it weigh?") repeats the names of that part. It returns
-// nil if the text is one question, or none.
+// Parts returns the questions that a text consists of, in order, at least two and at most MaxParts. Each can be
+// searched alone: a part that refers to an earlier one ("and how much does it weigh?") repeats the names of that part.
+// It returns nil if the text is one question, or none.
 func Parts(text string) []string {
 	if utf8.RuneCountInString(text) > maxCharacters {
 		return nil
 	}
 	var parts []string
-	context := "" // statements before the questions, which say what they are about
+	context := "" // statements before the questions, which say what the questions are about
 	for _, s := range analysis.Sentences(text) {
 		sentence := text[s.Start:s.End]
 		questions := split(sentence)
@@ -62,7 +62,7 @@ func Parts(text string) []string {
 	return parts
 }
 
-// asks reports whether a sentence is a question or an order.
+// asks reports whether a sentence is a question or a request.
 func asks(sentence string) bool {
 	trimmed := strings.TrimRightFunc(sentence, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(`"'”’»)`, r) })
 	last, _ := utf8.DecodeLastRuneInString(trimmed)
@@ -76,7 +76,8 @@ func asks(sentence string) bool {
 // Minimum number of words of a question without an interrogative.
 const minWords = 4
 
-// fragmentary reports whether a text is too short for a question: a rest after an abbreviation, or an ellipsis.
+// fragmentary reports whether a text is too short for a question, such as the remainder of a sentence after an
+// abbreviation.
 func fragmentary(text string) bool {
 	return !unspaced(text) && !interrogative(text) && len(wordsOf(text)) < minWords
 }
@@ -112,8 +113,8 @@ func newWord(sentence string, start, end int) word {
 	return word{lower: strings.ToLower(sentence[start:end]), start: start, end: end}
 }
 
-// split returns the questions of one sentence: it is cut before each conjunction behind which another question begins,
-// and, if there is such a conjunction, at commas of the same kind.
+// split returns the questions of one sentence. It cuts the sentence before each conjunction that is followed by another
+// question. If there is such a conjunction, it also cuts at commas that are followed by a question.
 func split(sentence string) []string {
 	if unspaced(sentence) {
 		return splitUnspaced(sentence)
@@ -181,7 +182,7 @@ func opens(words []word, i int, conjunction bool) bool {
 	if !conjunction {
 		return false
 	}
-	for n := i; n < len(words); n++ { // it stands where the answer would stand
+	for n := i; n < len(words); n++ { // the interrogative stands where the answer would stand
 		w := words[n].lower
 		if inPlace[w] || seldomRelative[w] || n == len(words)-1 && interrogatives[w] {
 			return true
@@ -190,7 +191,7 @@ func opens(words []word, i int, conjunction bool) bool {
 	return false
 }
 
-// interrogative reports whether a text contains an interrogative, or begins like a yes-or-no question or an order.
+// interrogative reports whether a text contains an interrogative, or begins like a yes-or-no question or a request.
 func interrogative(text string) bool {
 	words := wordsOf(text)
 	first := 0
@@ -205,7 +206,7 @@ func interrogative(text string) bool {
 	return false
 }
 
-// content reports whether a text contains words that documents may be searched for.
+// content reports whether a text contains words that are worth searching for.
 func content(text string) bool {
 	n := 0
 	for _, w := range wordsOf(text) {
@@ -228,7 +229,7 @@ func hasContent(lower string) bool {
 	return true
 }
 
-// completed returns a part with the names of the part before it, if it refers to that part or says too little alone.
+// completed adds the names in the previous part to a part that refers to it or says too little on its own.
 func completed(part, before string) string {
 	if unspaced(part) {
 		if utf8.RuneCountInString(part) <= maxUnspacedRest || containsAny(part, unspacedPointers) {
@@ -251,8 +252,8 @@ func completed(part, before string) string {
 	}
 }
 
-// A part says too little alone if it is an ellipsis like "who starred?": it has fewer than minWordsAlone words, or in
-// scripts without spaces at most maxUnspacedRest characters.
+// A part such as "who starred?" says too little on its own. It has fewer than minWordsAlone words or, in scripts
+// without spaces, at most maxUnspacedRest characters.
 const (
 	minWordsAlone   = 3
 	maxUnspacedRest = 6

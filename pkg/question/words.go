@@ -2,8 +2,8 @@ package question
 
 import "github.com/sluice/sluice/pkg/wordset"
 
-// interrogatives are the words that open a question, in languages that usually put them first. Words that are relative
-// pronouns more often than interrogatives after a conjunction ("et que", "e che") are left out.
+// interrogatives are the words that open a question, in languages that usually put them first. Words that, after a
+// conjunction, are relative pronouns more often than interrogatives ("et que", "e che") are left out.
 var interrogatives = wordset.Of(`
 	what who whom whose when where which why how
 	was wer wem wen wessen wann wo wohin woher womit wofür wodurch wie wieviel wieviele warum weshalb weswegen welche welcher welches welchem welchen
@@ -19,11 +19,11 @@ var interrogatives = wordset.Of(`
 	ποιος ποια ποιο ποιοι ποιες ποιον ποιους ποιων τι πότε πού πως πώς πόσο πόσα πόσοι πόσες πόση πόσος γιατί
 `)
 
-// seldomRelative are interrogatives that hardly ever begin a relative clause. So they show a question wherever they are
-// behind a conjunction: "and upon his return, what did he write".
+// seldomRelative are interrogatives that hardly ever begin a relative clause. So they indicate a question anywhere
+// after a conjunction: "and upon his return, what did he write".
 var seldomRelative = wordset.Of(`what how quel quelle quels quelles combien cuánto cuántos cuál cuándo quanto quanti quanta wieviel`)
 
-// inPlace are interrogatives of languages in which they stand where the answer would stand.
+// inPlace are the interrogatives of languages that put them where the answer would stand.
 var inPlace = wordset.Of(`
 	ne neyi neye neler nedir neydi nelerdir kim kimdir kimdi kimin kime kimi kimler nerede nereye nereden nerededir hangi hangisi hangisidir hangisiydi
 	hangileri kaç kaçıncı kaçtır nasıl nasıldır neden niçin niye
@@ -59,13 +59,13 @@ var auxiliaries = wordset.Of(`
 	est-ce
 `)
 
-// subjects are words with which the subject of a yes-or-no question begins.
+// subjects are words that can begin the subject of a yes-or-no question.
 var subjects = wordset.Of(`
 	the a an this that these those my your our their his her its i we you they he she it there
 	der die das ein eine mein meine ihr ihre unser unsere ich wir man es sie er
 `)
 
-// requests open an order, which asks like a question: "explain …", "list …".
+// requests are verbs that begin a request, which counts as a question: "explain …", "list …".
 var requests = wordset.Of(`
 	explain describe list name tell give show compare summarize summarise define find state
 	erkläre erklären beschreibe beschreiben nenne nennen liste zeige
