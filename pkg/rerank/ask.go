@@ -24,7 +24,7 @@ const (
 
 // Error is a failure of a reranking request.
 type Error struct {
-	Status  int    // of the response; 0 if there was none or it was not usable
+	Status  int    // of the response; 0 if there was no usable response
 	Message string // without the API key
 	Err     error
 
@@ -43,7 +43,7 @@ func rejectsFormat(err error) bool {
 	return errors.As(err, &e) && (e.Status == http.StatusBadRequest || e.Status == http.StatusUnprocessableEntity)
 }
 
-// sendWithRetries sends one request, with retries of temporary errors within ctx, and fills in the scores.
+// sendWithRetries sends one request and fills in the scores. It retries temporary errors as long as ctx allows.
 func (c *Client) sendWithRetries(ctx context.Context, f form, query string, texts []string, scores []float64) error {
 	body := f.request(c.config.Model, query, texts)
 	pause := firstPause

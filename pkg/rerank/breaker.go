@@ -14,7 +14,7 @@ const (
 	maxPause  = time.Minute
 )
 
-// ErrPaused is the cause of the error of a Rerank that did not call the server because of recent failures.
+// ErrPaused is the cause of the error that Rerank returns if it did not call the server because of recent failures.
 var ErrPaused = errors.New("the server is not asked for a while")
 
 // breaker is a circuit breaker. It keeps queries from waiting for their time-out when the server does not respond.
@@ -25,7 +25,7 @@ type breaker struct {
 
 	mu       sync.Mutex
 	failures int       // consecutive failures
-	pauses   int       // consecutive pauses; results of visits that began before the latest are ignored
+	pauses   int       // consecutive pauses; results of attempts that began before the latest pause are ignored
 	until    time.Time // end of the latest pause
 	probing  bool      // whether a query is probing the server
 }
@@ -36,7 +36,7 @@ type attempt struct {
 	tries  bool // whether it probes the server
 }
 
-// admit admits a query, which must call leave, or rejects it with ErrPaused.
+// admit admits a query, which must then call record, or rejects it with ErrPaused.
 func (b *breaker) admit() (attempt, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -48,7 +48,7 @@ func (b *breaker) admit() (attempt, error) {
 	return v, nil
 }
 
-// record records the result of a visit: success, a temporary failure, or, if abandoned, neither.
+// record records the result of an attempt: success, a temporary failure or, if the attempt was abandoned, neither.
 func (b *breaker) record(v attempt, err error, abandoned bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// normalise sorts the scores and maps them to 0 to 1. Probabilities, which most servers return, stay unchanged.
-// Similarities between -1 and 1 are clipped at 0. Scores outside this range are raw model outputs, and are mapped by
-// the logistic function.
+// normalise sorts the scores and maps them to the range 0 to 1. Probabilities, which most servers return, stay
+// unchanged. Similarities between -1 and 1 are clipped at 0. If any score is outside this range, all are raw model
+// outputs and are mapped by the logistic function.
 func normalise(scores []float64) []Result {
 	low, high := slices.Min(scores), slices.Max(scores)
 	out := make([]Result, len(scores))

@@ -34,13 +34,13 @@ const batch = 32
 
 // Config selects the server.
 type Config struct {
-	// URL is the http or https address of the server, including the path. For a path that ends in /v1 or /v2, or in
-	// either with /rerank, the format is Cohere's or Jina's. For any other path the format is TEI's, with /rerank
-	// appended if missing; if the server rejects that format, the other is tried.
+	// URL is the http or https address of the server, including the path. A path that ends in /v2 or /v2/rerank selects
+	// Cohere's format, and one that ends in /v1 or /v1/rerank selects Jina's. Any other path selects TEI's format; if
+	// the server rejects it, Jina's is tried. A missing /rerank is appended to the path.
 	URL     string
 	APIKey  string        // sent as a bearer token; "" sends none
 	Model   string        // "" if the server has only one
-	Timeout time.Duration // of one Rerank, including retries; default DefaultTimeout
+	Timeout time.Duration // time limit of one Rerank, including retries; default DefaultTimeout
 	// Transport sends the requests; nil creates one. Redirects are not followed, because they would forward the API
 	// key.
 	Transport http.RoundTripper
@@ -52,7 +52,7 @@ type Client struct {
 	config  Config
 	address string
 	http    *http.Client
-	form    atomic.Int32 // wire format, a form
+	form    atomic.Int32 // wire format; a value of type form
 	fixed   bool         // whether the address determines the format
 	breaker breaker
 	wait    func(ctx context.Context, d time.Duration) error
@@ -101,7 +101,7 @@ func New(c Config) (*Client, error) {
 	return client, nil
 }
 
-// Model returns the name of the model, or else the server's host.
+// Model returns the name of the model, or the server's host if no name is configured.
 func (c *Client) Model() string {
 	if c.config.Model != "" {
 		return c.config.Model
@@ -117,7 +117,7 @@ func (c *Client) Model() string {
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
 // Rerank returns all passages, best first; passages with equal scores keep their order. Scores are between 0 and 1: the
-// server's own if they are in this range, otherwise mapped (see normal).
+// server's own if they are in this range, otherwise mapped (see normalise).
 //
 // It fails with *Error if the server cannot be reached in time, rejects the request, or returns an invalid response,
 // and with the error of ctx if that ends first. After two consecutive failures, calls fail at once with ErrPaused for 5
@@ -190,7 +190,7 @@ func (c *Client) scoresAs(ctx context.Context, f form, query string, texts []str
 	return scores, nil
 }
 
-// truncate truncates a text to most bytes at a character boundary, and replaces invalid UTF-8.
+// truncate truncates a text to at most limit bytes at a character boundary, and replaces invalid UTF-8.
 func truncate(text string, limit int) string {
 	if len(text) > limit {
 		for limit > 0 && !utf8.RuneStart(text[limit]) {

@@ -29,7 +29,7 @@ type documentsRequest struct {
 	ReturnDocuments *bool    `json:"return_documents,omitempty"`
 }
 
-// textsRequest is the request of TEI. Without truncate it rejects texts that are too long for the model.
+// textsRequest is the request of TEI. Without truncate, the server rejects texts that are too long for the model.
 type textsRequest struct {
 	Query      string   `json:"query"`
 	Texts      []string `json:"texts"`
@@ -57,7 +57,7 @@ type scored struct {
 }
 
 // decode parses a response into scores, which must have an element per passage. TEI returns an array, the others return
-// an object. Both are accepted for each format, because gateways translate.
+// an object. Both are accepted for each format, because gateways may translate between formats.
 func decode(body []byte, scores []float64) error {
 	var list []scored
 	body = bytes.TrimSpace(body)
