@@ -10,7 +10,7 @@ import (
 )
 
 // Filter terms are indexed like words. Each starts with a control character, which no analysed text contains, and the
-// letter of its field. A filter is therefore looked up like a word, and is exact.
+// letter of its field. Filters are therefore looked up like words, with exact results.
 const (
 	facetMark       = "\x01"
 	datasourceFacet = facetMark + "d"
@@ -85,8 +85,8 @@ func FilterTerms(f index.Filter) ([][]string, error) {
 	return fields, nil
 }
 
-// Filter returns the live and dead slots that pass a filter, given as the result of FilterTerms. Without a filter it
-// returns nil.
+// Filter returns the slots, live and dead, that pass a filter. fields is the result of FilterTerms. Without a filter,
+// it returns nil.
 func (v Reader) Filter(ctx context.Context, fields [][]string) (bitmap.Set, error) {
 	var all bitmap.Set
 	var buf []Posting

@@ -49,8 +49,7 @@ type scratch struct {
 
 var scratchPool = sync.Pool{New: func() any { return new(scratch) }}
 
-// Top returns the live slots with the best BM25 scores among those that pass the filter. They are at most limit, and
-// unordered.
+// Top returns the live slots with the best BM25 scores among those that pass the filter: at most limit, unordered.
 func (v Reader) Top(l *Query, filter bitmap.Set, limit int) []topk.Scored {
 	if len(l.lists) == 0 {
 		return nil

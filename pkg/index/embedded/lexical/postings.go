@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/checksum"
 )
 
-// Posting says that a term occurs tf times in the row of a slot, which has length terms.
+// Posting says that a term occurs tf times in the row of a slot. length is the row's number of terms.
 type Posting struct {
 	Slot   uint32
 	tf     uint32
@@ -187,7 +187,7 @@ type BlockBuilder struct {
 
 // Add appends the postings of a term, which must be in order of slots. It fails if Put does.
 func (b *BlockBuilder) Add(term string, ps []Posting) error {
-	const step = blockBytes / 8 // postings per entry, of a few bytes each
+	const step = blockBytes / 8 // maximum number of postings per entry; each takes a few bytes
 	for len(ps) > 0 {
 		n := min(step, len(ps))
 		if len(b.block) >= blockBytes {

@@ -31,7 +31,7 @@ type Reader struct {
 	Slots    uint32 // number of slots ever used
 	Rows     int64  // number of live rows
 	Length   int64  // number of terms of all live rows
-	Version  int64  // of the rows; a cached list of the same version is current
+	Version  int64  // version of the rows; a cached list with the same version is current
 	Live     bitmap.Bitmap
 	Segments []Segment
 	OpenID   uint64 // number of the opening of the space, for cache keys
@@ -55,7 +55,7 @@ func (v Reader) segmentPostings(ctx context.Context, seg Segment, term string, d
 	for ; i < len(firsts) && firsts[i] <= term; i++ {
 		var readErr error
 		if id := seg.FirstBlock + int64(i); i+1 < len(firsts) && firsts[i] == term && firsts[i+1] == term {
-			// The block contains nothing else. It is not cached, because the list of the term will be.
+			// The block contains only this term. It is not cached, because the list of the term will be.
 			var block string
 			if block, readErr = v.uncachedBlock(ctx, id); readErr == nil {
 				readErr = entries(block, add)

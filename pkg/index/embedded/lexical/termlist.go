@@ -20,7 +20,7 @@ import (
 // different kinds, so a posting stores the number of its kind in one, two or four bytes. A dense list stores the lowest
 // byte of each slot, and the first posting of each block of 256 slots.
 type TermList struct {
-	version   int64   // of the rows
+	version   int64   // version of the rows
 	weight    float64 // inverse document frequency
 	Postings  int     // number of postings
 	maxImpact float64 // largest impact
@@ -107,8 +107,8 @@ func (t *TermList) find(slot uint32, from int) (at int, ok bool) {
 	return int(begin) + n, n >= 0
 }
 
-// seek searches slots from index from on. It returns the index of the first element that is at least slot, and whether
-// the two are equal. It uses galloping search.
+// seek searches slots[from:] with galloping search. It returns the index of the first element that is at least slot,
+// and whether the two are equal.
 func seek(slots []uint32, from int, slot uint32) (int, bool) {
 	step := 1
 	for from+step < len(slots) && slots[from+step] < slot {
@@ -119,8 +119,8 @@ func seek(slots []uint32, from int, slot uint32) (int, bool) {
 	return from + at, ok
 }
 
-// rangeOf returns the range of postings in a sparse list whose slots are in [begin, end). The search starts at index
-// at, which must not lie after the first of them.
+// rangeOf returns the range of postings in a sparse list whose slots are in [begin, end). The search starts at the
+// given index, which must not lie after the first of them.
 func (t *TermList) rangeOf(begin, end uint32, at int) (from, to int) {
 	if at < len(t.slots) && t.slots[at] < begin {
 		at, _ = seek(t.slots, at, begin)
@@ -201,7 +201,7 @@ func (v Reader) TermList(ctx context.Context, forms []string) (*TermList, error)
 	return list, nil
 }
 
-// listOf builds a list from consecutive parts of postings in order of slots. It drops dead slots.
+// listOf builds a list from postings that are in order of slots, part after part. It drops dead slots.
 func (v Reader) listOf(parts ...[]Posting) *TermList {
 	buf := listPool.Get().(*listBuilder)
 	defer listPool.Put(buf)
@@ -266,7 +266,7 @@ func (t *TermList) encodeDense(buf *listBuilder, slots uint32) {
 type listBuilder struct {
 	slots   []uint32
 	numbers []uint32 // kinds of the slots
-	kinds   []kind   // by number
+	kinds   []kind   // kinds by their numbers
 
 	common [commonFrequencies * commonLengths]uint32 // number + 1 of each small kind, by frequency and length
 	rare   map[kind]uint32                           // numbers of other kinds
@@ -283,7 +283,7 @@ const (
 
 var listPool = sync.Pool{New: func() any { return &listBuilder{rare: make(map[kind]uint32)} }}
 
-// kindOf returns the number of a kind, and numbers a new kind.
+// kindOf returns the number of a kind. It assigns a number to a new kind.
 func (r *listBuilder) kindOf(times, length uint32) uint32 {
 	if times < commonFrequencies && length < commonLengths {
 		known := &r.common[times*commonLengths+length]
