@@ -115,7 +115,7 @@ type Files struct {
 
 	ivf        *IVFFiles   // nil without an IVF
 	retiredIVF []*IVFFiles // older snapshots may still read them
-	ivfEpoch   int         // of the latest IVF files; only BuildIVF changes it
+	ivfEpoch   int         // epoch of the latest IVF files; only BuildIVF changes it
 }
 
 // Open opens the files of a set, and removes codes and IVF files that do not belong to it. It fails with
@@ -168,9 +168,9 @@ func (f *Files) Publish(next *Set) {
 	}
 }
 
-// RenewCodes recomputes the centroid and all codes in new files, if NeedsCodes. This takes about ten seconds of
-// processor time per million vectors, spread over several goroutines, and is needed once per fourfold growth. The
-// caller commits next, and then calls AdoptCodes.
+// RenewCodes recomputes the centroid and all codes in new files, if NeedsCodes returns true. This takes about ten
+// seconds of processor time per million vectors, spread over several goroutines, and is needed once per fourfold
+// growth. The caller commits next, and then calls AdoptCodes.
 func (f *Files) RenewCodes(ctx context.Context, next *Set) error {
 	if !next.NeedsCodes() {
 		return nil

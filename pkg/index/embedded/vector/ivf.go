@@ -22,11 +22,11 @@ const (
 	ivfFrom = 1_000_000
 	// Factor of growth or shrinkage at which the centroids are trained again.
 	rebuildFactor = RecentreFactor
-	// Unassigned rows are assigned once they are more than 1/reassignShare of all rows.
+	// Unassigned rows are assigned when they are more than 1/reassignShare of all rows.
 	reassignShare = 32
 	// The IVF is not used while more than 1/maxUnassignedShare of the rows are unassigned.
 	maxUnassignedShare = 4
-	// The lists are written anew once more than 1/deadRowShare of their rows are dead.
+	// The lists are rewritten when more than 1/deadRowShare of their rows are dead.
 	deadRowShare = 4
 	// Length in bytes of the slot number after each code of a list.
 	listSlotBytes = 4
@@ -44,9 +44,9 @@ type IVFState struct {
 	Rows       uint32  `json:"rows"`             // number of rows in all lists, including dead ones
 	Lists      int     `json:"leaves"`           // number of lists
 	Coarse     int     `json:"tops"`             // number of coarse centroids, for training and assignment
-	Radius     Radius  `json:"reach"`            // for lists that are not always probed
+	Radius     Radius  `json:"reach"`            // radius factors, for lists that are not always probed
 	BuiltAt    int64   `json:"cut_at"`           // number of rows when the centroids were trained
-	Imbalance  float64 `json:"uneven"`           // at that time: see builder.imbalance
+	Imbalance  float64 `json:"uneven"`           // imbalance when the centroids were trained: see builder.imbalance
 	Skewed     bool    `json:"skewed,omitempty"` // the lists have become far less balanced, so train again
 	Unassigned int64   `json:"tail"`             // Set.Written, filled in by State
 }
@@ -55,8 +55,8 @@ type IVFState struct {
 type IVF struct {
 	IVFState
 	Broken    *atomic.Bool
-	centroids slotfile.View // of the lists, as int8 codes, for searches
-	means     slotfile.View // of the lists, followed by the coarse ones, in full precision
+	centroids slotfile.View // centroids of the lists as int8 codes, for searches
+	means     slotfile.View // centroids of the lists, then the coarse ones, in full precision
 	codes     slotfile.View // list by list: 1-bit code and slot
 }
 

@@ -31,7 +31,7 @@ type builder struct {
 	set   *Set
 	tree  *tree
 	list  []uint32 // list of each slot, or noList
-	sizes []uint32 // of the lists
+	sizes []uint32 // number of rows in each list
 	radii []float32
 }
 
@@ -86,7 +86,7 @@ func buildLists(ctx context.Context, s *Set, rng *rand.Rand) (d *builder, held [
 func (d *builder) assign(ctx context.Context) error {
 	find := finder{tree: d.tree}
 	squares, counts := make([]float64, len(d.sizes)), make([]float64, len(d.sizes))
-	for i, r := range d.radii { // of the rows that are already assigned
+	for i, r := range d.radii { // start with the rows that are already assigned
 		squares[i], counts[i] = float64(r)*float64(r)*float64(d.sizes[i]), float64(d.sizes[i])
 	}
 	n := 0

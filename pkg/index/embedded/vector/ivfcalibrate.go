@@ -23,16 +23,16 @@ const (
 	minRadius = 1e-3
 )
 
-// calibratedLimits are the search limits for which the factor is calibrated: the usual number of displayed hits, and
-// that of candidates of a query.
+// calibratedLimits are the search limits for which the factor is calibrated: the usual numbers of displayed hits and of
+// candidates per query.
 var calibratedLimits = [2]int{10, 200}
 
 // queryNoise are the norms of random noise added to row vectors to imitate queries, which are farther from rows than
 // rows are from one another.
 var queryNoise = []float32{0, 0.5, 1}
 
-// Radius contains the factor for each calibrated limit. ScanLists multiplies the radius of a list by it to get the
-// list's bound. 0 means that scanning all codes is better.
+// Radius contains a factor for each calibrated limit. The bound that ScanLists computes for a list contains the list's
+// radius multiplied by this factor. 0 means that scanning all codes is better.
 type Radius [len(calibratedLimits)]float32
 
 // Known reports whether the factors are calibrated.
@@ -51,7 +51,7 @@ type calibrationQuery struct {
 	kind    int    // index into queryNoise
 	slot    uint32 // slot of the row that the query is derived from; that row is ignored as a hit
 	query   []float32
-	nearest []topk.Scored // best first, up to the larger limit
+	nearest []topk.Scored // best first, as many as the larger calibrated limit
 }
 
 // makeCalibrationQueries derives queries from held-out rows and finds their nearest rows by scanning all codes.
@@ -199,7 +199,7 @@ func (d *builder) calibrate(ctx context.Context, c *IVF, held []uint32, rng *ran
 				to, found[i] = factor, factor
 			case o.scanned > maxScanned:
 				to = factor
-			case n == 0: // ties and rounding
+			case n == 0: // the needed radius is too small because of ties or rounding
 				to *= radiusStep
 			default:
 				from = factor

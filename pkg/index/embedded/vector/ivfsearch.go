@@ -32,7 +32,7 @@ func minProbes(lists int) int { return min(lists, lists/minProbeShare+minProbeCo
 
 // probe is a list that may be probed.
 type probe struct {
-	product float32 // of centroid and query
+	product float32 // inner product of centroid and query
 	bound   float32
 	from, n uint32
 }
@@ -101,8 +101,8 @@ func (c *listSearch) setBounds() error {
 	return nil
 }
 
-// first chooses the lists of the first round, and returns their total number of rows. If that is small, it adds more
-// lists.
+// first chooses the lists of the first round, and returns their total number of rows. If that number is small, it
+// chooses more lists.
 func (c *listSearch) first() (rows int) {
 	for n := minProbes(c.s.IVF.Lists); len(c.probes) > 0 && rows < firstRoundRows*c.limit; n *= roundFactor {
 		n = min(n, len(c.probes))

@@ -141,8 +141,8 @@ func (s *Set) compare(ctx context.Context, query []float32, limit, rows, n int, 
 const exactUpTo = 20_000
 
 // Search returns the live slots that pass the filter and have the highest inner products with the query, a unit vector.
-// They are unordered. It is exact up to 20,000 rows, and finds more than 99 % of the nearest rows in larger spaces. It
-// fails with index.ErrCorrupt if data is damaged.
+// They are unordered. Search is exact up to 20,000 rows, and finds more than 99 % of the nearest rows in larger spaces.
+// It fails with index.ErrCorrupt if data is damaged.
 func Search(ctx context.Context, s *Set, filter bitmap.Set, query []float32, limit int) ([]topk.Scored, error) {
 	rows := int(s.Rows)
 	if filter != nil {

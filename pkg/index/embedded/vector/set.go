@@ -19,12 +19,12 @@ import (
 type Set struct {
 	Dimensions int
 	Slots      uint32 // number of slots ever used: the range of a scan
-	Rows       int64  // live slots
+	Rows       int64  // number of live slots
 	Live       bitmap.Bitmap
 	Thresholds Thresholds
 
-	Epoch    int       // of the code files; 0 if there are none
-	Centroid []float32 // that codes are relative to, of length Dimensions; nil without codes
+	Epoch    int       // epoch of the code files; 0 if there are none
+	Centroid []float32 // centroid that codes are relative to, of length Dimensions; nil without codes
 	CodedAt  uint32    // number of slots when the centroid was computed
 
 	IVF      *IVF          // nil if there is none
@@ -36,8 +36,9 @@ type Set struct {
 	Int8 slotfile.View // int8 codes (SQ8)
 }
 
-// Products calls f for each index i in which, with the inner product of the query and the vector in slots[i]. The slots
-// must be live and ascending. It fails with index.ErrCorrupt if a checksum differs.
+// Products computes inner products of the query and the vectors in slots. It calls f for each index i that the
+// parameter which lists, with the product for slots[i]. The slots must be live and ascending. It fails with
+// index.ErrCorrupt if a checksum differs.
 func (v *Set) Products(query []float32, slots []uint32, which []int, f func(i int, product float32)) error {
 	for n, i := range which {
 		if n+1 < len(which) {
@@ -69,7 +70,7 @@ type Thresholds struct {
 	Codes  int    // minimum number of slots for codes; default 16,384
 	Exact  int    // maximum number of rows for exact searches; default 20,000
 	IVF    int    // minimum number of rows for an IVF; default 1,000,000
-	Radius Radius // of the IVF, instead of the calibrated one
+	Radius Radius // radius factors of the IVF, instead of the calibrated ones
 }
 
 func (z Thresholds) codesFrom() int { return cmp.Or(z.Codes, codesFrom) }

@@ -191,7 +191,7 @@ func (f *refined) slots() []uint32 {
 type rescorer struct {
 	s          *Set
 	question   *quant.Query
-	threshold  float32   // for upper bounds
+	threshold  float32   // rows with a lower upper bound are dropped
 	lower      topk.TopK // lower bounds of scores
 	candidates []candidate
 	compared   int
@@ -251,7 +251,8 @@ type selector struct {
 const (
 	// 1/warmupShare of the rows are estimated before any is rescored.
 	warmupShare = 16
-	// Minimum number of candidates that are compacted, and maximum capacity of buffers that are kept for reuse.
+	// Minimum number of waiting candidates before they are compacted, and maximum capacity of buffers that are kept for
+	// reuse.
 	minScratch, maxScratch = 8192, 1 << 18
 	// Number of rows that are rescored together.
 	rescoreBatch = 16

@@ -1,10 +1,10 @@
 // Package quant quantises vectors and estimates inner products from the codes: RaBitQ with one bit per dimension, and
 // SQ8 with one byte per dimension. It also contains the vector kernels.
 //
-// A 1-bit code contains the signs of the residual, which is the vector minus a centroid, after a random rotation, and
-// three numbers. The estimate of an inner product is unbiased. Because of the rotation its error is normally
-// distributed for any vectors, and its standard deviation is known for each vector. See Gao and Long, RaBitQ:
-// Quantizing High-Dimensional Vectors with a Theoretical Error Bound (SIGMOD 2024).
+// A 1-bit code contains the signs of the rotated residual, and three numbers. The residual is the vector minus a
+// centroid, and the rotation is random. The estimate of an inner product is unbiased. Because of the rotation, its
+// error is normally distributed for any vectors, and its standard deviation is known for each vector. See Gao and Long,
+// RaBitQ: Quantizing High-Dimensional Vectors with a Theoretical Error Bound (SIGMOD 2024).
 package quant
 
 import (

@@ -55,7 +55,7 @@ func (c *Coder) encodeInt8(dst []byte, offset float64) {
 type int8Query struct {
 	weight []int16
 	step   float32
-	length float32 // of the residual
+	length float32 // norm of the residual
 	rest   float32 // norm of the query's quantisation error
 }
 
