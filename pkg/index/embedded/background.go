@@ -65,7 +65,7 @@ func (x *Index) runMerges(ctx context.Context) {
 	}
 }
 
-// mergeAndLog runs a merge and logs its error, because no caller could receive it.
+// mergeAndLog merges a space and logs the error: there is no caller to return it to.
 func (x *Index) mergeAndLog(ctx context.Context, id index.Space, merge func(context.Context, index.Space) error) {
 	if err := merge(ctx, id); err != nil && ctx.Err() == nil && !errors.Is(err, store.ErrNotFound) && !errors.Is(err, index.ErrClosed) {
 		x.log.Error("merging postings", "datastore", id.DatastoreID, "error", err)

@@ -67,7 +67,7 @@ type Index struct {
 
 	analyzers analyzers
 
-	permits         *semaphore.Weighted // for searches: see maxSearches
+	permits         *semaphore.Weighted // limits concurrent searches: see maxSearches
 	searches        atomic.Uint64       // number of searches started
 	searchesAtClear atomic.Uint64       // value of searches at the last ClearIdleCaches
 

@@ -138,8 +138,8 @@ func (x *Index) Fill(ctx context.Context, id index.Space, hits []*index.Hit) err
 	return nil
 }
 
-// analyzers is a pool with one analyser per processor. An analyser caches the words of earlier batches. A nil entry is
-// an analyser that is created when it is needed.
+// analyzers is a pool with one analyser per processor. An analyser caches the words of earlier batches. A nil entry
+// stands for an analyser that has not been created yet.
 type analyzers chan *analysis.Analyzer
 
 func newAnalyzers(n int) analyzers {

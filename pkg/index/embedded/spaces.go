@@ -28,7 +28,7 @@ const spaceNameBytes = 12
 type handle struct {
 	key   spaceKey
 	state handleState
-	space *store.Space // when open
+	space *store.Space // set while the space is open
 	refs  int          // number of uses in progress
 	used  uint64       // value of useCount at the last use
 }
@@ -192,7 +192,7 @@ func (x *Index) release(h *handle) {
 	x.mu.Unlock()
 }
 
-// logError logs an error from closing a space, because no caller could receive it.
+// logError logs an error from closing a space if there is no caller to return it to.
 func (x *Index) logError(err error) {
 	if err != nil {
 		x.log.Error("closing an unused space", "error", err)

@@ -11,7 +11,7 @@ import (
 const MaxSlots = 1 << 30
 
 const (
-	// ChunkWords is the number of words per chunk. A chunk thus has 65,536 slots in 8 KiB.
+	// ChunkWords is the number of words per chunk. A chunk holds 65,536 slots in 8 KiB.
 	ChunkWords = 1024
 	chunkSlots = ChunkWords * 64
 )
@@ -47,7 +47,7 @@ func (b Bitmap) Rewrite() *Edit {
 	return e
 }
 
-// Edit starts an edit of a copy of b, which does not change.
+// Edit starts an edit. It works on a copy, so b does not change.
 func (b Bitmap) Edit() *Edit {
 	return &Edit{chunks: append([][]uint64(nil), b.chunks...), changedChunks: make(map[int]bool)}
 }
@@ -140,7 +140,7 @@ func (s Set) Each(f func(i int)) {
 	}
 }
 
-// CountIn returns the number of members of b among the first n slots that pass. n is rounded up to a multiple of 64.
+// CountIn counts those of the first n slots that are members of b and pass. n is rounded up to a multiple of 64.
 func (s Set) CountIn(b Bitmap, n uint32) int {
 	count := 0
 	for w := range (int(n) + 63) / 64 {

@@ -54,7 +54,7 @@ type Cache struct {
 	max   int64
 	size  int64
 	items map[Key]*list.Element
-	order *list.List // of *item, most recently used first
+	order *list.List // list of *item, most recently used first
 }
 
 type item struct {

@@ -119,7 +119,7 @@ func (v View) Check(w int, live uint64) error {
 // File is a file of records for one writer. Readers use its views.
 type File struct {
 	Path string
-	View View // of all records written so far
+	View View // view of all records written so far
 	file *os.File
 }
 
@@ -276,8 +276,8 @@ func (f *File) Close() error {
 	return errors.Join(append(errs, f.file.Close())...)
 }
 
-// Put stores the i-th of 64 records in a transposed group. It stores the leading bytes, whose number is columns, one by
-// one, and the rest in units of four bytes, each next to those of the other records. The length of the rest must be a
+// Put stores the i-th of 64 records in a transposed group. The leading bytes (as many as columns) are stored one by one
+// and the rest in units of four, each next to its counterparts in the other records. The length of the rest must be a
 // multiple of four.
 func Put(group []byte, columns, i int, record []byte) {
 	for c, b := range record[:columns] {

@@ -22,7 +22,7 @@ type Prepared struct {
 	terms    lexical.Document // Terms and Facets are nil once the batch is inverted
 
 	bits, int8 []byte // codes of the vector; nil if there are none
-	epoch      int    // of the codes
+	epoch      int    // epoch of the codes
 }
 
 // Batch contains the rows of one call, prepared as far as possible without slots.

@@ -105,8 +105,8 @@ func (s *storedRow) bytes() int64 {
 	return int64(fixed + len(s.Key) + len(s.DatasourceID) + len(s.CustomID) + len(s.heading) + len(s.Context) + len(s.Text))
 }
 
-// RowsOf returns at most limit rows of a generation, with vectors and metadata, in order of ordinals from fromOrdinal
-// on.
+// RowsOf returns at most limit rows of a generation, with vectors and metadata. They are sorted by ordinal and start at
+// fromOrdinal.
 func (v View) RowsOf(ctx context.Context, datasourceID string, generation uint64, fromOrdinal, limit int) ([]index.Row, error) {
 	rows, err := v.reading.tx.QueryContext(ctx, `SELECT `+rowColumns+` FROM rows
 		WHERE datasource = ? AND generation = ? AND ordinal >= ? ORDER BY ordinal LIMIT ?`,

@@ -147,7 +147,7 @@ func loadSnapshot(ctx context.Context, db *sql.DB) (*Snapshot, error) {
 	}
 	if s.IVF != nil && s.IVF.Radius.Known() {
 		if s.Assigned, err = loadChunks(ctx, tx, "listed"); errors.Is(corrupt(err), index.ErrCorrupt) {
-			s.IVF, s.Assigned = nil, bitmap.Bitmap{} // it is rebuilt
+			s.IVF, s.Assigned = nil, bitmap.Bitmap{} // the IVF is rebuilt
 		} else if err != nil {
 			return nil, err
 		}

@@ -50,7 +50,7 @@ type Space struct {
 
 	mu      sync.Mutex
 	current *Snapshot
-	states  map[int64]*Snapshot // of the versions that a reader may find in the database
+	states  map[int64]*Snapshot // snapshots of the versions that a reader may find in the database
 	readers map[int64]int       // number of readers by the version that was current when they began
 	pinned  *Snapshot           // the snapshot that an IVF is being built from
 	idle    bool                // whether there was no write for a while
