@@ -11,7 +11,7 @@ import (
 type Space struct {
 	DatastoreID string
 	Model       string // embedding model id
-	Dimensions  int    // of Row.Vector and Query.Vector; 0 for a space without vectors
+	Dimensions  int    // length of Row.Vector and Query.Vector; 0 for a space without vectors
 }
 
 // Row is one chunk of one generation of a datasource.
@@ -126,8 +126,8 @@ type Index interface {
 	// unchanged if its row was removed or replaced since the search.
 	Fill(ctx context.Context, space Space, hits []*Hit) error
 
-	// Rows returns at most limit rows of one generation of a datasource, with their vectors, in order of Ordinal from
-	// fromOrdinal on.
+	// Rows returns at most limit rows of one generation of a datasource, with their vectors. They are sorted by Ordinal
+	// and start at fromOrdinal.
 	Rows(ctx context.Context, space Space, datasourceID string, generation uint64, fromOrdinal, limit int) ([]Row, error)
 
 	// Count returns the number of visible rows of one generation of a datasource. It is cheap: it reads no row.

@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// share is a metadata filter with the rows that pass it.
+// share is a metadata filter and the rows that pass it.
 type share struct {
 	name   string
 	filter map[string]any
@@ -69,8 +69,8 @@ func (s *suite) selecting() map[string]func(*testing.T) {
 	}
 }
 
-// CheckSelective checks that filtered searches of rows from Selective return the same as a full scan, with the same
-// scores, for both legs. Rows that an approximate engine misses are only logged.
+// CheckSelective checks that filtered searches of rows from Selective return the same rows and scores as a full scan,
+// for both legs. Rows that an approximate engine misses are only logged.
 func CheckSelective(t testing.TB, x index.Index, sp index.Space, rows []index.Row, opts Options) {
 	t.Helper()
 	s := &suite{opts: opts.withDefaults()}

@@ -19,7 +19,7 @@ import (
 type collection struct {
 	name       string
 	model      string
-	dimensions int              // of the space; the dense field may have more
+	dimensions int              // dimensions of the space; the dense field may have more
 	sparse     bool             // whether it has sparse vectors
 	dense      entity.IndexType // index type of the dense field, which determines the search parameters
 }
@@ -238,7 +238,7 @@ func (x *Index) indexType(ctx context.Context, name, field string) (kind entity.
 	err = x.call(ctx, fmt.Sprintf("describing the index of field %q of collection %q", field, name), func(ctx context.Context, srv *server) error {
 		found, err := srv.DescribeIndex(ctx, name, field)
 		if isPermanent(err) && !isNotFound(err) {
-			return nil // servers also answer this if there is no index
+			return nil // servers also return such an error if there is no index
 		}
 		for _, i := range found {
 			kind = i.IndexType()
