@@ -55,7 +55,7 @@ var deletedDatasource = &domain.ActiveDatasource{}
 type datasourceSet struct {
 	of     []int            // index in owners of each hit's datasource
 	owners []datasourceHits // without duplicates
-	ids    []string         // of owners
+	ids    []string         // ids of owners
 	known  map[string]int   // datasource id → index in owners
 }
 

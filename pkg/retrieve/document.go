@@ -118,7 +118,7 @@ func numberWords(order []*candidate, words []string) {
 // window sums up the candidates in a part of a document. All values are integers, so adding and later subtracting a
 // candidate leaves no rounding error.
 type window struct {
-	counts []float64 // by query term
+	counts []float64 // number of occurrences of each query term
 	length float64   // number of terms in the candidates
 }
 

@@ -11,7 +11,7 @@ import (
 // percentage points more of the answers.
 const (
 	maxMerged      = 3    // chunks
-	maxMergedBytes = 4096 // of text in total; larger chunks are not merged
+	maxMergedBytes = 4096 // bytes of text in total; larger chunks are not merged
 	mergeWithin    = 5    // ranks
 )
 
@@ -24,13 +24,13 @@ const (
 // mergedFragment is a fragment under construction: its best chunk, and the adjacent chunks merged into it.
 type mergedFragment struct {
 	*candidate
-	rank   int          // of the candidate
+	rank   int          // rank of the candidate
 	chunks []*candidate // all its chunks in reading order; nil if there is only one
 	bytes  int
 }
 
-// isAdjacent reports whether the candidate is adjacent to the fragment's chunks, ranks within mergeWithin behind it,
-// and the fragment has fewer than maxMerged chunks.
+// isAdjacent reports whether the candidate is next to the fragment's chunks and ranks at most mergeWithin behind the
+// best of them, and whether the fragment has fewer than maxMerged chunks.
 func (p *mergedFragment) isAdjacent(c *candidate, rank int) bool {
 	first, last := p.candidate, p.candidate
 	if n := len(p.chunks); n > 0 {
@@ -40,7 +40,7 @@ func (p *mergedFragment) isAdjacent(c *candidate, rank int) bool {
 		(c.hit.Ordinal == first.hit.Ordinal-1 || c.hit.Ordinal == last.hit.Ordinal+1) && max(1, len(p.chunks)) < maxMerged
 }
 
-// canMerge reports whether an adjacent candidate has the same heading and its text fits.
+// canMerge reports whether an adjacent candidate has the same heading as the fragment, and a text that still fits.
 func (p *mergedFragment) canMerge(c *candidate) bool {
 	return c.hit.Heading == p.hit.Heading && p.bytes+len(c.hit.Text) <= maxMergedBytes
 }

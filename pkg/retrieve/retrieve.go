@@ -73,10 +73,10 @@ type Deps struct {
 
 // Options configure a Retriever. The zero value uses the defaults.
 type Options struct {
-	Timeout time.Duration // of one Retrieve; default 15 s
+	Timeout time.Duration // time limit of one Retrieve; default 15 s
 
 	// Weights holds the weight of the dense leg, 0 to 1, by embedding model id. The lexical leg gets the rest. Models
-	// that are not listed have DefaultDenseWeight, except the built-in one, which has BuiltinDenseWeight.
+	// that are not listed have DefaultDenseWeight or, if they are built in, BuiltinDenseWeight.
 	Weights map[string]float64
 
 	// LexicalFallback lets a hybrid search continue with words alone if its embedding model is unreachable. By default

@@ -25,10 +25,10 @@ const (
 	priorSpreads = 20
 )
 
-// fuse sets the score of the candidates: the weighted sum of both legs, each divided by its standard deviation over the
-// candidates, relative to the score of a perfect candidate. It ranks like a sum of z-scores, but is also meaningful in
-// absolute terms: 0 is unrelated text, and 1 is a row in which every query term is saturated and whose vector equals
-// the query's. If the engine compared no words, only the dense leg counts.
+// fuse sets the scores of the candidates. A score is the weighted sum of the scores of both legs, each divided by its
+// standard deviation over the candidates. It is relative to the score of a perfect candidate. So it ranks like a sum of
+// z-scores, but is also meaningful in absolute terms: 0 is unrelated text, and 1 is a row in which every query term is
+// saturated and whose vector equals the query's. If the engine compared no words, only the dense leg counts.
 //
 // Candidates of different models are comparable by their words. So the lexical scores are divided by their standard
 // deviation over all candidates, the cosines of each model by their standard deviation over that model's candidates,

@@ -60,7 +60,7 @@ type datastoreResult struct {
 	// servedFrom is set if another place serves one.
 	confirmed  bool
 	servedFrom domain.Place
-	ds         domain.Datastore // with the place that was searched
+	ds         domain.Datastore // the datastore, with the place that was searched
 	depth      int              // depth of the last search, in candidates per leg
 	buffer     *buffer          // memory of the candidates; nil if there are none
 }

@@ -23,7 +23,7 @@ const (
 type queryVector struct {
 	dimensions int
 	vector     []float32 // nil: only words are compared
-	weight     float64   // of the dense leg
+	weight     float64   // weight of the dense leg
 	unfiltered []float32 // the vector even if the model hardly knows the query; nil if it knows nothing of it
 }
 
