@@ -18,7 +18,7 @@ const (
 	MaxParts = 5
 	// Maximum length in characters of a question that is split. Longer texts are letters or documents.
 	maxCharacters = 1000
-	// Minimum number of words with content in a part, or of characters in scripts without spaces.
+	// Minimum number of content words in a part, or of characters in scripts without spaces.
 	minContent         = 1
 	minUnspacedContent = 3
 	// Maximum number of words after a conjunction that are searched for an interrogative.
@@ -229,7 +229,8 @@ func hasContent(lower string) bool {
 	return true
 }
 
-// completed adds the names in the previous part to a part that refers to it or says too little on its own.
+// completed prefixes a part with the names in the previous part if it refers to that part or says too little on its
+// own. If the previous part has no names, the prefix is the whole previous part.
 func completed(part, before string) string {
 	if unspaced(part) {
 		if utf8.RuneCountInString(part) <= maxUnspacedRest || containsAny(part, unspacedPointers) {

@@ -24,7 +24,7 @@ const (
 
 // Error is a failure of a reranking request.
 type Error struct {
-	Status  int    // of the response; 0 if there was no usable response
+	Status  int    // HTTP status; 0 if there was no usable response
 	Message string // without the API key
 	Err     error
 
@@ -37,7 +37,7 @@ func (e *Error) Error() string { return "reranking: " + e.Message }
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// rejectsFormat reports whether the server may not support the wire format of the request.
+// rejectsFormat reports whether an error can mean that the server does not support the wire format of the request.
 func rejectsFormat(err error) bool {
 	var e *Error
 	return errors.As(err, &e) && (e.Status == http.StatusBadRequest || e.Status == http.StatusUnprocessableEntity)

@@ -58,7 +58,7 @@ func (b *breaker) record(v attempt, err error, abandoned bool) {
 	var failure *Error
 	switch {
 	case abandoned:
-	case !errors.As(err, &failure) || !failure.retryable: // it responds, if only with an error
+	case !errors.As(err, &failure) || !failure.retryable: // the server responds, if only with an error
 		b.failures, b.pauses = 0, 0
 	case v.pauses != b.pauses:
 	case v.tries || b.failures+1 >= tripAfter:
