@@ -207,7 +207,7 @@ func TestAMoveIsReplacedCancelledAndSurvivesAKill(t *testing.T) {
 		if s.Move == nil {
 			t.Fatal("it has moved to a model that refuses everything")
 		}
-		held = s.Move.Status == "held" && s.Move.Failed == s.Move.Total && s.Move.Error != nil && strings.Contains(*s.Move.Error, "refuses requests")
+		held = s.Move.Status == "held" && s.Move.Failed == s.Move.Total && s.Move.Error != nil && strings.Contains(*s.Move.Error, "rejects requests")
 		select {
 		case <-deadline:
 			t.Fatalf("the move is not held: %+v", *s.Move)

@@ -377,11 +377,11 @@ func TestOtherFilesAreRefused(t *testing.T) {
 		"a huge header":            {makeArchive(t, member{headerName, strings.Repeat(" ", maxHeader+1)}), "too long"},
 		"no catalog":               {makeArchive(t, head, member{originalsPath + "d.u-1", "x"}), "does not belong"},
 		"a second catalog":         {makeArchive(t, head, catalog, catalog), "does not belong"},
-		"a path that climbs":       {makeArchive(t, head, catalog, member{originalsPath + "../../x", "x"}), "name is that of no original"},
+		"a path that climbs":       {makeArchive(t, head, catalog, member{originalsPath + "../../x", "x"}), "its name does not belong to an original"},
 		"an unknown member":        {makeArchive(t, head, catalog, member{"x", "x"}), "does not belong"},
 		"damage that is none":      {makeArchive(t, head, catalog, member{damagedPath + "d.u-1", `{"key":"d.u-1"}`}), "intact"},
 		"digests of other members": {makeArchive(t, head, catalog, member{sumsName, "x"}), "does not list"},
-		"no digests":               {makeArchive(t, head, catalog), "cut short"},
+		"no digests":               {makeArchive(t, head, catalog), "ends early"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -100,4 +100,4 @@ func (e *DamagedError) Error() string {
 // AbortedError means that the backup was aborted while the archive was being written.
 type AbortedError struct{ Reason string }
 
-func (e *AbortedError) Error() string { return "the backup was given up: " + e.Reason }
+func (e *AbortedError) Error() string { return "the backup was aborted: " + e.Reason }

@@ -46,7 +46,7 @@ func Read(ctx context.Context, r io.Reader, o Options, sink Sink) (Report, error
 	in := &countingReader{r: contextReader{ctx, r}}
 	unpacker, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(8*windowSize))
 	if err != nil {
-		return Report{}, fmt.Errorf("making the decompressor: %w", err)
+		return Report{}, fmt.Errorf("creating the decompressor: %w", err)
 	}
 	defer unpacker.Close()
 	a := &reading{tar: tar.NewReader(unpacker), opts: o, sink: sink, sums: sha256.New()}
@@ -101,7 +101,7 @@ func (a *reading) explain(ctx context.Context, err error, in *countingReader) er
 		if a.last == "" {
 			return &DamagedError{"", "it ends before its first member"}
 		}
-		return &DamagedError{a.last, "the archive is cut short there"}
+		return &DamagedError{a.last, "the archive ends early"}
 	case a.last == "":
 		return &DamagedError{"", "this is no backup: " + err.Error()}
 	}
@@ -115,7 +115,7 @@ func (a *reading) run(ctx context.Context) error {
 			return err
 		}
 		if h.Typeflag != tar.TypeReg {
-			return &DamagedError{a.last, "something that is no file follows it"}
+			return &DamagedError{a.last, "an entry that is not a file follows it"}
 		}
 		first := a.last == ""
 		if first != (h.Name == headerName) {
@@ -155,7 +155,7 @@ func (a *reading) member(ctx context.Context, h *tar.Header) error {
 	folder += "/"
 	if key != "" && a.opts.Key != nil {
 		if err := a.opts.Key(key); err != nil {
-			return &DamagedError{h.Name, "its name is that of no original"}
+			return &DamagedError{h.Name, "its name does not belong to an original"}
 		}
 	}
 	var err error
@@ -217,10 +217,10 @@ func (a *reading) header(content io.Reader, size int64) error {
 	}
 	switch h := a.report.Header; {
 	case h.Format > Format:
-		return fmt.Errorf("the backup has format %d, and this program reads formats up to %d: it was %w (%s); restore it with that one, or a newer one",
+		return fmt.Errorf("the backup has format %d, and this program reads formats up to %d: it was %w (%s); restore it with that version or a newer one",
 			h.Format, Format, ErrNewer, h.Program)
 	case a.opts.Schema > 0 && h.Schema > a.opts.Schema:
-		return fmt.Errorf("the catalog in the backup has schema version %d, and this program knows versions up to %d: it was %w (%s); restore it with that one, or a newer one",
+		return fmt.Errorf("the catalog in the backup has schema version %d, and this program knows versions up to %d: it was %w (%s); restore it with that version or a newer one",
 			h.Schema, a.opts.Schema, ErrNewer, h.Program)
 	}
 	return nil

@@ -53,7 +53,7 @@ func Write(ctx context.Context, w io.Writer, c Content) (report Report, err erro
 	packer, err := zstd.NewWriter(out, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
 		zstd.WithWindowSize(windowSize), zstd.WithLowerEncoderMem(true))
 	if err != nil {
-		return report, fmt.Errorf("making the compressor: %w", err)
+		return report, fmt.Errorf("creating the compressor: %w", err)
 	}
 	a := &archive{tar: tar.NewWriter(packer), sums: sums, buffer: make([]byte, blockSize)}
 	if c.BytesPerSecond > 0 {
@@ -84,9 +84,9 @@ func reasonOf(ctx context.Context, err error) string {
 		return "it was stopped"
 	}
 	if code := domain.CodeOf(err); code == domain.CodeUnavailable {
-		return "something that it needs is down; the service's log says what"
+		return "a dependency is down; the service's log has details"
 	}
-	return "the service's log says why"
+	return "the service's log has the reason"
 }
 
 // archive is an archive that is being written.

@@ -206,7 +206,7 @@ func (p *packer) flush() error {
 	text := strings.TrimRightFunc(d.text.String(), unicode.IsSpace)
 	if len(p.chunks) == p.opts.MaxChunks {
 		return domain.Errorf(domain.CodeTooLarge,
-			"the document makes more than %d chunks, the most that one document may have: split it into several", p.opts.MaxChunks)
+			"the document has more than %d chunks, the limit for one document; split it", p.opts.MaxChunks)
 	}
 	at := d.location.headings(d.heads)
 	p.chunks = append(p.chunks, domain.Chunk{

@@ -12,7 +12,7 @@ import (
 func Dir(path string) error {
 	d, err := os.Open(path)
 	if err != nil {
-		return fmt.Errorf("opening a directory that is to be written to disk: %w", err)
+		return fmt.Errorf("opening a directory to sync: %w", err)
 	}
 	if err := errors.Join(d.Sync(), d.Close()); err != nil {
 		return fmt.Errorf("writing directory %s to disk: %w", path, err)

@@ -9,7 +9,7 @@ import (
 // "Access is denied" (https://go.dev/issue/75541). NTFS keeps the order of its changes.
 func Dir(path string) error {
 	if _, err := os.Stat(path); err != nil {
-		return fmt.Errorf("looking at a directory that is to be written to disk: %w", err)
+		return fmt.Errorf("checking a directory to sync: %w", err)
 	}
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 func File(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
-		return fmt.Errorf("opening what is to be written to disk: %w", err)
+		return fmt.Errorf("opening a file to sync: %w", err)
 	}
 	if err := errors.Join(f.Sync(), f.Close()); err != nil {
 		return fmt.Errorf("writing %s to disk: %w", path, err)

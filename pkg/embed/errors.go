@@ -55,10 +55,10 @@ func (e *Error) Error() string {
 
 // Unwrap returns the cause and the error for callers of the API.
 func (e *Error) Unwrap() []error {
-	told := domain.Errorf(domain.CodeUnavailable, "the embedding model %q cannot be used now; try again later", e.Model)
+	told := domain.Errorf(domain.CodeUnavailable, "the embedding model %q is unavailable; try again later", e.Model)
 	if e.Kind == Permanent {
 		told = domain.Errorf(domain.CodeUnavailable,
-			"the embedding model %q refuses requests; its settings need the operator's attention", e.Model)
+			"the embedding model %q rejects requests; the operator must check its settings", e.Model)
 	}
 	told.RetryAfter = e.RetryAfter
 	if e.Err == nil {

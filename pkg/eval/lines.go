@@ -37,7 +37,7 @@ func eachLine(r io.Reader, what string, limit int64, take func(n int, line []byt
 		n++
 		line := lines.Bytes()
 		if all += int64(len(line)); all > limit {
-			return &lineError{what, n, fmt.Errorf("there are more than %d MiB up to here", limit>>20)}
+			return &lineError{what, n, fmt.Errorf("the input is longer than %d MiB", limit>>20)}
 		}
 		if n == 1 {
 			line = bytes.TrimPrefix(line, []byte("\uFEFF"))

@@ -162,11 +162,11 @@ func decode(line []byte, into any) error {
 	var kind *json.UnmarshalTypeError
 	switch {
 	case errors.As(err, &kind) && kind.Field == "":
-		return errors.New("is no JSON object")
+		return errors.New("is not a JSON object")
 	case errors.As(err, &kind):
 		return fmt.Errorf("%s is a JSON %s, which it must not be", kind.Field, kind.Value)
 	case err != nil:
-		return fmt.Errorf("is no JSON object: %w", err)
+		return fmt.Errorf("is not a JSON object: %w", err)
 	}
 	return nil
 }

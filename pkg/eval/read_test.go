@@ -40,12 +40,12 @@ func TestErrorsNameTheirLine(t *testing.T) {
 		text string
 		want string
 	}{
-		"a question that is no JSON":        {questions, "{\"text\":\"a\"}\nhow long?", "questions, line 2: is no JSON object"},
-		"a question that is a list":         {questions, `["a"]`, "line 1: is no JSON object"},
+		"a question that is no JSON":        {questions, "{\"text\":\"a\"}\nhow long?", "questions, line 2: is not a JSON object"},
+		"a question that is a list":         {questions, `["a"]`, "line 1: is not a JSON object"},
 		"a question without text":           {questions, `{"_id":"1"}`, "line 1: has no text"},
 		"a question whose text is a number": {questions, `{"text":1}`, "line 1: text is a JSON number"},
 		"a question twice":                  {questions, "{\"_id\":\"1\",\"text\":\"a\"}\n{\"_id\":\"1\",\"text\":\"b\"}", `line 2: the question "1" is on line 1 already`},
-		"an answer that is an object":       {questions, `{"text":"a","answer":{}}`, "line 1: is no JSON object: {} is neither a text nor a list of texts"},
+		"an answer that is an object":       {questions, `{"text":"a","answer":{}}`, "line 1: is not a JSON object: {} is neither a text nor a list of texts"},
 		"an id that is a list":              {questions, `{"_id":[1],"text":"a"}`, "is neither text nor a whole number"},
 		"an id with a tab":                  {questions, `{"_id":"a\tb","text":"a"}`, "holds a tab"},
 		"a long id":                         {questions, `{"_id":"` + strings.Repeat("a", 1001) + `","text":"a"}`, "1001 bytes, the most is 1000"},
@@ -139,7 +139,7 @@ func TestTheSizeOfFilesIsBounded(t *testing.T) {
 	if lines, err := read(4); lines != 2 || err != nil {
 		t.Errorf("of as many bytes: %d lines, %v", lines, err)
 	}
-	if lines, err := read(3); lines != 1 || err == nil || !strings.HasPrefix(err.Error(), "questions, line 3: there are more than") {
+	if lines, err := read(3); lines != 1 || err == nil || !strings.HasPrefix(err.Error(), "questions, line 3: the input is longer than") {
 		t.Errorf("of more: %d lines, %v", lines, err)
 	}
 }

@@ -48,7 +48,7 @@ func (o ConnectOptions) identity() ([]nats.Option, error) {
 			return nil, fmt.Errorf("%w: reading the CA file of the NATS servers: %w", ErrRefused, err)
 		}
 		if !x509.NewCertPool().AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("%w: the CA file of the NATS servers, %s, holds no PEM certificate", ErrRefused, o.CAFile)
+			return nil, fmt.Errorf("%w: the CA file of the NATS servers, %s, contains no PEM certificate", ErrRefused, o.CAFile)
 		}
 		opts = append(opts, nats.RootCAs(o.CAFile))
 	}

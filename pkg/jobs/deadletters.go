@@ -107,7 +107,7 @@ func (b *Broker) ReplayDeadLetter(ctx context.Context, sequence uint64) (uint64,
 		return 0, err
 	}
 	if dl.Job == nil {
-		return 0, fmt.Errorf("dead letter %d holds no job: %w", sequence, ErrInvalid)
+		return 0, fmt.Errorf("dead letter %d contains no job: %w", sequence, ErrInvalid)
 	}
 	msg, err := jobMessage(*dl.Job)
 	if err != nil {

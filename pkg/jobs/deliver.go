@@ -143,7 +143,7 @@ func (d *delivery) begin(ctx context.Context) (result Result, run bool, err erro
 	}
 	if n := d.counts.crashes(); n >= d.opts.MaxCrashes {
 		result, err = d.deadLetter(ctx, fmt.Sprintf(
-			"Processing this content crashed the worker %d times, so it is not retried. The content is probably damaged or far too large.", n))
+			"Processing this content crashed the worker %d times, so it is not retried. The content is probably damaged or too large.", n))
 		return result, false, err
 	}
 	if d.counts.Failures >= d.opts.MaxFailures { // abandoned earlier, but the outcome could not be stored
@@ -358,7 +358,7 @@ func (d *delivery) acknowledge(ctx context.Context) error {
 }
 
 func (d *delivery) failedTooOften() string {
-	return clip(fmt.Sprintf("Gave up after %d attempts. The last one failed with: %s", d.counts.Failures, d.counts.LastError))
+	return clip(fmt.Sprintf("Gave up after %d attempts. The last error: %s", d.counts.Failures, d.counts.LastError))
 }
 
 // deadLetter stores a dead letter, reports the error to users, and acknowledges the job, in this order. If a step

@@ -38,7 +38,7 @@ func Make(parent, pattern string) (*Dir, error) {
 	removeAbandoned(parent, pattern)
 	path, err := os.MkdirTemp(parent, pattern)
 	if err != nil {
-		return nil, fmt.Errorf("making a directory for temporary files: %w", err)
+		return nil, fmt.Errorf("creating a directory for temporary files: %w", err)
 	}
 	d := &Dir{path: path, lock: flock.New(filepath.Join(path, lockName))}
 	if _, err := d.lock.TryLock(); err != nil {

@@ -26,7 +26,7 @@ func Post(ctx context.Context, client *http.Client, address string, header http.
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, &encoded)
 	if err != nil {
-		return nil, fmt.Errorf("making the request: %w", withoutAddress(err))
+		return nil, fmt.Errorf("creating the request: %w", withoutAddress(err))
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json")

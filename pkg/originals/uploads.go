@@ -22,19 +22,19 @@ func (u Uploads) Put(ctx context.Context, datasourceID, name, mimeType string, r
 	if errors.Is(err, ErrTooLarge) || errors.Is(err, ErrExists) || errors.Is(err, ErrCorrupt) {
 		return o, err
 	}
-	return o, domain.Transient(err, "the store of originals takes nothing at the moment; try again shortly")
+	return o, domain.Transient(err, "the store of originals cannot accept content at the moment; try again shortly")
 }
 
 // Get returns the content of a key. It fails with domain.CodeNotFound if it does not exist any more.
 func (u Uploads) Get(ctx context.Context, key string) (io.ReadCloser, error) {
 	content, err := u.Store.Get(ctx, key)
 	if errors.Is(err, ErrNotFound) {
-		return nil, &domain.Error{Code: domain.CodeNotFound, Message: "the original is no longer kept; what is searchable stays", Err: err}
+		return nil, &domain.Error{Code: domain.CodeNotFound, Message: "the original is no longer stored; its indexed content stays searchable", Err: err}
 	}
 	if errors.Is(err, ErrCorrupt) {
 		return nil, err
 	}
-	return content, domain.Transient(err, "the store of originals does not answer; try again shortly")
+	return content, domain.Transient(err, "the store of originals is unreachable; try again shortly")
 }
 
 // Delete removes the content of a key.

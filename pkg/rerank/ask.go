@@ -102,7 +102,7 @@ func (c *Client) refused(answer *http.Response) error {
 	}
 	after, _ := modelhttp.RetryAfter(answer.Header, time.Now())
 	status := answer.StatusCode
-	message := fmt.Sprintf("the server answers %d", status)
+	message := fmt.Sprintf("the server answered %d", status)
 	if reason := c.reason(text); err == nil && reason != "" {
 		message += ": " + reason
 	}

@@ -68,7 +68,7 @@ type Result struct {
 func New(c Config) (*Client, error) {
 	u, err := url.Parse(c.URL)
 	if err != nil {
-		return nil, errors.New("the reranker's address is no URL; it looks like http://localhost:8080/rerank")
+		return nil, errors.New("the reranker's address is not a URL such as http://localhost:8080/rerank")
 	}
 	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return nil, fmt.Errorf("the reranker's address is %q; it must begin with http:// or https:// and name a host", u.Redacted())
@@ -127,7 +127,7 @@ func (c *Client) Rerank(ctx context.Context, query string, passages []string) ([
 		return nil, nil
 	}
 	if len(passages) > MaxPassages {
-		return nil, fmt.Errorf("reranking %d passages: the most is %d", len(passages), MaxPassages)
+		return nil, fmt.Errorf("reranking %d passages: the limit is %d", len(passages), MaxPassages)
 	}
 	visit, err := c.breaker.admit()
 	if err != nil {

@@ -119,23 +119,23 @@ func TestScoresAreMappedTo0To1InOrder(t *testing.T) {
 func TestHostileAnswers(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ body, words string }{
-		"nothing":                     {"", "not what a reranker answers"},
-		"a page":                      {"<html>busy</html>", "not what a reranker answers"},
+		"nothing":                     {"", "not have the format of a reranker"},
+		"a page":                      {"<html>busy</html>", "not have the format of a reranker"},
 		"another object":              {`{"data": []}`, "0 results for 2 passages"},
 		"null":                        {`null`, "0 results for 2 passages"},
-		"a list of numbers":           {`[1, 2]`, "no list of scores"},
+		"a list of numbers":           {`[1, 2]`, "not a list of scores"},
 		"too few":                     {`{"results":[{"index":0,"relevance_score":1}]}`, "1 results for 2 passages"},
 		"too many":                    {`[{"index":0,"score":1},{"index":1,"score":1},{"index":1,"score":1}]`, "3 results for 2 passages"},
 		"one twice":                   {`[{"index":1,"score":1},{"index":1,"score":1}]`, "the index 1 has two results"},
 		"an index beyond":             {`[{"index":0,"score":1},{"index":2,"score":1}]`, "the index 2, of 2 passages"},
 		"an index below":              {`[{"index":0,"score":1},{"index":-1,"score":1}]`, "the index -1, of 2 passages"},
-		"an index that is a fraction": {`[{"index":0,"score":1},{"index":0.5,"score":1}]`, "no list of scores"},
+		"an index that is a fraction": {`[{"index":0,"score":1},{"index":0.5,"score":1}]`, "not a list of scores"},
 		"no index":                    {`[{"index":0,"score":1},{"score":1}]`, "lacks its index or its score"},
 		"no score":                    {`[{"index":0,"score":1},{"index":1}]`, "lacks its index or its score"},
-		"a score beyond all numbers":  {`[{"index":0,"score":1},{"index":1,"score":1e999}]`, "no list of scores"},
-		"a score that is NaN":         {`[{"index":0,"score":1},{"index":1,"score":NaN}]`, "no list of scores"},
-		"a score that is a text":      {`[{"index":0,"score":1},{"index":1,"score":"0.5"}]`, "no list of scores"},
-		"depth":                       {strings.Repeat("[", 1_000_000), "no list of scores"},
+		"a score beyond all numbers":  {`[{"index":0,"score":1},{"index":1,"score":1e999}]`, "not a list of scores"},
+		"a score that is NaN":         {`[{"index":0,"score":1},{"index":1,"score":NaN}]`, "not a list of scores"},
+		"a score that is a text":      {`[{"index":0,"score":1},{"index":1,"score":"0.5"}]`, "not a list of scores"},
+		"depth":                       {strings.Repeat("[", 1_000_000), "not a list of scores"},
 		"length":                      {"[" + strings.Repeat(" ", maxResponseBytes) + "]", "longer than"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -189,11 +189,11 @@ func TestTemporaryErrorsAreRetried(t *testing.T) {
 		"a busy server":                       {status: 429, failures: 2, requests: 3},
 		"one that is starting":                {status: 503, failures: 1, requests: 2},
 		"one that says when":                  {status: 429, header: "1", failures: 1, requests: 2, pause: time.Second},
-		"one that says when, too late":        {status: 429, header: "3600", failures: 1, requests: 1, words: "the server answers 429: slow down"},
-		"one that stays so":                   {status: 500, failures: 99, requests: tries, words: "the server answers 500: slow down"},
-		"one that will never do it":           {status: 501, failures: 99, requests: 1, words: "the server answers 501"},
-		"a key that is wrong":                 {status: 401, failures: 99, requests: 1, words: "the server answers 401: slow down, [key]"},
-		"a redirect, which is not gone after": {status: 307, header: "0", failures: 99, requests: 1, words: "the server answers 307"},
+		"one that says when, too late":        {status: 429, header: "3600", failures: 1, requests: 1, words: "the server answered 429: slow down"},
+		"one that stays so":                   {status: 500, failures: 99, requests: tries, words: "the server answered 500: slow down"},
+		"one that will never do it":           {status: 501, failures: 99, requests: 1, words: "the server answered 501"},
+		"a key that is wrong":                 {status: 401, failures: 99, requests: 1, words: "the server answered 401: slow down, [key]"},
+		"a redirect, which is not gone after": {status: 307, header: "0", failures: 99, requests: 1, words: "the server answered 307"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

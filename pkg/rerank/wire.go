@@ -63,14 +63,14 @@ func decode(body []byte, scores []float64) error {
 	body = bytes.TrimSpace(body)
 	if len(body) > 0 && body[0] == '[' {
 		if err := json.Unmarshal(body, &list); err != nil {
-			return fmt.Errorf("the answer is no list of scores: %w", err)
+			return fmt.Errorf("the answer is not a list of scores: %w", err)
 		}
 	} else {
 		var object struct {
 			Results []scored `json:"results"`
 		}
 		if err := json.Unmarshal(body, &object); err != nil {
-			return fmt.Errorf("the answer is not what a reranker answers: %w", err)
+			return fmt.Errorf("the answer does not have the format of a reranker: %w", err)
 		}
 		list = object.Results
 	}

@@ -51,7 +51,7 @@ func (c ChunkReader) rows(ctx context.Context, d domain.ActiveDatasource, from, 
 	}
 	spaces, err := idx.Spaces(ctx, d.DatastoreID)
 	if err != nil {
-		return nil, domain.Transient(fmt.Errorf("finding where the rows lie: %w", err), chunksUnavailable)
+		return nil, domain.Transient(fmt.Errorf("locating the rows: %w", err), chunksUnavailable)
 	}
 	for _, space := range spaces {
 		if space.Model != d.Place.Model {
@@ -64,7 +64,7 @@ func (c ChunkReader) rows(ctx context.Context, d domain.ActiveDatasource, from, 
 	return nil, nil
 }
 
-const chunksUnavailable = "the index that holds the chunks does not answer; try again shortly"
+const chunksUnavailable = "the index of the chunks is unreachable; try again shortly"
 
 func chunksOf(rows []index.Row) []domain.Chunk {
 	chunks := make([]domain.Chunk, len(rows))

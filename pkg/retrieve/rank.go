@@ -81,9 +81,9 @@ func (r *Retriever) rerank(ctx context.Context, all []*candidate, s *selection, 
 	case ctx.Err() != nil && !errors.Is(context.Cause(ctx), errTimeout): // the caller has cancelled the search
 		return nil, second, err
 	case req.Rerank != nil:
-		return nil, second, unavailable(err, "the reranker cannot be reached; try again later, or leave out rerank")
+		return nil, second, unavailable(err, "the reranker is unreachable; try again later, or omit rerank")
 	default:
-		second.Error = "the reranker cannot be reached"
+		second.Error = "the reranker is unreachable"
 		return all, second, nil
 	}
 	second.Candidates = len(best)

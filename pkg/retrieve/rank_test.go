@@ -113,7 +113,7 @@ func TestARerankerThatFails(t *testing.T) {
 			if e := res.Explanation; e.Rerank.Error == "" || e.Rerank.Candidates != 0 || len(e.Notes) != 1 || !strings.Contains(res.Degraded, "not reranked") {
 				t.Errorf("nobody is told: %+v", e)
 			}
-			if _, err := w.judged(t, j, func(r *Request) { r.Rerank = &yes }); domain.CodeOf(err) != domain.CodeUnavailable || !strings.Contains(err.Error(), "the reranker cannot be reached") {
+			if _, err := w.judged(t, j, func(r *Request) { r.Rerank = &yes }); domain.CodeOf(err) != domain.CodeUnavailable || !strings.Contains(err.Error(), "the reranker is unreachable") {
 				t.Errorf("asked for expressly: %v", err)
 			}
 			res, err = w.judged(t, j, func(r *Request) { r.Rerank = &no })

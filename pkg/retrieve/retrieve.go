@@ -176,7 +176,7 @@ func (r *Retriever) Retrieve(ctx context.Context, req Request) (Result, error) {
 	if err != nil && outer.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
 		return Result{}, &domain.Error{
 			Code:    domain.CodeUnavailable,
-			Message: fmt.Sprintf("the search took longer than %s; try again, or ask fewer datastores at once", r.opts.Timeout),
+			Message: fmt.Sprintf("the search took longer than %s; try again, or search fewer datastores", r.opts.Timeout),
 			Err:     err,
 		}
 	}
@@ -249,7 +249,7 @@ func (r *Retriever) validate(req Request) (Request, error) {
 		faults = append(faults, domain.FieldError{Field: "rerank", Message: "is true, but no reranker is configured; set RERANK_URL or omit the field"})
 	}
 	if n := len(req.Datastores); n > MaxDatastores {
-		faults = append(faults, domain.FieldError{Field: "datastoreIds", Message: fmt.Sprintf("names %d datastores; the maximum is %d", n, MaxDatastores)})
+		faults = append(faults, domain.FieldError{Field: "datastoreIds", Message: fmt.Sprintf("has %d datastores; the maximum is %d", n, MaxDatastores)})
 	}
 	if n := len(req.Parts); n > question.MaxParts {
 		faults = append(faults, domain.FieldError{Field: "parts", Message: fmt.Sprintf("has %d entries; the maximum is %d", n, question.MaxParts)})

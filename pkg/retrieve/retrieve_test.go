@@ -442,7 +442,7 @@ func TestRetrieveFallsBackToLexicalSearchIfAllowed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(res.Fragments) != 1 || !strings.Contains(res.Degraded, "words only") {
+	if len(res.Fragments) != 1 || !strings.Contains(res.Degraded, "only by words") {
 		t.Fatalf("got %+v", res)
 	}
 }

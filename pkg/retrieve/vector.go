@@ -52,7 +52,7 @@ func (r *Retriever) embedQuery(ctx context.Context, model, query string, mode do
 	case ctx.Err() != nil && errors.Is(context.Cause(ctx), context.Canceled):
 		return embedding{}, err
 	case r.opts.LexicalFallback && qv.dimensions > 0 && mode == domain.SearchHybrid: // the dimensions identify the space
-		degraded := fmt.Sprintf("embedding model %q cannot be reached; its datastores were searched by words only", model)
+		degraded := fmt.Sprintf("embedding model %q is unreachable; its datastores were searched only by words", model)
 		return embedding{qv, degraded}, nil
 	default:
 		return embedding{}, unavailable(err, "the embedding model %q cannot be reached; try again later", model)

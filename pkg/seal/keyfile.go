@@ -21,7 +21,7 @@ func KeyFile(path string) (string, error) {
 	}
 	key := strings.TrimSpace(string(kept))
 	if len(key) < MinKeyBytes || strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return "", fmt.Errorf("%s is damaged: it does not hold the key that encrypts the headers of protected sites; %s", path, withoutKeyFile)
+		return "", fmt.Errorf("%s is damaged: it does not contain the key that encrypts the headers of protected sites; %s", path, withoutKeyFile)
 	}
 	return key, nil
 }

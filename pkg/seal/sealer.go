@@ -26,7 +26,7 @@ func NewSealer(key string) (*Sealer, error) {
 func (s *Sealer) Seal(workspaceID, address string, headers map[string]string) (*domain.SiteAccess, error) {
 	origin, err := crawl.Origin(address)
 	if err != nil {
-		return nil, domain.Invalid("config.headers", "have no origin to be sent to: %q is not a web address", address)
+		return nil, domain.Invalid("config.headers", "cannot be sent because %q is not a web address", address)
 	}
 	return s.box.Seal(workspaceID, origin, headers)
 }

@@ -31,7 +31,7 @@ func TestTracesAreOffUnlessTheyHaveSomewhereToGo(t *testing.T) {
 		"turned off as a whole":       {map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://x", "OTEL_SDK_DISABLED": "true"}, false, ""},
 		"no exporter":                 {map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://x", "OTEL_TRACES_EXPORTER": "none"}, false, ""},
 		"an exporter that is not had": {map[string]string{"OTEL_TRACES_EXPORTER": "zipkin"}, false, `OTEL_TRACES_EXPORTER is "zipkin"; it must be otlp or none`},
-		"a protocol that is not had":  {map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "x:4317", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}, false, "by http/protobuf alone"},
+		"a protocol that is not had":  {map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "x:4317", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}, false, "only http/protobuf is supported"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -39,7 +39,7 @@ func Open(ctx context.Context, process, version string, getenv func(string) stri
 	}
 	exporter, err := otlptracehttp.New(ctx)
 	if err != nil {
-		return nil, nil, fmt.Errorf("opening the way for traces: %w", err)
+		return nil, nil, fmt.Errorf("creating the exporter of traces: %w", err)
 	}
 	about, err := resource.New(ctx, resource.WithAttributes(
 		attribute.String("service.namespace", "sluice"), attribute.String("service.name", "sluice-"+process), attribute.String("service.version", version),
@@ -79,7 +79,7 @@ func isEnabled(getenv func(string) string) (bool, error) {
 	}
 	for _, name := range []string{"OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"} {
 		if protocol := getenv(name); protocol != "" && protocol != "http/protobuf" {
-			return false, fmt.Errorf("%s is %q; traces are sent by http/protobuf alone", name, protocol)
+			return false, fmt.Errorf("%s is %q; only http/protobuf is supported", name, protocol)
 		}
 	}
 	return true, nil

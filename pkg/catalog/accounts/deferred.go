@@ -44,7 +44,7 @@ func (c *Accounts) flushDeferred(ctx context.Context) error {
 	select {
 	case c.deferred.lock <- struct{}{}:
 	case <-ctx.Done():
-		return fmt.Errorf("waiting for what is counted to be stored: %w", ctx.Err())
+		return fmt.Errorf("waiting for usage counts to be stored: %w", ctx.Err())
 	}
 	next := c.takeDeferred()
 	if next == nil {
@@ -68,7 +68,7 @@ func (c *Accounts) flushDeferred(ctx context.Context) error {
 	case <-stored:
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("storing what is counted: %w", ctx.Err())
+		return fmt.Errorf("storing usage counts: %w", ctx.Err())
 	}
 }
 

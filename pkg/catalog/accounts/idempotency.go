@@ -114,7 +114,7 @@ func storedResponse(ctx context.Context, t *db.Tx, ws, key, requestHash string) 
 	case r.Status != 0:
 		return &r, nil
 	}
-	busy := domain.Errorf(domain.CodeConflict, "the request with Idempotency-Key %q is still being worked on; ask again shortly", key)
+	busy := domain.Errorf(domain.CodeConflict, "the request with Idempotency-Key %q is still in progress; try again shortly", key)
 	busy.RetryAfter = idempotencyRetry
 	return nil, busy
 }

@@ -96,7 +96,7 @@ func readStored(ctx context.Context, q db.Querier, ws string) (chunks, bytes int
 	err = q.QueryRow(ctx, `SELECT CAST(COALESCE(SUM(chunks), 0) AS BIGINT), CAST(COALESCE(SUM(original_bytes), 0) AS BIGINT)
 		FROM datasources WHERE workspace_id = ?`, ws).Scan(&chunks, &bytes)
 	if err != nil {
-		return 0, 0, fmt.Errorf("measuring what is stored: %w", err)
+		return 0, 0, fmt.Errorf("measuring the stored content: %w", err)
 	}
 	return chunks, bytes, nil
 }
@@ -132,7 +132,7 @@ func checkChunks(limits domain.Limits, chunks int64) error {
 }
 
 func limitReached(what string, limit, has int64) error {
-	return domain.Errorf(domain.CodeUsageLimit, "the workspace may store %d %s and would have more than that, it has %d; delete datasources that are not needed, or have the limit raised",
+	return domain.Errorf(domain.CodeUsageLimit, "the workspace may store %d %s and would exceed the limit (it has %d); delete datasources, or have the limit raised",
 		limit, what, has)
 }
 

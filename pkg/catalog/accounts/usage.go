@@ -134,7 +134,7 @@ func orUnlimited(limit int64) int64 {
 var limitNames = map[domain.Metric]string{domain.MetricQueries: "agent queries", domain.MetricTokens: "model tokens"}
 
 func quotaExceeded(whose string, limits domain.Limits, m domain.Metric) error {
-	return domain.Errorf(domain.CodeUsageLimit, "the %s has used up its %d %s of this month; the count starts anew with the next month (UTC)",
+	return domain.Errorf(domain.CodeUsageLimit, "the %s has used up its %d %s of this month; the count restarts with the next month (UTC)",
 		whose, limits[m], limitNames[m])
 }
 

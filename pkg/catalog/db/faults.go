@@ -27,9 +27,9 @@ func Fault(err error) error {
 	if errors.As(err, &known) {
 		return err
 	}
-	words := "the catalog's database does not answer; try again shortly"
+	words := "the catalog's database is unreachable; try again shortly"
 	if fileFault(err) {
-		words = "the catalog's database cannot be read or written at the moment; the disk that it is on may be full"
+		words = "the catalog's database cannot be read or written at the moment; its disk may be full"
 	}
 	return &domain.Error{Code: domain.CodeUnavailable, Message: words, Err: Damage(err)}
 }

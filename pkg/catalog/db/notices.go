@@ -105,7 +105,7 @@ func (n *notices) send(ctx context.Context) {
 			_, err := n.db.write.ExecContext(asking, `SELECT pg_notify($1, $2)`, n.channel, topic+" "+n.me)
 			done()
 			if err != nil && ctx.Err() == nil {
-				n.db.Log.Debug("other processes were not told of new work; they find it when they look", "error", err)
+				n.db.Log.Debug("notifying other processes of new work failed; they find it by polling", "error", err)
 			}
 		}
 		t := time.NewTimer(noticePause)

@@ -80,7 +80,7 @@ func (d dialect) bound(ctx context.Context, limit time.Duration) (context.Contex
 // timeoutError distinguishes a server that is too slow from a caller that has stopped waiting.
 func timeoutError(ctx context.Context, err error) error {
 	if err != nil && errors.Is(context.Cause(ctx), errTimeout) {
-		return &domain.Error{Code: domain.CodeUnavailable, Message: "the catalog's database does not answer in time; try again shortly", Err: err}
+		return &domain.Error{Code: domain.CodeUnavailable, Message: "the catalog's database did not answer in time; try again shortly", Err: err}
 	}
 	return err
 }

@@ -115,7 +115,7 @@ func (c *Maintenance) openRepair(ctx context.Context, q db.Querier) (*RepairRequ
 // AddRepairLines adds lines to the repair's report and renews its claim. It fails with domain.NotFound if the repair
 // does not exist or is finished.
 func (c *Maintenance) AddRepairLines(ctx context.Context, id string, lines ...string) error {
-	return c.db.Update(ctx, "noting what a repair did", func(t *db.Tx) error {
+	return c.db.Update(ctx, "storing the results of a repair", func(t *db.Tx) error {
 		n, err := t.Exec(ctx, `UPDATE repairs SET beat_at = ? WHERE id = ? AND finished_at IS NULL`, db.Micros(c.db.Now()), id)
 		if err != nil {
 			return err
@@ -179,7 +179,7 @@ func (c *Maintenance) Repair(ctx context.Context, id string) (RepairState, error
 	}
 	s.Lines, err = db.Collect(ctx, c.db.Read, db.ScanString, `SELECT line FROM repair_notes WHERE repair_id = ? ORDER BY seq`, id)
 	if err != nil {
-		return RepairState{}, fmt.Errorf("reading what a repair did: %w", err)
+		return RepairState{}, fmt.Errorf("reading the results of a repair: %w", err)
 	}
 	return s, nil
 }

@@ -96,7 +96,7 @@ func (c *Pipeline) countEmbedded(ctx context.Context, t *db.Tx) error {
 		}
 		uses := map[domain.Metric]int64{domain.MetricEmbedTokens: embedded[ws]}
 		if err := accounts.Count(ctx, t, domain.Account{WorkspaceID: ws}, accounts.MonthOf(c.db.Now()), uses); err != nil {
-			return fmt.Errorf("counting what was embedded: %w", err)
+			return fmt.Errorf("counting embedded tokens: %w", err)
 		}
 	}
 	return nil

@@ -66,7 +66,7 @@ func cancelMove(ctx context.Context, t *db.Tx, d *domain.Datastore, mark uint64)
 	_, err := t.Exec(ctx, `UPDATE datasources SET target_generation = 0, target_chunks = 0, target_bytes = 0, target_fingerprint = '',
 		target_inputs = '', move_id = '' WHERE datastore_id = ? AND (target_generation > 0 OR move_id <> '')`, d.ID)
 	if err != nil {
-		return fmt.Errorf("forgetting what has arrived: %w", err)
+		return fmt.Errorf("resetting the record of moved content: %w", err)
 	}
 	return record.QueueSweep(ctx, t, placeSweep(*d, d.Move.To, mark))
 }
@@ -120,7 +120,7 @@ func (c *Pipeline) IssueMoves(ctx context.Context, datastoreID, moveID string, l
 		due, err := db.Collect(ctx, t, record.Scan, `SELECT `+record.Columns+` FROM datasources WHERE `+notMoved+` AND move_id = ''
 			AND place = 0 AND status IN ('synched', 'error') ORDER BY id LIMIT ?`+t.Lock, datastoreID, limit)
 		if err != nil {
-			return fmt.Errorf("looking for what is to be moved: %w", err)
+			return fmt.Errorf("looking for datasources to move: %w", err)
 		}
 		for _, r := range due {
 			r.Resume = &domain.Resume{Status: r.Status, Error: r.Error}
@@ -153,12 +153,12 @@ func (c *Pipeline) MoveProgress(ctx context.Context, datastoreID string) (domain
 	err = c.db.Read.QueryRow(ctx, `SELECT COUNT(*), COALESCE(SUM(CASE WHEN target_generation > 0 THEN 1 ELSE 0 END), 0)
 		FROM datasources WHERE datastore_id = ? AND active_generation > 0`, datastoreID).Scan(&p.Total, &p.Done)
 	if err != nil {
-		return p, fmt.Errorf("counting what has moved: %w", err)
+		return p, fmt.Errorf("counting moved datasources: %w", err)
 	}
 	err = c.db.Read.QueryRow(ctx, `SELECT COUNT(*), COALESCE(MIN(error), '') FROM datasources
 		WHERE `+notMoved+` AND move_id = ? AND status = 'error'`, datastoreID, d.Move.ID).Scan(&p.Failed, &p.Cause)
 	if err != nil {
-		return p, fmt.Errorf("counting what could not be moved: %w", err)
+		return p, fmt.Errorf("counting datasources that could not be moved: %w", err)
 	}
 	return p, nil
 }
@@ -203,7 +203,7 @@ func switchPlace(ctx context.Context, t *db.Tx, d domain.Datastore) error {
 	if _, err := t.Exec(ctx, `UPDATE datasources SET active_generation = target_generation, chunks = target_chunks,
 		text_bytes = target_bytes, fingerprint = target_fingerprint, inputs = target_inputs, target_generation = 0, target_chunks = 0, target_bytes = 0,
 		target_fingerprint = '', target_inputs = '', move_id = '' WHERE datastore_id = ? AND target_generation > 0`, d.ID); err != nil {
-		return fmt.Errorf("activating what was moved: %w", err)
+		return fmt.Errorf("activating moved content: %w", err)
 	}
 	old := d.Serving()
 	d.Type, d.EmbeddingModel, d.Since = d.Move.To.Engine, d.Move.To.Model, d.Move.Since

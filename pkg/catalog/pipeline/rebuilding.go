@@ -23,7 +23,7 @@ func (c *Pipeline) Rebuilding(ctx context.Context) (w Waiting, err error) {
 	err = c.db.Read.QueryRow(ctx, `SELECT (SELECT COUNT(*) FROM (SELECT 1 FROM datasources LIMIT 1) AS s),
 		(SELECT COUNT(*) FROM (SELECT 1 FROM outbox WHERE priority = ? LIMIT ?) AS q)`, record.PriorityReplay, maxWaiting).Scan(&any, &w.Queued)
 	if err != nil {
-		return w, fmt.Errorf("counting what is to be read again: %w", err)
+		return w, fmt.Errorf("counting documents to re-index: %w", err)
 	}
 	w.Any = any > 0
 	w.InFlight, err = c.InFlight(ctx)

@@ -132,7 +132,7 @@ func (c *Pipeline) replayed(ctx context.Context, f ReplayFilter, after cursor.Po
 	text := `SELECT ` + l.Columns + ` FROM ` + l.Table + ` WHERE ` + strings.Join(l.Where, ` AND `) + ` ORDER BY ` + order + ` LIMIT ?`
 	batch, err := db.Collect(ctx, c.db.Read, scanCandidate, text, append(l.Args, replayBatch)...)
 	if err != nil {
-		return nil, fmt.Errorf("looking for what is to be replayed: %w", err)
+		return nil, fmt.Errorf("looking for datasources to replay: %w", err)
 	}
 	return batch, nil
 }
@@ -150,7 +150,7 @@ func (c *Pipeline) replay(ctx context.Context, t *db.Tx, f ReplayFilter, batch [
 	}
 	records, err := record.ReadAll(ctx, t, ids)
 	if err != nil {
-		return 0, fmt.Errorf("reading what is to be replayed: %w", err)
+		return 0, fmt.Errorf("reading datasources to replay: %w", err)
 	}
 	for _, id := range ids {
 		r, exists := records[id] // deleted since if it does not exist
@@ -207,7 +207,7 @@ func (c *Pipeline) ReplayProgress(ctx context.Context, replayID string) (total, 
 		COALESCE(SUM(CASE WHEN status = 'error' THEN 1 ELSE 0 END), 0) FROM datasources WHERE replay_id = ? AND replay_id <> ''`, replayID).
 		Scan(&total, &done, &failed)
 	if err != nil {
-		return 0, 0, 0, fmt.Errorf("counting what a replay has done: %w", err)
+		return 0, 0, 0, fmt.Errorf("counting the results of a replay: %w", err)
 	}
 	return total, done, failed, nil
 }

@@ -37,7 +37,7 @@ func (c *Resources) ReplaceContent(ctx context.Context, ws, id string, n Replace
 // Replace changes the record in memory and queues a sweep of the old original.
 func Replace(ctx context.Context, t *db.Tx, r *record.Record, n Replacement) error {
 	if r.Type == domain.TypeWebSite {
-		return domain.Invalid("id", "datasource %s is a web site, whose content is its pages", r.ID)
+		return domain.Invalid("id", "datasource %s is a web site without own content; update one of its pages", r.ID)
 	}
 	if n.Name != nil {
 		r.Name, r.Config.NamedByDocument = *n.Name, false
@@ -70,7 +70,7 @@ func Replace(ctx context.Context, t *db.Tx, r *record.Record, n Replacement) err
 func (c *Resources) Requeue(ctx context.Context, ws, id string, job domain.Job, p record.Priority) (domain.Datasource, error) {
 	return c.reopen(ctx, "queueing a datasource again", ws, id, job, p, func(_ *db.Tx, r *record.Record) error {
 		if job.Kind == domain.JobIngest && r.Original == nil {
-			return domain.Errorf(domain.CodeConflict, "datasource %q has no stored content to read again; fetch or upload it", id)
+			return domain.Errorf(domain.CodeConflict, "datasource %q has no stored content to re-index; fetch or upload it", id)
 		}
 		return nil
 	})

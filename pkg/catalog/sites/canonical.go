@@ -145,4 +145,4 @@ func (w *siteWork) yield(ctx context.Context) error {
 }
 
 // canonicalReason is the reason given for a page that was left out in favour of its canonical address.
-func canonicalReason(address string) string { return "It says that its address is " + address + "." }
+func canonicalReason(address string) string { return "Its canonical address is " + address + "." }

@@ -42,7 +42,7 @@ func CheckSameSite(ctx context.Context, t *db.Tx, d domain.Datasource) error {
 	for _, other := range sites {
 		if other.id != d.ID && other.config.SameSite(d.Config) {
 			return domain.Errorf(domain.CodeConflict,
-				"the datastore has this site already, as datasource %q; refresh that by POST /datasources/%s/resync, or delete it first", other.id, other.id)
+				"the datastore already has this site as datasource %q; refresh it with POST /datasources/%s/resync, or delete it first", other.id, other.id)
 		}
 	}
 	return nil

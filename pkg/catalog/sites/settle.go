@@ -96,7 +96,7 @@ func (c *Sites) settlePages(ctx context.Context, t *db.Tx, site *record.Record, 
 	site.Warnings = slices.DeleteFunc(site.Warnings, func(w string) bool { return strings.HasPrefix(w, cappedAt) })
 	changed = site.SettlePages(pages, cause, at)
 	if site.Capped {
-		site.Warnings = append(site.Warnings, fmt.Sprintf(cappedAt+"%d; the rest was left out.", c.pageLimit(*site)))
+		site.Warnings = append(site.Warnings, fmt.Sprintf(cappedAt+"%d; the rest were skipped.", c.pageLimit(*site)))
 	}
 	return changed || !slices.Equal(before, site.Warnings), nil
 }

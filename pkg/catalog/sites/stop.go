@@ -31,7 +31,7 @@ func (c *Sites) StopCrawl(ctx context.Context, ws, id string) (domain.Datasource
 		case r.Type == domain.TypeWebPage:
 			return c.stopPages(ctx, t, r)
 		case r.Type != domain.TypeWebSite:
-			return domain.Invalid("id", "datasource %s is no web page and no web site", id)
+			return domain.Invalid("id", "datasource %s is neither a web page nor a web site", id)
 		}
 		working, err = stopSite(ctx, t, r)
 		return err

@@ -41,7 +41,7 @@ func (c *Sites) UpdateWebConfig(ctx context.Context, ws, id string, patch domain
 func (c *Sites) FetchBy(ctx context.Context, t *db.Tx, r *record.Record, patch domain.WebPatch) error {
 	switch {
 	case r.Type != domain.TypeWebPage && r.Type != domain.TypeWebSite:
-		return domain.Invalid("config", "of datasource %s cannot be changed: it is no web page and no web site", r.ID)
+		return domain.Invalid("config", "of datasource %s cannot be changed: it is neither a web page nor a web site", r.ID)
 	case r.GroupID != "":
 		return domain.Invalid("config", "of page %s is that of its site; change datasource %s instead", r.ID, r.GroupID)
 	case r.Type == domain.TypeWebPage && patch.ChangesSite():

@@ -115,18 +115,18 @@ var _ embed.Embedder = (*Embedder)(nil)
 func New(config Config) (*Embedder, error) {
 	config = config.withDefaults()
 	if config.Model == "" {
-		return nil, errors.New("no embedding model is named")
+		return nil, errors.New("no embedding model is set")
 	}
 	base, err := url.Parse(config.BaseURL)
 	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
 		return nil, fmt.Errorf("the embedding server's address %q is not an http or https URL", config.BaseURL)
 	}
 	if base.User != nil {
-		return nil, errors.New("the embedding server's address holds a password; give it as API key")
+		return nil, errors.New("the embedding server's address contains a password; set it as the API key instead")
 	}
 	for _, n := range []int{config.Dimensions, config.Known} {
 		if n < 0 || n > maxDimensions {
-			return nil, fmt.Errorf("%d dimensions are not between 0 (as the model gives them) and %d", n, maxDimensions)
+			return nil, fmt.Errorf("%d dimensions are not between 0 (the model's own) and %d", n, maxDimensions)
 		}
 	}
 	e := &Embedder{config: config, id: "openai:" + config.Model, address: base.JoinPath("embeddings").String(), pause: pause}

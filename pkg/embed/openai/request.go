@@ -97,7 +97,7 @@ func (e *Embedder) attempt(ctx context.Context, texts []string, purpose embed.Pu
 	}
 	vectors, err := decode(body, len(texts))
 	if err != nil {
-		return nil, &embed.Error{Kind: embed.Transient, Model: e.id, Message: "its answer is not usable", Err: err}
+		return nil, &embed.Error{Kind: embed.Transient, Model: e.id, Message: "its answer is invalid", Err: err}
 	}
 	if err := e.checkDimensions(vectors); err != nil {
 		return nil, err
@@ -136,10 +136,10 @@ func (e *Embedder) checkDimensions(vectors [][]float32) error {
 		return nil
 	case e.config.Dimensions > 0:
 		return &embed.Error{Kind: embed.Permanent, Model: e.id,
-			Message: fmt.Sprintf("it answered with %d dimensions where its settings ask for %d: it cannot shorten its vectors to that", got, want)}
+			Message: fmt.Sprintf("it answered with %d dimensions, but the settings request %d: it does not support that size", got, want)}
 	default:
 		return &embed.Error{Kind: embed.Permanent, Model: e.id,
-			Message: fmt.Sprintf("it answered with %d dimensions, its vectors have %d: another model under the same name?", got, want)}
+			Message: fmt.Sprintf("it answered with %d dimensions instead of %d: the name may now belong to another model", got, want)}
 	}
 }
 

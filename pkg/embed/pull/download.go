@@ -29,7 +29,7 @@ type permanentError struct{ error }
 // run fetches the file, resuming after the part that is already on disk. Its errors name the fault and the remedy.
 func (d *download) run(ctx context.Context) error {
 	if err := os.MkdirAll(filepath.Dir(d.path), 0o700); err != nil {
-		return fmt.Errorf("making its directory: %w", err)
+		return fmt.Errorf("creating its directory: %w", err)
 	}
 	wait := firstPause
 	for attempt := 1; ; attempt++ {
@@ -43,7 +43,7 @@ func (d *download) run(ctx context.Context) error {
 		case errors.As(err, &final):
 			return final.error
 		case attempt == d.config.Attempts:
-			return fmt.Errorf("%w (tried %d times; pull again to go on where it stopped)", err, attempt)
+			return fmt.Errorf("%w (after %d attempts; pull again to resume)", err, attempt)
 		}
 		if err := d.config.Pause(ctx, wait/2+rand.N(wait/2+1)); err != nil {
 			return err
@@ -56,7 +56,7 @@ func (d *download) run(ctx context.Context) error {
 func (d *download) attempt(ctx context.Context) error {
 	file, err := os.OpenFile(d.path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return permanentError{fmt.Errorf("opening what is there: %w", err)}
+		return permanentError{fmt.Errorf("opening the partial file: %w", err)}
 	}
 	defer file.Close()
 	have, err := file.Seek(0, io.SeekEnd)
@@ -64,7 +64,7 @@ func (d *download) attempt(ctx context.Context) error {
 		have, err = 0, file.Truncate(0)
 	}
 	if err != nil {
-		return permanentError{fmt.Errorf("reading what is there: %w", err)}
+		return permanentError{fmt.Errorf("reading the partial file: %w", err)}
 	}
 	if have < d.file.Size {
 		if err := d.fetch(ctx, file, have); err != nil {
@@ -126,19 +126,19 @@ func (d *download) receive(ctx context.Context, file *os.File, have int64, alive
 	case response.StatusCode == http.StatusPartialContent && have > 0 && rangeStart(response.Header) == have:
 	case response.StatusCode == http.StatusRequestedRangeNotSatisfiable, response.StatusCode == http.StatusPartialContent:
 		if err := file.Truncate(0); err != nil {
-			return permanentError{fmt.Errorf("beginning anew: %w", err)}
+			return permanentError{fmt.Errorf("restarting the download: %w", err)}
 		}
-		return fmt.Errorf("the server does not go on at byte %d", have)
+		return fmt.Errorf("the server does not resume at byte %d", have)
 	case response.StatusCode == http.StatusTooManyRequests, response.StatusCode == http.StatusRequestTimeout, response.StatusCode >= 500:
-		return fmt.Errorf("the server answers %s", response.Status)
+		return fmt.Errorf("the server answered %s", response.Status)
 	default:
-		return permanentError{fmt.Errorf("the server answers %s", response.Status)}
+		return permanentError{fmt.Errorf("the server answered %s", response.Status)}
 	}
 	if err := file.Truncate(have); err != nil {
-		return permanentError{fmt.Errorf("beginning anew: %w", err)}
+		return permanentError{fmt.Errorf("restarting the download: %w", err)}
 	}
 	if _, err := file.Seek(have, io.SeekStart); err != nil {
-		return permanentError{fmt.Errorf("going on where it stopped: %w", err)}
+		return permanentError{fmt.Errorf("resuming the download: %w", err)}
 	}
 	return d.copy(file, response.Body, have, alive)
 }
@@ -150,10 +150,10 @@ func (d *download) copy(file *os.File, body io.Reader, have int64, alive func())
 		n, err := body.Read(buffer)
 		alive()
 		if have += int64(n); have > d.file.Size {
-			return permanentError{fmt.Errorf("the server sends more than the %d bytes that the file has", d.file.Size)}
+			return permanentError{fmt.Errorf("the server sent more than the %d bytes of the file", d.file.Size)}
 		}
 		if _, err := file.Write(buffer[:n]); err != nil {
-			return permanentError{fmt.Errorf("writing what has arrived: %w", err)}
+			return permanentError{fmt.Errorf("writing the received bytes: %w", err)}
 		}
 		d.config.Progress(d.before+have, d.total)
 		switch {

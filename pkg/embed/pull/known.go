@@ -75,7 +75,7 @@ func (m Model) check(directory string) error {
 	for _, f := range m.Files {
 		path := filepath.Join(directory, filepath.FromSlash(f.Name))
 		if err := f.check(path); err != nil {
-			return fmt.Errorf("%s is there, but not as it was published: %w; move the directory elsewhere and pull again", directory, err)
+			return fmt.Errorf("%s exists, but differs from the published file: %w; move the directory elsewhere and pull again", directory, err)
 		}
 	}
 	return nil
@@ -92,7 +92,7 @@ func (f File) check(path string) error {
 		return fmt.Errorf("%s is missing: %w", path, err)
 	}
 	if err != nil {
-		return fmt.Errorf("reading what is there: %w", err)
+		return fmt.Errorf("reading the partial file: %w", err)
 	}
 	defer file.Close()
 	hash := sha256.New()

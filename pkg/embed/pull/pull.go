@@ -93,7 +93,7 @@ func Pull(ctx context.Context, c Config, m Model) (directory string, err error) 
 		return "", fmt.Errorf("the address %q to fetch models from is not an http or https URL", c.Base)
 	}
 	if err := os.MkdirAll(c.Into, 0o700); err != nil {
-		return "", fmt.Errorf("making the directory of models: %w", err)
+		return "", fmt.Errorf("creating the directory of models: %w", err)
 	}
 	lock := flock.New(filepath.Join(c.Into, "."+m.Name+".lock"))
 	locked, err := lock.TryLock()
@@ -121,7 +121,7 @@ func Pull(ctx context.Context, c Config, m Model) (directory string, err error) 
 		done += f.Size
 	}
 	if err := os.Rename(partial, directory); err != nil {
-		return "", fmt.Errorf("moving %s to its place: %w", m.Name, err)
+		return "", fmt.Errorf("moving %s to its final location: %w", m.Name, err)
 	}
 	return directory, durable.Dir(c.Into)
 }

@@ -196,7 +196,7 @@ func TestTheNextPullResumes(t *testing.T) {
 	})
 	c := s.config(t)
 	c.Attempts = 1
-	if _, err := pull.Pull(t.Context(), c, model()); err == nil || !strings.Contains(err.Error(), "pull again to go on") {
+	if _, err := pull.Pull(t.Context(), c, model()); err == nil || !strings.Contains(err.Error(), "pull again to resume") {
 		t.Fatalf("error %v", err)
 	}
 	if _, err := os.Stat(filepath.Join(c.Into, "tiny")); !errors.Is(err, os.ErrNotExist) {
@@ -277,7 +277,7 @@ func TestServersThatMisbehave(t *testing.T) {
 			http.Error(w, "no", http.StatusUnauthorized)
 			return true
 		}},
-		"one that is always busy is given up": {requests: 4, words: "503 Service Unavailable (tried 4 times", spoil: func(w http.ResponseWriter, _ *http.Request, _ int) bool {
+		"one that is always busy is given up": {requests: 4, words: "503 Service Unavailable (after 4 attempts", spoil: func(w http.ResponseWriter, _ *http.Request, _ int) bool {
 			http.Error(w, "busy", http.StatusServiceUnavailable)
 			return true
 		}},

@@ -75,7 +75,7 @@ type Options struct {
 // Run returns an error. When ctx ends, it returns ctx's error.
 func Run(ctx context.Context, s Searcher, cases []Case, o Options) (Report, error) {
 	if len(cases) == 0 {
-		return Report{}, errors.New("no question says what is right: there are neither judgements, nor relevant or answer in its line")
+		return Report{}, errors.New("no question has an expected result: add judgements, or relevant or answer to its line")
 	}
 	topK := o.K
 	if slices.ContainsFunc(cases, func(c Case) bool { return len(c.Documents) > 0 }) {
@@ -197,7 +197,7 @@ func ParseModes(text string) ([]Mode, error) {
 	for _, name := range strings.Split(text, ",") {
 		mode := Mode(strings.TrimSpace(name))
 		if !slices.Contains(Modes(), mode) {
-			return nil, fmt.Errorf("%q is no mode: take of lexical, dense, hybrid and reranked, parted by commas", name)
+			return nil, fmt.Errorf("%q is not a mode: use lexical, dense, hybrid or reranked, separated by commas", name)
 		}
 		if !slices.Contains(modes, mode) {
 			modes = append(modes, mode)

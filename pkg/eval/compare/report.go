@@ -136,7 +136,7 @@ func (r Report) Write(w io.Writer) error {
 		fmt.Fprintf(&b, "Left out: %s: %s\n", m.Mode, m.Reason)
 	}
 	if r.isSmallSample() {
-		fmt.Fprintln(&b, "With fewer than 50 questions the intervals are wide: what looks like a difference may be chance.")
+		fmt.Fprintln(&b, "With fewer than 50 questions the intervals are wide, and differences may be due to chance.")
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

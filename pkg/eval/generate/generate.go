@@ -70,7 +70,7 @@ func Run(ctx context.Context, content Content, model Model, o Options) (Result, 
 		return r, err
 	}
 	if all.total == 0 {
-		return r, errors.New("the datastore has no content that queries see")
+		return r, errors.New("the datastore has no searchable content")
 	}
 	m := generator{model: model, options: o, result: &r}
 	return r, m.run(ctx, all.chunks)

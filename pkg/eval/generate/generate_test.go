@@ -199,7 +199,7 @@ func TestCancellationEndsTheGeneration(t *testing.T) {
 	if _, err := Run(ctx, l, model, Options{Questions: 2, Concurrency: 1}); !errors.Is(err, context.Canceled) {
 		t.Errorf("the error is %v", err)
 	}
-	if _, err := Run(t.Context(), library{}, model, Options{Questions: 1}); err == nil || !strings.Contains(err.Error(), "no content") {
+	if _, err := Run(t.Context(), library{}, model, Options{Questions: 1}); err == nil || !strings.Contains(err.Error(), "no searchable content") {
 		t.Errorf("an empty datastore: %v", err)
 	}
 }

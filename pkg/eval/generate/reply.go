@@ -18,7 +18,7 @@ type Fault string
 const (
 	TooShort   Fault = "the chunk is too short"
 	NoQuestion Fault = "the model found nothing to ask"
-	Unreadable Fault = "the model's answer is not the JSON that was asked for"
+	Unreadable Fault = "the model's answer is not the requested JSON"
 	BadSize    Fault = "the question or its answer is too short or too long"
 	NotInChunk Fault = "the answer does not stand in the chunk"
 	Copied     Fault = "the question copies the chunk"

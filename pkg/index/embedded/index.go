@@ -94,7 +94,7 @@ func maxSearches() int64 { return int64(max(2, processors.Count())) }
 // that no other process uses the directory.
 func Open(dir string, opts Options) (*Index, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("making the index directory: %w", err)
+		return nil, fmt.Errorf("creating the index directory: %w", err)
 	}
 	left, err := filepath.Glob(filepath.Join(dir, droppedPrefix+"*"))
 	if err != nil {

@@ -27,7 +27,7 @@ func Ensure(ctx context.Context, js jetstream.JetStream, cfg jetstream.StreamCon
 		return err
 	})
 	if err != nil {
-		return nil, false, fmt.Errorf("making stream %s: %w", cfg.Name, replicasError(err, cfg.Replicas))
+		return nil, false, fmt.Errorf("creating stream %s: %w", cfg.Name, replicasError(err, cfg.Replicas))
 	}
 	return stream, created, nil
 }

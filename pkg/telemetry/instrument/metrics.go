@@ -24,7 +24,7 @@ type JobMetrics struct {
 func NewJobMetrics(r prometheus.Registerer) *JobMetrics {
 	m := &JobMetrics{
 		ended: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "sluice_jobs_total", Help: "Deliveries of jobs dealt with by this process, by kind and result.",
+			Name: "sluice_jobs_total", Help: "Jobs handled by this process, by kind and result.",
 		}, []string{"kind", "result"}),
 		failed: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "sluice_job_errors_total", Help: "Runs of jobs that ended with an error in this process, by kind and cause.",
@@ -79,9 +79,9 @@ func NewBacklogs(b *jobs.Broker, c *catalog.Catalog, now func() time.Time, log *
 	lane := []string{"lane"}
 	return &Backlogs{
 		broker: b, catalog: c, now: now, log: log,
-		waiting: prometheus.NewDesc("sluice_jobs_waiting", "Jobs that no worker has taken yet, by lane of the stream; outbox: those that are due and not in the stream yet.", lane, nil),
+		waiting: prometheus.NewDesc("sluice_jobs_waiting", "Jobs that no worker has taken yet, by lane of the stream; outbox: jobs that are due but not yet in the stream.", lane, nil),
 		taken:   prometheus.NewDesc("sluice_jobs_taken", "Jobs that run, or wait for another attempt, by lane.", lane, nil),
-		oldest:  prometheus.NewDesc("sluice_jobs_oldest_seconds", "For how long the oldest job that no worker has taken yet has waited, by lane; 0 when none waits.", lane, nil),
+		oldest:  prometheus.NewDesc("sluice_jobs_oldest_seconds", "Waiting time of the oldest job that no worker has taken yet, by lane; 0 if none waits.", lane, nil),
 	}
 }
 

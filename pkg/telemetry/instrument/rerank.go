@@ -26,10 +26,10 @@ func NewReranker(client *rerank.Client, metrics prometheus.Registerer, log *slog
 	r := &Reranker{
 		Client: client, log: log,
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "sluice_rerank_requests_total", Help: "Queries that the reranker was asked to put in order, by outcome: ok; failed, or skipped after failures, and the first stage's order stood.",
+			Name: "sluice_rerank_requests_total", Help: "Queries sent to the reranker, by outcome: ok; failed or skipped after failures, with results in their original order.",
 		}, []string{"outcome"}),
 		duration: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "sluice_rerank_duration_seconds", Help: "How long the reranker took for a query, repeated requests included.",
+			Name: "sluice_rerank_duration_seconds", Help: "Time that the reranker took for a query, including retries.",
 			Buckets: []float64{.01, .025, .05, .1, .25, .5, 1, 2.5, 5},
 		}),
 	}
@@ -53,7 +53,7 @@ func (r *Reranker) Rerank(ctx context.Context, query string, passages []string) 
 	r.duration.Observe(time.Since(began).Seconds())
 	if err != nil {
 		r.requests.WithLabelValues("failed").Inc()
-		r.log.WarnContext(ctx, "the reranker gave no order", "model", r.Model(), "error", err)
+		r.log.WarnContext(ctx, "reranking failed; keeping the original order", "model", r.Model(), "error", err)
 		return nil, err
 	}
 	r.requests.WithLabelValues("ok").Inc()

@@ -47,14 +47,14 @@ type Stages struct {
 func NewStages(r prometheus.Registerer) *Stages {
 	s := &Stages{
 		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "sluice_stage_duration_seconds", Help: "How long the stages of ingestion and of queries took in this process, failures among them.",
+			Name: "sluice_stage_duration_seconds", Help: "Duration of the stages of ingestion and queries in this process, including failures.",
 			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300},
 		}, []string{"stage"}),
 		failed: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "sluice_stage_errors_total", Help: "Stages that failed in this process, by cause.",
 		}, []string{"stage", "cause"}),
 		tokens: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "sluice_tokens_total", Help: "Tokens of models, by what they were for: embedded, prompt, completion. Those embedded are estimated.",
+			Name: "sluice_tokens_total", Help: "Model tokens by use: embedded, prompt, completion. Embedded tokens are estimated.",
 		}, []string{"kind"}),
 	}
 	r.MustRegister(s.took, s.failed, s.tokens)

@@ -22,7 +22,7 @@ func fan(folder string, n int) (world.Pages, []string) {
 func testRefused(t *testing.T, open world.Open) {
 	list := func(s ...string) *[]string { return &s }
 	warning := func(limit int) []string {
-		return []string{fmt.Sprintf("The site has more pages than its limit of %d; the rest was left out.", limit)}
+		return []string{fmt.Sprintf("The site has more pages than its limit of %d; the rest were skipped.", limit)}
 	}
 	// mixed returns a site of nine tags and then six posts, all linked from the root.
 	mixed := func() (world.Pages, []string) {
