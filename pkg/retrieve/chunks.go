@@ -17,7 +17,7 @@ type ChunkReader struct {
 }
 
 // Chunks returns at most limit chunks of a datasource, starting at the given ordinal. If the datastore moves to another
-// place meanwhile, the chunks are read again from there.
+// place during the call, the chunks are read again from there.
 func (c ChunkReader) Chunks(ctx context.Context, d domain.Datasource, from, limit int) ([]domain.Chunk, error) {
 	for {
 		now, err := c.active(ctx, d.ID)
