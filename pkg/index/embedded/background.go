@@ -132,7 +132,7 @@ type ivfBuilds struct {
 	stops map[*index.Space]context.CancelFunc
 }
 
-// with calls do on a space. If the datastore is dropped meanwhile, it cancels the call's context and returns nil.
+// with calls do on a space. If the datastore is dropped during the call, it cancels the call's context and returns nil.
 func (c *ivfBuilds) with(ctx context.Context, x *Index, id index.Space, do func(s *store.Space, ctx context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -145,7 +145,7 @@ func emptyResult(text string) index.Result {
 }
 
 // legs runs both legs, concurrently if a processor is idle and no filter has to be resolved first, otherwise one after
-// the other. The vector leg gets a new goroutine. Starting it takes at least 0.1 ms, and meanwhile the lexical leg
+// the other. The vector leg gets a new goroutine. Starting it takes at least 0.1 ms, during which the lexical leg
 // already runs.
 func legs(ctx context.Context, v store.View, q index.Query, fields [][]string, query []float32) (words *lexicalLeg, near []topk.Scored, err error) {
 	dense := query != nil && v.Rows > 0

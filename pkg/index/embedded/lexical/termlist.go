@@ -39,7 +39,7 @@ const (
 	// Number of slots per window. The scores of a window fit into the L1 cache.
 	windowSlots = 4096
 	windowWords = windowSlots / 64
-	// Number of slots per block, as many as one byte distinguishes.
+	// Number of slots per block: one byte can distinguish them.
 	blockSlots   = 256
 	windowBlocks = windowSlots / blockSlots
 	// A list is dense if it has at least densePostings postings and at least 1/denseShare of all slots.

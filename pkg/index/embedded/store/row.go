@@ -79,7 +79,8 @@ func (w *Preparer) Prepare(r *index.Row) (*Prepared, error) {
 	return p, nil
 }
 
-// SQLite has signed integers. Flipping the top bit keeps the order of generations.
+// storedGeneration returns a generation as SQLite stores it, in a signed integer. Flipping the top bit keeps the order
+// of generations.
 func storedGeneration(g uint64) int64 { return int64(g ^ 1<<63) }
 
 func loadedGeneration(v int64) uint64 { return uint64(v) ^ 1<<63 }

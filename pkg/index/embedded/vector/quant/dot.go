@@ -17,7 +17,7 @@ func Prefetch(record []byte) {
 	}
 }
 
-// dotWide requires a multiple of dotWidth numbers.
+// Number of components that dotWide processes per iteration. It accepts only multiples of this number.
 const dotWidth = 32
 
 // dotPortable computes eight independent sums, which the processor overlaps.

@@ -102,7 +102,7 @@ func dotBytes(weight []int16, code []byte) int32 {
 	return dotBytesWide(&weight[0], &code[0], whole) + dotBytesPortable(weight[whole:], code[whole:])
 }
 
-// dotBytesWide requires a multiple of bytesWidth bytes.
+// Number of bytes that dotBytesWide processes per iteration. It accepts only multiples of this number.
 const bytesWidth = 64
 
 func dotBytesPortable(weight []int16, code []byte) int32 {
