@@ -6,6 +6,8 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/sluice/sluice/pkg/answer/chat"
@@ -46,55 +48,144 @@ const (
 // Complete implements chat.Provider. It reports no token counts. MaxTokens limits the quotations, except that the first
 // sentence is always quoted.
 func (e *Provider) Complete(ctx context.Context, p chat.Prompt, emit func(text string) error) (chat.Completion, error) {
+	p.Question = language.WithoutClientText(p.Question)
 	say := phrases(language.PhrasesFor(p.Question, p.Earlier, p.Fragments))
 	if p.NoDatastores {
 		return chat.Completion{NoAnswer: true}, emit(say.Empty)
 	}
-	sentences, err := e.read(ctx, p)
+	found, err := e.find(ctx, p, say)
 	if err != nil {
 		return chat.Completion{}, err
 	}
-	room := math.MaxInt
-	if p.Params.MaxTokens != nil {
-		room = *p.Params.MaxTokens - chunk.Tokens(say.Quotes)
-	}
-	quotes := pick(sentences, p.Fragments, room)
-	if len(quotes) == 0 {
+	if len(found.pieces) == 0 {
 		return chat.Completion{NoAnswer: true}, emit(say.NoAnswer)
 	}
-	var quoted []domain.Fragment
-	for _, q := range quotes {
-		quoted = append(quoted, p.Fragments[q.fragment])
-	}
-	say = phrases(language.PhrasesFor(p.Question, p.Earlier, quoted))
+	say = phrases(language.PhrasesFor(p.Question, p.Earlier, found.fragments))
 	if err := emit(say.Quotes); err != nil {
 		return chat.Completion{}, err
 	}
-	for _, piece := range say.quotations(quotes, p.Fragments) {
+	for _, piece := range found.pieces {
 		if err := ctx.Err(); err != nil {
 			return chat.Completion{}, err
 		}
-		if err := emit(piece); err != nil {
+		if err := emit(piece(say)); err != nil {
 			return chat.Completion{}, err
 		}
 	}
 	return chat.Completion{}, nil
 }
 
-// read scores the candidate sentences of the prompt's fragments.
-func (e *Provider) read(ctx context.Context, p chat.Prompt) ([]sentence, error) {
+// finding is the content of an answer: quotations, which are formatted in the language of the answer.
+type finding struct {
+	pieces    []func(phrases) string
+	fragments []domain.Fragment
+}
+
+// find selects what to quote. Sentences that are likely to be the answer are quoted alone. Otherwise the passage with
+// most of the question's topics is quoted, for each clause of the question.
+func (e *Provider) find(ctx context.Context, p chat.Prompt, say phrases) (out finding, err error) {
 	fragments := p.Fragments[:min(len(p.Fragments), maxReadFragments)]
+	q, err := e.analyse(ctx, p, fragments)
+	if err != nil || len(fragments) == 0 {
+		return out, err
+	}
+	room := math.MaxInt
+	if p.Params.MaxTokens != nil {
+		room = *p.Params.MaxTokens - chunk.Tokens(say.Quotes)
+	}
+	clauses := clausesOf(p.Question)
+	quotes := pick(q.sentences(fragments), p.Fragments, room)
+	pages := pagesOf(fragments)
+	if !q.sureOfAll(quotes, pages, clauses) {
+		passages := q.passagesFor(clauses, pages, len(quotes) > 0, min(passageCharacters, max(min(room, passageCharacters), 1)*charactersPerToken))
+		if len(passages) == 0 && len(clauses) > 1 {
+			passages = q.passagesFor([]string{p.Question}, pages, len(quotes) > 0, passageCharacters)
+		}
+		if len(passages) > 0 || !q.supported(quotes, pages) {
+			for i, passage := range passages {
+				if room -= pages[passage.fragment].tokens(passage); i > 0 && room < 0 {
+					break
+				}
+				out.pieces = append(out.pieces, func(say phrases) string { return say.shown(passage, pages) })
+				out.fragments = append(out.fragments, fragments[passage.fragment])
+			}
+			return out, nil
+		}
+	}
+	if len(quotes) == 0 {
+		return out, nil
+	}
+	for _, s := range quotes {
+		out.fragments = append(out.fragments, fragments[s.fragment])
+	}
+	out.pieces = append(out.pieces, func(say phrases) string { return strings.Join(say.quotations(quotes, fragments), "") })
+	return out, nil
+}
+
+// Estimated number of characters of a token, for the length of a passage within a limit of tokens.
+const charactersPerToken = 3
+
+// sureOfAll reports whether quotations answer every clause of the question without their surroundings. In scripts
+// without spaces, topics cannot be told apart, so sentences are quoted as they are.
+func (q question) sureOfAll(quotes []sentence, pages []page, clauses []string) bool {
+	if q.unspaced {
+		return true
+	}
+	for _, clause := range clauses {
+		if !q.sure(quotes, pages, q.topicsOf(clause)) {
+			return false
+		}
+	}
+	return true
+}
+
+// sure reports whether quotations answer the question without their surroundings: one of them contains most of the
+// topics, or they are code or a list that was asked for as a whole.
+func (q question) sure(quotes []sentence, pages []page, about topics) bool {
+	for _, s := range quotes {
+		if s.kind == partRow && isForm(strings.Split(columnsOf(s.text), "\n")) {
+			continue
+		}
+		if s.kind == partCode || s.listed || s.evidence.certain {
+			return true
+		}
+		if !s.evidence.scrap && s.evidence.value >= 0 && (q.covered(about, s.said) >= sureShare || (s.single() || ends(s.text)) && q.covered(about, s.said) >= ownShare && q.covered(about, s.said, pages[s.fragment].title) >= titledShare) {
+			return true
+		}
+	}
+	return false
+}
+
+// supported reports whether quotations are likely to be an answer although no passage has enough of the topics: one is a
+// sentence of a fragment that has some of them, or the datastore has too few chunks for word frequencies to mean anything.
+func (q question) supported(quotes []sentence, pages []page) bool {
+	about := q.topicsOf("")
+	return slices.ContainsFunc(quotes, func(s sentence) bool {
+		p := pages[s.fragment]
+		return q.few || s.kind == partProse && ends(s.text) && q.eligible(p, about) && q.covered(about, p.own, p.title) >= keptCover
+	})
+}
+
+// analyse analyses the question, with words related to its own.
+func (e *Provider) analyse(ctx context.Context, p chat.Prompt, fragments []domain.Fragment) (question, error) {
 	q := newQuestion(p, fragments)
 	if e.words != nil {
 		if err := q.addKin(ctx, e.words, p.Question, fragments); err != nil {
-			return nil, fmt.Errorf("looking for kindred words: %w", err)
+			return q, fmt.Errorf("looking for kindred words: %w", err)
 		}
 	}
+	return q, nil
+}
+
+// sentences scores the candidate sentences of fragments.
+func (q question) sentences(fragments []domain.Fragment) []sentence {
 	var out []sentence
 	for i, f := range fragments {
-		out = append(out, q.readFragment(i, f, fragments[0].Score)...)
+		if holdsOptions(f, q.options) {
+			out = append(out, q.readFragment(i, f, fragments[0].Score)...)
+		}
 	}
-	return out, nil
+	return out
 }
 
 // isQuestion reports whether a sentence is a question.
@@ -103,4 +194,9 @@ func isQuestion(text string) bool {
 }
 
 // titleOf returns the headings and the datasource name, which may name the subject of a fragment.
-func titleOf(f domain.Fragment) string { return f.Heading + "\n" + f.DatasourceName }
+func titleOf(f domain.Fragment) string {
+	return rowRange.ReplaceAllString(f.Heading, "") + "\n" + f.DatasourceName
+}
+
+// rowRange matches the heading of a part of a table, whose numbers are not in the document.
+var rowRange = regexp.MustCompile(`\brows \d+ to \d+$`)

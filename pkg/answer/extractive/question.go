@@ -38,6 +38,9 @@ type question struct {
 	lang     analysis.Language
 	proper   []properName
 	strange  []bool // fragments about something other than the named thing
+	options  []string
+	few      bool     // the datastore has too few chunks for word frequencies to mean anything
+	numbered [][2]int // pairs of a word and the number after it
 }
 
 // newQuestion analyses the question for the languages of the fragments. Words from the previous question weigh less
@@ -82,6 +85,8 @@ func newQuestion(p chat.Prompt, fragments []domain.Fragment) question {
 	}
 	q.rarest, q.proper = q.rarestTerms(), q.properNames(p.Question)
 	q.strange = q.strangers(fragments)
+	q.few = even > 0
+	q.options, q.numbered = optionsIn(p.Question), q.numberedTerms(p.Question)
 	q.addConcepts(p.Question, langs)
 	return q
 }

@@ -22,6 +22,7 @@ type sentence struct {
 	listed   bool   // an entry of a list whose heading matches the question
 	shown    string // the text as quoted
 	terms    map[string]bool
+	said     wording // the part, with the question that it answers
 	evidence evidence
 	score    float64
 }
@@ -119,7 +120,7 @@ func (q question) readFragment(i int, f domain.Fragment, best float64) []sentenc
 		e.told = p.single() && q.holdsAll(q.rarest, own)
 		out = append(out, sentence{
 			part: p, fragment: i, position: n, last: n == len(parts)-1, rare: q.holdsAll(q.rarest, said, heading), listed: p.single() && q.lists(p.kind, own, under),
-			shown: quotation(p.text), terms: keys(own.at), evidence: e, score: e.total(),
+			shown: quotation(p.text), terms: keys(own.at), said: said, evidence: e, score: e.total(),
 		})
 	}
 	return out

@@ -102,7 +102,7 @@ func refersBack(question string) bool {
 			return true
 		}
 	}
-	if includesLanguage(continuationWords[words[0]], lang) || countsWithoutNoun(words) || hasNoTopic(words, lang) {
+	if includesLanguage(continuationWords[words[0]], lang) && topicWords(words[1:]) <= borrowingTopics || countsWithoutNoun(words) || hasNoTopic(words, lang) {
 		return true
 	}
 	if utf8.RuneCountInString(question) > followUpCharacters {
@@ -114,6 +114,22 @@ func refersBack(question string) bool {
 		}
 	}
 	return false
+}
+
+// Maximum number of topic words of a question that begins with "and" and continues the previous question. With more, it
+// has a subject of its own: "And what does trace-based compilation mean?"
+const borrowingTopics = 2
+
+// topicWords returns the number of words that are neither function words of any language nor only give the question its
+// form.
+func topicWords(words []string) int {
+	n := 0
+	for _, w := range words {
+		if !language.FramingWords[w] && language.QuestionWords[w] == nil && !analysis.IsFunctionWord(w, language.Detect(strings.Join(words, " "))) {
+			n++
+		}
+	}
+	return n
 }
 
 // countsWithoutNoun reports whether a question asks "how many" without a noun: a verb follows immediately, as in "how

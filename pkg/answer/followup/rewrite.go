@@ -40,6 +40,7 @@ Write the question alone, on one line, in the language in which it was asked.`
 //
 // The first of the models is called, by its own name or else modelName. Without models, nothing is rewritten.
 func Search(ctx context.Context, question, modelName string, history []chat.Turn, models []chat.Model, log *slog.Logger) (search string, used chat.Completion) {
+	question = language.WithoutClientText(question)
 	plain := searchQuery(question, history)
 	if len(models) == 0 || len(history) == 0 || !mayBeFollowUp(question) {
 		return plain, used

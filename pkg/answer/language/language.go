@@ -40,11 +40,11 @@ var phrasebook = map[analysis.Language]Phrases{
 var functionWords = map[analysis.Language]string{
 	"en": "when how who where why what which is are do does did can could may should must the of and to for in with my your it",
 	"de": "wann wie wer wo wohin woher womit warum was welche welcher welches welchem welchen wieviel wem wen bis seit ab zum zur den dem darf kann muss soll ich wir ist sind gibt hat haben der die das ein eine einen im mit und für nicht wird werden",
-	"fr": "quand comment pourquoi quel quelle quels quelles combien où qui est-ce puis peut peux dois est sont le les des du une et pour dans avec je nous il elle",
-	"es": "cuándo cómo qué quién dónde cuál cuánto cuántos puedo debo es son el los las una y para con hay mi se",
+	"fr": "quoi à au aux quand comment pourquoi quel quelle quels quelles combien où qui est-ce puis peut peux dois est sont le les des du une et pour dans avec je nous il elle",
+	"es": "cuándo cómo qué quién dónde cuál cuánto cuántos cuántas cuánta puedo debo es son el los las una y para con hay mi se",
 	"it": "quando come perché quale quanto dove chi cosa posso devo è sono il gli una per con c'è",
-	"pt": "quando como quem onde qual quanto posso devo são uma para com há não",
-	"nl": "wanneer hoe wie waar waarom welke wat mag moet kan ik wij zijn het een van voor met",
+	"pt": "quando como quem onde qual quanto quantos quantas posso devo são uma para com há não",
+	"nl": "wanneer hoe hoeveel wie waar waarom welke wat mag moet kan ik wij zijn het een van voor met",
 }
 
 // QuestionWords maps each function word to its languages.

@@ -16,6 +16,14 @@ var FramingWords = wordset.Of(`
 	lange lang hoch groß weit alt oft viel viele wieviel bitte sag nenne zeige gibt bekomme bekommt verwende verwenden benutze benutzen nutze nutzen sieht aussehen
 	combien donne dis montre trouve fait utilise utiliser
 	cuánto cuántos cuánta cuántas dime dame muestra
+	bought buy paid pay owns made done given gave amounts called
+	berechnet geleistet bezahlt gekauft beträgt betragen lautet lauten dient bewirkt macht wozu endet
+	acheté payé posé posés sert signifie faut
+	compró pagó sirve significa asciende
+	comprato pagato ammonta serve
+	comprou pagou
+	bedraagt gekocht betaald betekent
+	каков какова каково каковы означает значит
 `)
 
 // Names returns the words of a question that name something: numbers, codes, and words capitalised inside the question.

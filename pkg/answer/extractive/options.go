@@ -1,0 +1,69 @@
+package extractive
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/sluice/sluice/pkg/answer/language"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// option matches the name of an option of a program.
+var option = regexp.MustCompile(`(?:^|[\s("'“«„` + "`" + `])(--[\pL\d][\pL\d_-]*)`)
+
+// optionsIn returns the options that a question names. Another option does not answer it.
+func optionsIn(question string) []string {
+	var out []string
+	for _, m := range option.FindAllStringSubmatch(question, -1) {
+		out = append(out, m[1])
+	}
+	return out
+}
+
+// holdsOptions reports whether a fragment contains one of the options as a whole word, if there are any.
+func holdsOptions(f domain.Fragment, options []string) bool {
+	if len(options) == 0 {
+		return true
+	}
+	return slices.ContainsFunc(options, func(name string) bool {
+		for rest := f.Heading + "\n" + f.Text; ; {
+			i := strings.Index(rest, name)
+			if i < 0 {
+				return false
+			}
+			before, after := rest[:i], rest[i+len(name):]
+			if !strings.HasSuffix(before, "-") && (after == "" || !language.IsWordRune([]rune(after)[0]) && after[0] != '-' && after[0] != '_') {
+				return true
+			}
+			rest = after
+		}
+	})
+}
+
+// Maximum number of digits of a number that is meaningless without the word before it: version 2, article 14.
+const maxOrdinalDigits = 2
+
+// numberedTerms returns the pairs of terms of which the second is a short number directly after the first: "version 2".
+func (q question) numberedTerms(asked string) [][2]int {
+	var out [][2]int
+	words := strings.FieldsFunc(strings.ToLower(asked), func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("?!,;:()", r) })
+	for i := 1; i < len(words); i++ {
+		n := strings.Trim(words[i], ".")
+		if n == "" || len(n) > maxOrdinalDigits || strings.ContainsFunc(n, func(r rune) bool { return !unicode.IsDigit(r) }) {
+			continue
+		}
+		if language.IsFunctionWord(words[i-1]) || language.FramingWords[words[i-1]] {
+			continue
+		}
+		for a, first := range termsIn(q.terms, words[i-1:i]) {
+			for b, second := range termsIn(q.terms, []string{n}) {
+				if first && second && a != b {
+					out = append(out, [2]int{a, b})
+				}
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,444 @@
+package extractive
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/sluice/sluice/pkg/analysis"
+	"github.com/sluice/sluice/pkg/answer/fence"
+	"github.com/sluice/sluice/pkg/chunk"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// topics are the terms of a question, or of a clause, that an answer has to be about.
+type topics []bool
+
+// topicsOf returns the terms of a clause that carry a topic. A clause without any has all those of the question.
+func (q question) topicsOf(clause string) topics {
+	out := topics(termsIn(q.terms, strings.Fields(clause)))
+	any := false
+	for i := range out {
+		out[i] = out[i] && q.own[i] && !q.framing[i]
+		any = any || out[i]
+	}
+	if !any {
+		for i := range out {
+			out[i] = !q.framing[i]
+		}
+	}
+	return out
+}
+
+// covered returns the share, by weight, of the topics that the texts contain.
+func (q question) covered(about topics, texts ...wording) float64 {
+	held, total := 0.0, 0.0
+	for i, w := range q.weights {
+		if !about[i] {
+			continue
+		}
+		total += w
+		best := 0.0
+		for _, t := range texts {
+			best = max(best, q.holds(t, i))
+		}
+		held += w * best
+	}
+	if total == 0 {
+		return 0
+	}
+	return held / total
+}
+
+// page is a fragment prepared for the choice of passages.
+type page struct {
+	fragment domain.Fragment
+	lines    []line
+	own      wording // of the text
+	title    wording // of the headings and the name of the datasource
+}
+
+// line is a line of a fragment, or a sentence of a long one, with its wording.
+type line struct {
+	text   string
+	block  int  // number of its paragraph
+	inline bool // it follows the previous one in the same line of the text
+	own    wording
+}
+
+// pagesOf prepares fragments.
+func pagesOf(fragments []domain.Fragment) []page {
+	var analyzer analysis.Analyzer
+	out := make([]page, len(fragments))
+	for i, f := range fragments {
+		lang := analysis.Detect(f.Text)
+		read := func(s string) wording { return wording{at: positions(analyzer.Terms(s, lang))} }
+		out[i] = page{fragment: f, own: read(f.Text), title: read(titleOf(f))}
+		block := 0
+		for text := range strings.SplitSeq(shownText(f), "\n") {
+			if strings.TrimSpace(text) == "" {
+				block++
+				continue
+			}
+			for n, part := range sentencesOf(text) {
+				out[i].lines = append(out[i].lines, line{text: part, block: block, inline: n > 0, own: read(part)})
+			}
+		}
+		out[i].lines = withoutOrders(out[i].lines)
+	}
+	return out
+}
+
+// sentencesOf returns a line, or its sentences if it is long and not a row of a table.
+func sentencesOf(text string) []string {
+	text = strings.TrimRight(text, " \r")
+	if utf8.RuneCountInString(text) <= longLine || strings.Contains(text, "\t") || recordLine.MatchString(text) {
+		return []string{text}
+	}
+	var out []string
+	for _, s := range wholeSentences(text) {
+		if part := strings.TrimSpace(text[s.Start:s.End]); part != "" {
+			out = append(out, part)
+		}
+	}
+	return out
+}
+
+// Length of a line above which it is divided into sentences, in characters.
+const longLine = 120
+
+// withoutOrders returns the lines before the first paragraph that addresses a language model.
+func withoutOrders(lines []line) []line {
+	for begin := 0; begin < len(lines); {
+		end, text := begin, ""
+		for ; end < len(lines) && lines[end].block == lines[begin].block; end++ {
+			text += lines[end].text + "\n"
+		}
+		if fence.AddressesModel(text) || fence.AddressesModel(strings.Join(strings.Fields(text), " ")) {
+			return lines[:begin]
+		}
+		begin = end
+	}
+	return lines
+}
+
+// shownText returns the text of a fragment without markup that a browser would fetch or follow, and without front
+// matter.
+func shownText(f domain.Fragment) string {
+	text := f.Text
+	if f.Offset == 0 {
+		text = strings.TrimPrefix(text, frontMatter.FindString(text))
+	}
+	for _, m := range markup {
+		text = m.pattern.ReplaceAllString(text, m.text)
+	}
+	return text
+}
+
+// window returns the lines around the best one for the topics, cut at paragraphs where possible, within a number of
+// characters.
+func (q question) window(p page, about topics, characters int) (begin, end int) {
+	if len(p.lines) == 0 {
+		return 0, 0
+	}
+	length := func(b, e int) int {
+		n := 0
+		for _, l := range p.lines[b:e] {
+			n += utf8.RuneCountInString(l.text) + 1
+		}
+		return n
+	}
+	if length(0, len(p.lines)) <= characters {
+		return 0, len(p.lines)
+	}
+	best, most := 0, -1.0
+	distinctive := q.distinctive(p, about)
+	for i, l := range p.lines {
+		c := q.covered(distinctive, l.own) + 0.3*q.covered(about, l.own)
+		if len(q.options) > 0 && holdsOptions(domain.Fragment{Text: l.text}, q.options[:1]) {
+			c += 2
+		}
+		for _, near := range []int{i - 1, i + 1} { // a label and its value, or a heading and its text
+			if near >= 0 && near < len(p.lines) {
+				c += 0.3 * q.covered(distinctive, p.lines[near].own)
+			}
+		}
+		if c > most+1e-9 {
+			best, most = i, c
+		}
+	}
+	begin, end = best, best+1
+	// The paragraph of the best line, then the next paragraphs, alternating between after and before.
+	for grown := true; grown; {
+		grown = false
+		for _, after := range []bool{true, false} {
+			b, e := p.grown(begin, end, after)
+			if (b != begin || e != end) && length(b, e) <= characters {
+				begin, end, grown = b, e, true
+			}
+		}
+	}
+	for begin > 0 && p.lines[begin-1].block == p.lines[begin].block && length(begin-1, end) <= characters {
+		begin--
+	}
+	for end < len(p.lines) && p.lines[end].block == p.lines[end-1].block && length(begin, end+1) <= characters {
+		end++
+	}
+	for end > begin+1 && p.lines[end-1].block != p.lines[end-2].block && isHeading(p.lines[end-1].text) {
+		end-- // a heading without its text
+	}
+	return begin, end
+}
+
+// distinctive returns the topics that tell the lines of a page apart: those that are neither names nor in the headings,
+// or all if there are no others.
+func (q question) distinctive(p page, about topics) topics {
+	out := make(topics, len(about))
+	any := false
+	for i := range about {
+		out[i] = about[i] && !q.names[i] && q.holds(p.title, i) == 0
+		any = any || out[i]
+	}
+	if !any {
+		return about
+	}
+	return out
+}
+
+// grown returns the run of lines extended to the end of its paragraph, or by the next one.
+func (p page) grown(begin, end int, after bool) (int, int) {
+	if after {
+		if end == len(p.lines) {
+			return begin, end
+		}
+		b := p.lines[end].block
+		for end < len(p.lines) && p.lines[end].block == b {
+			end++
+		}
+		return begin, end
+	}
+	if begin == 0 {
+		return begin, end
+	}
+	b := p.lines[begin-1].block
+	for begin > 0 && p.lines[begin-1].block == b {
+		begin--
+	}
+	return begin, end
+}
+
+const (
+	passageCharacters = 700 // maximum length of one passage
+
+	// Minimum share of the topics that a passage and its headings contain to be quoted, and that the fragment of
+	// sentences that are likely to be an answer contains if no passage qualifies.
+	minCover  = 0.5
+	keptCover = 0.3
+
+	// Share of the topics that a sentence contains above which it is quoted without its surroundings, and the same for
+	// a sentence whose headings contain the other topics.
+	sureShare   = 0.6
+	ownShare    = 0.4
+	titledShare = 0.9
+)
+
+// passage is a run of lines of a fragment.
+type passage struct {
+	fragment   int
+	begin, end int // lines
+}
+
+// tokens estimates the length of a passage.
+func (p page) tokens(of passage) int {
+	n := 0
+	for _, l := range p.lines[of.begin:of.end] {
+		n += chunk.Tokens(l.text)
+	}
+	return n
+}
+
+// best returns the page that is most likely to contain the answer about the topics, and the share of the topics that
+// it and its headings contain; -1 if no page is eligible.
+func (q question) best(pages []page, about topics) (at int, cover float64) {
+	at = -1
+	most := 0.0
+	for i, p := range pages {
+		if q.strange[i] || !q.eligible(p, about) {
+			continue
+		}
+		score := p.fragment.Score/max(pages[0].fragment.Score, minScore) + q.covered(about, p.own)
+		if score > most {
+			at, most, cover = i, score, q.covered(about, p.own, p.title)
+		}
+	}
+	return at, cover
+}
+
+// eligible reports whether a page has the numbers, codes and options of the topics, and a value of the requested kind if
+// that has a universal form.
+func (q question) eligible(p page, about topics) bool {
+	if len(p.lines) == 0 || !holdsOptions(p.fragment, q.options) {
+		return false
+	}
+	if (q.wants.plain() || q.wants.kind == wantMass) && !q.wants.heldBy(p.fragment.Text) && !(q.wants.kind == wantMoney && amount.MatchString(p.fragment.Text)) {
+		return false
+	}
+	if _, coded := q.lacksNames(p.own, p.title); coded {
+		return false
+	}
+	for _, pair := range q.numbered {
+		if at := occurrences(p.own.at, q.terms[pair[0]]); about[pair[1]] && len(at) > 0 && distance(at, occurrences(p.own.at, q.terms[pair[1]])) > 1 &&
+			distance(occurrences(p.title.at, q.terms[pair[0]]), occurrences(p.title.at, q.terms[pair[1]])) > 1 {
+			return false
+		}
+	}
+	return true
+}
+
+// amount matches a figure with two decimals. In receipts and invoices it is a price.
+var amount = regexp.MustCompile(`\d[.,]\d{2}(?:\D|$)`)
+
+// passagesFor returns the passages about each clause of a question, in reading order within a fragment. supported means
+// that a sentence of the fragments is likely to be an answer.
+func (q question) passagesFor(clauses []string, pages []page, supported bool, characters int) []passage {
+	least := minCover
+	if len(q.options) > 0 {
+		least = 0 // the page has the option
+	}
+	var out []passage
+	for _, clause := range clauses {
+		about := q.topicsOf(clause)
+		at, cover := q.best(pages, about)
+		if at < 0 || cover < least || !supported && !q.speaksOf(pages[at], about) {
+			continue
+		}
+		p := passage{fragment: at}
+		p.begin, p.end = q.window(pages[at], about, characters)
+		out = joined(out, p)
+	}
+	return out
+}
+
+// Minimum share of the topics other than names that a page contains if no sentence is likely to be an answer.
+const otherTopics = 0.4
+
+// speaksOf reports whether a page is about the topics themselves and not only about the things named: their colour, if
+// that is asked for. In a table, one row has all names.
+func (q question) speaksOf(p page, about topics) bool {
+	if len(q.options) > 0 {
+		return true
+	}
+	others := make(topics, len(about))
+	any := false
+	for i := range about {
+		others[i] = about[i] && !q.names[i]
+		any = any || others[i]
+	}
+	if any && q.covered(others, p.own, p.title) < otherTopics {
+		return false
+	}
+	named := make([]bool, len(about))
+	for i := range about {
+		named[i] = about[i] && q.names[i]
+	}
+	table := slices.ContainsFunc(p.lines, func(l line) bool { return recordLine.MatchString(l.text) })
+	return !table || slices.ContainsFunc(p.lines, func(l line) bool { return q.holdsAll(named, l.own, p.title) })
+}
+
+// joined adds a passage. It merges it with one that it overlaps or follows.
+func joined(passages []passage, p passage) []passage {
+	for i, o := range passages {
+		if o.fragment == p.fragment && p.begin <= o.end && o.begin <= p.end {
+			passages[i].begin, passages[i].end = min(o.begin, p.begin), max(o.end, p.end)
+			return passages
+		}
+	}
+	return append(passages, p)
+}
+
+// shown formats a passage as the page shows it: prose in quotation marks, lines as a block.
+func (say phrases) shown(p passage, pages []page) string {
+	cite := " [" + strconv.Itoa(p.fragment+1) + "]"
+	var paragraphs []string
+	lines := pages[p.fragment].lines[p.begin:p.end]
+	for i := 0; i < len(lines); {
+		n := i + 1
+		for n < len(lines) && lines[n].block == lines[i].block {
+			n++
+		}
+		var texts []string
+		for _, l := range lines[i:n] {
+			if last := len(texts) - 1; l.inline && last >= 0 {
+				texts[last] += between(texts[last], l.text) + l.text
+				continue
+			}
+			texts = append(texts, l.text)
+		}
+		text := strings.Join(withoutColumns(texts), "\n")
+		if !apart(text) {
+			text = unwrapped(text)
+		}
+		if text = quotation(text); text != "" {
+			paragraphs = append(paragraphs, text)
+		}
+		i = n
+	}
+	text := strings.Join(paragraphs, "\n\n")
+	if !strings.Contains(text, "\n") {
+		return "\n\n" + say.Open + text + say.Close + cite
+	}
+	out := "\n\n> " + strings.NewReplacer("\n\n", "\n>\n> ", "\n", "  \n> ").Replace(text)
+	return out + cite
+}
+
+// withoutColumns returns the lines of a form as the page shows them. Extraction takes the first row of a form (label,
+// value, label, value) for column names, and repeats them in every row.
+func withoutColumns(lines []string) []string {
+	var out []string
+	var columns []string
+	for i, line := range lines {
+		if cells := strings.Split(line, "\t"); len(cells) >= 2 && len(cells)%2 == 0 && i+1 < len(lines) && recordLine.MatchString(lines[i+1]) {
+			columns = cells
+		}
+		if isForm(columns) && recordLine.MatchString(line) {
+			if cells, ok := cellsOf(columns, line); ok {
+				line = strings.Join(cells, "\t")
+			}
+		}
+		out = append(out, line)
+	}
+	return out
+}
+
+// isForm reports whether the first row of a table is a row of a form: labels without digits, and a value with one.
+func isForm(cells []string) bool {
+	values := 0
+	for i, c := range cells {
+		digit := strings.ContainsFunc(c, unicode.IsDigit)
+		if i%2 == 0 && digit {
+			return false
+		}
+		if digit {
+			values++
+		}
+	}
+	return values > 0
+}
+
+// cellsOf returns the cells of a row with column names.
+func cellsOf(columns []string, row string) ([]string, bool) {
+	var out []string
+	for _, c := range columns {
+		rest, ok := strings.CutPrefix(row, strings.TrimSpace(c)+": ")
+		if !ok {
+			continue
+		}
+		cell, next, _ := strings.Cut(rest, cellSeparator)
+		out = append(out, cell)
+		row = next
+	}
+	return out, row == "" && len(out) > 0
+}
