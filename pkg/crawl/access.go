@@ -19,7 +19,7 @@ import (
 type Access struct {
 	origin  string
 	headers map[string]string
-	digest  string // of the headers; part of the key under which robots.txt is cached
+	digest  string // hash of the headers; part of the cache key of robots.txt
 }
 
 // NewAccess returns an Access for the origin of an address.
@@ -38,10 +38,10 @@ func NewAccess(address string, headers map[string]string) (*Access, error) {
 // String returns the origin.
 func (a *Access) String() string { return "headers for " + a.origin }
 
-// GoString returns the origin, so that %#v shows no values either.
+// GoString is String, so that %#v shows no header values either.
 func (a *Access) GoString() string { return a.String() }
 
-// Origin returns scheme, host and port of a web address, in the form that NewAccess uses.
+// Origin returns the scheme, host and port of a web address, in the form that NewAccess uses.
 func Origin(address string) (string, error) {
 	u, err := weburl.Parse(address)
 	if err != nil {
@@ -50,7 +50,7 @@ func Origin(address string) (string, error) {
 	return originOf(u), nil
 }
 
-// originOf returns scheme, host and port of an address, without the scheme's default port.
+// originOf returns the scheme, host and port of an address. It omits the scheme's default port.
 func originOf(u *url.URL) string {
 	host := strings.ToLower(u.Hostname())
 	if strings.Contains(host, ":") {
@@ -67,7 +67,7 @@ func (a *Access) covers(u *url.URL) bool { return a != nil && originOf(u) == a.o
 
 type accessKey struct{}
 
-// WithAccess returns a context in which requests to the origin carry the headers: for the page, its redirects within
+// WithAccess returns a context in which all requests to the origin carry the headers. This includes redirects within
 // the origin, robots.txt, sitemaps, and the resources that a browser loads to render the page.
 func WithAccess(ctx context.Context, a *Access) context.Context {
 	return context.WithValue(ctx, accessKey{}, a)
@@ -83,15 +83,15 @@ func accessTo(ctx context.Context, u *url.URL) *Access {
 
 type askerKey struct{}
 
-// WithAsker returns a context for requests that a Renderer sends on behalf of a document of this origin, in the form of
-// Origin. Requests without an asker carry no headers of an Access.
+// WithAsker returns a context for requests that a Renderer sends for a document of the given origin, in the form that
+// Origin returns. Requests without an asker never carry the headers of an Access.
 func WithAsker(ctx context.Context, origin string) context.Context {
 	return context.WithValue(ctx, askerKey{}, origin)
 }
 
-// forBrowser returns the request as sent for a browser's document. It carries the headers only if its method is GET or
-// HEAD and its document has the same origin. Other requests to that origin also lose their cookies, because the site
-// may have set them in response to the headers.
+// forBrowser prepares a request that a browser's document sends. The request carries the headers only if its method is
+// GET or HEAD and the document has the same origin. Other requests to that origin also lose their cookies, because the
+// site may have set those in response to the headers.
 func (a *Access) forBrowser(req *http.Request) *http.Request {
 	asker, _ := req.Context().Value(askerKey{}).(string)
 	reads := req.Method == http.MethodGet || req.Method == http.MethodHead
@@ -103,8 +103,8 @@ func (a *Access) forBrowser(req *http.Request) *http.Request {
 	return req.WithContext(WithAccess(req.Context(), a))
 }
 
-// accessing is a RoundTripper that adds the headers in a request's context. It sees each redirect as a separate
-// request, so a redirect to another origin is sent without them.
+// accessing is a RoundTripper that adds the headers of the Access in a request's context. Each redirect is a separate
+// request, so requests to another origin are sent without the headers.
 type accessing struct{ base http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.
@@ -126,7 +126,8 @@ func (t accessing) RoundTrip(req *http.Request) (*http.Response, error) {
 	return t.base.RoundTrip(req)
 }
 
-// joinCookies adds the configured cookies to those that the site has set in the same fetch. The site's cookies win.
+// joinCookies adds the configured cookies to those that the site has set during the same fetch. If a name occurs in
+// both, the site's cookie wins.
 func joinCookies(set, configured string) string {
 	if set == "" {
 		return configured

@@ -20,7 +20,7 @@ type Body struct {
 	size int64
 	mem  []byte // the whole body, if it is in memory
 	file *os.File
-	path string // of the file, until its name is removed
+	path string // of file; "" once the name is removed
 }
 
 // Size returns the size in bytes.
@@ -44,7 +44,7 @@ func (b *Body) rewind() error {
 	return err
 }
 
-// head returns up to n bytes from the beginning, which must not be modified, and rewinds.
+// head returns up to the first n bytes and rewinds the body. The caller must not modify the bytes.
 func (b *Body) head(n int) ([]byte, error) {
 	if b.mem != nil {
 		return b.mem[:min(n, len(b.mem))], b.rewind()
@@ -56,8 +56,8 @@ func (b *Body) head(n int) ([]byte, error) {
 	return p, b.rewind()
 }
 
-// spool reads r to the end, and fails with bounded.ErrTooLarge if it has more than limit bytes. expected is the
-// probable size, if known.
+// spool stores the whole content of r. It fails with bounded.ErrTooLarge if r has more than limit bytes. expected is
+// the probable size, if known.
 func spool(r io.Reader, expected, limit int64, dir string) (*Body, error) {
 	r = bounded.NewReader(r, limit)
 	var mem bytes.Buffer

@@ -11,16 +11,16 @@ const (
 	minPause        = 5 * time.Second
 	maxPause        = 10 * time.Minute
 
-	// A host may ask to come back later for some time without cost to its pages. After at least this many such
-	// responses in a row over at least this time, the host counts as failing: its pages count attempts and eventually
-	// fail.
+	// A host may ask the crawler to come back later without using up the attempts of its pages. After maxRefusals such
+	// responses in a row over at least maxRefusalTime, the host counts as failing: further fetches count as attempts,
+	// and its pages eventually fail.
 	maxRefusals    = 3
 	maxRefusalTime = time.Hour
 )
 
 // breaker is a circuit breaker for hosts. It counts consecutive failures over all fetches of the process. A failing
-// host is paused, each time for twice as long, until it responds again. The breaker also records why a host is paused,
-// for the messages of waiting fetches.
+// host is paused until it responds again. Each pause is twice as long as the last one. The breaker also records the
+// reason for a pause, so that waiting fetches can report it.
 type breaker struct {
 	mu    sync.Mutex
 	hosts map[string]*hostHealth
@@ -28,18 +28,18 @@ type breaker struct {
 
 type hostHealth struct {
 	failures   int
-	suspect    bool          // a fetch is probing whether the host fails
+	suspect    bool          // a fetch is probing the host
 	pause      time.Duration // length of the last pause; 0 before the first
 	until      time.Time     // end of the pause, or the time that the host asked for
 	why        string        // reason, for messages
 	fails      bool          // paused because it fails, not at its own request
 	lastServed string        // the last page that was served
-	refusals   int           // consecutive responses that asked to come back later
+	refusals   int           // consecutive responses that asked the crawler to come back later
 	refused    time.Time     // time of the first of these responses
 }
 
-// fail counts a failure. It returns the remaining time if the host is already paused, and whether the caller must probe
-// the host and report the result with trip, answered or unsure.
+// fail counts a failure. If the host is already paused, held is the rest of the pause. If suspect is true, the caller
+// must probe the host and report the result with trip, succeeded or inconclusive.
 func (b *breaker) fail(host string, now time.Time) (held time.Duration, suspect bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -55,7 +55,7 @@ func (b *breaker) fail(host string, now time.Time) (held time.Duration, suspect 
 	return 0, true
 }
 
-// trip pauses a failing host and returns for how long.
+// trip pauses a failing host and returns the length of the pause.
 func (b *breaker) trip(host, why string, now time.Time) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -69,8 +69,8 @@ func (b *breaker) trip(host, why string, now time.Time) time.Duration {
 	return h.pause
 }
 
-// pauseUntil records that the host itself asked to be left alone until a given time. A host that sends nothing else for
-// a long time counts as failing.
+// pauseUntil records that the host itself asked for a pause until the given time. A host that answers with nothing else
+// for a long time counts as failing.
 func (b *breaker) pauseUntil(host, why string, until, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -82,7 +82,7 @@ func (b *breaker) pauseUntil(host, why string, until, now time.Time) {
 	h.fails = h.refusals >= maxRefusals && now.Sub(h.refused) >= maxRefusalTime
 }
 
-// served records that the host serves content. Its robots.txt does not count, because hosts serve that even when they
+// served records that the host serves content. A robots.txt does not count, because hosts serve it even while they
 // refuse pages.
 func (b *breaker) served(host string) {
 	b.mu.Lock()
@@ -92,8 +92,8 @@ func (b *breaker) served(host string) {
 	}
 }
 
-// succeeded resets the failures of the host. It does not end a current pause, because the response belongs to an
-// earlier request. page is the served page, or "".
+// succeeded resets the failures of the host. It does not end a current pause, because the response answers a request
+// from before the pause. page is the served page, or "".
 func (b *breaker) succeeded(host, page string, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -138,7 +138,7 @@ func (b *breaker) pauseLeft(host string, now time.Time) time.Duration {
 }
 
 // pauseReason returns the reason for the host's pause, and whether the host is failing. It returns "" if this process
-// knows none.
+// knows of no pause.
 func (b *breaker) pauseReason(host string, now time.Time) (why string, fails bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -19,12 +19,12 @@ const (
 	maxRenderBytes    = 128 << 20 // as transferred
 )
 
-// browsing sends the requests of a Renderer for one page: through the address guard, within limits, and to the page's
-// own host only as its robots.txt allows. The request for the page waits for the host's slot. Requests for its
-// resources do not, because they belong to the page, as in any browser, but they do not go to a paused host.
+// browsing sends a Renderer's requests for one page. It applies the address guard, the limits and, for the page's own
+// host, robots.txt. The request for the page waits for the host's slot. Requests for its resources do not wait, as in
+// any browser, but none are sent to a paused host.
 //
-// A page of the public internet may only access the public internet. Its scripts could otherwise send requests to
-// internal servers that the configuration opens to the crawler, which no reader of the page could do.
+// A page on the public internet may access only the public internet. Otherwise its scripts could reach internal servers
+// that the configuration opens to the crawler. A reader's browser could not reach them.
 type browsing struct {
 	client    *client
 	guard     guard.Guard
@@ -42,7 +42,7 @@ type browsing struct {
 func (c *client) browse(ctx context.Context, a response) *browsing {
 	b := &browsing{
 		client: c, transport: accessing{c.outer}, page: a.url, delay: a.crawlDelay, bytes: maxRenderBytes,
-		access: accessTo(ctx, a.url), // by the page's address: a page of another origin must not cause the browser to send the headers
+		access: accessTo(ctx, a.url), // chosen by the page's address: a page of another origin must not cause the browser to send the headers
 	}
 	if a.private {
 		b.guard, b.transport = c.guard, accessing{c.transport}
@@ -90,8 +90,8 @@ func (b *browsing) fetchDocument(req *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-// fetchResource sends the request for a resource of the page. Its failures do not count, because they say little about
-// the host's pages. Only a host that asks to come back later is paused.
+// fetchResource sends the request for a resource of the page. A failure does not count against the host, because it
+// says little about the host's pages. The host is paused only if it asks the crawler to come back later.
 func (b *browsing) fetchResource(req *http.Request) (*http.Response, error) {
 	ctx, host, u := req.Context(), req.URL.Host, req.URL.String()
 	polite := b.client.polite
@@ -111,7 +111,7 @@ func (b *browsing) fetchResource(req *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-// count decrements the remaining requests and reports whether this is the request for the page itself.
+// count counts a request and reports whether it is the one for the page itself. It fails beyond maxRenderRequests.
 func (b *browsing) count(req *http.Request) (first bool, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -123,7 +123,8 @@ func (b *browsing) count(req *http.Request) (first bool, err error) {
 	return first, nil
 }
 
-// allowed checks the robots.txt of the page's own host. Those of other hosts apply to crawlers of their pages.
+// allowed checks the robots.txt of the page's own host. It ignores the robots.txt of other hosts, which is about
+// crawling their own pages.
 func (b *browsing) allowed(ctx context.Context, u *url.URL) error {
 	if u.Host != b.page.Host || u.Scheme != b.page.Scheme {
 		return nil

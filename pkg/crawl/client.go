@@ -10,15 +10,15 @@ import (
 
 const (
 	maxHeaderBytes = 1 << 20
-	acceptEncoding = "gzip, deflate" // encodings that decoded supports
+	acceptEncoding = "gzip, deflate" // encodings that content.Decode supports
 	idleTimeout    = 30 * time.Second
 	maxIdlePerHost = 32
 )
 
-// client sends requests subject to the address guard, robots.txt and the pace of hosts. All fetches share its state.
+// client sends requests. It enforces the address guard, robots.txt and each host's pace. All fetches share its state.
 type client struct {
 	opts      Options
-	product   string // product name of the user agent, which robots.txt addresses
+	product   string // product name in the user agent; robots.txt may name it
 	guard     guard.Guard
 	transport *transport
 	outer     *transport // connects only to the public internet, even if the configuration allows more
@@ -61,7 +61,7 @@ func newTransport(o Options, g guard.Guard) *transport {
 		TLSHandshakeTimeout:    o.ConnectTimeout,
 		ResponseHeaderTimeout:  o.HeaderTimeout,
 		MaxResponseHeaderBytes: maxHeaderBytes,
-		DisableCompression:     true, // decoded decompresses, so that the limit applies to the result
+		DisableCompression:     true, // content.Decode decompresses, so that the size limit applies to the result
 		ForceAttemptHTTP2:      true,
 		MaxIdleConns:           100,
 		MaxIdleConnsPerHost:    idlePerHost(o.PerHostConcurrency),

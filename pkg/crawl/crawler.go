@@ -36,7 +36,7 @@ type Options struct {
 	ConnectTimeout time.Duration
 	// HeaderTimeout limits the wait for the header of a response. Default: 30 s.
 	HeaderTimeout time.Duration
-	// Slots schedules the requests to each host. Default: LocalSlots, which is limited to this Crawler.
+	// Slots schedules the requests to each host. Default: a LocalSlots, which covers only this Crawler.
 	Slots HostSlots
 	// PerHostConcurrency is the maximum number of concurrent requests per host. Default: 2; negative: unlimited.
 	PerHostConcurrency int

@@ -24,16 +24,16 @@ type Discovery struct {
 	Follow bool
 	// Scope defines the addresses of the site, for the crawl jobs of its pages.
 	Scope domain.SiteScope
-	// Moved is the address to which the root redirects, if that is elsewhere and the sitemaps list pages there; else
-	// "".
+	// Moved is the address to which the root redirects, if it is outside the site and the sitemaps list pages there;
+	// else "".
 	Moved string
-	// Found is the number of emitted links, Sitemaps of sitemap files read.
+	// Found is the number of emitted links, and Sitemaps the number of sitemap files read.
 	Found    int
 	Sitemaps int
 	// Refused counts the rejected addresses by reason.
 	Refused map[scope.Refusal]int
-	// Problems describes sitemaps that could not be read although others could, for display. If there are any, the list
-	// of pages is incomplete, and missing pages may still exist.
+	// Problems describes, for display, the sitemaps that could not be read although others could. If there are any, the
+	// list of pages is incomplete, and missing pages may still exist.
 	Problems []string
 }
 
@@ -75,7 +75,7 @@ func (c *Crawler) Discover(ctx context.Context, spec domain.CrawlSpec, emit func
 	return c.discover(ctx, spec, emit, nil)
 }
 
-// discover implements Discover. It also calls refused, unless nil, for each rejected address.
+// discover implements Discover. It also calls refused, unless it is nil, for each rejected address.
 func (c *Crawler) discover(ctx context.Context, spec domain.CrawlSpec, emit func([]domain.Link) error, refused func(string, scope.Refusal)) (Discovery, error) {
 	ctx, done, err := c.begin(ctx)
 	if err != nil {
@@ -120,7 +120,7 @@ func siteScope(spec domain.CrawlSpec) (s domain.SiteScope, derived bool, err err
 	if s.Root == "" {
 		s.Root = spec.URL
 	}
-	// The root of a site configured only by a sitemap is the sitemap.
+	// If the site is configured only by a sitemap, its root is missing or is the sitemap itself.
 	derived = spec.Sitemap != "" && spec.URL == "" && (s.Root == "" || s.Root == spec.Sitemap)
 	switch {
 	case derived:
@@ -145,7 +145,7 @@ type discovery struct {
 
 	seed    maphash.Seed
 	seen    map[uint64]struct{} // hashes of emitted addresses, 8 bytes each
-	visited map[string]bool     // sitemaps
+	visited map[string]bool     // sitemaps that were requested
 	budget  *sitemap.Budget
 	feed    bool // at least one sitemap is a feed
 	listed  bool // the current sitemap was listed among pages
@@ -153,7 +153,7 @@ type discovery struct {
 	batch   []domain.Link
 }
 
-// errEnough ends the reading at the limit of pages.
+// errEnough stops the reading when the page limit is reached.
 var errEnough = errors.New("enough pages")
 
 // readGiven reads the sitemap that the caller specified.

@@ -51,7 +51,7 @@ var notFoundWords = regexp.MustCompile(`(?i)^` + errorCode + `[.!]?$|^(?:` + err
 	`(?:お探しの)?ページが見つかりません\S*|페이지를 찾을 수 없습니다` +
 	`)[\s!.…]*(?:\(?(?:error\s*)?(?:404|410)\)?)?$`)
 
-// apologyWords matches the headings of such pages that leave the reason to the title.
+// apologyWords matches headings that only apologise. Such pages give the reason in the title.
 var apologyWords = regexp.MustCompile(`(?i)^(?:oops|whoops|uh[ -]oh|sorry|hoppla|ups|something went wrong|nothing (?:to see )?here|dead end|` +
 	`(?:looks like )?you(?: are|['’]re| seem)? (?:to be )?lost|server error(?: in .*)?|fehler|erreur|410 gone)\b[^\pL]*(?:nothing (?:to see )?here)?[^\pL]*$`)
 

@@ -6,7 +6,7 @@
 // redirects, time, nesting and numbers of links are limited too.
 //
 // gocolly/colly drives each fetch: it manages the cookies of one fetch and parses HTML. The transport that this package
-// passes to colly compensates for its gaps:
+// passes to colly compensates for colly's gaps:
 //
 //   - colly treats a robots.txt with a 5xx status as permission, fetches it without a context, fails on a malformed
 //     one, and matches rules against an address whose query it has reordered. The transport therefore enforces
@@ -15,5 +15,6 @@
 //     decompresses, limits and stores it, and passes only HTML to colly.
 //   - colly follows redirects without checking the target's robots.txt. Here each hop is a separate request.
 //   - colly's rate limits apply within one collector and sleep even after the context is cancelled. The transport waits
-//     for the host's slot from Slots, which all crawlers of a fleet share, and pauses hosts that fail or ask for it.
+//     for a slot of the host from HostSlots, which all crawlers of a fleet share, and pauses hosts that fail or ask for
+//     a pause.
 package crawl

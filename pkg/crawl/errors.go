@@ -14,12 +14,12 @@ import (
 	"github.com/sluice/sluice/pkg/crawl/guard"
 )
 
-// Error is the reason for which an address could not be fetched. Its fields determine the next step: Permanent means
-// that a retry is useless until the cause is removed; any other error is worth a retry. Errors of other types come from
-// the caller: its cancelled context, or its own emit function.
+// Error says why an address could not be fetched. Its fields determine the next step: Permanent means that a retry is
+// useless until the cause is removed; any other error is worth a retry. Errors of other types come from the caller: its
+// cancelled context, or its own emit function.
 type Error struct {
 	Permanent  bool
-	Deferred   bool          // no request was sent: the host's slot has not come, or (if Err is set) the host is failing
+	Deferred   bool          // no request was sent: the host has no free slot yet, or (if Err is set) it is failing
 	RetryAfter time.Duration // minimum delay before a retry; 0: no requirement
 	StatusCode int           // of the response, 0 if there was none; 404 and 410 mean that the page does not exist
 	URL        string        // the address being fetched
@@ -101,7 +101,7 @@ func statusError(u string, status int, h http.Header, now time.Time) *Error {
 	return e
 }
 
-// describe describes the host's response, for waiting fetches.
+// describe describes the host's response, for the messages of waiting fetches.
 func (e *Error) describe(host string) string {
 	return fmt.Sprintf("%s answered %d %s", host, e.StatusCode, http.StatusText(e.StatusCode))
 }

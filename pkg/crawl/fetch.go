@@ -24,7 +24,7 @@ type PageRequest struct {
 	// WantLinks requests the page's links within Scope. Without a Scope there are none.
 	WantLinks bool
 	Scope     *domain.SiteScope
-	// PastPatterns also includes links that the patterns of Scope reject. The caller applies the patterns.
+	// PastPatterns also returns links that the patterns of Scope reject, for a caller that applies the patterns itself.
 	PastPatterns bool
 	// Depth is the number of links between the root of the site and the page.
 	Depth int
@@ -34,7 +34,7 @@ type PageRequest struct {
 
 // Page is the result of a fetch. The caller must call Close.
 type Page struct {
-	NotModified  bool   // unchanged since the validators; there is no body
+	NotModified  bool   // unchanged since the last fetch; there is no body
 	StatusCode   int    // 2xx or 304
 	URL          string // after redirects
 	Body         *Body  // nil when NotModified
@@ -45,9 +45,10 @@ type Page struct {
 	Title        string // of HTML, at most 300 characters
 	// Redirects are the hops from the requested address to URL, at most 10.
 	Redirects []domain.Redirect
-	// Canonical is the page's canonical address, normalised, if that differs from its own and is in scope; else "".
+	// Canonical is the page's canonical address, normalised, if it differs from the page's own address and is in scope;
+	// else "".
 	Canonical string
-	// TextHash is the hash of the main text and title of HTML. Sketch serves to find similar texts: see package textid.
+	// TextHash is the hash of the main text and title of HTML. Sketch is for finding similar texts; see package textid.
 	// Both are empty for a page without text.
 	TextHash  string
 	Sketch    []byte
@@ -103,7 +104,7 @@ func (c *Crawler) Fetch(ctx context.Context, req PageRequest) (_ Page, err error
 		Redirects: a.redirects, FileName: content.FileName(a.header.Get("Content-Disposition")),
 	}
 	if p.NotModified {
-		// RFC 9110, section 15.4.5: validators that the 304 omits are still those of the request.
+		// RFC 9110, section 15.4.5: if the 304 omits a validator, the one in the request remains valid.
 		p.ETag = cmp.Or(p.ETag, req.ETag)
 		p.LastModified = cmp.Or(p.LastModified, req.LastModified)
 		return p, nil
@@ -131,10 +132,10 @@ func (c *Crawler) Fetch(ctx context.Context, req PageRequest) (_ Page, err error
 	return p, nil
 }
 
-// Maximum length of a validator, in bytes. It is part of every job and event of the page.
+// Maximum length of a validator, in bytes. Validators are part of every job and event of their page.
 const maxValidatorBytes = 1 << 10
 
-// validator returns a header for conditional requests. It ignores one that is too long.
+// validator returns the value of a header for conditional requests, or "" if it is too long.
 func validator(h http.Header, name string) string {
 	if v := h.Get(name); len(v) <= maxValidatorBytes {
 		return v

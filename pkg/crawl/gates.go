@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// gates limits the requests of this process that ask for a slot at a host, to the number that may have one at a time,
-// in order of arrival. If all requests polled, one could wait forever. A request does not join a slow queue.
+// gates queues the requests of this process that want a slot at the same host. Only as many as may hold a slot at once
+// ask for one; the rest wait in order of arrival. If all of them polled, one could wait forever. A request does not
+// join a queue that moves too slowly.
 type gates struct {
 	mu    sync.Mutex
 	hosts map[string]*gate
@@ -21,8 +22,9 @@ type gate struct {
 	pace  time.Duration // recent average interval between releases while others wait
 }
 
-// enter waits for a slot, up to the patience. leave is nil if none became free, or if the expected wait in the queue is
-// too long. width 0 means no limit; least is the minimum interval between two requests to the host.
+// enter waits for its turn at the host, for at most p.slot. leave is nil if the turn did not come, or if the expected
+// wait exceeds p.queue. width is the number of requests that may pass at once, 0 for no limit. minimum is the minimum
+// interval between two requests to the host.
 func (g *gates) enter(ctx context.Context, host string, width int, minimum time.Duration, p maxWaits) (leave func(), err error) {
 	if width == 0 {
 		return func() {}, nil

@@ -21,7 +21,7 @@ import (
 // retrieval is the retrieval of one address with all its redirects.
 type retrieval struct {
 	url     string
-	header  http.Header // additional headers: validators
+	header  http.Header // validators for a conditional request
 	limit   int64       // maximum size of the body, in bytes
 	anyType bool
 	html    func(root *html.Node) // receives each parsed page; may be nil

@@ -31,7 +31,7 @@ type pageReader struct {
 
 	root       *html.Node // of the parsed page; nil: not HTML
 	title      string
-	heading    string // the first of level 1
+	heading    string // the first level-1 heading
 	password   bool   // the page has a password field
 	account    bool   // the page has a field for the name of an account
 	canonical  string // as written
@@ -61,7 +61,7 @@ func (p *pageReader) scripted() bool { return p.signs.needsScript() }
 // wantLinks reports whether the page's links are needed.
 func (p *pageReader) wantLinks() bool { return p.req.WantLinks && p.scope != nil && p.req.Scope.Follow }
 
-// read visits each element once. It first clears the results of a previous page that redirected here.
+// read collects the results in one pass over the elements. It first clears the results of a page that redirected here.
 func (p *pageReader) read(root *html.Node) {
 	p.reset()
 	p.root = root
@@ -141,8 +141,8 @@ func (p *pageReader) meta(n *html.Node) {
 	}
 }
 
-// link processes a link element or Link header: the canonical address, and, as links, canonical, previous and next
-// pages and translations.
+// link processes a link element or Link header. It records the canonical address, and treats canonical, previous and
+// next pages and translations as links.
 func (p *pageReader) link(rel, href, hreflang string) {
 	canonical := hasToken(rel, "canonical")
 	if canonical && p.canonical == "" {
@@ -165,7 +165,7 @@ func (p *pageReader) addHref(href string) {
 	p.hrefBytes += len(href)
 }
 
-// finish fills page with the results of HTML and header. final is the page's address.
+// finish fills page with what the HTML and the header say. final is the page's address after redirects.
 func (p *pageReader) finish(page *Page, header http.Header, final *url.URL) {
 	for _, v := range header.Values("X-Robots-Tag") {
 		p.robots.AddHeader(v, p.product)
@@ -173,7 +173,7 @@ func (p *pageReader) finish(page *Page, header http.Header, final *url.URL) {
 	page.Title = p.title
 	page.NoIndex, page.NoFollow = p.robots.NoIndex, p.robots.NoFollow
 	if p.scope != nil && p.req.Depth == 0 {
-		p.scope.Add(final) // the root redirects, so its target belongs to the site
+		p.scope.Add(final) // the root may have redirected; its target belongs to the site
 	}
 	own := weburl.NewBase(page.URL)
 	base := p.baseOn(own)
@@ -195,8 +195,8 @@ func (p *pageReader) finish(page *Page, header http.Header, final *url.URL) {
 	p.filterLinks(page, base, self)
 }
 
-// baseOn returns the base of the page's references; own is the page's address. Like browsers, it ignores a base that is
-// not a web address.
+// baseOn returns the base for the page's references. own is the page's address. Like browsers, baseOn ignores a base
+// element that does not contain a web address.
 func (p *pageReader) baseOn(own *weburl.Base) *weburl.Base {
 	if u, err := own.Parse(p.base); err == nil && p.base != "" {
 		return weburl.NewBase(u.String())
@@ -264,8 +264,8 @@ func (p *pageReader) filterLinks(page *Page, base *weburl.Base, self string) {
 	}
 }
 
-// addSelf adds the page's own address to its links, for a page reached by a redirect in a page: its address is a page
-// of the site.
+// addSelf adds the page's own address to its links. It is used when another page redirected here: the address is then a
+// page of the site that needs a job of its own.
 func (p *pageReader) addSelf(page *Page) {
 	if !p.wantLinks() || page.NoFollow || len(page.Links) == maxLinksFromPage {
 		return

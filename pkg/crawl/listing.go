@@ -132,7 +132,7 @@ func (d *discovery) maybeSitemap(e sitemap.Entry, already int) bool {
 // feedName matches the names of feeds, which list only new pages.
 var feedName = regexp.MustCompile(`feed|rss|atom`)
 
-// readListed reads the sitemaps among the entries of a page sitemap. The other entries are pages.
+// readListed tries entries of a page sitemap as sitemaps. Entries that are not sitemaps become pages.
 func (d *discovery) readListed(ctx context.Context, list *url.URL, maybe []sitemap.Entry, level int) error {
 	onto := weburl.NewBase(list.String())
 	for _, e := range maybe {
@@ -149,8 +149,8 @@ func (d *discovery) readListed(ctx context.Context, list *url.URL, maybe []sitem
 	return nil
 }
 
-// isListedSitemap reads the entry if it is a sitemap of the site. After a failure, the entry is treated as a page, and
-// the page's own job reports the cause.
+// isListedSitemap reads the entry and reports whether it is a sitemap of the site. An entry that fails permanently
+// counts as a page, whose own job then reports the cause.
 func (d *discovery) isListedSitemap(ctx context.Context, list *url.URL, e sitemap.Entry, level int) (bool, error) {
 	u, err := weburl.Resolve(list.String(), e.Loc)
 	if err != nil || d.misses >= maxMisses || level > maxSitemapNesting ||
@@ -169,7 +169,7 @@ func (d *discovery) isListedSitemap(ctx context.Context, list *url.URL, e sitema
 	return err == nil, err
 }
 
-// readNested reads the sitemaps that an index lists, if they are on its own host or that of the site.
+// readNested reads the sitemaps that an index lists, if they are on the index's own host or on the site's.
 func (d *discovery) readNested(ctx context.Context, index *url.URL, nested []string, level int) error {
 	for _, loc := range nested {
 		u, err := weburl.Resolve(index.String(), loc)
@@ -206,7 +206,7 @@ func (d *discovery) entry(ctx context.Context, base *weburl.Base, e sitemap.Entr
 	}
 	u, why := d.scope.Resolve(base, e.Loc, 0)
 	if why != "" && e.Alternate {
-		return nil // translations list each other; each is counted as an entry of its own
+		return nil // not counted here: each translation also has an entry of its own
 	}
 	if why != "" {
 		d.result.Refused[why]++
@@ -236,7 +236,7 @@ func (d *discovery) add(l domain.Link) error {
 	return d.flush()
 }
 
-// emitError distinguishes the caller's failure from one of the sitemap.
+// emitError is an error of the caller's emit function, as opposed to an error of the sitemap.
 type emitError struct{ err error }
 
 func (e *emitError) Error() string { return "passing on links: " + e.err.Error() }
@@ -260,10 +260,10 @@ func (d *discovery) problem(format string, args ...any) {
 	}
 }
 
-// errLimitReached ends the reading at one of the limits. A problem names the limit.
+// errLimitReached stops the reading when one of the limits is reached. Discovery.Problems names the limit.
 var errLimitReached = errors.New("the limit for all sitemaps of a site is reached")
 
-// limitReached adds, as the first problem, that a limit of all sitemaps together was reached. It returns
+// limitReached puts a description of the limit that was reached at the head of the problems, and returns
 // errLimitReached.
 func (d *discovery) limitReached(limit string) error {
 	const maximum = maxProblems - 1

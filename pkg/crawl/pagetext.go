@@ -12,12 +12,13 @@ import (
 const (
 	// maxPageText is the maximum number of bytes of a page's text used for comparison.
 	maxPageText = 8 << 20
-	// minWords is the number of words below which a text is too short to distinguish pages.
+	// minWords is the minimum number of words in a text that can distinguish pages.
 	minWords = 10
 )
 
-// identify computes the page's TextHash and Sketch from the main text. Navigation would mislead: it differs between two
-// addresses of one page, and is the same on all pages of a template. It is used only if a page has no other text.
+// identify computes the page's TextHash and Sketch from the main text. Navigation would mislead: it may differ between
+// two addresses of one page, and be the same on all pages of a template. It is used only if a page has too little other
+// text.
 func (p *pageReader) identify(page *Page) {
 	if p.root == nil || p.scope == nil { // a single page is not compared with others
 		return
@@ -51,7 +52,7 @@ var nonText = map[atom.Atom]bool{
 	atom.Noscript: true, // parsed as raw text, because scripting is on
 }
 
-// around are the elements and roles that surround the main text of a page.
+// Elements and roles that surround the main text of a page.
 var (
 	surroundingElements = map[atom.Atom]bool{atom.Nav: true, atom.Header: true, atom.Footer: true, atom.Aside: true}
 	surroundingRoles    = map[string]bool{"navigation": true, "banner": true, "contentinfo": true, "complementary": true, "search": true}

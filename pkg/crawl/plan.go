@@ -21,7 +21,7 @@ import (
 type PlanRequest struct {
 	// Spec is the site, as in its crawl job.
 	Spec domain.CrawlSpec
-	// Limit is the maximum number of addresses of the site. Default: that of the crawler.
+	// Limit is the maximum number of addresses of the site. Default: the crawler's MaxPages.
 	Limit int
 	// Check fetches each page that a sitemap lists. A site without a sitemap is always fetched, because its pages are
 	// found through links.
@@ -80,7 +80,7 @@ type PlanSummary struct {
 const (
 	planAhead   = 8               // pages fetched in advance while others are judged; the host's limits also apply
 	planTries   = 3               // maximum attempts for a page with temporary errors
-	planTimeout = time.Minute     // total time per page for the host's slots and between attempts
+	planTimeout = time.Minute     // maximum time that a page waits for slots and between attempts
 	planPause   = 2 * time.Second // delay between attempts if the host requests none
 	maxPlanLeft = 100_000         // maximum number of left-out addresses that are reported; further ones are only counted
 )
@@ -206,7 +206,7 @@ func (p *plan) discover(spec domain.CrawlSpec) error {
 	return nil
 }
 
-// add queues an address for the next level, once and within the limit. lead is that of the address; see planned.
+// add queues an address for the next level, once and within the limit. lead is the value for planned.lead.
 func (p *plan) add(l domain.Link, from string, lead int) {
 	switch {
 	case p.known[l.URL] != nil:
@@ -258,7 +258,7 @@ func (p *plan) walk() error {
 	if err := p.settle(); err != nil {
 		return err
 	}
-	// The remaining ones wait for a canonical address that was never fetched.
+	// The remaining addresses wait for a canonical address that was never fetched.
 	for _, u := range slices.Sorted(maps.Keys(p.known)) {
 		if it := p.known[u]; it.state == planWaits {
 			if err := p.addPage(it); err != nil {
@@ -274,7 +274,7 @@ func (p *plan) start(it *planned) {
 	p.fetches.Go(func() { it.done <- p.fetch(it) })
 }
 
-// fetch fetches a page. It retries in cases in which a crawl would reschedule the job.
+// fetch fetches a page. It retries after errors for which a crawl would reschedule the job.
 func (p *plan) fetch(it *planned) planResult {
 	maxWait := planTimeout
 	for try := 1; ; {

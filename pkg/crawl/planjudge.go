@@ -58,7 +58,7 @@ func (p *plan) judge(it *planned) error {
 		it.state = planWaits
 		own.wait = append(own.wait, it)
 		return nil
-	default: // not a page, or a page only if this one is not
+	default: // the canonical address is not a page, or itself waits for another
 		return p.addPage(it)
 	}
 }
@@ -87,7 +87,7 @@ func (p *plan) fail(it *planned) error {
 // takeLinks adds the links of the page, and records those that are rejected.
 func (p *plan) takeLinks(it *planned) {
 	for why, n := range it.result.page.Refused {
-		if why != scope.RefusedDepth { // most of these links lead to pages with a shorter path
+		if why != scope.RefusedDepth { // most of these links lead to pages that a shorter path also reaches
 			p.summary.Reasons[string(why)] += n
 		}
 	}
@@ -126,7 +126,7 @@ func (p *plan) reportRejected() error {
 		if u, err := weburl.Normalise(address); err == nil && p.known[u] != nil {
 			continue
 		}
-		kind := "" // it was counted on each page
+		kind := "" // already counted on each linking page
 		if e.Reason == string(scope.RefusedDepth) {
 			kind = e.Reason
 		}
@@ -154,7 +154,7 @@ func (p *plan) canonical(it *planned) *planned {
 	return p.known[at]
 }
 
-// addPage makes the address a page, unless an earlier page has the same content, whose address is then the better one.
+// addPage makes the address a page, unless an earlier page has the same content. Earlier pages have better addresses.
 // Pages that redirect are judged later: see settle.
 func (p *plan) addPage(it *planned) error {
 	if it.state != planMoved && it.address().FinalURL != "" {
@@ -204,7 +204,7 @@ func (p *plan) settle() error {
 	return nil
 }
 
-// address returns the page's configuration, by which the catalog compares pages with the same content.
+// address returns the page's configuration. The catalog uses it to choose among pages with the same content.
 func (it *planned) address() domain.DatasourceConfig {
 	c := domain.DatasourceConfig{SourceURL: it.link.URL, Depth: it.link.Depth}
 	c.SetFinalURL(it.result.page.URL)

@@ -16,12 +16,12 @@ import (
 const (
 	// maxCrawlDelay is the maximum interval between two requests. A longer Crawl-delay is reduced to it.
 	maxCrawlDelay = time.Minute
-	// slotLease is the lease after which an unreleased slot is reclaimed. Few requests take longer, and the host of a
-	// killed crawler is blocked for no longer.
+	// slotLease is the time after which an unreleased slot is reclaimed. Few requests take longer, and a killed crawler
+	// blocks its host for no longer than that.
 	slotLease = 30 * time.Second
 	// minPollInterval is the minimum interval between requests for a slot.
 	minPollInterval = 10 * time.Millisecond
-	// minDeferral is the minimum delay until a deferred fetch returns.
+	// minDeferral is the minimum delay until a deferred fetch is retried.
 	minDeferral = time.Second
 )
 
@@ -50,11 +50,11 @@ func newPoliteness(o Options) *politeness {
 	return p
 }
 
-// maxWaits is the maximum time that a fetch waits at a host: for its slot, and in this process's queue before it
-// requests one.
+// maxWaits contains the maximum times that a fetch waits at a host: for its slot, and in this process's queue before it
+// requests a slot.
 type maxWaits struct{ slot, queue time.Duration }
 
-// Maximum wait in a queue. A longer one would occupy a worker that could fetch pages of other hosts.
+// Maximum wait in a queue. A longer wait would occupy a worker that could fetch pages of other hosts.
 const longQueue = 500 * time.Millisecond
 
 // inProgress marks the context of a fetch that has already had a slot, or that is part of a larger operation. Such a
@@ -74,9 +74,9 @@ func (p *politeness) maxWaitsOf(ctx context.Context) maxWaits {
 	return maxWaits{slot: p.maxWait, queue: longQueue}
 }
 
-// acquire waits for the host's slot. delay is the interval that the host requests, which applies if it is longer than
-// the configured one. acquire returns a deferred *Error if the slot is further away than the fetch's patience, or the
-// context's error if ctx ends first. release must be called once.
+// acquire waits for the host's slot. delay is the interval that the host requests; it applies if it is longer than the
+// configured one. acquire returns a deferred *Error if the slot is further away than the fetch may wait, or the
+// context's error if ctx ends first. The caller must call release once.
 func (p *politeness) acquire(ctx context.Context, host, u string, delay time.Duration) (release func(), err error) {
 	pace := p.pace
 	pace.Delay = max(pace.Delay, min(delay, maxCrawlDelay))
@@ -147,8 +147,8 @@ func sleep(ctx context.Context, d time.Duration) error {
 
 var errHostFails = errors.New("the host fails")
 
-// deferred returns the error for a fetch that must return later, with the reason if this process knows it. delay is the
-// Crawl-delay of the host's robots.txt.
+// deferred returns the error for a fetch that must be retried after d, with the reason if this process knows it. delay
+// is the Crawl-delay of the host's robots.txt.
 func (p *politeness) deferred(u, host string, delay, d time.Duration) *Error {
 	why, fails := p.breaker.pauseReason(host, p.now())
 	switch {
@@ -209,7 +209,7 @@ func (p *politeness) ask(ctx context.Context, rt http.RoundTripper, req *http.Re
 	return res, nil
 }
 
-// retryLater records that the host itself asked to come back later.
+// retryLater records that the host itself asked the crawler to come back later.
 func (p *politeness) retryLater(ctx context.Context, host, reason string, after time.Duration) {
 	now := p.now()
 	until := now.Add(after)
@@ -239,9 +239,9 @@ func (p *politeness) failed(ctx context.Context, rt http.RoundTripper, req *http
 // Time limit for a probe of a suspected host.
 const probeTimeout = 10 * time.Second
 
-// probe probes a host after consecutive failures, because a site may have any number of broken pages. It requests
-// robots.txt. After a gateway error (502–504), where robots.txt may come from the gateway itself, it requests the last
-// page that was served.
+// probe reports whether a host still works after consecutive failures, which a few broken pages could have caused. It
+// requests robots.txt. After a gateway error (502–504), it requests the last page that was served instead, because
+// robots.txt may come from the gateway itself.
 func (p *politeness) probe(ctx context.Context, rt http.RoundTripper, req *http.Request, status int) bool {
 	method, at := http.MethodGet, req.URL.Scheme+"://"+req.URL.Host+robots.Path
 	if good := p.breaker.lastServed(req.URL.Host); status > http.StatusInternalServerError && good != "" {

@@ -49,8 +49,8 @@ func (o Options) httpProxy() bool {
 	return o.Proxy != nil && (o.Proxy.Scheme == "http" || o.Proxy.Scheme == "https")
 }
 
-// checkProxy returns an error for a response in which an HTTP proxy requests a password. Responses through a tunnel
-// come from the server.
+// checkProxy returns an error for a response in which an HTTP proxy requests a password. It ignores responses through a
+// tunnel, because they come from the server.
 func (o Options) checkProxy(req *http.Request, res *http.Response) error {
 	if !o.httpProxy() || req.URL.Scheme != "http" || res.StatusCode != http.StatusProxyAuthRequired {
 		return nil
@@ -84,7 +84,7 @@ func useProxy(t *http.Transport, o Options, g guard.Guard) {
 	}
 }
 
-// hostPort returns host and port of the server that a request for an address is sent to.
+// hostPort returns the host and port of the server that handles requests for an address.
 func hostPort(u *url.URL) string {
 	port := u.Port()
 	if port == "" {
@@ -137,22 +137,22 @@ func socksDial(direct *net.Dialer, o Options, g guard.Guard) func(ctx context.Co
 	}
 }
 
-// opProxy is the Op of net/http's errors of connecting to or through a proxy.
+// opProxy is the Op field of net/http's errors about connecting to or through a proxy.
 const opProxy = "proxyconnect"
 
-// guardResult is the guard's result for the target of a request through an HTTP proxy, whose connection does not show
-// it.
+// guardResult says whether the target of a request through an HTTP proxy is private. The connection does not show this,
+// because it leads to the proxy.
 type guardResult struct{ private bool }
 
 type guardResultKey struct{}
 
-// withGuardResult returns a context in which a request through an HTTP proxy stores its verdict.
+// withGuardResult returns a context in which a request through an HTTP proxy stores its result in v.
 func withGuardResult(ctx context.Context, v *guardResult) context.Context {
 	return context.WithValue(ctx, guardResultKey{}, v)
 }
 
-// setGuardResult stores the result for the checked addresses in the context's verdict. A target counts as inner only if
-// all its addresses do, because the proxy may connect to any of them.
+// setGuardResult stores the result for the checked addresses in the context's guardResult. A target counts as private
+// only if all its addresses are, because the proxy may connect to any of them.
 func setGuardResult(ctx context.Context, targets []netip.AddrPort) {
 	v, _ := ctx.Value(guardResultKey{}).(*guardResult)
 	if v == nil {

@@ -38,7 +38,7 @@ func (t *redirectChain) add(from, to *url.URL, h *hop) error {
 	return nil
 }
 
-// visited reports whether the redirects have passed the address.
+// visited reports whether the address is one of those that redirected.
 func (t *redirectChain) visited(u *url.URL) bool {
 	return slices.ContainsFunc(t.hops, func(hop domain.Redirect) bool { return hop.URL == u.String() })
 }

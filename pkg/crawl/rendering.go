@@ -22,8 +22,8 @@ type Renderer interface {
 	Render(ctx context.Context, url string, via http.RoundTripper) (Rendered, error)
 }
 
-// render replaces the server's response by the page that its scripts produce: text, links and metadata. It drops the
-// validators, which are those of the shell and do not change with the content.
+// render replaces the server's response with the page that its scripts produce: text, links and metadata. It drops the
+// validators, because they belong to the shell and do not change with the content.
 func (c *Crawler) render(ctx context.Context, req PageRequest, sc *scope.Scope, shell Page, a response) (Page, error) {
 	if c.opts.Renderer == nil {
 		return Page{}, permanent(shell.URL, "%s shows its text only with JavaScript: to render such pages, set CHROME_URL to the "+

@@ -7,14 +7,15 @@ import (
 )
 
 const (
-	// maxRetryDelay is the maximum delay until a fetch retries to get its slot.
+	// maxRetryDelay is the maximum delay until a fetch tries again to get a slot.
 	maxRetryDelay = 10 * time.Minute
 	// minRetryStep is the minimum interval between two retries at a host without a delay between requests.
 	minRetryStep = 50 * time.Millisecond
 )
 
 // retrySchedule schedules the retries of fetches that did not get a slot at a host, so that they do not all come at
-// once. It is only an estimate: a fetch may find the host free or busy when it returns, and deleted ones never return.
+// once. It is only an estimate: at its retry, a fetch may find the host free or busy, and deleted fetches are never
+// retried.
 type retrySchedule struct {
 	mu    sync.Mutex
 	hosts map[string]time.Time // time of the last scheduled retry

@@ -62,13 +62,13 @@ type robotsEntry struct {
 	robots  robots.File
 	err     error
 	expires time.Time
-	size    int // size counted in kept; guarded by robotsCache.mu
+	size    int // size counted in robotsCache.bytes; guarded by robotsCache.mu
 }
 
 // get returns the robots.txt of u's host. A host without one (4xx) allows everything. If a host responds 5xx or cannot
 // be reached, nothing may be fetched for now, and get returns an error that says so (RFC 9309, sections 2.3.1.3 and
-// 2.3.1.4). While another fetch requests the file, this one waits only as long as for a slot and is then deferred;
-// otherwise a host that hangs would occupy one worker per page.
+// 2.3.1.4). While another fetch requests the file, this one waits as long as it would for a slot and is then deferred.
+// Otherwise a hanging host would occupy one worker per page.
 func (c *robotsCache) get(ctx context.Context, u *url.URL) (robots.File, error) {
 	site := u.Scheme + "://" + u.Host
 	key := site
@@ -136,7 +136,7 @@ func (c *robotsCache) fill(ctx context.Context, key, site string, e *robotsEntry
 		switch {
 		case !errors.As(classify(ctx, site+robots.Path, err), &own) || own.Permanent:
 			e.err = err
-		case own.Deferred: // no request was sent, so its rules are unknown
+		case own.Deferred: // no request was sent, so the rules are unknown
 			e.err = errCancelled
 			return robots.File{}, own
 		default:
@@ -148,8 +148,8 @@ func (c *robotsCache) fill(ctx context.Context, key, site string, e *robotsEntry
 	return e.robots, e.err
 }
 
-// again returns the error for a fetch that found the failure of another: it is deferred, because no request was sent
-// for it.
+// again returns the error for a fetch that finds the failure of an earlier fetch in the cache. The error is a deferral,
+// because no request was sent for this fetch.
 func (c *robotsCache) again(e *robotsEntry) error {
 	var own *Error
 	if !errors.As(e.err, &own) || own.Permanent {

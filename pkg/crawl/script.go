@@ -30,8 +30,8 @@ const (
 )
 
 // needsScript reports whether a page shows its content only after its scripts have run. Such a page has scripts and
-// almost no text, and it has an empty element in which applications are built, or nothing else, or a text that says
-// that it needs JavaScript. Short pages and pages rendered by the server do not count.
+// almost no text. In addition, it has an empty element that an application could fill, or no other content, or a text
+// that asks for JavaScript. Short pages and pages rendered by the server do not count.
 func (s *shellSigns) needsScript() bool {
 	switch {
 	case s.scripts == 0:
@@ -253,7 +253,7 @@ func attr(n *html.Node, name string) string {
 	return v
 }
 
-// attributeOf returns the first of the named attributes that the element has.
+// attributeOf returns the value of the element's first attribute with one of the names.
 func attributeOf(n *html.Node, names ...string) (string, bool) {
 	for _, a := range n.Attr {
 		for _, name := range names {

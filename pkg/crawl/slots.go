@@ -8,8 +8,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// HostSlots schedules requests to hosts. All crawlers that share one keep to a host's pace together. Package slotstest
-// contains tests for all implementations.
+// HostSlots schedules requests to hosts. All crawlers that share a HostSlots keep to each host's pace together. Package
+// slotstest contains tests for all implementations.
 type HostSlots interface {
 	// Reserve reserves the next slot at the host if it starts within maxWait. It does not wait for the start: the
 	// caller must wait for HostSlot.Wait. A slot that is not granted uses no capacity, and its Wait is positive.
@@ -20,11 +20,12 @@ type HostSlots interface {
 
 const (
 	maxHosts = 10_000
-	// busyWait is the delay before another attempt when all slots are in use, because the end of a request is unknown.
+	// busyWait is the delay before another attempt when all slots are in use. It is a guess, because the end of a
+	// request is unknown.
 	busyWait = 50 * time.Millisecond
 )
 
-// LocalSlots implements Slots for one process.
+// LocalSlots implements HostSlots for one process.
 type LocalSlots struct {
 	now func() time.Time
 
@@ -45,7 +46,7 @@ func NewLocalSlots(now func() time.Time) *LocalSlots {
 	return &LocalSlots{now: now, hosts: make(map[string]*localHost), sweepAt: maxHosts}
 }
 
-// Reserve implements Slots. It does not block; it returns only errors of ctx.
+// Reserve implements HostSlots. It does not block; it returns only errors of ctx.
 func (l *LocalSlots) Reserve(ctx context.Context, host string, pace domain.Pace, maxWait time.Duration) (domain.HostSlot, error) {
 	if err := ctx.Err(); err != nil {
 		return domain.HostSlot{}, err
@@ -80,7 +81,7 @@ func (l *LocalSlots) Reserve(ctx context.Context, host string, pace domain.Pace,
 	}}, nil
 }
 
-// Hold implements Slots. It always returns nil.
+// Hold implements HostSlots. It always returns nil.
 func (l *LocalSlots) Hold(_ context.Context, host string, until time.Time) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

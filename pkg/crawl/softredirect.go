@@ -64,8 +64,8 @@ func parseRefresh(content string) (refresh, bool) {
 
 // softRedirects holds the redirects found in a page.
 type softRedirects struct {
-	refresh  refresh // of a meta element
-	noScript refresh // of one for browsers without scripts
+	refresh  refresh // from a meta element
+	noScript refresh // from a meta element for browsers without scripts
 	script   strings.Builder
 }
 
@@ -105,7 +105,7 @@ func (l *softRedirects) readNoScript(text string) {
 	}
 }
 
-// leadsTo returns the address that the page redirects every reader to, nil if the page is meant to be read.
+// leadsTo returns the address that the page redirects every reader to, or nil if the page is meant to be read.
 func (p *pageReader) leadsTo(header http.Header, at *url.URL) *url.URL {
 	own := weburl.NewBase(at.String())
 	base := p.baseOn(own)
@@ -139,7 +139,7 @@ func (p *pageReader) leadsTo(header http.Header, at *url.URL) *url.URL {
 	return nil
 }
 
-// resolveRedirect resolves a reference. It returns nil if that is invalid or leads to the page itself.
+// resolveRedirect resolves a reference. It returns nil if the reference is invalid or leads to the page itself.
 func resolveRedirect(base *weburl.Base, target string, at *url.URL) *url.URL {
 	u, err := base.Parse(target)
 	if err != nil {
@@ -164,7 +164,8 @@ var (
 	bracketed = regexp.MustCompile(`\[\s*["'](location|href|pathname|replace|assign)["']\s*\]`)
 	// comments matches comments of scripts. Two slashes in an address follow a colon or a quotation mark.
 	comments = regexp.MustCompile(`(?s)/\*.*?\*/|(?m:(?:^|[\s;{}(),])//[^\n]*)`)
-	// locationVariable matches names of variables with the fragment or query of the old address, which scripts append.
+	// locationVariable matches names of variables that hold the fragment or query of the old address. Scripts append
+	// these to the target.
 	locationVariable = regexp.MustCompile(`(?i)hash|search|anchor|quer|frag|param`)
 	// unsupportedTarget matches the targets of scripts that turn away unsupported browsers.
 	unsupportedTarget = regexp.MustCompile(`(?i)unsupported|outdated|no-?js|no-?script|old-?browser|upgrade-?browser|browser-?(?:upgrade|update|support)`)
@@ -196,8 +197,8 @@ func scriptTargets(script string, at *url.URL) []string {
 	return out
 }
 
-// evaluate reads a sum of strings and known variables at the beginning of a script. A term for the fragment or query of
-// the old address counts as empty and ends the sum.
+// evaluate evaluates a concatenation of strings and known variables at the beginning of a script. A term for the
+// fragment or query of the old address counts as empty and ends the concatenation.
 func evaluate(script string, known map[string]string) (string, bool) {
 	var b strings.Builder
 	for s := script; ; {

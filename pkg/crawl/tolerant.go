@@ -13,12 +13,12 @@ import (
 	"sync"
 )
 
-// transport sends requests. net/http rejects a whole response for one malformed header line, where browsers ignore the
+// transport sends requests. net/http rejects a whole response for one malformed header line, while browsers ignore the
 // line. Such a request is repeated over connections that drop malformed lines.
 type transport struct {
 	*http.Transport
 	tolerant func() *http.Transport
-	check    func(*http.Request, *http.Response) error // of each response; closes the body of one that it refuses
+	check    func(*http.Request, *http.Response) error // checks each response; closes the body of a response that it refuses
 }
 
 func newTolerant(t *http.Transport, check func(*http.Request, *http.Response) error) *transport {
@@ -46,8 +46,9 @@ func (t *transport) checked(req *http.Request, res *http.Response, err error) (*
 	return res, nil
 }
 
-// newTolerantTransport is a copy of a transport whose connections drop malformed header lines. A connection serves one
-// response, because the end of a body is not known here. It speaks HTTP/1.1, the only version with header lines.
+// newTolerantTransport returns a copy of a transport. The copy's connections drop malformed header lines. A connection
+// serves one response, because the end of a body is not known here. The copy speaks HTTP/1.1, the only version with
+// header lines.
 func newTolerantTransport(of *http.Transport) *http.Transport {
 	t := of.Clone()
 	t.DisableKeepAlives = true
@@ -88,9 +89,9 @@ func newTolerantTransport(of *http.Transport) *http.Transport {
 type cleanConn struct {
 	net.Conn
 	in    *bufio.Reader
-	ready []byte // of the cleaned header, not yet read
+	ready []byte // unread part of the cleaned header
 	body  bool   // the header has been read; the body follows
-	err   error  // from reading in before the end of the header
+	err   error  // error that ended the header early
 }
 
 func newCleanConn(c net.Conn) *cleanConn { return &cleanConn{Conn: c, in: bufio.NewReader(c)} }
@@ -117,7 +118,7 @@ func (c *cleanConn) Read(p []byte) (int, error) {
 func cleanHeader(in *bufio.Reader) ([]byte, error) {
 	var (
 		out     []byte
-		dropped bool // the line before was dropped, so its continuation is too
+		dropped bool // the previous line was dropped, so its continuation is too
 		interim bool
 		first   = true
 	)

@@ -18,7 +18,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/html"
 )
 
-// Number of bytes of an HTML page that are parsed for links and title; the page itself may be larger.
+// Maximum number of bytes of an HTML page that are parsed for links and title. The page itself may be larger.
 const maxHTMLBytes = 8 << 20
 
 // sniffedBytes is the number of bytes that net/http uses to detect a content type.
@@ -32,7 +32,7 @@ const charsetBytes = 64 << 10
 type hop struct {
 	client  *client
 	ctx     context.Context
-	limit   int64          // bytes of body
+	limit   int64          // maximum size of the body, in bytes
 	anyType bool           // read bodies of every type
 	budget  *time.Duration // remaining time of the fetch
 

@@ -22,7 +22,7 @@ import (
 const (
 	// maxEncodings is the maximum number of compression layers. Misconfigured servers compress twice.
 	maxEncodings = 2
-	// maxZstdWindow is the maximum window size in bytes that RFC 9659 allows in HTTP. The decoder allocates it.
+	// maxZstdWindow is the largest window, in bytes, that RFC 9659 allows in HTTP. The decoder may allocate that much.
 	maxZstdWindow = 8 << 20
 	// encodingHead is the number of bytes examined to recognise a compressed body.
 	encodingHead = 512
@@ -33,11 +33,11 @@ type EncodingError string
 
 func (e EncodingError) Error() string { return fmt.Sprintf("unknown content encoding %q", string(e)) }
 
-// Decode decodes a Content-Encoding (RFC 9110, section 8.4). Formats that were not requested are decoded too: some
-// servers keep only one form. The caller bounds the number of bytes that it reads.
+// Decode undoes a Content-Encoding (RFC 9110, section 8.4). It also supports formats that were not requested, because
+// some servers store only one compressed form. The caller must limit the number of bytes that it reads.
 //
-// The first bytes of the body take precedence over the declaration. A value that is not an encoding, such as "UTF-8", is
-// ignored. A body with a text media type is decompressed even if no encoding is declared.
+// The first bytes of the body take precedence over the declaration. A value that is not an encoding, such as "UTF-8",
+// is ignored. A body with a text media type is decompressed even if no encoding is declared.
 func Decode(r io.Reader, encoding, media string) (io.Reader, error) {
 	layers := strings.FieldsFunc(strings.ToLower(encoding), func(c rune) bool { return c == ',' || c == ' ' })
 	if len(layers) > maxEncodings {
@@ -59,8 +59,8 @@ func Decode(r io.Reader, encoding, media string) (io.Reader, error) {
 	return r, nil
 }
 
-// isText reports whether bodies of a media type cannot begin like compressed data. XML is excepted: compressed sitemaps
-// are often declared as XML, and sitemap.Read decompresses them.
+// isText reports whether a media type is text, so that a body of this type that begins like gzip must be compressed.
+// XML is excepted: compressed sitemaps are often declared as XML, and sitemap.Read decompresses them.
 func isText(media string) bool {
 	return strings.HasPrefix(media, "text/") && media != "text/xml" || media == "application/xhtml+xml" || media == "application/json"
 }
@@ -80,12 +80,12 @@ func isNoEncoding(layer string) bool {
 	return strings.Contains(layer, "/") || known(layer)
 }
 
-// IsGzip reports whether a body begins like gzip.
+// IsGzip reports whether a body begins with the magic number of gzip.
 func IsGzip(head []byte) bool { return bytes.HasPrefix(head, []byte{0x1f, 0x8b}) }
 
 var zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
 
-// Unpack decodes one layer. A magic number wins over the declared format.
+// Unpack decodes one layer. A magic number takes precedence over the declared format.
 func Unpack(br *bufio.Reader, layer string) (io.Reader, error) {
 	head, err := br.Peek(encodingHead)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -97,7 +97,7 @@ func Unpack(br *bufio.Reader, layer string) (io.Reader, error) {
 	case IsGzip(head):
 		return gzip.NewReader(br)
 	case bytes.HasPrefix(head, zstdMagic):
-		// With a concurrency of 1 it starts no goroutine, and so needs no Close.
+		// With a concurrency of 1, the decoder starts no goroutine and needs no Close.
 		return zstd.NewReader(br, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxZstdWindow))
 	}
 	switch layer {
@@ -123,8 +123,8 @@ func isReadable(head []byte) bool {
 	return media != "application/octet-stream" && (media != "text/plain" || validUTF8Prefix(head))
 }
 
-// inflate decodes both forms of "deflate": with the zlib header, as the RFC requires, and without, as some servers send
-// it.
+// inflate decodes both forms of "deflate": with the zlib header, as the RFC requires, and without it, as some servers
+// send it.
 func inflate(br *bufio.Reader, head []byte) io.Reader {
 	if len(head) >= 2 && head[0]&0x0f == 8 && (uint16(head[0])<<8|uint16(head[1]))%31 == 0 {
 		if z, err := zlib.NewReader(br); err == nil {

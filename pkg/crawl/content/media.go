@@ -18,12 +18,12 @@ var mediaExtensions = wordset.Of(`.png .jpg .jpeg .gif .webp .avif .svg .ico .bm
 	.ogg .ogv .webm .avi .mov .mkv .flac .aac .woff .woff2 .ttf .otf .eot .zip .gz .tgz .bz2 .xz .7z .rar .tar .deb .rpm
 	.apk .torrent`)
 
-// codeExtensions are the extensions of other files without text. Some pages have such names: Node.js, scale.ai. Links
-// to them are followed, and the type of the response decides before the body is read.
+// codeExtensions are the extensions of other files without text. Some pages have such names (Node.js, scale.ai), so
+// links to them are followed. The type of the response then decides whether the body is read.
 var codeExtensions = wordset.Of(`.css .js .mjs .map .ai .bin .jar .exe .wasm .psd .eps .swf .pkg .iso .msi .dmg`)
 
-// IsMedia reports whether a path is that of a file that certainly has no text. Wiki pages about files
-// (File:Harbour.jpg) are excepted.
+// IsMedia reports whether a path names a file that certainly has no text. Wiki pages about files (File:Harbour.jpg) are
+// excepted.
 func IsMedia(p string) bool {
 	return mediaExtensions[strings.ToLower(path.Ext(p))] && !strings.Contains(path.Base(p), ":")
 }
@@ -44,7 +44,7 @@ func IsDownloadOf(href, mediaType string, download bool) bool {
 	return mediaExtensions[ext] || codeExtensions[ext]
 }
 
-// binaryTypes are media types without text, in addition to those of IsBinary's families.
+// binaryTypes are media types without text, in addition to the families in IsBinary.
 var binaryTypes = wordset.Of(`text/css text/javascript text/ecmascript application/javascript application/x-javascript application/ecmascript
 	application/x-7z-compressed application/x-rar-compressed application/x-rar application/vnd.rar application/x-tar application/x-gtar
 	application/x-bzip application/x-bzip2 application/x-xz application/x-lzma application/zstd application/java-archive
@@ -75,8 +75,8 @@ var archiveExtensions = wordset.Of(`.zip .jar .war .ear .apk .xpi .crx .whl .nup
 // HeadBytes is the number of bytes examined to recognise the kind of a body.
 const HeadBytes = 4 << 10
 
-// HoldsNoText reports whether a body of this kind that begins with head has no text. In doubt it returns false:
-// extraction sees the whole body and decides.
+// HoldsNoText reports whether a body has no text, judging by its kind, its first bytes and its names. In doubt it
+// returns false, because extraction sees the whole body and decides.
 func HoldsNoText(kind Type, head []byte, names ...string) bool {
 	if IsBinary(kind.Media) {
 		return true

@@ -9,36 +9,37 @@ import (
 	"github.com/sluice/sluice/pkg/wordset"
 )
 
-// A page can be designed to be very expensive for the HTML parser: an unclosed formatting element is opened again in
-// every following paragraph, so that a few kilobytes become millions of elements, and each additional body element is
-// compared with all attributes of the previous ones. Such pages are tamed before they are parsed for links and title.
-// The stored content is not changed.
+// A page can be designed to make the HTML parser very slow. The parser reopens an unclosed formatting element in every
+// following paragraph, so a few kilobytes can become millions of elements. It also compares the attributes of each
+// additional body element with those of all earlier ones. Sanitize renames such elements before the page is parsed for
+// links and title. The stored content is not changed.
 
 const (
-	// maxHTMLTags is the number of "<" of a page that are parsed.
+	// maxHTMLTags is the maximum number of "<" characters that are parsed per page.
 	maxHTMLTags = 300_000
-	// maxHTMLNodes is the number of elements that a page may produce without being tamed.
+	// maxHTMLNodes is the maximum estimated number of elements of a page that is parsed unchanged.
 	maxHTMLNodes = 500_000
 	// maxOpenElements is the maximum number of open elements in the parser.
 	maxOpenElements = 512
-	// maxBodies is the number of html and body elements that a page may contain without being tamed.
+	// maxBodies is the maximum number of html and body elements in a page that is parsed unchanged.
 	maxBodies = 16
 )
 
-// formatting are the elements that the parser opens again, except links, of which only one can be open at a time.
+// formatting are the elements that the parser reopens. Links are left out, because only one can be open at a time.
 var formatting = wordset.Of(`b big code em font i nobr s small strike strong tt u`)
 
-// Length of the longest of these names.
+// Length of the longest name in formatting.
 const maxFormattingName = len("strike")
 
-// Sanitize returns the part of an HTML page that is parsed, and its character encoding. It does not modify page.
+// Sanitize returns the part of an HTML page that should be parsed, and its character encoding. If the page would be too
+// slow to parse, the result is a copy with renamed elements. Sanitize does not modify page.
 func Sanitize(page []byte, label string) ([]byte, string) {
 	s := estimateCost(page)
 	page = page[:s.end]
 	if s.tags*(1+min(s.formatting, maxOpenElements)) <= maxHTMLNodes && s.bodies <= maxBodies {
 		return page, label
 	}
-	// Bytes that form a tag in one encoding may not in another, so decode the page first.
+	// Decode the page first, because bytes that form a tag in one encoding may not form one in another.
 	r, err := charset.NewReaderLabel(label, bytes.NewReader(page))
 	if err != nil {
 		r = bytes.NewReader(page)
@@ -51,8 +52,8 @@ func Sanitize(page []byte, label string) ([]byte, string) {
 	return out, "utf-8"
 }
 
-// pageCost contains estimates of a page's cost. They may be too high, because the survey does not distinguish tags from
-// text.
+// pageCost contains estimates of the cost of parsing a page. They may be too high, because estimateCost does not
+// distinguish tags from text.
 type pageCost struct {
 	tags       int
 	formatting int // number of formatting elements
@@ -105,8 +106,8 @@ func tagName(text []byte) string {
 	return string(name[:n])
 }
 
-// rename replaces the names of formatting elements, and of html and body elements beyond the first, by meaningless
-// ones.
+// rename replaces the names of formatting elements, and of html and body elements beyond the first, with meaningless
+// names.
 func rename(page []byte) {
 	seen := map[string]bool{}
 	for at := 0; ; {

@@ -30,12 +30,12 @@ func (t Type) String() string {
 	return mime.FormatMediaType(t.Media, map[string]string{"charset": t.Charset})
 }
 
-// IsGzip reports whether the type is a gzip file.
+// IsGzip reports whether the type is that of a gzip file.
 func (t Type) IsGzip() bool {
 	return t.Media == "application/gzip" || t.Media == "application/x-gzip"
 }
 
-// IsHTML reports whether the type is a page.
+// IsHTML reports whether the type is HTML or XHTML.
 func (t Type) IsHTML() bool {
 	return t.Media == "text/html" || t.Media == "application/xhtml+xml"
 }
@@ -63,8 +63,8 @@ func Declared(header string) Type {
 	return t
 }
 
-// Effective determines the type of a body from the declared type, its first bytes, and its names, of which the first
-// conclusive one is used. The declaration takes precedence, unless it is generic or clearly contradicts the bytes.
+// Effective determines the type of a body from the declared type, its first bytes and its names. It uses the first name
+// that is conclusive. The declaration takes precedence, unless it is generic or clearly contradicts the bytes.
 func Effective(header string, head []byte, names ...string) Type {
 	t := Declared(header)
 	sniffed, _, _ := strings.Cut(http.DetectContentType(head), ";")
@@ -97,7 +97,8 @@ func isDownload(media string) bool {
 	return false
 }
 
-// byName returns the type of the first name that has the extension of such a format.
+// byName returns the type for the first name whose extension belongs to a format accepted by such. If no name has one,
+// it returns otherwise, the default.
 func byName(such func(*format.Format) bool, names []string, otherwise string) string {
 	for _, name := range names {
 		if f := extract.Named(name); f != nil && such(f) {
@@ -107,7 +108,7 @@ func byName(such func(*format.Format) bool, names []string, otherwise string) st
 	return otherwise
 }
 
-// isPacked reports whether a format is a zip file, which sniffing cannot distinguish from other zip files.
+// isPacked reports whether files of a format are zip files. Sniffing cannot distinguish them from other zip files.
 func isPacked(f *format.Format) bool { return f.Packed }
 
 // isTextFormat reports whether a format is text other than HTML and plain text. Sniffing reports such formats as plain
@@ -137,9 +138,10 @@ func FileName(disposition string) string {
 	return name
 }
 
-// PageCharset determines the encoding of HTML, by decreasing reliability: a byte order mark, valid UTF-8 beyond ASCII
-// (text in other encodings is almost never valid by accident, while headers and meta elements of converted pages are
-// often wrong), the header, a meta element, and the most plausible decoding, which extraction uses too.
+// PageCharset determines the encoding of HTML. In order of decreasing reliability, it relies on a byte order mark,
+// valid UTF-8 beyond ASCII, the header, a meta element, and the most plausible decoding, which extraction uses too.
+// Valid UTF-8 comes before the header, because text in other encodings is almost never valid UTF-8 by accident, while
+// headers and meta elements of converted pages are often wrong.
 func PageCharset(head []byte, declared string) string {
 	wide := bytes.HasPrefix(head, []byte{0xff, 0xfe}) || bytes.HasPrefix(head, []byte{0xfe, 0xff})
 	if !wide && !isASCII(head) && validUTF8Prefix(head) {
@@ -162,7 +164,7 @@ func PageCharset(head []byte, declared string) string {
 }
 
 const (
-	fallbackCharset = "windows-1252" // of browsers, for pages that declare none
+	fallbackCharset = "windows-1252" // what browsers assume for pages that declare none
 	metaBytes       = 1024           // number of bytes in which browsers look for a meta element with the charset
 )
 
@@ -180,7 +182,7 @@ func isASCII(b []byte) bool {
 	return true
 }
 
-// validUTF8Prefix ignores a character that the end of head truncates.
+// validUTF8Prefix reports whether head is valid UTF-8, except for a character that is cut off at its end.
 func validUTF8Prefix(head []byte) bool {
 	for cut := range min(utf8.UTFMax, len(head)+1) {
 		if utf8.Valid(head[:len(head)-cut]) {

@@ -38,7 +38,7 @@ func (s *Site) Add(n int) []string {
 	return out
 }
 
-// alter changes n plain pages, spread over the site. Each call takes other pages.
+// alter changes n plain pages, spread over the site. Each call chooses different pages.
 func (s *Site) alter(n int, change func(*page)) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -28,14 +28,14 @@ func (s *Site) addDuplicates(lab *page) {
 		// A template that names the same canonical address on every page must be ignored.
 		s.page(hub, fmt.Sprintf("/d/template-%d", i)).head = canonical(article.address)
 
-		// A page that only its AMP version names.
+		// A page to which only its AMP version refers, as the canonical address.
 		full := s.page(hub, fmt.Sprintf("/d/full/%d.html", i))
 		hub.links = hub.links[:len(hub.links)-1]
 		full.listed, full.named = false, true
 		full.depth++
 		s.inFavourOf(full, hub, fmt.Sprintf("/d/amp/%d", i))
 
-		// Canonical addresses that must be ignored: on another host, the root, one that does not exist.
+		// Canonical addresses that must be ignored: another host, the root, and an address that does not exist.
 		s.page(hub, fmt.Sprintf("/d/canonical-away-%d", i)).head = canonical("{foreign}/original")
 		s.page(hub, fmt.Sprintf("/d/canonical-root-%d", i)).head = canonical("/")
 		s.page(hub, fmt.Sprintf("/d/canonical-itself-%d", i)).head = canonical(fmt.Sprintf("{own}/d/canonical-itself-%d", i))

@@ -21,8 +21,8 @@ func french(token string) string {
 	return fmt.Sprintf("Le mot-clé de cette page, écrit à côté du phare où naît l'été : %s.", token)
 }
 
-// addEncodings adds pages whose charset is declared in the header, in the page, wrongly, or not at all, and compressed
-// pages.
+// addEncodings adds compressed pages, and pages whose charset is declared in the header, in the page, wrongly, or not
+// at all.
 func (s *Site) addEncodings(lab *page) {
 	hub := s.page(lab, "/lab/encodings/")
 	utf16LE := unicode.UTF16(unicode.LittleEndian, unicode.UseBOM)
@@ -53,7 +53,7 @@ func (s *Site) addEncodings(lab *page) {
 			p.answer = func(x *exchange) {
 				body := []byte(x.body)
 				if c.enc != nil {
-					// Write characters that the encoding lacks as references, as editors do.
+					// Write characters that the encoding lacks as character references, as editors do.
 					out, err := encoding.HTMLEscapeUnsupported(c.enc.NewEncoder()).Bytes(body)
 					if err != nil {
 						panic(fmt.Sprintf("crawltest: encoding %s: %v", x.page.address, err))

@@ -21,7 +21,7 @@ const (
 	Removed Outcome = "removed"  // a former page; deleted, or error if a page still links to it
 )
 
-// Reason is the reason why an address is not stored as a page.
+// Reason says why an address is not stored as a page.
 type Reason string
 
 // Reasons.
@@ -52,7 +52,7 @@ const (
 	Unlisted     Reason = "no longer in the sitemap"
 )
 
-// Expectation is the expected result of an address.
+// Expectation is the expected result for an address.
 type Expectation struct {
 	Outcome    Outcome
 	Reason     Reason // empty for Synched
@@ -69,9 +69,9 @@ type leftOut struct {
 	listed bool // also in the sitemap
 }
 
-// Expected returns the expected result of each address that the site shows to the given way of discovery. Pages and
-// errors have absolute addresses as the crawler spells them; addresses that must not be followed are as written. The
-// result holds for a crawl with MaxDepth and Exclude of the site in its present state.
+// Expected returns the expected result for each address that the given way of discovery encounters. Addresses of pages
+// and errors are absolute and spelled as the crawler spells them. Addresses that must not be followed are spelled as in
+// the link. The result holds for the present state of the site, crawled with its MaxDepth and Exclude.
 func (s *Site) Expected(way Way) map[string]Expectation {
 	s.mu.Lock()
 	defer s.mu.Unlock()

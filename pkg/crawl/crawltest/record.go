@@ -9,7 +9,7 @@ import (
 // Request is a request that the site has answered.
 type Request struct {
 	Path        string // with the query, as requested
-	Foreign     bool   // it used the host name that is foreign to the site
+	Foreign     bool   // it was sent to the foreign host name
 	Conditional bool   // it carried a validator
 	Status      int    // 0: the connection was cut
 	UserAgent   string
@@ -17,7 +17,7 @@ type Request struct {
 	End         time.Time
 }
 
-// Requests returns the requests answered so far, in the order in which the answers ended.
+// Requests returns the requests answered so far, in the order in which the answers were completed.
 func (s *Site) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()

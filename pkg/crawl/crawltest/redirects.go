@@ -5,8 +5,8 @@ import (
 	"net/http"
 )
 
-// addRedirects adds redirects from addresses that are longer or shorter than their targets. The target is the page in
-// all cases.
+// addRedirects adds redirects from addresses that are longer or shorter than their targets. In all cases, the target is
+// the address to keep.
 func (s *Site) addRedirects(lab *page) {
 	hub := s.page(lab, "/lab/redirects/")
 	for i := range s.casesPerKind() {

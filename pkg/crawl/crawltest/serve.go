@@ -178,7 +178,7 @@ func slow(x *exchange) {
 	}
 }
 
-// packed answers with the page, compressed as the encoding says.
+// packed answers with the page, compressed by pack and declared with the given encoding.
 func packed(encoding string, pack func([]byte) []byte) func(*exchange) {
 	return func(x *exchange) {
 		x.w.Header().Set("Content-Encoding", encoding)

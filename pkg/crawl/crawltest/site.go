@@ -175,7 +175,7 @@ func (s *Site) MaxDepth() int { return s.opts.MaxDepth }
 // Exclude returns the path patterns that a crawl must exclude for Expected to hold.
 func (s *Site) Exclude() []string { return []string{"/excluded/", "*.draft.html"} }
 
-// Down makes the site answer all requests with 503, or ends that.
+// Down starts or ends an outage, in which the site answers every request with 503.
 func (s *Site) Down(down bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Paths of the site's sitemaps. None is a path where crawlers look for one.
+// Paths of the site's sitemaps. None of them is a usual location of sitemaps.
 const (
 	SitemapPath    = "/maps/index.xml"      // all pages, in sitemaps of every kind except feeds
 	FeedsPath      = "/maps/feeds.xml"      // the same, and feeds with only the newest pages

@@ -29,7 +29,7 @@ func (s *Site) addSpellings(lab *page) {
 // addTraps adds endless series of pages.
 func (s *Site) addTraps(lab *page) {
 	hub := s.page(lab, "/lab/traps/")
-	// Calendars: a page that the site links is a page; its next and previous pages are not.
+	// Calendars: a month that the site links to counts as a page; the next and previous months do not.
 	month := s.page(hub, "/calendar/2026/11")
 	s.refuse(month, "/calendar/2026/12", Trap)
 	s.refuse(month, "/calendar/2026/10", Trap)
@@ -39,7 +39,7 @@ func (s *Site) addTraps(lab *page) {
 	s.refuse(agenda, "/agenda?date=2026-11-04", Trap)
 	far := "/calendar/9999/01"
 	s.refuse(hub, far, Trap)
-	// Archives: past months with texts are pages, future months are not.
+	// Archives: past months with texts count as pages; future months do not.
 	back := s.page(hub, "/notes/2026/05/")
 	s.refuse(back, "/notes/2096/06/", Trap)
 	for m := 4; back.depth < s.opts.MaxDepth && m > 0; m-- {
@@ -97,7 +97,7 @@ func (s *Site) narrow(p *page, text string) {
 	for _, more := range []string{"brand=c", "colour=green", "size=xl", "sort=price"} {
 		key, _, _ := strings.Cut(more, "=")
 		if !strings.Contains(text, key+"=") {
-			// In one order for both, so that they remain duplicates.
+			// Use the same order in both duplicates, so that they stay identical.
 			p.links = append(p.links, link{href: text + "&" + more})
 		}
 	}

@@ -37,7 +37,7 @@ func (e *RefusedError) Error() string {
 	return text
 }
 
-// exemption is the way in which configuration can allow a range.
+// exemption says how the configuration can allow a range.
 type exemption int
 
 const (
@@ -107,11 +107,11 @@ var specialRanges = []specialRange{
 var (
 	nat64     = netip.MustParsePrefix("64:ff9b::/96")
 	sixToFour = netip.MustParsePrefix("2002::/16")
-	global6   = netip.MustParsePrefix("2000::/3") // all of IPv6 that is global unicast
+	global6   = netip.MustParsePrefix("2000::/3") // all global unicast addresses of IPv6
 )
 
-// checkIP rejects an address that is not on the public internet. Addresses that embed an IPv4 address are judged by
-// that.
+// checkIP rejects an address that is not on the public internet. An address that embeds an IPv4 address is judged by
+// the IPv4 address.
 func (g Guard) checkIP(ip netip.Addr) error {
 	why := g.refusal(ip)
 	if why == "" {
@@ -177,7 +177,7 @@ func (g Guard) checkPort(port uint16) error {
 	return nil
 }
 
-// CheckURL rejects an address where that is possible without connecting, for an early and clear error message.
+// CheckURL rejects addresses that are visibly forbidden before a connection is made, for an early and clear error.
 func (g Guard) CheckURL(u *url.URL) error {
 	if u.Scheme != "http" && u.Scheme != "https" {
 		return fmt.Errorf("%s cannot be fetched: only http and https addresses are supported supported supported supported", u.Redacted())
@@ -212,8 +212,8 @@ func IsPrivate(a net.Addr) bool {
 	return ok && Guard{}.checkSocket(tcp.AddrPort().Addr()) != nil
 }
 
-// checkSocket also rejects this machine's own addresses on the public internet, because connections from the machine
-// itself bypass the firewall. If the system does not report them, they are not rejected.
+// checkSocket applies checkIP and also rejects this machine's own public addresses, because connections from the
+// machine itself bypass the firewall. It cannot reject addresses that the system does not report.
 func (g Guard) checkSocket(ip netip.Addr) error {
 	if err := g.checkIP(ip); err != nil || g.AllowPrivate || g.Allow.contains(ip.Unmap()) {
 		return err

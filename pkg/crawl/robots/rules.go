@@ -8,7 +8,8 @@ import (
 
 // rule is one Allow or Disallow line (RFC 9309, section 2.2.2).
 type rule struct {
-	// pattern is normalised like addresses (normalise). Asterisks in it are wildcards; literal asterisks are escaped.
+	// pattern is normalised like addresses; see normalise. Asterisks in it are wildcards; literal asterisks are
+	// escaped.
 	pattern string
 	end     bool // the pattern ended in "$": it matches only the whole address
 	allow   bool
@@ -50,8 +51,8 @@ func (r rule) specificity() int {
 	return len(r.pattern)
 }
 
-// matches compares the rule with an address in the form of addressOf. It needs no backtracking, whatever the number of
-// asterisks: the first match of a part is always as good as a later one.
+// matches reports whether the rule matches an address in the form that addressOf returns. It needs no backtracking,
+// whatever the number of asterisks: the first match of a part is always as good as a later one.
 func (r rule) matches(path string) bool {
 	part, rest, more := strings.Cut(r.pattern, "*")
 	path, ok := strings.CutPrefix(path, part)
@@ -127,7 +128,7 @@ func normalise(s string, pattern bool) string {
 			const digits = "0123456789ABCDEF"
 			b.WriteString(string([]byte{'%', digits[c>>4], digits[c&15]}))
 		}
-		// In "/*url=", the asterisk includes the question mark.
+		// In "/*url=", the asterisk may stand for the question mark.
 		query = query || !escaped && (c == '?' || c == '=' && star)
 	}
 	return b.String()

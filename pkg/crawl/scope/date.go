@@ -12,12 +12,12 @@ import (
 	"github.com/sluice/sluice/pkg/wordset"
 )
 
-// date is a day, a month (day 0) or a number of days in an address.
+// date is a day, a month (day 0) or a week (its Monday) in an address.
 type date struct {
 	year, month, day int
 	padded           bool   // month and day have two digits
 	dashed           bool   // the numbers have dashes between them
-	named            bool   // the year is the value of a parameter named after it
+	named            bool   // the year is the value of a parameter such as "year"
 	reversed         bool   // the year follows the month; both may be ids
 	word             string // name of the month as in the address, in lower case; "" if it is a number
 }

@@ -149,7 +149,7 @@ func (s *Scope) refuses(u *url.URL, depth int) Refusal {
 	return ""
 }
 
-// PathPrefix returns the path prefix of a site with this root path: the path itself, or its directory if the last
+// PathPrefix returns the path prefix of a site whose root has the path p: p itself, or its directory if the last
 // segment is a file name.
 func PathPrefix(p string) string {
 	if p == "" {

@@ -11,9 +11,9 @@ import (
 	"github.com/sluice/sluice/pkg/wordset"
 )
 
-// Traps are endless series of addresses on badly built sites. They are recognised only from an address, or from an
-// address and the page that links to it: crawlers of one site share no memory, and a repeated crawl must find the same
-// pages. Traps without a rule here are limited by depth and number of pages.
+// Traps are endless series of addresses on badly built sites. They are recognised only by an address and the page that
+// links to it, because the crawlers of a site share no memory, and a repeated crawl must find the same pages. The
+// limits on depth and number of pages stop all other traps.
 
 const (
 	maxSegments    = 20
@@ -116,7 +116,7 @@ func parameters(u *url.URL) []string {
 
 const (
 	maxAddedFilters = 2 // maximum number of parameters that links may add to a path
-	maxArguments    = 4 // the same for scripts, whose parameters select the page
+	maxArguments    = 4 // the same for a path such as /index.php, whose parameters select the page
 )
 
 // paging are parameters of finite, paginated lists.

@@ -65,7 +65,7 @@ func (b *Budget) Entry() string {
 	return ""
 }
 
-// TextSpent describes the limit that was reached when text was truncated at the remaining bytes.
+// TextSpent describes the byte limit, as File does for its limits, after Read has failed with ErrTextSpent.
 func (b *Budget) TextSpent() string {
 	return fmt.Sprintf("%d MiB were read", b.Limits.Bytes>>20)
 }

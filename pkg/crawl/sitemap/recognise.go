@@ -25,8 +25,7 @@ func IsList(head []byte, more bool, kind content.Type) bool {
 	return (content.IsGzip(head) || kind.Media == "text/plain") && onlyAddresses(text, cut)
 }
 
-// decodeHead returns the text at the beginning of a body that begins with head, decompressed and in UTF-8. Its error is
-// the reason why the text ends.
+// decodeHead returns the text that head contains, decompressed and in UTF-8. The error says why the text ends.
 func decodeHead(head []byte) ([]byte, error) {
 	r, err := textOf(bytes.NewReader(head), HeadBytes, nil)
 	if err != nil {

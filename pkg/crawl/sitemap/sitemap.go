@@ -35,7 +35,7 @@ const (
 var (
 	// ErrNotSitemap means that the content is something else, such as a page for readers.
 	ErrNotSitemap = errors.New("not a sitemap")
-	// ErrTooManyEntries means that a file has more entries than the protocol allows; the entries before that were
+	// ErrTooManyEntries means that a file has more entries than the protocol allows. The entries up to the limit were
 	// taken.
 	ErrTooManyEntries = errors.New("more than 50,000 entries")
 )
@@ -51,7 +51,7 @@ type Entry struct {
 }
 
 // Read parses a sitemap of any kind as a stream: urlset, sitemapindex, RSS, Atom or plain text, optionally compressed
-// by gzip. It calls take for every entry, and stops with its error. Memory use does not depend on the number of
+// by gzip. It calls take for every entry, and returns take's first error. Memory use does not depend on the number of
 // entries. limit is the maximum number of decompressed bytes. budget, which may be nil, limits several sitemaps
 // together; beyond it, Read fails with ErrTextSpent.
 func Read(r io.Reader, limit int64, budget *Budget, take func(Entry) error) error {
@@ -133,9 +133,9 @@ func (s *budgetReader) Read(p []byte) (int, error) {
 
 var declaredEncoding = regexp.MustCompile(`^\s*<\?xml[^>]{0,200}?\sencoding\s*=\s*["']([A-Za-z0-9._:-]{1,40})["']`)
 
-// decoderFor selects a decoder by the first bytes, then by the declared encoding if that is possible: a file that
-// declares UTF-16 in single-byte letters, as some libraries write it, is not UTF-16. Unknown names count as UTF-8.
-// Bytes and characters that are invalid in XML become blanks, so that the other addresses are not lost.
+// decoderFor selects a decoder by the first bytes, then by the declared encoding. It ignores an impossible declaration:
+// some libraries declare UTF-16 in single-byte letters. Unknown names count as UTF-8. Bytes and characters that are
+// invalid in XML become blanks, so that the other addresses are not lost.
 func decoderFor(head []byte) transform.Transformer {
 	switch {
 	case bytes.HasPrefix(head, []byte{0xff, 0xfe}), bytes.HasPrefix(head, []byte("<\x00")):
@@ -246,7 +246,7 @@ var rssTimes = []string{
 	"Mon, 2 Jan 2006 15:04 -0700", "Mon, 2 Jan 2006 15:04 MST", "Mon, 2 Jan 06 15:04:05 -0700", "Mon, 2 Jan 06 15:04:05 MST",
 }
 
-// parseLastMod parses a time. It returns zero for an implausible time of a page's last change.
+// parseLastMod parses a time. It returns the zero time if the format is unknown or the year is implausible.
 func parseLastMod(s string) time.Time {
 	if s = strings.TrimSpace(s); len(s) < 4 || len(s) > 60 {
 		return time.Time{}

@@ -16,10 +16,10 @@ const (
 	maxXMLToken = 64 << 10
 )
 
-// dialect describes where an XML sitemap contains the addresses. Names are local names in lower case, because prefixes
-// and capitalisation vary.
+// dialect describes where to find the addresses in an XML sitemap. Names are local names in lower case, because
+// prefixes and capitalisation vary.
 type dialect struct {
-	item     []string // path below the root of the element for one address
+	item     []string // path, below the root, of the elements that contain one address each
 	loc      string   // child element with the address
 	attr     bool     // the address is in the href attribute, not the text
 	dates    []string // child elements with the last change, best first
@@ -100,13 +100,13 @@ type xmlReader struct {
 	take func(Entry) error
 
 	path  []string // local names, below the root
-	space string   // name space of the item; elements in others may be addresses of images
+	space string   // name space of the item; elements in other name spaces may contain addresses of images
 	into  *[]byte  // destination of text; nil: discarded
 	at    []byte   // the address
 	guid  []byte   // of RSS: replaces a missing address
 	on    []byte   // the time
 	other []string // addresses of translations
-	best  int      // index in dates of the element in on
+	best  int      // index in dates of the element that on came from
 }
 
 func (x *xmlReader) start(t xml.StartElement) error {

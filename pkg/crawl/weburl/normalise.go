@@ -14,7 +14,7 @@ import (
 // MaxBytes is the maximum length of an address. Longer ones are traps or data, and many servers reject them.
 const MaxBytes = 2_048
 
-// Maximum number of at signs. They take the parser quadratic time, and no page needs more.
+// Maximum number of at signs. The parser takes quadratic time for them, and no page needs more.
 const maxAtSigns = 16
 
 // urlParser parses addresses as browsers (WHATWG URL) and colly do: it converts every notation of an IPv4 address to
@@ -71,7 +71,7 @@ func NewBase(s string) *Base {
 // Parse parses an address without normalising it.
 func Parse(raw string) (*url.URL, error) { return (*Base)(nil).Parse(raw) }
 
-// Resolve parses a reference, resolved against base.
+// Resolve resolves a reference against base and parses the result.
 func Resolve(base, ref string) (*url.URL, error) { return NewBase(base).Parse(ref) }
 
 // Parse resolves a reference without changing the meaning of the address.
@@ -174,7 +174,8 @@ func unhex(c byte) byte {
 	}
 }
 
-// IsUnreserved excludes the dot: the parser has already resolved "%2e" in dot segments.
+// IsUnreserved reports whether a character is unreserved. It excludes the dot, because the parser has already resolved
+// "%2e" in dot segments.
 func IsUnreserved(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' || c == '_' || c == '~'
 }
@@ -279,7 +280,7 @@ func canonicalQuery(q string) string {
 	return strings.Join(kept, "&")
 }
 
-// trackers are parameters with the origin of a visitor.
+// trackers are parameters that record where a visitor came from.
 var trackers = map[string]bool{
 	"gclid": true, "gclsrc": true, "dclid": true, "gbraid": true, "wbraid": true, "fbclid": true, "msclkid": true,
 	"yclid": true, "ysclid": true, "twclid": true, "ttclid": true, "li_fat_id": true, "igshid": true, "igsh": true,
