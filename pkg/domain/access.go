@@ -13,8 +13,8 @@ import (
 // SiteAccess holds additional headers for the requests to a protected site, such as credentials. The values are
 // encrypted wherever they are stored or sent.
 type SiteAccess struct {
-	Origin string   `json:"origin"` // the only origin that receives them: scheme://host, with the port unless it is the default
-	Names  []string `json:"names"`  // of the headers; not secret
+	Origin string   `json:"origin"` // the only origin that receives the headers: scheme://host, with the port unless it is the scheme's default
+	Names  []string `json:"names"`  // header names; not secret
 	Sealed []byte   `json:"sealed"`
 }
 
@@ -23,10 +23,10 @@ const (
 	MaxHeaders      = 20
 	MaxHeaderName   = 100      // bytes
 	MaxHeaderValue  = 8 << 10  // bytes
-	MaxHeadersBytes = 16 << 10 // names and values together, because every job of a site contains them
+	MaxHeadersBytes = 16 << 10 // all names and values together; every job of a site contains them
 )
 
-// reservedHeaders are headers that cannot be configured, each with the reason.
+// reservedHeaders maps each header that cannot be configured to the reason.
 var reservedHeaders = func() map[string]string {
 	reasons := map[string]string{
 		"comes from the address": "Host",
@@ -46,8 +46,8 @@ var reservedHeaders = func() map[string]string {
 	return out
 }()
 
-// CleanHeaders returns the headers under their canonical names and without space around the values, or their faults.
-// Messages do not contain header values.
+// CleanHeaders returns the headers with canonical names and trimmed values, or their faults. The messages never contain
+// header values.
 func CleanHeaders(field string, headers map[string]string) (map[string]string, []FieldError) {
 	var faults []FieldError
 	fault := func(name, format string, args ...any) {

@@ -10,10 +10,10 @@ type ActiveDatasource struct {
 	Name             string
 	CustomID         string
 	Place            Place  // serving place of its datastore; read together with ActiveGeneration
-	ActiveGeneration uint64 // 0: none yet; its rows must not be shown
+	ActiveGeneration uint64 // 0: no generation is active yet, so no rows may be shown
 	MIMEType         string
 	SourceURL        string
 	FileName         string
-	Metadata         map[string]any // metadata of the caller
+	Metadata         map[string]any // metadata set by the caller
 	Document         *DocumentInfo  // metadata found in the content; nil: none
 }

@@ -10,7 +10,7 @@ import (
 // a trailing slash or index name, and the query.
 func SameAddress(a, b string) bool { return canonicalForm(a) == canonicalForm(b) }
 
-// sameAddress is SameAddress, except that the query counts. "" equals only "".
+// sameAddress is SameAddress for addresses with the same query. "" equals only "".
 func sameAddress(a, b string) bool {
 	if a == "" || b == "" {
 		return a == b
@@ -32,8 +32,8 @@ func canonicalForm(address string) string {
 	return BareHost(u) + p
 }
 
-// BareHost returns host and port, without "www." and the scheme's default port, so that http and https count as one
-// site.
+// BareHost returns the host without "www.", and the port unless it is the scheme's default. So http and https count as
+// one site.
 func BareHost(u *url.URL) string {
 	h := strings.TrimPrefix(strings.ToLower(u.Hostname()), "www.")
 	switch p := u.Port(); {

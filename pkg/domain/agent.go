@@ -10,13 +10,13 @@ import (
 // Visibility determines whether an agent or datastore can be queried without a key.
 type Visibility string
 
-// Values of Visibility. Only queries of a public resource work without a key.
+// Values of Visibility. Without a key, only public resources can be queried.
 const (
 	Public  Visibility = "public"
 	Private Visibility = "private"
 )
 
-// PromptType is the deprecated selection of a prompt.
+// PromptType selects how an agent's PromptTemplate is used. It is deprecated.
 type PromptType string
 
 // Prompt types: raw sends promptTemplate unchanged, customer_support wraps it in support instructions.
@@ -45,15 +45,16 @@ type Agent struct {
 	UpdatedAt      time.Time
 }
 
-// AgentExtra holds the unknown fields of an agent, unchanged: clients of other services store settings in them.
+// AgentExtra holds the fields of an agent that Sluice does not know, unchanged. Clients written for other services
+// store their settings in them.
 type AgentExtra map[string]json.RawMessage
 
 // RestrictKnowledge is the name of the field that restricts an agent to its documents. It is stored in Agent.Extra,
 // because clients of other services sent it before it had an effect.
 const RestrictKnowledge = "restrictKnowledge"
 
-// RestrictsKnowledge reports whether the agent declines messages about which its documents contain nothing, without
-// asking a model.
+// RestrictsKnowledge reports whether the agent answers only from its documents. If they contain nothing about a
+// message, it declines without asking a model.
 func (a Agent) RestrictsKnowledge() bool {
 	return string(bytes.TrimSpace(a.Extra[RestrictKnowledge])) == "true"
 }
@@ -74,10 +75,10 @@ func (e AgentExtra) Check() error {
 	return nil
 }
 
-// ModelNames are the model names of the API, in its order.
+// ModelNames are the model names that the API accepts, in the API's order.
 var ModelNames = []string{"llm_3_5_turbo", "llm_3_5_turbo_16k", "llm_4", "llm_4_32k"}
 
-// DefaultModelName is the model of an agent that names none.
+// DefaultModelName is the model of an agent that does not name one.
 const DefaultModelName = "llm_3_5_turbo"
 
 // AgentPatch changes an agent; nil leaves a field unchanged.

@@ -1,7 +1,7 @@
 package domain
 
-// HasCanonical reports whether a page of the site says that it is the page with the id. Careless sites name their root
-// on every page, which counts for other spellings of the root alone.
+// HasCanonical reports whether a page of the site names the page with the id as its canonical page. Careless sites name
+// their root on every page. So the root counts only for pages whose address is another spelling of the root.
 func (d *Datasource) HasCanonical(page DatasourceConfig, id string) bool {
 	root := d.Config.Scope(false).Root
 	return page.Canonical != "" && ChildID(d.ID, page.Canonical) == id &&
@@ -9,8 +9,9 @@ func (d *Datasource) HasCanonical(page DatasourceConfig, id string) bool {
 }
 
 // MayBeReplacedBy reports whether a fetched page may be left out in favour of the known page that it names as
-// canonical. similar is whether their texts are similar. A page with content stays until the other page has content or
-// has failed, because the other may already have been compared and is compared again only when its content changes.
+// canonical. similar tells whether their texts are similar. A page with content stays until the other page has content
+// or has failed: the two may already have been compared, and they are compared again only when the other page's content
+// changes.
 func (d *Datasource) MayBeReplacedBy(target Datasource, similar bool) bool {
 	switch {
 	case !target.Alive() || target.DuplicateOf == d.ID:
@@ -22,8 +23,8 @@ func (d *Datasource) MayBeReplacedBy(target Datasource, similar bool) bool {
 	}
 }
 
-// IsReplacedBy reports whether a page of the site is left out in favour of another page with content: if it names that
-// page as canonical, their texts are similar, and the other does not name it in turn.
+// IsReplacedBy reports whether a page of the site is left out in favour of keeper, a page with content: it names keeper
+// as canonical, their texts are similar, and keeper does not name it in turn.
 func (d *Datasource) IsReplacedBy(page, keeper Datasource, similar bool) bool {
 	return page.ID != keeper.ID && page.GroupID == d.ID && similar &&
 		d.HasCanonical(page.Config, keeper.ID) && !d.HasCanonical(keeper.Config, page.ID)
@@ -32,9 +33,9 @@ func (d *Datasource) IsReplacedBy(page, keeper Datasource, similar bool) bool {
 // maxCanonicals is the maximum length of a chain of canonical addresses.
 const maxCanonicals = 8
 
-// CanonicalCycle reports whether the canonical addresses that start at a page of the site lead back to the page with
-// the id. No page of such a cycle is replaced, or the pages would replace one another forever. A cycle of two pages
-// does not count here: the caller keeps one of them. read returns a page of the site, nil if there is none.
+// CanonicalCycle reports whether following canonical addresses from a page of the site leads back to the page with the
+// id. No page of such a cycle is replaced; otherwise the pages would replace one another forever. A cycle of two pages
+// does not count here: the caller keeps one of them. read returns a page of the site, or nil if it does not exist.
 func (d *Datasource) CanonicalCycle(from Datasource, id string, read func(id string) (*Datasource, error)) (bool, error) {
 	for hop := range maxCanonicals {
 		if from.Config.Canonical == "" {
@@ -56,7 +57,7 @@ func (d *Datasource) CanonicalCycle(from Datasource, id string, read func(id str
 	return false, nil
 }
 
-// BestPage returns the index of the best of several pages with the same content, -1 if there are none; see
+// BestPage returns the index of the best of several pages with the same content, or -1 for an empty list; see
 // IsBetterThan.
 func BestPage(pages []DatasourceConfig) int {
 	best, config := -1, DatasourceConfig{}
@@ -74,7 +75,7 @@ type PageChange int
 // Page changes.
 const (
 	PageSame    PageChange = iota // no effect
-	PageLost                      // it has no content: all of them are fetched again
+	PageLost                      // the page has no content: all pages left out in favour of it are fetched again
 	PageKnown                     // its first content is known: pages that name it as canonical are compared with it
 	PageDiffers                   // its content or redirect has changed: pages with its former content are fetched again
 )
@@ -97,8 +98,8 @@ func (d *Datasource) ChangeFrom(before Datasource) PageChange {
 	}
 }
 
-// FetchesAgain reports whether a page of the site that was left out in favour of another is fetched again after a
-// change of the other. similar is whether their texts are similar.
+// FetchesAgain reports whether a page of the site that was left out in favour of keeper is fetched again after a change
+// of keeper. similar tells whether their texts are similar.
 func (d *Datasource) FetchesAgain(page Datasource, keeperID string, change PageChange, similar bool) bool {
 	if page.Status != StatusSkipped || page.GroupID != d.ID {
 		return false

@@ -5,12 +5,12 @@ import "fmt"
 // Chunking holds the chunk sizes of a datastore. The zero value means the program's defaults, which may change between
 // versions.
 type Chunking struct {
-	TargetTokens int `json:"target_tokens,omitempty"` // size in tokens up to which chunks are filled; 0: the default
-	MaxTokens    int `json:"max_tokens,omitempty"`    // maximum tokens of a chunk; 0: in proportion to the target
+	TargetTokens int `json:"target_tokens,omitempty"` // size up to which chunks are filled, in tokens; 0: the default
+	MaxTokens    int `json:"max_tokens,omitempty"`    // maximum size in tokens; 0: in proportion to the target
 }
 
-// Defaults and limits of Chunking. For the same amount of returned text, chunks of the default size cover more of the
-// answers than larger chunks.
+// Defaults and limits of Chunking. If the same amount of text is returned, chunks of the default size contain more of
+// the answers than larger chunks do.
 const (
 	DefaultChunkTokens    = 128
 	DefaultMaxChunkTokens = 200
@@ -18,7 +18,7 @@ const (
 	MaxChunkTokens        = 2048
 )
 
-// API fields that errors of Chunking name.
+// Names of API fields in the errors of Chunking.
 const (
 	FieldTargetTokens = "chunking.targetTokens"
 	FieldMaxTokens    = "chunking.maxTokens"

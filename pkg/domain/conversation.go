@@ -25,13 +25,13 @@ func (c Conversation) PublicID() string {
 	return c.ID
 }
 
-// callerConversation is the prefix of the stored ids of conversations with a caller's id. No UUID begins with it, so
-// callers can name such a conversation only by its caller's id.
+// callerConversation is the prefix of the stored id of a conversation whose id the caller chose. No UUID begins with
+// it, so callers can refer to such a conversation only by the id that they chose.
 const callerConversation = "caller:"
 
-// CallerConversationID returns the stored id of a conversation with a caller's id. The same caller's id names different
-// conversations in different workspaces and with different agents. For a caller without a key of the workspace,
-// visitorID keeps the conversations of other visitors out of reach; for other callers it is "".
+// CallerConversationID returns the stored id of a conversation whose id the caller chose. The same callerID leads to
+// different conversations in different workspaces and with different agents. visitorID is "" for callers with a key of
+// the workspace. For other callers it keeps the conversations of other visitors out of reach.
 func CallerConversationID(workspaceID, agentID, visitorID, callerID string) string {
 	return callerConversation + DerivedID("conversation", workspaceID, agentID, visitorID, callerID)
 }
@@ -39,7 +39,7 @@ func CallerConversationID(workspaceID, agentID, visitorID, callerID string) stri
 // ValidConversationID reports whether s has the form of a conversation's id.
 func ValidConversationID(s string) bool { return ValidID(strings.TrimPrefix(s, callerConversation)) }
 
-// MaxCallerIDCharacters is the maximum length of a caller's id for a conversation.
+// MaxCallerIDCharacters is the maximum length of a conversation id that a caller chooses.
 const MaxCallerIDCharacters = 100
 
 // Role is the author of a message.
@@ -82,7 +82,7 @@ type APIKey struct {
 	Hash        string // HashKey of the secret
 	Hint        string // the secret's last four characters
 	Scopes      []Scope
-	AgentID     string // for ScopeQuery
+	AgentID     string // with ScopeQuery: the agent that the key may query
 	CreatedAt   time.Time
 	LastUsedAt  *time.Time
 	ExpiresAt   *time.Time

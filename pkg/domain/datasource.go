@@ -17,16 +17,16 @@ const (
 // Status is the processing state of a datasource.
 type Status string
 
-// Statuses: unsynched (accepted) → pending (in the job stream) → running → synched, error or skipped. A resync returns
-// to unsynched while the active content stays searchable.
+// Statuses: unsynched (accepted) → pending (in the job stream) → running → synched, error or skipped. A resync starts
+// at unsynched again, while the active content stays searchable.
 const (
 	StatusUnsynched Status = "unsynched"
 	StatusPending   Status = "pending"
 	StatusRunning   Status = "running"
 	StatusSynched   Status = "synched"
 	StatusError     Status = "error"
-	// StatusSkipped is the status of a fetched page that is deliberately left out, because it asks for that or
-	// duplicates another page.
+	// StatusSkipped is the status of a page that is deliberately left out, for example because it asks not to be
+	// indexed or duplicates another page.
 	StatusSkipped Status = "skipped"
 )
 
@@ -43,8 +43,8 @@ type Datasource struct {
 	GroupID     string // the web_site that a page belongs to, or ""
 	Type        DatasourceType
 	Name        string
-	CustomID    string         // caller-chosen, usable in filters
-	Metadata    map[string]any // caller's keys; at most MaxMetadataBytes as JSON
+	CustomID    string         // chosen by the caller; usable in filters
+	Metadata    map[string]any // set by the caller; at most MaxMetadataBytes as JSON
 	Config      DatasourceConfig
 	Original    *Original // the raw content; nil if there is none yet
 
@@ -53,12 +53,12 @@ type Datasource struct {
 	Error     string   // reason for status error or skipped, as text for users
 	Warnings  []string // parts of the content that could not be read (pages without text, a truncated table)
 	Chunks    int64    // chunks of the active generation
-	TextBytes int64    // bytes of their text
+	TextBytes int64    // bytes of the chunks' text
 	Crawl     *Crawl   // web_site: newest crawl; nil before the first
 
 	CreatedAt time.Time
 	UpdatedAt time.Time
-	LastSynch *time.Time // time at which the active generation became active
+	LastSynch *time.Time // time at which the active content was last indexed or found up to date
 
 	Processing
 }
@@ -69,25 +69,25 @@ type Processing struct {
 	DiscoveryDone bool   // web_site: the sitemap, or the root, has been read
 	FollowLinks   bool   // web_site: pages are discovered by links, not by a sitemap
 	Unchanged     bool   // web_page: the newest fetch found no change
-	DuplicateOf   string // web_page of a site, skipped: id of the page with its content
+	DuplicateOf   string // skipped page of a site: id of the page with the same content, if that is the reason
 
 	JobID            string // the newest accepted job; events of other jobs do not change Status
-	Runs             int    // ingest jobs put into the outbox so far; if more than one, earlier ones may have left rows
+	Runs             int    // number of ingest jobs put into the outbox so far; if above 1, earlier jobs may have left rows
 	ActiveGeneration uint64 // the generation visible to readers; 0: none yet
-	Fence            uint64 // no generation up to this one can become active, because its job has failed
-	Fingerprint      string // of the active generation; see Version
+	Fence            uint64 // no generation up to this one can become active any more: a job has failed or the content was removed
+	Fingerprint      string // fingerprint of the active generation; see Version
 	Inputs           string // inputs of the active generation; see Job.Inputs; "" if unknown
 
 	// Target is the generation in the place that the datastore moves to; nil: none yet, or no move.
 	Target *Target
-	// MoveID is the move for which a job was last queued to copy the active generation to the new place.
+	// MoveID is the id of the move that last queued a job to copy the active generation to its place.
 	MoveID string
 	// Resume is the state to restore when the move job has ended; nil if the newest job is not a move job, or has
 	// succeeded.
 	Resume *Resume
 }
 
-// Target is a generation in the place to which a datastore moves.
+// Target describes a datasource's generation in the place that its datastore moves to.
 type Target struct {
 	Generation  uint64 `json:"generation"`
 	Chunks      int64  `json:"chunks"`
@@ -96,7 +96,8 @@ type Target struct {
 	Inputs      string `json:"inputs,omitempty"`
 }
 
-// Resume is the state of a datasource before a move job, which does not change the content visible to readers.
+// Resume is the state of a datasource before a move job. It is restored afterwards, because a move job does not change
+// the content that readers see.
 type Resume struct {
 	Status Status `json:"status"` // synched or error
 	Error  string `json:"error,omitempty"`
@@ -111,26 +112,26 @@ type DatasourceConfig struct {
 	Sitemap   string   `json:"sitemap,omitempty"`    // web_site: address of a sitemap
 	Include   []string `json:"include,omitempty"`    // web_site: glob patterns of paths to include; empty: all
 	Exclude   []string `json:"exclude,omitempty"`    // web_site: glob patterns of paths to exclude
-	MaxPages  int      `json:"max_pages,omitempty"`  // web_site: 0: the configured limit
-	MaxDepth  int      `json:"max_depth,omitempty"`  // web_site: links from the root; 0: the default
+	MaxPages  int      `json:"max_pages,omitempty"`  // web_site: maximum number of pages; 0: the configured limit
+	MaxDepth  int      `json:"max_depth,omitempty"`  // web_site: maximum number of links from the root; 0: DefaultMaxDepth
 	MIMEType  string   `json:"mime_type,omitempty"`
 	FileName  string   `json:"file_name,omitempty"`
 	FileSize  int64    `json:"file_size,omitempty"`
 	SHA256    string   `json:"sha256,omitempty"`
 	CustomID  string   `json:"custom_id,omitempty"`
-	Question  string   `json:"question,omitempty"` // qa; the content is the answer
+	Question  string   `json:"question,omitempty"` // qa: the question; the content is the answer
 	// Document is the metadata found in the active content.
 	Document *DocumentInfo `json:"document,omitempty"`
 
 	// Validators of the last fetch, for conditional requests (RFC 9110, section 13).
 	ETag         string `json:"etag,omitempty"`
 	LastModified string `json:"last_modified,omitempty"`
-	Depth        int    `json:"depth,omitempty"` // page of a site: links from the root
+	Depth        int    `json:"depth,omitempty"` // page of a site: number of links from the root
 
 	// Refresh is the schedule of repeated fetches: an interval ("24h"), or five cron fields in UTC ("0 3 * * *"). "":
 	// never.
 	Refresh string `json:"refresh,omitempty"`
-	// Access holds additional headers for requests to the site; nil: none. Pages of a site use those of their site.
+	// Access holds additional headers for requests to the site; nil: none. Pages of a site use their site's headers.
 	Access *SiteAccess `json:"access,omitempty"`
 	// Results of a page's last fetch: the address after Redirects if it is not SourceURL, the canonical address that
 	// the page names, the change time in its sitemap, and whether a browser was needed.
@@ -144,17 +145,18 @@ type DatasourceConfig struct {
 	Sketch   []byte `json:"sketch,omitempty"`
 	// TextID identifies the text from which the active content was made; see Event.TextID.
 	TextID string `json:"text_id,omitempty"`
-	// LinksKnown is whether the links of the last fetch are stored. If not, the page is fetched unconditionally,
-	// because a response without changes has no links.
+	// LinksKnown tells whether the links found by the last fetch are stored. If not, the page is fetched
+	// unconditionally, because a "not modified" response contains no links.
 	LinksKnown bool `json:"links_known,omitempty"`
-	// Lead is set for a page that matches no include pattern of its site and is read only for its links. It is the
-	// number of consecutive such pages on the path to it, including itself. 0: the page matches, or is the root.
+	// Lead is above 0 for a page that matches no include pattern of its site and is read only for its links. It counts
+	// the consecutive pages of this kind on the path from the root, up to and including this page. It is 0 for the
+	// root.
 	Lead int `json:"lead,omitempty"`
-	// NamedByDocument is whether the page's name is the title of its document, because the caller has given no name.
+	// NamedByDocument tells that the page's name is the title of its document, because the caller has given no name.
 	NamedByDocument bool `json:"named_by_document,omitempty"`
 }
 
-// WebPatch changes how web content is fetched, from its next fetch; nil leaves a field unchanged.
+// WebPatch changes how web content is fetched from its next fetch on; nil leaves a field unchanged.
 type WebPatch struct {
 	Refresh  *string
 	Include  *[]string
@@ -166,7 +168,7 @@ type WebPatch struct {
 
 // AccessPatch changes the headers of requests to a site.
 type AccessPatch struct {
-	To *SiteAccess // nil: removes them
+	To *SiteAccess // the new headers; nil removes the old ones
 }
 
 // ChangesSite reports whether the patch changes settings that only sites have.
@@ -196,8 +198,8 @@ type Progress struct {
 // StageRetrying is the stage of a job that waits for a retry; Datasource.Error is the last error.
 const StageRetrying = "waiting to be tried again"
 
-// StageUnreadable is the stage of a failed job whose content cannot be read, even by retries: it is encrypted, damaged
-// or in an unsupported format. Other failures have no stage.
+// StageUnreadable is the stage of a failed job whose content can never be read: it is encrypted, damaged or in an
+// unsupported format. Other failures have no stage.
 const StageUnreadable = "unreadable"
 
 // Original points to raw content in the store of originals.
@@ -205,12 +207,12 @@ type Original struct {
 	Key      string `json:"key"` // unique per upload or fetch, never overwritten
 	SHA256   string `json:"sha256"`
 	Size     int64  `json:"size"`
-	MIMEType string `json:"mime_type"` // as declared or detected; extraction decides
+	MIMEType string `json:"mime_type"` // declared or detected type; extraction detects the type again
 	Name     string `json:"name"`      // file name or address; a hint for the format
 }
 
-// Filters restrict a query. Values in one field are alternatives; all fields must match. Metadata compares top-level
-// keys for equality with a string, number or boolean.
+// Filters restrict a query. The values of one field are alternatives, and all fields must match. Metadata compares
+// top-level keys for equality with a string, number or boolean.
 type Filters struct {
 	CustomIDs     []string
 	DatasourceIDs []string

@@ -19,10 +19,10 @@ type Datastore struct {
 	Description    string
 	Type           Engine
 	Visibility     Visibility
-	EmbeddingModel string // id of the embedding model of its vectors
+	EmbeddingModel string // id of the embedding model
 	Chunking       Chunking
-	// Since is the generation above which rows in the serving place are valid. Older rows there were left before the
-	// datastore moved in.
+	// Since is the highest generation that is not valid in the serving place. Rows up to it are leftovers from before
+	// the datastore moved there.
 	Since     uint64
 	Move      *Move // nil: no move in progress
 	CreatedAt time.Time
@@ -40,8 +40,8 @@ func (d Datastore) Places() []Place {
 	return []Place{d.Serving(), d.Move.To}
 }
 
-// DatastorePatch changes a datastore; nil leaves a field unchanged. Type and EmbeddingModel start a move or replace the
-// present one. If they name the serving place, they cancel it.
+// DatastorePatch changes a datastore; nil leaves a field unchanged. Setting Type or EmbeddingModel starts a move, which
+// replaces one in progress. Naming the serving place cancels the move in progress.
 type DatastorePatch struct {
 	Type           *Engine
 	EmbeddingModel *string

@@ -23,7 +23,8 @@ type Block struct {
 	// title.
 	Apart bool `json:"x,omitempty"`
 	Row   int  `json:"r,omitempty"` // row number, from 1, in a spreadsheet, csv or JSON Lines file; 0 elsewhere
-	// Offset is the byte offset of the text in the document's text, which joins all blocks with BlockSeparator.
+	// Offset is the byte offset of the block in the document's text, which is the text of all blocks joined by
+	// BlockSeparator.
 	Offset int         `json:"o,omitempty"`
 	Links  []BlockLink `json:"u,omitempty"` // links in the text, in reading order; at most MaxBlockLinks
 	// Anchor is the unescaped URL fragment of a heading of a web page or of the term that the block defines; "" if
@@ -52,7 +53,7 @@ type Document struct {
 	Blocks   []Block  `json:"-"`
 	Warnings []string `json:"warnings,omitempty"` // parts that could not be read, as text for users
 	Route    string   `json:"route,omitempty"`    // the parser used, for diagnosis
-	// Metadata is the metadata in the content, under the Meta keys, or the keys of its front matter.
+	// Metadata is the metadata found in the content. Its keys are the Meta constants or those of the front matter.
 	Metadata map[string]string `json:"metadata,omitempty"`
 	// LinkList marks a document that is a list of links, such as an index, a table of contents, or a source listing
 	// that links to its documentation. The answers are on the linked pages.
@@ -79,7 +80,7 @@ func (d *Document) Info() *DocumentInfo {
 
 // Keys of Document.Metadata common to all formats. Times are in RFC 3339, or dates (2006-01-02).
 const (
-	MetaAuthor      = "author"        // several are joined by "; "
+	MetaAuthor      = "author"        // several authors are joined by "; "
 	MetaCreated     = "created"       // time of writing or first publication
 	MetaModified    = "modified"      // time of the last change
 	MetaDescription = "description"   // summary in the document
@@ -100,17 +101,17 @@ type Chunk struct {
 	Ordinal int    // from 0, in reading order
 	Text    string // returned to callers; at most MaxChunkBytes
 	Context string // document title and heading path; indexed with Text but not returned as text
-	Heading string // heading path of most of the chunk, joined by " > ", with the sheet rows that it contains
-	Anchor  string // unescaped URL fragment of Heading, or of the term defined there; "" if there is none
+	Heading string // heading path of most of the chunk, joined by " > ", with the rows of a sheet that the chunk contains
+	Anchor  string // unescaped URL fragment of Heading, or of the term that the chunk defines; "" if there is none
 	Page    int    // page of most of the chunk; 0 if the format has none
 	Offset  int    // byte offset of the chunk in the document's text (blocks joined by "\n\n")
-	Tokens  int    // as counted by the chunker
+	Tokens  int    // number of tokens by the chunker's count
 }
 
-// MaxChunkBytes is the largest chunk text that every engine must accept (Milvus: 65,535).
+// MaxChunkBytes is the maximum size of a chunk's text in bytes. Every engine must accept it; it is the limit of Milvus.
 const MaxChunkBytes = 65_535
 
-// Fragment is a chunk as a query returns it.
+// Fragment is a piece of text that a query returns.
 type Fragment struct {
 	ChunkID        string
 	Text           string
@@ -125,5 +126,5 @@ type Fragment struct {
 	Offset         int
 	MIMEType       string
 	Metadata       map[string]any
-	Citation       int // number in an answer; 0 elsewhere
+	Citation       int // number of the citation in an answer; 0 elsewhere
 }

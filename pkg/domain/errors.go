@@ -24,14 +24,14 @@ const (
 	CodeInternal     Code = "INTERNAL"         // 500
 )
 
-// FieldError is a fault of a request: the path of the field ("documents[3].text") and a message.
+// FieldError is a fault in one field of a request: the field's path ("documents[3].text") and a message.
 type FieldError struct {
 	Field   string `json:"field"`
 	Message string `json:"message"`
 }
 
-// Error is the application's error type: a code that determines the handling, a message for users, and for invalid
-// requests all faults. Callers see Message but never the wrapped Err.
+// Error is the application's error type. The code determines how it is handled, the message is for users, and Fields
+// lists all faults of an invalid request. Callers see Message but never the wrapped Err.
 type Error struct {
 	Code       Code
 	Message    string

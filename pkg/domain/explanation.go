@@ -3,8 +3,8 @@ package domain
 // Explanation explains how the fragments of a query were found. It contains ids, numbers, words of the query, and names
 // and headings of documents, but no other content.
 type Explanation struct {
-	Query            string   // the searched text; for an agent it includes the context that a question refers to
-	Parts            []string // questions that were searched alone as well; empty if Query is one question
+	Query            string   // the searched text; for an agent, with the context that a question refers to
+	Parts            []string // the questions in Query, each of which was also searched alone; empty if Query is a single question
 	Mode             SearchMode
 	TopK             int
 	MaxPerDatasource int // 0: any number
@@ -12,7 +12,7 @@ type Explanation struct {
 	Datastores       []ExplainedDatastore // in the order of the request
 	Rerank           ExplainedRerank
 	Terms            map[string]float64  // inverse document frequency by query term, the maximum over the datastores; at most MaxExplainedTerms
-	Words            map[string][]string // words of the query, by the term that they became
+	Words            map[string][]string // words of the query, by the index term that they were reduced to
 	Candidates       int                 // ranked chunks over all datastores
 	Fragments        []ExplainedFragment
 	Dropped          ExplainedDrops
@@ -22,7 +22,7 @@ type Explanation struct {
 
 // Limits of an Explanation.
 const (
-	MaxExplainedTerms = 100 // of the query
+	MaxExplainedTerms = 100 // terms of the query
 	MaxExplainedDrops = 50  // dropped chunks that are listed
 )
 
@@ -53,7 +53,7 @@ type ExplainedRerank struct {
 }
 
 // ExplainedFragment holds the scores of a fragment at each stage, for its best chunk. Ranks count from 1 over all
-// candidates; 0 means that the stage did not find or see it.
+// candidates; 0 means that the stage did not find the chunk or was not given it.
 type ExplainedFragment struct {
 	ChunkID      string
 	DatastoreID  string
@@ -64,7 +64,7 @@ type ExplainedFragment struct {
 	Fused        float64 // weighted sum of both legs
 	FusedRank    int
 	Document     float64 // share of the query's words that its document contains, 0 to 1; part of the lexical score in Fused
-	Neighbours   float64 // score added by adjacent chunks, in addition to that added to the best chunk of its document
+	Neighbours   float64 // score that adjacent chunks add, minus what they add to the best chunk of the document
 	LinkList     float64 // score deducted because the page is a list of links; 0 for other pages
 	Rank         int     // rank in the first stage
 	Reranked     float64

@@ -1,11 +1,11 @@
 package domain
 
-// HeadingPath tracks the sheet and headings above the present block while reading blocks. The zero value is at the
-// start of a document.
+// HeadingPath tracks the sheet and headings above the current block while a document's blocks are read in order. The
+// zero value is at the start of a document.
 type HeadingPath struct {
 	sheet    string
 	headings [6]string // by level, from level 1
-	anchors  [6]string // of the headings, by level too
+	anchors  [6]string // anchors of the headings, by level
 }
 
 // Enter processes the next block.
@@ -22,8 +22,8 @@ func (p *HeadingPath) Enter(b Block) {
 	clear(p.anchors[level:])
 }
 
-// Anchor returns the fragment that leads to the innermost heading of a web page or, if that has none, to the nearest
-// heading around it except the page's title. It is "" if there is none.
+// Anchor returns the URL fragment of the innermost heading or, if that heading has none, of the nearest heading around
+// it that has one, except the page's title. It returns "" if there is none.
 func (p *HeadingPath) Anchor() string {
 	innermost := true
 	for i := len(p.headings) - 1; i >= 0; i-- {

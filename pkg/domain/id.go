@@ -36,20 +36,23 @@ func IngestJobID(crawlJobID string, generation uint64) string {
 	return DerivedID("ingest", crawlJobID, strconv.FormatUint(generation, 10))
 }
 
-// PageJobID returns the id of the job that fetches a page in a crawl, which is identified by the site's job.
+// PageJobID returns the id of the job that fetches a page in a crawl. siteJobID, the id of the site's job, identifies
+// the crawl.
 func PageJobID(siteJobID, pageID string) string { return DerivedID("page-job", siteJobID, pageID) }
 
-// PostponedJobID returns the id of the job that replaces a job postponed in the generation.
+// PostponedJobID returns the id of the job that replaces a postponed job of the given generation.
 func PostponedJobID(jobID string, generation uint64) string {
 	return DerivedID("again", jobID, strconv.FormatUint(generation, 10))
 }
 
-// SitemapJobID returns the id of the site's crawl job if a job has found that a page is a sitemap.
+// SitemapJobID returns the id of the site's crawl job after a page has turned out to be a sitemap. jobID is the id of
+// the page's job.
 func SitemapJobID(jobID string, generation uint64) string {
 	return DerivedID("sitemap", jobID, strconv.FormatUint(generation, 10))
 }
 
-// NearerJobID returns the id of the job that replaces a page's job when a shorter path from the root is found.
+// NearerJobID returns the id of the job that replaces a page's job when a shorter path from the root is found. depth is
+// the length of that path.
 func NearerJobID(jobID string, depth int) string {
 	return DerivedID("nearer", jobID, strconv.Itoa(depth))
 }

@@ -11,8 +11,8 @@ const (
 	JobIngest JobKind = "ingest" // extract, chunk, embed and index
 )
 
-// Job is a unit of work. It contains references but no content. Its results are derived from the job and its
-// generation, so running it twice has no further effect.
+// Job is a unit of work. It contains references but no content. Its results depend only on the job and its generation,
+// so a second run has no further effect.
 type Job struct {
 	ID           string         `json:"id"`
 	Kind         JobKind        `json:"kind"`
@@ -25,14 +25,14 @@ type Job struct {
 	CustomID     string         `json:"custom_id,omitempty"`
 	Metadata     map[string]any `json:"metadata,omitempty"`
 	Places       []Place        `json:"places"`             // destinations of the rows, the serving place first; for a crawl job, those of its datastore
-	Move         string         `json:"move,omitempty"`     // ingest: the move that the job belongs to; it only copies the active content to the new place
+	Move         string         `json:"move,omitempty"`     // ingest: id of the move that the job belongs to; such a job only copies the active content to the new place
 	Previous     *Version       `json:"previous,omitempty"` // ingest: the active version; vectors of unchanged text are copied from it
 	Force        bool           `json:"force,omitempty"`    // ingest: write rows even if nothing has changed
 	Chunking     Chunking       `json:"chunking,omitzero"`  // chunk sizes
 	Original     *Original      `json:"original,omitempty"` // ingest: the content to read
 	Crawl        *CrawlSpec     `json:"crawl,omitempty"`    // crawl: the address to fetch
-	Tries        int            `json:"tries,omitempty"`    // crawl: failed fetches in earlier jobs that were postponed
-	Since        time.Time      `json:"since,omitzero"`     // crawl: time of the first of these failures
+	Tries        int            `json:"tries,omitempty"`    // crawl: number of failed fetches by the postponed jobs before this one
+	Since        time.Time      `json:"since,omitzero"`     // crawl: time of the first failed fetch
 
 	Trace string `json:"trace,omitempty"` // trace of the request, in W3C Trace Context format; "" if not traced
 
@@ -47,20 +47,20 @@ type Version struct {
 	Place       Place  `json:"place"`
 	Generation  uint64 `json:"generation"`
 	Chunks      int64  `json:"chunks"`
-	Fingerprint string `json:"fingerprint,omitempty"` // of all inputs of its rows: equal fingerprints mean equal rows
-	TextID      string `json:"text_id,omitempty"`     // of a page; see Event.TextID
+	Fingerprint string `json:"fingerprint,omitempty"` // fingerprint of all inputs of the rows; equal fingerprints mean equal rows
+	TextID      string `json:"text_id,omitempty"`     // web page: see Event.TextID
 }
 
 // CrawlSpec describes the fetch of a crawl job.
 type CrawlSpec struct {
 	URL     string `json:"url,omitempty"`     // web_page: the page; web_site: the root
 	Sitemap string `json:"sitemap,omitempty"` // web_site
-	// Site is the scope of the site, for a page of a site whose links are followed.
+	// Site is the scope of the site, for a site or a page of one.
 	Site         *SiteScope `json:"site,omitempty"`
 	Depth        int        `json:"depth,omitempty"` // links from the site's root
 	ETag         string     `json:"etag,omitempty"`
 	LastModified string     `json:"last_modified,omitempty"`
-	// Access is the access of the page, or of its site; nil: none.
+	// Access holds the additional headers of the page or its site; nil: none.
 	Access *SiteAccess `json:"access,omitempty"`
 }
 
@@ -82,7 +82,7 @@ const (
 	EventProgress   EventType = "progress"   // Stage, Done, Total
 	EventFetched    EventType = "fetched"    // crawl: the page is in the store of originals; an ingest job follows
 	EventDiscovered EventType = "discovered" // crawl: Links are pages of the site
-	EventPostponed  EventType = "postponed"  // crawl: the job is postponed until Until, and leaves the stream until then
+	EventPostponed  EventType = "postponed"  // crawl: the job leaves the stream, and a new job follows at the time Until
 	EventSkipped    EventType = "skipped"    // crawl: the page must not be indexed; Error is the reason
 	EventGone       EventType = "gone"       // crawl: the page does not exist (404, 410); Error is the reason
 	EventSitemap    EventType = "sitemap"    // crawl: the page is a list of pages, so the datasource becomes a site
@@ -113,13 +113,13 @@ type Event struct {
 	// number of parts. Together the parts replace the stored links of the page. Parts 0: the links are not stored.
 	Part  int `json:"part,omitempty"`
 	Parts int `json:"parts,omitempty"`
-	// Complete, in a site's synched event, means that every page of the site was listed; other pages no longer belong
-	// to it.
+	// Complete, in a site's synched event, means that every page of the site was listed. Pages that were not listed no
+	// longer belong to the site.
 	Complete bool `json:"complete,omitempty"`
 	// LeftOut, in discovered and in a site's synched event, counts addresses that were left out, by reason.
 	LeftOut map[string]int `json:"left_out,omitempty"`
-	// Until, Tries and Since, in postponed: when the job returns, the number of failed fetches so far, and the time of
-	// the first failure, if any. Crawl, in postponed, describes the job's fetch.
+	// Until, Tries and Since, in postponed, are the time at which the next job is due, the number of failed fetches so
+	// far, and the time of the first failure, if any. Crawl, in postponed, describes the job's fetch.
 	Until  time.Time  `json:"until,omitzero"`
 	Tries  int        `json:"tries,omitempty"`
 	Since  time.Time  `json:"since,omitzero"`
@@ -129,15 +129,16 @@ type Event struct {
 	// EmbedTokens, in synched, is the number of tokens newly embedded by this run of the job.
 	EmbedTokens int64  `json:"embed_tokens,omitempty"`
 	MIMEType    string `json:"mime_type,omitempty"` // synched: detected type of the content
-	// Document, in synched, is the content's metadata and how it was read.
+	// Document, in synched, describes the content and how it was read.
 	Document *DocumentInfo `json:"document,omitempty"`
-	// Fingerprint, in synched, is that of the rows written; see Version. In unchanged, it is that of a page whose bytes
-	// have changed but whose text has not.
+	// Fingerprint, in synched, is the fingerprint of the rows written; see Version. In unchanged, it is the new
+	// fingerprint of a page whose bytes have changed but whose text has not.
 	Fingerprint string `json:"fingerprint,omitempty"`
-	// TextID, in synched, is a hash of the text of the rows written and of the document's properties. It is unaffected
-	// by changes of markup, generation times, view counters or tokens of the page. "" for content other than web pages.
+	// TextID, in synched, is a hash of the text of the rows written and of the document's properties. It does not
+	// depend on markup, generation times, view counters or tokens in the page. It is "" for content other than web
+	// pages.
 	TextID string `json:"text_id,omitempty"`
-	// Inputs, in synched and unchanged of an ingest job, are the job's.
+	// Inputs, in synched and unchanged of an ingest job, is Job.Inputs.
 	Inputs   string   `json:"inputs,omitempty"`
 	Warnings []string `json:"warnings,omitempty"` // synched
 	Error    string   `json:"error,omitempty"`    // error, skipped, gone, postponed, and progress of a retried job: text for users
@@ -145,7 +146,7 @@ type Event struct {
 
 // Limits of pages that match no include pattern of their site and are read only for their links.
 const (
-	MaxLead  = 3     // consecutive such pages on the path to a matching page
+	MaxLead  = 3     // consecutive pages of this kind on the path to a matching page
 	MaxLeads = 1_000 // per site
 )
 
@@ -153,7 +154,8 @@ const (
 // followed. It is greater than MaxLead.
 const LeadsNowhere = 100
 
-// MaxLinksPerEvent keeps a discovered event well below the maximum message size.
+// MaxLinksPerEvent is the maximum number of links in a discovered event. It keeps the event well below the maximum
+// message size.
 const MaxLinksPerEvent = 200
 
 // Fetched is the result of fetching a page.
@@ -169,11 +171,11 @@ type Fetched struct {
 	// scope.
 	Canonical string `json:"canonical,omitempty"`
 	Rendered  bool   `json:"rendered,omitempty"` // the content was produced by scripts in a browser
-	// TextHash is a hash of the page's title and main text without clocks and counters. Sketch is for finding similar
+	// TextHash is a hash of the page's title and main text, without clocks and counters. Sketch serves to find similar
 	// pages; see package textid. Both are empty if the page is not HTML or has no text.
 	TextHash string `json:"text_hash,omitempty"`
 	Sketch   []byte `json:"sketch,omitempty"`
-	// LinksKnown is whether the page's links were reported, in discovered events with Parts.
+	// LinksKnown tells whether the page's links were reported, in discovered events with Parts.
 	LinksKnown bool `json:"links_known,omitempty"`
 }
 

@@ -5,18 +5,19 @@ import (
 	"slices"
 )
 
-// metaDocument is the key of a fragment's metadata with the document's own metadata. It is separate from the caller's
-// keys, which a document must not be able to set.
+// metaDocument is the key in a fragment's metadata under which the document's own metadata is stored. It keeps a
+// document from setting the caller's keys.
 const metaDocument = "document"
 
 // metaLanguage is the key, below metaDocument, of the language stated by the document.
 const metaLanguage = "language"
 
-// Maximum bytes of keys and values of the document's metadata in each row. The datasource has all of it.
+// Maximum size of the document's metadata in each row, in bytes of keys and values. The datasource stores all of the
+// metadata.
 const maxFoundMetadata = 2 << 10
 
-// FragmentMetadata returns the metadata by which fragments are filtered and which readers see: the caller's, and the
-// document's with title and language. given is not changed; doc may be nil.
+// FragmentMetadata returns a fragment's metadata, for filters and readers: the caller's metadata given, and the
+// document's metadata with its title and language. It does not change given; doc may be nil.
 func FragmentMetadata(given map[string]any, doc *DocumentInfo) map[string]any {
 	if doc == nil {
 		return given

@@ -10,8 +10,8 @@ import (
 // Maximum length in characters of a name taken from a document's title.
 const maxTitleName = 300
 
-// nameByDocument replaces the address as the name of a page, if the caller has not named it, with the document's title.
-// Jobs keep using the address as the name, so that a new title does not cause the content to be read again.
+// nameByDocument names a page after the title of its document, unless the caller has named it. Jobs keep using the
+// address as the name, so that a new title does not cause the content to be read again.
 func (d *Datasource) nameByDocument() {
 	c := &d.Config
 	if d.Type != TypeWebPage || d.Name != c.SourceURL && !c.NamedByDocument {
@@ -44,7 +44,7 @@ var defaultTitles = map[string]bool{
 	"slide 1": true, "book1": true, "sheet1": true, "workbook": true, "unbenannt": true, "dokument1": true, "sans titre": true,
 }
 
-// documentFiles are extensions of file names used as titles.
+// documentFiles are file name extensions. A title that ends in one is the name of a source file.
 var documentFiles = map[string]bool{
 	".doc": true, ".docx": true, ".dot": true, ".dotx": true, ".ppt": true, ".pptx": true, ".xls": true, ".xlsx": true, ".pdf": true, ".eml": true, ".mht": true, ".mhtml": true,
 	".rtf": true, ".odt": true, ".indd": true, ".qxd": true, ".tex": true, ".dvi": true, ".ps": true, ".txt": true, ".html": true, ".tmp": true,

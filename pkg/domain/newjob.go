@@ -45,7 +45,7 @@ func NewCrawlJob(d Datasource, store Datastore) Job {
 }
 
 // NewPageJob returns the crawl job of a site's page. Its id is derived from the site's job and the page, so that
-// discovering the page again in the same crawl adds no job. If the page's links are needed and not stored, it is
+// discovering the page again in the same crawl adds no job. If the page's links are needed but not stored, it is
 // fetched unconditionally.
 func NewPageJob(site, page Datasource, siteJobID string, store Datastore) Job {
 	j := NewCrawlJob(page, store)
@@ -57,9 +57,9 @@ func NewPageJob(site, page Datasource, siteJobID string, store Datastore) Job {
 	return j
 }
 
-// Inputs identifies the inputs that determine an ingest job's rows, as far as the job contains them. Jobs with equal
-// inputs write equal rows, as long as the program's extraction and the place do not change. It returns "", which
-// matches nothing, for content stored without a checksum.
+// Inputs returns an id of everything in an ingest job that determines its rows. Jobs with equal inputs write equal
+// rows, as long as the program's extraction and the place do not change. For content stored without a checksum it
+// returns "", which matches nothing.
 func (j Job) Inputs() string {
 	o := j.Original
 	if o == nil || o.SHA256 == "" {
@@ -90,10 +90,10 @@ func newJob(id string, kind JobKind, d Datasource, store Datastore) Job {
 	}
 }
 
-// DefaultMaxDepth is the maximum number of links from a site's root, if the site does not set it.
+// DefaultMaxDepth is the maximum number of links from a site's root, unless the site sets another.
 const DefaultMaxDepth = 10
 
-// Scope returns the scope that the site's configuration allows.
+// Scope returns the scope of a site with this configuration.
 func (c DatasourceConfig) Scope(follow bool) *SiteScope {
 	root := c.SourceURL
 	if root == "" {

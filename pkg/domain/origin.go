@@ -17,8 +17,9 @@ const AnyOrigin = "*"
 // MaxOrigins is the maximum number of origins of an agent.
 const MaxOrigins = 100
 
-// ParseOrigin parses an origin as a user writes it, and returns it as browsers send it: scheme, host and, unless it is
-// the default, port (https://www.example.com); or AnyOrigin. The error describes the fault and the expected form.
+// ParseOrigin parses an origin written by a user. It returns the origin as browsers send it (https://www.example.com):
+// scheme, host and, unless it is the default, port. It also accepts AnyOrigin. The error describes the fault and the
+// expected form.
 func ParseOrigin(text string) (string, error) {
 	const wanted = "write scheme, host and optional port, such as https://www.example.com, or * for any origin"
 	text = strings.TrimSpace(text)

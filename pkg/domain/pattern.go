@@ -13,7 +13,7 @@ const (
 	LeftTooDeep     = "too many links away from the root"
 )
 
-// Bounds of the patterns of a site. Patterns beyond them are ignored.
+// Limits of a site's patterns. Patterns that exceed them are ignored.
 const (
 	maxGlobs     = 100
 	maxGlobBytes = 1_000
@@ -27,8 +27,8 @@ func (s SiteScope) Patterns() Patterns {
 	return Patterns{include: compileGlobs(s.Include), exclude: compileGlobs(s.Exclude)}
 }
 
-// Refuses returns the reason why the patterns refuse a path, unescaped like url.URL.Path; "" if they accept it. Exclude
-// patterns take precedence over include patterns.
+// Refuses returns the reason why the patterns refuse a path, or "" if they accept it. The path is unescaped, like
+// url.URL.Path. Exclude patterns take precedence over include patterns.
 func (p Patterns) Refuses(path string) string {
 	switch {
 	case matchesAny(p.exclude, path):
@@ -53,8 +53,8 @@ func (p Patterns) RefusesURL(address string) string {
 }
 
 // compileGlobs compiles glob patterns of paths to regular expressions. "*" matches within one segment, "**" matches
-// anything, "?" matches one character. A pattern that ends in "/" matches everything below; a pattern without a
-// leading "/" may match from any segment on. Go's expressions run in linear time, so a hostile pattern does no harm.
+// anything, "?" matches one character. A pattern that ends in "/" matches everything below; a pattern without a leading
+// "/" may start at any segment. Go's expressions run in linear time, so a hostile pattern does no harm.
 func compileGlobs(patterns []string) []*regexp.Regexp {
 	var out []*regexp.Regexp
 	for _, p := range patterns[:min(len(patterns), maxGlobs)] {

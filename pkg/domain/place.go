@@ -27,9 +27,9 @@ type Move struct {
 // MoveProgress is the progress of a move, which ends when Done equals Total.
 type MoveProgress struct {
 	Total  int64  // datasources with active content
-	Done   int64  // those whose content is also in the new place
-	Failed int64  // those that could not be rebuilt: they block the move until resynced, deleted, or the move is cancelled
-	Cause  string // the error of one of these
+	Done   int64  // datasources whose content is also in the new place
+	Failed int64  // datasources that could not be rebuilt; they block the move until they are resynced or deleted, or the move is cancelled
+	Cause  string // error of one of the failed datasources
 }
 
 // Lane is a queue of jobs with its own durable consumer.
@@ -55,7 +55,7 @@ func (j Job) Lane() Lane {
 			return LaneLocal
 		}
 	}
-	// Vectors to copy can only be read by the api process.
+	// Only the api process can read the vectors to copy.
 	if j.Previous != nil && j.Previous.Place.Engine == EngineEmbedded {
 		return LaneLocal
 	}

@@ -23,7 +23,7 @@ const (
 
 // Refresh is a schedule for fetching web content again; see DatasourceConfig.Refresh. The zero Refresh means never.
 type Refresh struct {
-	every time.Duration // whole seconds; 0: by calendar
+	every time.Duration // interval in whole seconds; 0: cron applies
 	cron  string        // six fields, seconds first
 }
 
@@ -131,7 +131,7 @@ func shortDuration(d time.Duration) string {
 	return text
 }
 
-// cronField is one of the five fields, with its minimum and maximum.
+// cronField describes one of the five fields of a cron expression.
 type cronField struct {
 	name     string
 	min, max int
@@ -156,7 +156,7 @@ var cronPart = regexp.MustCompile(`^(?:\*|([0-9a-zA-Z]+)(?:-([0-9a-zA-Z]+))?)(?:
 // everyValue is the bit that the parser sets for a field written as "*".
 const everyValue = 1 << 63
 
-// restricted reports whether a field of days excludes any.
+// restricted reports whether a day field was not written as "*".
 func restricted(bits uint64) bool { return bits&everyValue == 0 }
 
 // checkCron returns an error if the five fields are not a valid refresh.
@@ -215,7 +215,8 @@ func (f cronField) schedule(i int, part string) (*cron.SpecSchedule, error) {
 	return parsed.(*cron.SpecSchedule), nil
 }
 
-// shortestGap returns the minimum time between two of the times of day, assuming they occur every day.
+// shortestGap returns the shortest time between two runs of a schedule with these minutes and hours, assuming that it
+// runs every day.
 func shortestGap(minutes, hours uint64) time.Duration {
 	const day = 24 * 60
 	shortest, first, last := day, -1, 0

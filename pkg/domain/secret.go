@@ -13,7 +13,7 @@ const KeyPrefix = "sk_"
 // keyPattern matches the secret of an API key, even if truncated.
 var keyPattern = regexp.MustCompile(KeyPrefix + `[0-9a-fA-F]{8,}`)
 
-// MinSecretBytes is the minimum length in bytes of a secret that is hidden: shorter ones could occur in a text by
+// MinSecretBytes is the minimum length in bytes of a secret that Redact hides. Shorter secrets could occur in a text by
 // chance.
 const MinSecretBytes = 12
 

@@ -14,11 +14,11 @@ type Crawl struct {
 	Removed      int64          `json:"removed"`             // pages that have been removed from the datastore
 	LeftOut      map[string]int `json:"left_out,omitempty"`  // addresses left out, by reason; an address may be counted on every page that links to it
 	MissingPages MissingPolicy  `json:"rest,omitempty"`      // handling of pages that the crawl has not found
-	StoppedAt    time.Time      `json:"stopped_at,omitzero"` // time at which its owner stopped it, so that waiting pages were left out; zero: not stopped
-	Widened      bool           `json:"widened,omitempty"`   // settings that include more pages were set after its discovery had started
+	StoppedAt    time.Time      `json:"stopped_at,omitzero"` // time at which the site's owner stopped the crawl, so that waiting pages were left out; zero: not stopped
+	Widened      bool           `json:"widened,omitempty"`   // the settings were changed to include more pages after discovery had started
 }
 
-// Stopped reports whether there is a crawl that its owner has stopped.
+// Stopped reports whether the site's owner has stopped the crawl. It returns false for nil.
 func (c *Crawl) Stopped() bool { return c != nil && !c.StoppedAt.IsZero() }
 
 // MissingPolicy is the handling of a site's pages that its newest crawl has not found, once discovery is complete.
@@ -47,7 +47,8 @@ func (c *Crawl) addLeftOut(counts map[string]int) {
 	}
 }
 
-// AddLeftOut adds to a site counts of addresses left out, by reason. It reports whether there were any.
+// AddLeftOut adds counts of left-out addresses, by reason, to the site's crawl. It reports whether there were any
+// counts.
 func (d *Datasource) AddLeftOut(counts map[string]int) bool {
 	if len(counts) == 0 {
 		return false
@@ -76,8 +77,7 @@ func (d *Datasource) crawl(at time.Time) *Crawl {
 // Removed records that pages of a site were removed from the datastore.
 func (d *Datasource) Removed(pages int64) { d.crawl(d.UpdatedAt).Removed += pages }
 
-// CrawlWidened records that the settings of a site include more pages than those used by the discovery of its newest
-// crawl.
+// CrawlWidened records that the site's settings were changed to include more pages after its newest crawl had started.
 func (d *Datasource) CrawlWidened() { d.crawl(d.UpdatedAt).Widened = true }
 
 // CrawlStopped stops the crawl of a site: no further pages are added, and events of a running discovery are ignored.
@@ -105,8 +105,8 @@ func (d *Datasource) RestorePage(at time.Time) {
 // SiteProgress counts the pages of a site by state.
 type SiteProgress struct {
 	Discovered int64 // all pages of the site
-	Waiting    int64 // to be fetched or read
-	Fetched    int64 // with content that was read in the newest fetch or later
+	Waiting    int64 // waiting to be fetched or read
+	Fetched    int64 // with content that was processed after the newest fetch
 	Unchanged  int64 // with content that the newest fetch found unchanged
 	Skipped    int64 // deliberately left out
 	Failed     int64
@@ -130,9 +130,9 @@ const (
 	onlyRootWarning = "Apart from the root, no page matches the site's include and exclude patterns."
 )
 
-// SettlePages sets the status of a site whose discovery is complete and whose pages have all ended: error if no page
-// could be read, otherwise synched, with a warning if some failed or if patterns exclude all but the root. cause is the
-// error of a failed page or the reason of a skipped one. It reports whether anything changed.
+// SettlePages sets the status of a site whose discovery is complete and whose pages are all processed: error if no page
+// could be read, otherwise synched, with a warning if some pages failed or if the patterns exclude all pages except the
+// root. cause is the error of a failed page or the reason for skipping a page. It reports whether anything changed.
 func (d *Datasource) SettlePages(pages SiteProgress, cause string, at time.Time) bool {
 	status, message := StatusSynched, ""
 	warnings := slices.DeleteFunc(slices.Clone(d.Warnings), func(w string) bool {
@@ -214,9 +214,9 @@ func (s SiteScope) LeftOutReason(why, address string) string {
 	return address + " was skipped: " + why + "."
 }
 
-// IsBetterThan reports whether this one of two pages with the same content should be kept. A page reached without
-// redirect wins over one that redirects elsewhere, and the target of a redirect over its start; otherwise the better
-// address wins: fewer links from the root, then the shorter.
+// IsBetterThan reports whether this page should be kept instead of the other one with the same content. A page without
+// a redirect wins over a page with one, and the target of a redirect wins over its start. Otherwise the page with fewer
+// links from the root wins, then the page with the shorter address.
 func (c DatasourceConfig) IsBetterThan(than DatasourceConfig) bool {
 	leads, target := c.FinalURL == than.SourceURL, than.FinalURL == c.SourceURL
 	switch {
@@ -233,13 +233,13 @@ func (c DatasourceConfig) IsBetterThan(than DatasourceConfig) bool {
 	}
 }
 
-// SameScope reports whether two settings of a site include the same pages.
+// SameScope reports whether two configurations of a site have the same scope settings.
 func (c DatasourceConfig) SameScope(other DatasourceConfig) bool {
 	return slices.Equal(c.Include, other.Include) && slices.Equal(c.Exclude, other.Exclude) &&
 		c.MaxPages == other.MaxPages && c.MaxDepth == other.MaxDepth
 }
 
-// Widens reports whether the other settings of a site may include pages that these exclude.
+// Widens reports whether another configuration of the site may include pages that this one excludes.
 func (c DatasourceConfig) Widens(other DatasourceConfig) bool {
 	lacks := func(all, some []string) bool {
 		return slices.ContainsFunc(some, func(s string) bool { return !slices.Contains(all, s) })

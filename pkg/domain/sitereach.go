@@ -1,17 +1,17 @@
 package domain
 
-// SiteReach decides about the links of a site by its scope and its number of pages.
+// SiteReach decides which links become pages of a site, by the site's scope and number of pages.
 type SiteReach struct {
 	Scope    *SiteScope
 	Limit    int   // maximum number of searchable pages
-	Pages    int64 // of the site, including Refused
+	Pages    int64 // pages of the site, including Refused
 	Refused  int64 // pages excluded by the scope
-	Leads    int64 // those of them that are read for their links
+	Leads    int64 // refused pages that are read for their links
 	patterns *Patterns
 }
 
-// Judge returns the reason for refusing a link or, if it becomes a page, that page's Lead. lead is the page's Lead in
-// case it matches no include pattern.
+// Judge returns the reason for refusing a link or, if it becomes a page, that page's Lead. lead is the Lead that the
+// page gets if it matches no include pattern.
 func (r *SiteReach) Judge(l Link, lead int) (why string, _ int) {
 	if SameAddress(l.URL, r.Scope.Root) {
 		return "", 0 // the root is always read for its links

@@ -11,23 +11,23 @@ type Sweep struct {
 	WorkspaceID  string
 	DatastoreID  string
 	DatasourceID string   // "": all of the datastore
-	Place        Place    // zero: every place of the datastore; without a datasource and with AllGenerations, every place that exists
-	From, Below  uint64   // deletes rows of generations From ≤ g < Below; Below 0: none; 0 and AllGenerations: all
+	Place        Place    // zero: every place of the datastore or, if the whole datastore is deleted, every place that exists
+	From, Below  uint64   // rows of generations [From, Below) are deleted; Below 0: no rows; From 0 and Below AllGenerations: all rows
 	Originals    []string // keys in the store of originals
 	Jobs         bool     // the datasource's messages are deleted from the job stream
-	// Crawls, if not 0, only deletes crawl jobs of the datasource with lower generations from the job stream. They were
-	// withdrawn, so their results would be refused; deleting them in time saves requests.
+	// If Crawls is not 0, the datasource's crawl jobs with lower generations are deleted from the job stream. They were
+	// withdrawn: their results would be refused, and deleting them early saves requests.
 	Crawls uint64
 }
 
-// AllGenerations as Sweep.Below deletes every row of the datasource.
+// AllGenerations is the Sweep.Below that deletes every row of the datasource.
 const AllGenerations uint64 = math.MaxUint64
 
 // Outcome holds the consequences of an event, apart from the changed datasource. They must be stored in the same
-// transaction.
+// transaction as the datasource.
 type Outcome struct {
 	Changed bool // the datasource's row must be written
-	Next    *Job // to be put into the outbox
+	Next    *Job // job to put into the outbox
 	// NotBefore is the earliest time of Next; zero: at once.
 	NotBefore time.Time
 	Begins    bool           // Next starts a crawl, because a page has become a site
@@ -56,7 +56,7 @@ func (o *Outcome) sweepOriginal(d *Datasource, key string) {
 // harmless:
 //   - Content only moves forward: a generation becomes active only if it is higher than the active one, and only in
 //     the serving place or the place that the datastore moves to. Rows written elsewhere are swept.
-//   - A failed job takes along the jobs that it overtook: no older generation becomes active after it.
+//   - When a job fails, the jobs that it overtook fail with it: no older generation becomes active afterwards.
 //   - Status belongs to the newest accepted job: events of other jobs never change it.
 //   - A job that has ended is not reopened by its own late events, except for content that it fetched before it was
 //     abandoned.
@@ -90,7 +90,7 @@ func Apply(d *Datasource, store Datastore, ev Event) Outcome {
 	return Outcome{}
 }
 
-// OrphanSweeps returns the sweeps after an event of a deleted datasource, which delete the results of its job. The
+// OrphanSweeps returns sweeps that delete the results of a job whose datasource was deleted; ev is the job's event. The
 // datasource may have been created again with the same id, as pages of sites are, so later generations stay.
 func OrphanSweeps(ev Event) []Sweep {
 	base := Sweep{WorkspaceID: ev.WorkspaceID, DatastoreID: ev.DatastoreID, DatasourceID: ev.DatasourceID}
@@ -173,7 +173,7 @@ func applySynched(d *Datasource, store Datastore, ev Event, current bool) Outcom
 		// Readers now see a newer generation, which is not in the new place, so the move must request it again.
 		d.Target, d.MoveID = nil, ""
 	case d.Target == nil && serves:
-		d.MoveID = "" // also if a move job that this job overtook was requested
+		d.MoveID = "" // even if this job overtook a move job
 	}
 	switch {
 	case !current || ev.Generation <= d.Fence:
@@ -185,7 +185,7 @@ func applySynched(d *Datasource, store Datastore, ev Event, current bool) Outcom
 		d.Warnings = ev.Warnings
 		out.Changed, out.Settled = true, true
 	default:
-		// The datastore has moved while the job ran, so its rows are not where readers look.
+		// The datastore has moved while the job ran, so the job's rows are not where readers look.
 		d.finish(StatusUnsynched, ev.At)
 		out.next(d, NewIngestJob(*d, store))
 	}
@@ -204,7 +204,7 @@ func (d *Datasource) isCurrentIn(store Datastore, p Place, generation uint64) bo
 	}
 }
 
-// activate makes the event's generation active, unless a newer one is.
+// activate makes the event's generation active, unless a newer one already is.
 func (o *Outcome) activate(d *Datasource, store Datastore, ev Event) {
 	switch {
 	case ev.Generation > d.ActiveGeneration:
@@ -272,8 +272,8 @@ func applyError(d *Datasource, store Datastore, ev Event, current bool) Outcome 
 			d.Progress.Stage = ev.Progress.Stage
 		}
 	case store.Move != nil && store.Move.ID == ev.Move:
-		// Readers lose nothing, but the move cannot end without this datasource. Resume stays: cancelling the move
-		// restores it.
+		// Readers lose nothing, but the move cannot end without this datasource. Resume is kept, so that cancelling the
+		// move can restore the old state.
 		d.finish(StatusError, ev.At)
 		d.Error = "The document could not be moved to " + store.Move.To.String() + ": " + ev.Error
 	default:
@@ -283,7 +283,7 @@ func applyError(d *Datasource, store Datastore, ev Event, current bool) Outcome 
 }
 
 // sweepOvertaken sweeps the rows of an overtaken job that has failed, if no newer job will do so: the datasource waits
-// for nothing and has no content to keep.
+// for no job and has no content to keep.
 func sweepOvertaken(d *Datasource, ev Event, current bool) (out Outcome) {
 	if current || !d.Status.Terminal() || d.ActiveGeneration > 0 || d.Target != nil {
 		return out
@@ -308,7 +308,7 @@ func (d *Datasource) restoreAfterMove(at time.Time) {
 // changed.
 func (d *Datasource) EndMove(at time.Time) bool {
 	if d.Resume == nil || !d.Status.Terminal() {
-		return false // a running job does it when it ends
+		return false // a running job restores the state when it ends
 	}
 	d.restoreAfterMove(at)
 	return true

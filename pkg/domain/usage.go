@@ -51,5 +51,5 @@ func (l Limits) Limited() bool {
 // Account is the workspace and key to which use is charged.
 type Account struct {
 	WorkspaceID string
-	KeyID       string // of the workspace; "": no key, or a key of another workspace
+	KeyID       string // key of the workspace; "": no key, or a key of another workspace
 }

@@ -8,14 +8,14 @@ import (
 // stageCrawling is the stage of a site whose pages are being fetched.
 const stageCrawling = "crawling"
 
-// Maximum number of hops that a page stores.
+// Maximum number of redirects stored with a page.
 const maxRedirects = 10
 
-// MaxPostponed is the longest postponement of a job.
+// MaxPostponed is the longest time for which a job can be postponed.
 const MaxPostponed = 24 * time.Hour
 
-// applyDiscovered returns the links found. Links of a page are accepted if its site is still in the crawl that
-// requested the page, which the site's store checks; links of a site if they come from its newest job.
+// applyDiscovered returns the links found. Links of a site are accepted if they come from its newest job. Links of a
+// page are accepted if its site is still in the crawl that requested the page; the catalog checks that.
 func applyDiscovered(d *Datasource, ev Event, current bool) Outcome {
 	if d.Type != TypeWebSite {
 		return Outcome{Links: ev.Links, LeftOut: ev.LeftOut}
@@ -101,7 +101,7 @@ func refuse(d *Datasource, ev Event) (out Outcome) {
 	return out
 }
 
-// storeFetch stores the page's address and validators from the fetch.
+// storeFetch stores the results of the page's fetch in its configuration.
 func (d *Datasource) storeFetch(f *Fetched) {
 	c := &d.Config
 	c.ETag, c.LastModified = f.ETag, f.LastModified
@@ -149,8 +149,8 @@ func applySkipped(d *Datasource, ev Event, current bool) Outcome {
 	return d.Exclude(ev.Error, "", ev.Generation, ev.At)
 }
 
-// Exclude ends a page's crawl without content for readers, for the given reason. keeper is the page with its content,
-// if that is the reason. Generations up to the given one can no longer become active.
+// Exclude ends a page's crawl without content for readers, for the given reason. keeper is the id of the page kept in
+// its place, or "" if there is none. Generations up to the given one can no longer become active.
 func (d *Datasource) Exclude(reason, keeper string, generation uint64, at time.Time) Outcome {
 	out := Outcome{Changed: true, Settled: true}
 	out.removeContent(d, generation)
@@ -202,8 +202,8 @@ func applySitemap(d *Datasource, store Datastore, ev Event, current bool) Outcom
 	return out
 }
 
-// removeContent removes the active content of the datasource and its original. Generations up to the given one, or up
-// to any known one, can no longer become active; rows of later jobs stay.
+// removeContent removes the active content of the datasource and its original. Neither generations up to the given one
+// nor generations known so far can become active any more. Rows of later jobs stay.
 func (o *Outcome) removeContent(d *Datasource, generation uint64) {
 	last := max(generation, d.ActiveGeneration, d.Fence)
 	if d.Target != nil {
