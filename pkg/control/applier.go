@@ -9,8 +9,9 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// EventLog delivers stored events in order, up to limit at a time, each at least once, until ctx ends. If the handler
-// fails, it delivers the events again, one by one, so that a bad event does not block those before it.
+// EventLog delivers stored events in order, up to limit at a time, until ctx ends. Each event is delivered at least
+// once. If the handler fails, the events are delivered again, one by one, so that a bad event does not block the events
+// before it.
 type EventLog interface {
 	ConsumeBatches(ctx context.Context, limit int, handler func(context.Context, []domain.Event) error) error
 }
@@ -44,7 +45,7 @@ func (a *Applier) apply(ctx context.Context, evs []domain.Event) error {
 	applied, err := a.States.ApplyAll(ctx, evs)
 	switch {
 	case len(evs) == 1 && domain.CodeOf(err) == domain.CodeInvalid:
-		// It would fail for ever and block all later events. The rescuer finds the datasource that waits for it.
+		// The event would always fail and block all later events. The rescuer finds the datasource that waits for it.
 		a.Log.ErrorContext(ctx, "dropping a malformed event", "type", evs[0].Type, "datasource", evs[0].DatasourceID, "job", evs[0].JobID, "error", err)
 		return nil
 	case err != nil:

@@ -37,7 +37,7 @@ type Leases interface {
 	Release(ctx context.Context, name, holder string) error
 }
 
-// Log is the job log. LastJobs passes the last job of every datasource, from a generation on.
+// Log is the job log. LastJobs calls f for the last job of every datasource, skipping generations below from.
 type Log interface {
 	LastJobs(ctx context.Context, from uint64, f func(domain.Job) error) error
 }
@@ -49,7 +49,7 @@ type OriginalsList interface {
 }
 
 // Auditor compares the index and the store of originals with the catalog. It queues sweeps for stray rows and
-// originals, and creates jobs for missing ones. It ignores datasources with unfinished jobs.
+// originals, and jobs that replace missing ones. It ignores datasources with unfinished jobs.
 type Auditor struct {
 	Catalog   AuditCatalog
 	Engines   Engines
@@ -61,16 +61,15 @@ type Auditor struct {
 	Holder string // unique name of this process
 	Log    *slog.Logger
 	Now    func() time.Time
-	// Aged is the clock for deletions by age. It may be more cautious than Now after a jump of the system clock.
-	// Default Now.
+	// Aged is the clock for deletions by age. After a jump of the system clock, it may lag behind Now. nil: Now.
 	Aged func() time.Time
 	// Audited, if set, is called with the start time after every audit that completed without errors.
 	Audited func(began time.Time)
 
-	running sync.Mutex // loggedFailures during an audit: of two concurrent ones, neither could report all differences
+	running sync.Mutex // held during an audit: two concurrent audits would each report only some of the differences
 }
 
-// Scope is the extent of an audit. The zero value is that of periodic audits.
+// Scope is the extent of an audit. Periodic audits use the zero value.
 type Scope struct {
 	// Thorough also verifies all checksums of the index, to find damage before a query does.
 	Thorough bool
@@ -81,7 +80,7 @@ type Scope struct {
 // Report counts the differences that an audit found, and the repairs that it queued.
 type Report struct {
 	Datasources      int   // all datasources, including Unfinished
-	Unfinished       int   // have unfinished jobs and were not compared
+	Unfinished       int   // datasources with unfinished jobs, which were not compared
 	Adopted          int   // datasources that were missing or outdated in the catalog
 	Missing          int   // datasources with missing rows: their originals are processed again
 	Refetched        int   // web pages without their original: they are fetched again
@@ -210,8 +209,8 @@ func (a *audit) auditAll(ctx context.Context) error {
 	return errors.Join(append(faults, a.originals(ctx))...)
 }
 
-// Adopt updates the catalog from the job log, starting at a generation. After an old copy of the database was restored,
-// the job log contains the newer jobs.
+// Adopt updates the catalog from the job log, skipping generations below from. If an old copy of the database was
+// restored, the job log contains jobs that the copy lacks.
 func (a *Auditor) Adopt(ctx context.Context, from uint64, report *Report, note Note) error {
 	err := a.JobLog.LastJobs(ctx, from, func(job domain.Job) error {
 		adopted, err := a.Catalog.Adopt(ctx, job)

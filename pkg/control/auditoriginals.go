@@ -58,7 +58,7 @@ func (a *audit) originals(ctx context.Context) error {
 	return nil
 }
 
-// handleMissingOriginal handles a datasource whose original was not in the list of the store.
+// handleMissingOriginal handles a datasource whose original was not found in the store.
 func (a *audit) handleMissingOriginal(ctx context.Context, o catalog.OriginalRef) error {
 	d, err := a.Catalog.Datasource(ctx, o.WorkspaceID, o.DatasourceID)
 	if domain.CodeOf(err) == domain.CodeNotFound {
@@ -68,7 +68,7 @@ func (a *audit) handleMissingOriginal(ctx context.Context, o catalog.OriginalRef
 		return fmt.Errorf("reading datasource %s: %w", o.DatasourceID, err)
 	}
 	if !d.Status.Terminal() {
-		return nil // its job will store one or end with an error
+		return nil // its job will store an original or end with an error
 	}
 	gone, err := a.hasLostOriginal(ctx, d)
 	if err != nil || !gone {
@@ -88,7 +88,7 @@ func (a *audit) handleMissingOriginal(ctx context.Context, o catalog.OriginalRef
 }
 
 // hasLostOriginal reports whether a datasource refers to a missing original. The datasource must not have an unfinished
-// job, which could replace its original.
+// job, because that job could replace the original.
 func (a *audit) hasLostOriginal(ctx context.Context, d domain.Datasource) (bool, error) {
 	if d.Original == nil {
 		return false, nil
@@ -118,8 +118,8 @@ func (a *audit) fetchAgain(ctx context.Context, d domain.Datasource) error {
 // Maximum number of lost datasources listed by name.
 const lostListed = 100
 
-// countLost counts a datasource that cannot be repaired. have of its want rows exist. If there are none and Prune is
-// set, it deletes the datasource.
+// countLost counts a datasource that cannot be repaired. have is the number of its existing rows, want the number of
+// expected rows. If no rows exist and Prune is set, it deletes the datasource.
 func (a *audit) countLost(ctx context.Context, d domain.Datasource, have, want int64) (deleted bool, err error) {
 	if a.lost[d.ID] {
 		return false, nil
@@ -150,7 +150,7 @@ func (a *audit) countLost(ctx context.Context, d domain.Datasource, have, want i
 	return deleted, nil
 }
 
-// ignoreNotFound adds the action and the datasource to an error. It returns nil if the datasource no longer exists.
+// ignoreNotFound adds the action and the datasource to an error, or returns nil if the datasource no longer exists.
 func ignoreNotFound(err error, doing, id string) error {
 	if err == nil || domain.CodeOf(err) == domain.CodeNotFound {
 		return nil
@@ -158,7 +158,7 @@ func ignoreNotFound(err error, doing, id string) error {
 	return fmt.Errorf("%s datasource %s: %w", doing, id, err)
 }
 
-// formatCount formats a number of things: 1 row, 2 rows.
+// formatCount formats a count with its noun: 1 row, 2 rows.
 func formatCount[N int | int64](n N, thing string) string {
 	if n == 1 {
 		return "1 " + thing

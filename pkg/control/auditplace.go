@@ -79,7 +79,8 @@ func (a *audit) sweepAbandoned(ctx context.Context, store domain.Datastore) erro
 	if len(left) == 0 {
 		return nil
 	}
-	// A move may have started since: read the datastore again. The rows listed above are older than this reading.
+	// A move may have started since, so read the datastore again. The rows counted above are older than any move that
+	// starts after this.
 	now, err := a.Catalog.DatastoreByID(ctx, store.ID)
 	if domain.CodeOf(err) == domain.CodeNotFound {
 		return nil
@@ -142,7 +143,8 @@ func (a *placeAudit) sweep(ctx context.Context, datasourceID string, from, below
 	return nil
 }
 
-// expected returns the generation of a datasource that the place must contain, and its number of rows, or 0 if none.
+// expected returns the generation of a datasource that the place must contain, and its number of rows. Both are 0 if
+// there is none.
 func (a *placeAudit) expected(state catalog.ActiveState) (generation uint64, rows int64) {
 	switch {
 	case a.place == a.store.Serving():
@@ -164,7 +166,7 @@ func (a *placeAudit) datasource(ctx context.Context, state catalog.ActiveState, 
 		case r.Generation < generation:
 			older += r.Rows
 		case r.Generation <= state.Fence && state.Status.Terminal():
-			// Written by a failed or superseded job: it can never become active.
+			// A failed or superseded job wrote this generation, so it can never become active.
 			if err := a.sweep(ctx, state.DatasourceID, r.Generation, r.Generation+1, r.Rows); err != nil {
 				return err
 			}
@@ -184,8 +186,8 @@ func (a *placeAudit) datasource(ctx context.Context, state catalog.ActiveState, 
 // incomplete repairs a datasource with missing rows, after checking that they are really missing.
 func (a *placeAudit) incomplete(ctx context.Context, state catalog.ActiveState) error {
 	// Index and catalog were read at different times. All rows of a generation exist from before its activation until
-	// after that of the next. So rows are missing only if they are missing between two readings of the same active
-	// generation.
+	// after the next generation's activation. So rows are really missing only if they are missing between two readings
+	// that find the same active generation.
 	if _, same, err := a.reread(ctx, state); err != nil || !same {
 		return err
 	}

@@ -1,4 +1,4 @@
-// Package control contains the loops with which the api process, the only writer of the catalog, runs the pipeline:
+// Package control contains the loops that run the pipeline. They run in the api process, the catalog's only writer:
 //
 //   - Dispatcher publishes jobs from the outbox to the job stream, limited by a window;
 //   - Applier applies the workers' events to the catalog;
@@ -6,9 +6,9 @@
 //   - SiteWorker performs changes that affect many pages of a site;
 //   - Scheduler refreshes web content when it is due;
 //   - Mover moves datastores to another engine or model;
-//   - Streams creates lost streams again;
-//   - Rescuer publishes lost jobs again;
-//   - Auditor compares index, originals and catalog, and repairs differences.
+//   - StreamKeeper recreates lost streams;
+//   - Rescuer replaces lost jobs;
+//   - Auditor compares index, originals and catalog, and repairs differences;
 //
 // Every loop may run in several api processes at once. Their actions are idempotent, and a restart loses no state.
 package control
@@ -21,7 +21,7 @@ import (
 
 // runLoop calls round immediately, and then whenever wake fires and at least once per interval, until ctx ends. A
 // failed round is logged and retried after a delay that doubles up to a minute. If a round reports more work, the next
-// follows at once. Each round has the time limit bound, so that a hanging engine cannot block the loop for ever.
+// round follows at once. bound limits the time of each round, so that a hanging engine cannot block the loop for ever.
 func runLoop(ctx context.Context, log *slog.Logger, wake <-chan struct{}, interval, bound time.Duration, round func(context.Context) (more bool, err error)) {
 	const maxDelay = time.Minute
 	delay := time.Duration(0)
@@ -51,7 +51,7 @@ func withTimeout(ctx context.Context, bound time.Duration, round func(context.Co
 	return round(ctx)
 }
 
-// Time limits of a round. An audit reads everything.
+// Time limits of a round. auditBound is longer, because an audit reads everything.
 const (
 	roundBound = 5 * time.Minute
 	auditBound = 6 * time.Hour

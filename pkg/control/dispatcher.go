@@ -14,11 +14,11 @@ import (
 	"github.com/sluice/sluice/pkg/jobs"
 )
 
-// Outbox stores accepted jobs until they are published. OutboxWake fires if there is a new job or the window has free
-// space.
+// Outbox stores accepted jobs until they are published. OutboxWake fires if there may be a new job, or free space in
+// the window.
 type Outbox interface {
-	Outbox(ctx context.Context, limit int) ([]domain.Job, error) // fair by workspace, fresh before replays
-	PublishedAll(ctx context.Context, jobs []domain.Job) error   // with their generations
+	Outbox(ctx context.Context, limit int) ([]domain.Job, error) // fair to all workspaces, new content before replays
+	PublishedAll(ctx context.Context, jobs []domain.Job) error   // each job has its generation set
 	DeferJob(ctx context.Context, job domain.Job, until time.Time) error
 	Apply(ctx context.Context, ev domain.Event) (catalog.Applied, error)
 	InFlight(ctx context.Context) (int64, error)
@@ -72,8 +72,8 @@ func (d *Dispatcher) round(ctx context.Context) (more bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("reading the outbox: %w", err)
 	}
-	// After a crash between publishing and marking, jobs are published again with the same id, which the stream
-	// detects.
+	// After a crash between publishing and marking, jobs are published again. The stream recognises their ids and drops
+	// them.
 	published := due[:0:0]
 	for wave := range slices.Chunk(due, parallelPublishes) {
 		stored, failed := d.publish(ctx, wave)
@@ -102,8 +102,8 @@ type notPublished struct {
 	cause error
 }
 
-// publish publishes jobs concurrently, since each waits for a disk or a cluster that handles many as fast as one. All
-// jobs are of different datasources, so their order does not matter.
+// publish publishes jobs concurrently, because each call waits for a disk or a cluster, which handles many jobs as fast
+// as one. All jobs belong to different datasources, so their order does not matter.
 func (d *Dispatcher) publish(ctx context.Context, wave []domain.Job) (stored []domain.Job, failed []notPublished) {
 	generations, faults := make([]uint64, len(wave)), make([]error, len(wave))
 	var all sync.WaitGroup
@@ -126,7 +126,7 @@ func (d *Dispatcher) publish(ctx context.Context, wave []domain.Job) (stored []d
 // can never accept it.
 func (d *Dispatcher) deferRefused(ctx context.Context, job domain.Job, cause error) error {
 	if errors.Is(cause, jobs.ErrStreamLost) || errors.Is(cause, jobs.ErrUnavailable) {
-		return nil // runLoop other job would be refused as well
+		return nil // every other job would be refused as well
 	}
 	if !errors.Is(cause, jobs.ErrTooLarge) && !errors.Is(cause, jobs.ErrInvalid) {
 		return d.Outbox.DeferJob(ctx, job, d.Now().Add(refusedDelay))

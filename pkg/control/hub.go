@@ -11,9 +11,9 @@ type Watchers interface {
 	Changed(datastoreID, datasourceID string)
 }
 
-// Hub notifies watchers in this process, and the hubs of other processes, of changed datasources, after the change is
-// stored. Changes that occur while a watcher is busy are combined and delivered later, so a watcher never misses the
-// last state of a datasource and never blocks others.
+// Hub notifies watchers in this process and the hubs of other processes when a change of a datasource has been stored.
+// Changes that occur while a watcher is busy are combined and delivered later, so a watcher never misses the last state
+// of a datasource and never blocks other watchers.
 type Hub struct {
 	announce func(datastoreID, datasourceID string) // nil: no other process has a hub
 
@@ -30,8 +30,8 @@ type watcher struct {
 	signal      chan struct{}
 }
 
-// NewHub returns a Hub without watchers. announce, unless it is nil, sends a change to the hubs of other processes
-// and must not block; it may tell this one, too.
+// NewHub returns a Hub without watchers. announce, unless it is nil, sends a change to the hubs of other processes, and
+// possibly to this hub as well. It must not block.
 func NewHub(announce func(datastoreID, datasourceID string)) *Hub {
 	return &Hub{announce: announce, watchers: map[*watcher]struct{}{}, closed: make(chan struct{})}
 }

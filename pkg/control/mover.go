@@ -14,8 +14,8 @@ import (
 type Moves interface {
 	// Moving returns the datastores with an unfinished move.
 	Moving(ctx context.Context) ([]domain.Datastore, error)
-	// IssueMoves adds up to limit jobs of the move to the outbox, for content without such a job, and returns their
-	// number.
+	// IssueMoves adds up to limit jobs of the move to the outbox, for content that has no such job yet, and returns
+	// their number.
 	IssueMoves(ctx context.Context, datastoreID, moveID string, limit int) (int, error)
 	MoveProgress(ctx context.Context, datastoreID string) (domain.MoveProgress, error)
 	// FinishMove switches searches to the new place if it is complete, and reports whether it did.
@@ -31,7 +31,7 @@ type Mover struct {
 	Now     func() time.Time
 	Every   time.Duration // polling interval; 0 means 1 s
 
-	loggedFailures map[string]string // move id → last logged failures; only of this process
+	loggedFailures map[string]string // move id → failures last logged by this process
 }
 
 // Maximum number of jobs created in one transaction.

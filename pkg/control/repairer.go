@@ -18,12 +18,12 @@ type Repairs interface {
 	ClaimRepair(ctx context.Context, holder string) (*catalog.RepairRequest, error)
 	// AddRepairLines adds lines to the output of the repair, and renews the claim.
 	AddRepairLines(ctx context.Context, id string, lines ...string) error
-	// FinishRepair ends the repair. failure is "" or the error.
+	// FinishRepair ends the repair. failure is the error message, or "" if the repair succeeded.
 	FinishRepair(ctx context.Context, id, failure string) error
 }
 
-// Repairer performs repairs. It creates lost streams again, updates the catalog from the job log, publishes lost jobs
-// again, runs an audit, and reports what it did.
+// Repairer performs repairs. It recreates lost streams, updates the catalog from the job log, replaces lost jobs, runs
+// an audit, and reports what it did.
 type Repairer struct {
 	Requests  Repairs
 	Streams   *StreamKeeper
@@ -75,7 +75,7 @@ func (r *Repairer) round(ctx context.Context) (more bool, err error) {
 	stop()
 	<-beat
 	if ctx.Err() != nil {
-		return false, ctx.Err() // another process, or the next start, resumes it
+		return false, ctx.Err() // another process, or this one after a restart, resumes it
 	}
 	if err != nil {
 		failure = err.Error()
@@ -127,7 +127,8 @@ func (r *Repairer) reschedule(ctx context.Context, say Note) error {
 	return err
 }
 
-// summary returns the last line of a repair. consistent is whether the repair was complete and found no differences.
+// summary returns the last line of a repair's output. consistent tells whether the repair was complete and found no
+// differences.
 func (r Report) summary(consistent bool) string {
 	var parts []string
 	part := func(n int64, format string) {

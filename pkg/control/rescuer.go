@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Waiting lists datasources whose job should be in the stream, and replaces such a job.
+// Waiting lists datasources whose job should be in the stream, and replaces jobs that are lost.
 type Waiting interface {
 	Stuck(ctx context.Context, before time.Time, limit int) ([]catalog.StuckDatasource, error)
 	Reissue(ctx context.Context, datasourceID, expectJobID string, job domain.Job) (bool, error)
@@ -32,7 +32,7 @@ type Rescuer struct {
 	// Timeout is the time without events after which a datasource is checked; 0 means 2 minutes.
 	Timeout time.Duration
 
-	shortTimeoutUntil atomic.Int64 // end of the suspicion, in microseconds since 1970; see ExpectLostJobs
+	shortTimeoutUntil atomic.Int64 // end of the period with the short timeout, in microseconds since 1970; see ExpectLostJobs
 }
 
 const (
@@ -55,9 +55,9 @@ func (r *Rescuer) Run(ctx context.Context) {
 	})
 }
 
-// ExpectLostJobs shortens the timeout for the next ten minutes. It is called if the catalog is older than the stream:
-// then a job that looks unpublished is published again, detected as a duplicate, and never delivered. Other jobs look
-// outstanding until earlier jobs in the stream are acknowledged.
+// ExpectLostJobs shortens the timeout for the next ten minutes. Call it if the catalog is older than the stream: a job
+// that looks unpublished is then published again, detected as a duplicate, and never delivered. Acknowledged jobs look
+// outstanding until all earlier jobs in the stream are acknowledged.
 func (r *Rescuer) ExpectLostJobs() {
 	r.shortTimeoutUntil.Store(r.Now().Add(shortTimeoutPeriod).UnixMicro())
 }

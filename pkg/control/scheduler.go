@@ -22,7 +22,7 @@ type Refreshes interface {
 	RefreshDue(ctx context.Context, id string, at time.Time) (queued bool, err error)
 }
 
-// Schedules reports when a datasource is due.
+// Schedules stores refresh schedules and reports when a datasource is due.
 type Schedules interface {
 	Schedules(ctx context.Context, f func(jobs.Schedule) error) error
 	SetSchedule(ctx context.Context, datastoreID, datasourceID string, r domain.Refresh) error
@@ -46,9 +46,11 @@ type Scheduler struct {
 }
 
 const (
-	// Maximum time for which a schedule is missing. The shortest refresh interval is ten times as long.
+	// Interval between comparisons, and so the longest time that a lost schedule is missing. The shortest refresh
+	// interval is ten times as long.
 	scheduleEvery = time.Minute
-	// Minimum pause between two comparisons, so that an import of many web sites does not cause one for each.
+	// Minimum pause between two comparisons, so that an import of many web sites does not cause one comparison for each
+	// site.
 	schedulePause = time.Second
 	// Number of schedules read at a time.
 	schedulePage = 500
@@ -86,8 +88,8 @@ type Reconciled struct {
 // Reconcile sets the schedules to those in the catalog. Several processes may call it at once. It logs and skips
 // invalid schedules. It fails with jobs.ErrNoSchedules if the servers do not support schedules.
 func (s *Scheduler) Reconcile(ctx context.Context) (done Reconciled, err error) {
-	// Read the schedules before the catalog: a schedule that is missing in the catalog afterwards was removed. In the
-	// opposite order, it could have been added just now.
+	// Read the schedules before the catalog: a schedule that is then missing in the catalog was removed. In the
+	// opposite order, it could have been added between the two readings.
 	strays := map[scheduled]string{}
 	err = s.Schedules.Schedules(ctx, func(there jobs.Schedule) error {
 		strays[scheduled{there.DatastoreID, there.DatasourceID}] = there.Pattern

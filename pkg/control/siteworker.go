@@ -20,8 +20,8 @@ type Sites interface {
 }
 
 // SiteWorker performs changes to more pages of a site than fit in one transaction. It fetches or removes pages that the
-// last crawl did not find, fetches duplicates of removed pages, and cancels queued pages of a stopped crawl. All its
-// state is in the catalog, so it continues after a restart and in other processes.
+// last crawl did not find, fetches the duplicates of removed pages again, and cancels the queued pages of a stopped
+// crawl. All its state is in the catalog, so it continues after a restart and in other processes.
 type SiteWorker struct {
 	Sites Sites
 	Hub   Watchers // nil: no watchers

@@ -10,12 +10,12 @@ import (
 	"github.com/sluice/sluice/pkg/jobs"
 )
 
-// Streams creates lost streams again.
+// Streams recreates lost streams.
 type Streams interface {
 	Repair(ctx context.Context, highestGeneration uint64) (jobs.Repaired, error)
 }
 
-// Store creates the store of originals again if it is lost.
+// Store recreates the store of originals if it is lost, and reports whether it did.
 type Store interface {
 	Repair(ctx context.Context) (made bool, err error)
 }
@@ -25,8 +25,8 @@ type Marks interface {
 	MaxGeneration(ctx context.Context) (uint64, error)
 }
 
-// StreamKeeper ensures that all streams exist. While the service runs, it creates streams again that were deleted or
-// lost with their disk, and publishes the lost jobs again.
+// StreamKeeper ensures that all streams exist. While the service runs, it recreates streams that were deleted or lost
+// with their disk, and replaces the lost jobs.
 type StreamKeeper struct {
 	Streams   Streams
 	Originals Store
@@ -45,8 +45,8 @@ func (k *StreamKeeper) Run(ctx context.Context) {
 	})
 }
 
-// keep repairs missing streams, describes the repairs with note, and returns the number of jobs that were published
-// again.
+// keep recreates missing streams, describes the repairs with note, and returns the number of lost jobs that were
+// replaced.
 func (k *StreamKeeper) keep(ctx context.Context, note Note) (rescued int, err error) {
 	highest, err := k.Marks.MaxGeneration(ctx)
 	if err != nil {
@@ -59,7 +59,7 @@ func (k *StreamKeeper) keep(ctx context.Context, note Note) (rescued int, err er
 	if err != nil {
 		return 0, fmt.Errorf("repairing the streams: %w", err)
 	}
-	// Repair the streams first: waiting jobs can be published although their originals are lost, and report that.
+	// Repair the streams first: waiting jobs can then be published, and jobs whose originals are lost report it.
 	if made, err := k.Originals.Repair(ctx); err != nil {
 		return 0, fmt.Errorf("repairing the store of originals: %w", err)
 	} else if made {

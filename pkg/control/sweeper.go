@@ -44,9 +44,8 @@ type Sweeper struct {
 	Log       *slog.Logger
 	Now       func() time.Time
 
-	Retention time.Duration // of conversations, since their last message; 0: unlimited
-	// Aged is the clock for deletions by age. It may be more cautious than Now after a jump of the system clock.
-	// Default Now.
+	Retention time.Duration // time for which conversations are kept after their last message; 0: unlimited
+	// Aged is the clock for deletions by age. After a jump of the system clock, it may lag behind Now. nil: Now.
 	Aged func() time.Time
 	// Holding reports whether originals must stay because a backup is reading them. Sweeps of originals are then
 	// deferred. nil: never.
@@ -113,7 +112,7 @@ func (s *Sweeper) forget(ctx context.Context) (more bool, err error) {
 	return more, nil
 }
 
-// aged returns the clock for deletions by age.
+// aged returns the clock for deletions by age: slower, or now if slower is nil.
 func aged(slower, now func() time.Time) func() time.Time {
 	if slower == nil {
 		return now

@@ -19,8 +19,8 @@ const (
 	holdDelay = 15 * time.Second
 )
 
-// sweepGroup is the grouping key of sweeps. The rows of a group are removed by one call of the engine, which takes
-// about as long as for a single sweep.
+// sweepGroup is the grouping key of sweeps. One call of the engine removes the rows of a whole group, and takes about
+// as long as for a single sweep.
 type sweepGroup struct {
 	attempts    int
 	datastoreID string // "" if no rows are removed
@@ -49,12 +49,13 @@ func grouped(tasks []catalog.SweepTask) (groups [][]catalog.SweepTask) {
 	return groups
 }
 
-// groupSize returns the maximum group size for sweeps that have failed the given number of times: 64, 16, 4, then 1. A
-// sweep that always fails or takes too long thus delays others only for seconds, and after a short outage of an engine,
-// sweeps are still performed in groups.
+// groupSize returns the maximum group size for sweeps that have failed the given number of times: 64, 16, 4, then 1. So
+// a sweep that always fails or takes too long delays other sweeps only for seconds, and sweeps are still performed in
+// groups after a short outage of an engine.
 func groupSize(attempts int) int { return max(sweepBatch>>(2*min(attempts, 3)), 1) }
 
-// settle performs a group of sweeps. It defers those that fail or must wait, and returns the ids of the others.
+// settle performs a group of sweeps. It defers sweeps that fail or must wait, and returns the ids of the completed
+// ones.
 func (s *Sweeper) settle(ctx context.Context, group []catalog.SweepTask) (done []string, err error) {
 	if group, err = s.deferHeld(ctx, group); err != nil {
 		return nil, err
@@ -78,7 +79,7 @@ func (s *Sweeper) settle(ctx context.Context, group []catalog.SweepTask) (done [
 }
 
 // deferHeld defers sweeps whose originals must stay, and returns the others. A backup sets the hold before it copies
-// the catalog, so it is checked before the sweeps.
+// the catalog, so it is enough to check the hold before the sweeps.
 func (s *Sweeper) deferHeld(ctx context.Context, group []catalog.SweepTask) (free []catalog.SweepTask, err error) {
 	for _, task := range group {
 		if len(task.Originals) == 0 || s.Holding == nil || !s.Holding() {
@@ -97,7 +98,7 @@ func (s *Sweeper) sweep(ctx context.Context, group []catalog.SweepTask) (faults 
 	ctx, cancel := context.WithTimeout(ctx, sweepBound)
 	defer cancel()
 	faults = make([]error, len(group))
-	for i, task := range group { // first, so that queued jobs do not run
+	for i, task := range group { // before the rows are removed, so that queued jobs do not write new ones
 		faults[i] = s.withdraw(ctx, task.Sweep)
 	}
 	if len(group) > 0 && group[0].Below > 0 {
@@ -133,7 +134,7 @@ func (s *Sweeper) withdraw(ctx context.Context, sweep domain.Sweep) error {
 	return errors.Join(faults...)
 }
 
-// rows removes the rows of a group of sweeps, which have the same datastore and place.
+// rows removes the rows of a group of sweeps. All sweeps of a group have the same datastore and place.
 func (s *Sweeper) rows(ctx context.Context, group []catalog.SweepTask) error {
 	first := group[0].Sweep
 	places := []domain.Place{first.Place}
@@ -143,7 +144,7 @@ func (s *Sweeper) rows(ctx context.Context, group []catalog.SweepTask) error {
 		}
 		store, err := s.Stores.DatastoreByID(ctx, first.DatastoreID)
 		if domain.CodeOf(err) == domain.CodeNotFound {
-			// The datastore was deleted, and a worker that did not know wrote to it afterwards.
+			// The datastore was deleted, and a worker that had not noticed wrote to it afterwards.
 			return s.drop(ctx, first.DatastoreID)
 		}
 		if err != nil {
