@@ -1,5 +1,5 @@
 // Package backup writes and reads backup archives: tar files compressed with Zstandard. They are written and read
-// sequentially, with little memory for any size.
+// sequentially, and need little memory whatever their size.
 //
 //	sluice-backup.json   description of the archive, see Header
 //	catalog.db           snapshot of the catalog, a SQLite database
@@ -9,9 +9,9 @@
 //	aborted              instead of the remaining members: the reason why the backup was aborted
 //	SHA256SUMS           last: the SHA-256 of each previous member, in the format of sha256sum --check
 //
-// A member's header has an extended record with the digest that its content should have, so that a reader detects
-// damage as soon as it has read the member. An archive without SHA256SUMS is truncated. The digests detect damage, not
-// forgery: anyone who can write the archive can write the digests.
+// An extended record in each member's header contains the expected digest of its content, so a reader detects damage as
+// soon as it has read the member. An archive without SHA256SUMS is truncated. The digests detect damage, not forgery:
+// anyone who can write the archive can write the digests.
 package backup
 
 import (
@@ -46,7 +46,7 @@ type Header struct {
 	CreatedAt time.Time `json:"createdAt"` // time of the catalog's state
 }
 
-// Loss is an original that the catalog refers to but the archive does not contain as it was stored.
+// Loss describes an original that was missing or damaged when the backup was written.
 type Loss struct {
 	Key        string `json:"key"`
 	Datasource string `json:"datasource"`
@@ -54,7 +54,7 @@ type Loss struct {
 	Reason     string `json:"reason"` // human-readable
 }
 
-// Reasons of a Loss: the original is missing, or its content has changed.
+// Values of Loss.Reason: the original is missing, or its content has changed.
 const (
 	ReasonMissing = "missing"
 	ReasonDamaged = "damaged"
@@ -86,7 +86,7 @@ var ErrNewer = errors.New("made by a newer version of the program")
 
 // DamagedError means that an archive is damaged or truncated.
 type DamagedError struct {
-	Member string // the damaged member, or the last one before the end; "" if there is none
+	Member string // the damaged member, or the last member before the end; "" if there is none
 	Why    string
 }
 

@@ -20,28 +20,28 @@ import (
 type Sink interface {
 	// Catalog receives the catalog. It may leave content unread.
 	Catalog(ctx context.Context, h Header, content io.Reader) error
-	// Original receives an original with the size and the hex SHA-256 of its datasource.
+	// Original receives an original of the given size. It may leave content unread.
 	Original(ctx context.Context, key string, size int64, content io.Reader) error
-	// Drop removes a received original: it was already damaged when the backup was written.
+	// Drop removes a received original that was already damaged when the backup was written.
 	Drop(ctx context.Context, key string) error
 }
 
-// Options are the requirements of a reader.
+// Options set what Read accepts.
 type Options struct {
-	Schema int64                  // the latest version of the catalog's schema that the program supports; 0 accepts any
+	Schema int64                  // the newest catalog schema that the program supports; 0 accepts any
 	Key    func(key string) error // returns an error if key is not a valid key of an original
 }
 
-// Limits of members that are read into memory.
+// Maximum sizes of members that are read into memory, in bytes.
 const (
 	maxHeader = 64 << 10
 	maxLoss   = 16 << 10
 )
 
 // Read reads an archive to its end and passes its content to the sink. Without a sink it only verifies the archive. It
-// uses some megabytes of memory for any archive. It fails with a DamagedError if the archive is damaged, with ErrNewer
-// if this program cannot read it, and with an AbortedError if the backup was aborted. Originals that were already lost
-// when the backup was written are not an error; the report lists them.
+// uses a few megabytes of memory, whatever the size of the archive. It fails with a DamagedError if the archive is
+// damaged, with ErrNewer if this program cannot read it, and with an AbortedError if the backup was aborted. Originals
+// that were already lost when the backup was written are not an error; the report lists them.
 func Read(ctx context.Context, r io.Reader, o Options, sink Sink) (Report, error) {
 	in := &countingReader{r: contextReader{ctx, r}}
 	unpacker, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(8*windowSize))
@@ -75,10 +75,10 @@ type reading struct {
 	sums   hash.Hash // digest of the expected content of SHA256SUMS
 	last   string    // name of the current member
 
-	suspect string // a member that does not match its digest; the next member may declare it as damaged
+	suspect string // member that does not match its digest; the next member may declare it as damaged
 }
 
-// errSink distinguishes errors of the sink from errors of the archive.
+// errSink marks an error of the sink, as opposed to one of the archive.
 type errSink struct{ error }
 
 func (e errSink) Unwrap() error { return e.error }

@@ -24,10 +24,11 @@ type Content struct {
 	Header Header // Format is set by Write
 	// Catalog is the path of the catalog's copy.
 	Catalog string
-	// Each calls f with each original that the copy refers to and its datasource, until f fails, and returns f's error.
+	// Each calls f for each original that the copy refers to, with the id of its datasource, until f fails. It returns
+	// f's error.
 	Each func(ctx context.Context, f func(datasourceID string, o domain.Original) error) error
-	// Open opens an original. If Open or a Read fails with an error for which Lost returns a reason, the original is
-	// lost. With any other error, the backup fails.
+	// Open opens an original. If Open or a Read fails and Lost returns a reason for the error, the original is lost.
+	// Any other error makes the backup fail.
 	Open func(ctx context.Context, key string) (io.ReadCloser, error)
 	// Lost returns ReasonMissing or ReasonDamaged, or "" if the error does not concern the original.
 	Lost func(error) string
@@ -40,8 +41,8 @@ type Content struct {
 // Number of bytes read at a time, after waiting for the rate limit.
 const blockSize = 256 << 10
 
-// Write writes an archive. It uses some megabytes of memory for any content. If it fails, the output is not a valid
-// archive, and contains the reason if that can still be written.
+// Write writes an archive. It uses a few megabytes of memory, whatever the size of the content. If it fails, the output
+// is not a valid archive, and contains the reason if that can still be written.
 func Write(ctx context.Context, w io.Writer, c Content) (report Report, err error) {
 	sums, err := os.CreateTemp(c.TempDir, "sums-")
 	if err != nil {
@@ -75,7 +76,7 @@ func Write(ctx context.Context, w io.Writer, c Content) (report Report, err erro
 	return a.report, nil
 }
 
-// windowSize limits the memory of readers of the archive.
+// windowSize is the compression window in bytes. It determines how much memory a reader of the archive needs.
 const windowSize = 1 << 20
 
 // reasonOf returns the reason of a failure for the reader of the archive, without paths of this machine.

@@ -9,15 +9,15 @@ import (
 	"os"
 )
 
-// Access holds the address and the operator key with which commands on the same machine reach the service. The file
-// grants no extra access: a user who can read the data directory can read all data of the service. Each start writes a
-// new key, which is valid until the process ends.
+// Access holds the address and operator key that commands on the same machine use to reach the service. The file grants
+// no extra access: a user who can read the data directory can read all data of the service. Each start writes a new
+// key, which is valid until the process ends.
 type Access struct {
 	Address string `json:"address"`
 	Key     string `json:"key"`
 }
 
-// WriteAccess writes the file with a new key and returns the key.
+// WriteAccess writes the access file with a new key, and returns the key.
 func WriteAccess(path, address string) (key string, err error) {
 	access := Access{Address: address, Key: "op_" + rand.Text()}
 	content, err := json.Marshal(access)
@@ -33,7 +33,7 @@ func WriteAccess(path, address string) (key string, err error) {
 	return access.Key, nil
 }
 
-// ReadAccess reads the file.
+// ReadAccess reads the access file.
 func ReadAccess(path string) (a Access, err error) {
 	content, err := os.ReadFile(path)
 	if err == nil {

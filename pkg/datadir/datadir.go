@@ -1,6 +1,6 @@
-// Package datadir manages the data directory of a service: the names in it, its lock, and the file with which commands
-// on the same machine reach the running service. The service and the operator's commands import it; it imports no other
-// package of the module.
+// Package datadir manages the data directory of a service: the names in it, its lock, and the access file, which
+// commands on the same machine use to reach the running service. The service and the operator's commands import it; it
+// imports no other package of the module.
 package datadir
 
 import (
@@ -23,10 +23,10 @@ const (
 	SecretKey = "secret-key"
 	NATS      = "nats"
 	Index     = "index"
-	Models    = "models" // embedding models that are run in process, each in a directory of its own
+	Models    = "models" // embedding models that run in this process, each in its own directory
 	Cache     = "cache"
 	Temp      = "tmp"
-	Operator  = "operator.json" // Access
+	Operator  = "operator.json" // the access file; see Access
 	Lock      = "lock"
 	PID       = "pid"
 

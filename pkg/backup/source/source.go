@@ -1,5 +1,5 @@
-// Package source reads the content of a backup: the catalog of a data directory and the originals that it refers to. It
-// is imported by the service and by the command that backs up a data directory that no service has open.
+// Package source reads the content of a backup: the catalog of a data directory and the originals that it refers to.
+// The service imports it, and so does the command that backs up a data directory while no service uses it.
 package source
 
 import (
@@ -54,7 +54,8 @@ func (s Source) Write(ctx context.Context, w io.Writer, bytesPerSecond int64) (b
 	})
 }
 
-// lostOriginal returns the reason of a Loss for an error of the store of originals, or "".
+// lostOriginal returns the reason of a Loss for an error of the store of originals, or "" if the error does not mean a
+// loss.
 func lostOriginal(err error) string {
 	switch {
 	case errors.Is(err, originals.ErrNotFound), errors.Is(err, originals.ErrInvalidKey):
@@ -65,8 +66,8 @@ func lostOriginal(err error) string {
 	return ""
 }
 
-// Refusal returns the reason for which a service with these settings cannot be backed up in this way, because it stores
-// data outside its data directory; "" if it can.
+// Refusal returns why a service with these settings cannot be backed up in this way: it stores data outside its data
+// directory. It returns "" if it can.
 func Refusal(c config.Config) string {
 	switch {
 	case c.DatabaseURL != "":
@@ -77,7 +78,8 @@ func Refusal(c config.Config) string {
 	return ""
 }
 
-// Minimum rate in bytes per second. It rejects slips such as 10 for 10MiB, with which a backup would never end.
+// Minimum rate in bytes per second. It rejects mistakes such as 10 for 10MiB: a backup at 10 bytes per second would
+// never end.
 const minRate = 64 << 10
 
 // ParseRate parses a read rate in bytes per second; "" and 0 mean no limit.
