@@ -14,13 +14,13 @@ const (
 	alignedLines   = 60   // maximum number of lines of one table
 	alignedGap     = 0.45 // minimum gap between two cells; spaces between words are narrower
 	typedGap       = 1.6  // the same in a monospaced font, as a multiple of the character width
-	pairGap        = 0.6  // the same in a table without a column of values
-	alignedEdge    = 0.35 // distance between the edges of the cells of a column
-	alignedRow     = 200  // bytes of a row
-	alignedPitch   = 3.2  // distance between two rows
-	fewestAligned  = 3    // rows of a table without a header
-	maxAlignedHead = 6    // baselines of a header
-	maxAligned     = 40   // columns
+	pairGap        = 0.6  // minimum gap in a table without a column of values
+	alignedEdge    = 0.35 // maximum distance between the aligned edges of a column's cells
+	alignedRow     = 200  // maximum length of a line, in bytes
+	alignedPitch   = 3.2  // maximum distance between two rows
+	fewestAligned  = 3    // minimum number of rows of a table without a header
+	maxAlignedHead = 6    // maximum number of baselines of a header
+	maxAligned     = 40   // maximum number of columns
 	samePitch      = 0.85 // fraction of the row distance below which two lines belong to one row
 )
 
@@ -29,10 +29,10 @@ type alignedCells struct {
 	y, size float64
 	cells   []pdftext.Cell
 	lines   []int // indexes of the lines of the row
-	split   bool  // some cells are closer together than separate cells of a line
+	split   bool  // a cell of a line was split at a wide gap
 }
 
-// partedLine is the cells of a line, split at wide gaps between its words.
+// partedLine holds the cells of a line, split at wide gaps between its words.
 type partedLine struct {
 	cells []pdftext.Cell
 	split bool // a cell of the line was split
@@ -45,8 +45,8 @@ type alignedBlock struct {
 	at       [][]int // by row: the columns of its cells
 }
 
-// takeAligned takes a table that is recognised only by the alignment of its text from the front of lines. It returns
-// nil if there is none.
+// takeAligned recognises a table by its alignment alone and takes it from the front of lines. It returns nil and all
+// lines if there is no table.
 func (l *layout) takeAligned(lines []pdftext.Line) (*pageTable, []pdftext.Line) {
 	rows := l.alignedRows(lines)
 	b := findAligned(rows)
@@ -59,7 +59,7 @@ func (l *layout) takeAligned(lines []pdftext.Line) (*pageTable, []pdftext.Line) 
 	}
 	for _, r := range rows[:b.to] {
 		if slices.Max(r.lines) >= used {
-			return nil, lines // there are other lines between
+			return nil, lines // lines outside the table are between its lines
 		}
 	}
 	rtl := mostlyRTL(lines[:used])
@@ -103,12 +103,12 @@ func (l *layout) takeAligned(lines []pdftext.Line) (*pageTable, []pdftext.Line) 
 	return t, lines[used:]
 }
 
-// interleaved reports whether lines of one row are shown with those of another row between them.
+// interleaved reports whether the lines of some row are not consecutive.
 func interleaved(rows []alignedCells) bool {
 	return slices.ContainsFunc(rows, func(r alignedCells) bool { return slices.Max(r.lines)-slices.Min(r.lines) >= len(r.lines) })
 }
 
-// woven reports whether a row consists of several lines whose cells alternate.
+// woven reports whether some row consists of several lines that overlap horizontally.
 func woven(rows []alignedCells, lines []pdftext.Line) bool {
 	return slices.ContainsFunc(rows, func(r alignedCells) bool {
 		end := math.Inf(-1)
@@ -123,8 +123,8 @@ func woven(rows []alignedCells, lines []pdftext.Line) bool {
 	})
 }
 
-// alignedRows joins lines on one baseline and splits them at gaps wider than those between words. It stops where a
-// table cannot continue.
+// alignedRows joins lines on one baseline and splits them at gaps wider than those between words. It stops at the first
+// line that cannot belong to a table.
 func (l *layout) alignedRows(lines []pdftext.Line) []alignedCells {
 	var rows []alignedCells
 	for i, line := range lines[:min(len(lines), alignedLines)] {
@@ -178,7 +178,7 @@ func partAligned(line pdftext.Line) (cells []pdftext.Cell, split bool) {
 	return cells, split
 }
 
-// findAligned returns the block with the lowest end, or nil. Rows above the block may be a header.
+// findAligned returns the block that extends furthest down the page, or nil. Rows above the block may be a header.
 func findAligned(rows []alignedCells) *alignedBlock {
 	head := rows[:min(len(rows), maxAlignedHead+2)]
 	if !slices.ContainsFunc(head, func(r alignedCells) bool { return len(r.cells) > 1 }) {
@@ -188,7 +188,7 @@ func findAligned(rows []alignedCells) *alignedBlock {
 	for from, r := range rows[:min(len(rows), maxAlignedHead+1)] {
 		b := growAligned(rows, from)
 		if b != nil && (best == nil || b.to > best.to || b.to == best.to && len(b.columns) < len(best.columns)) {
-			best = b // centred names above right-aligned numbers would be columns of their own
+			best = b // prefer fewer columns: centred names above right-aligned numbers would become separate columns
 		}
 		if best != nil && holdsValue(r) {
 			break
@@ -304,7 +304,8 @@ func (b *alignedBlock) isAligned(rows []alignedCells) bool {
 }
 
 // headerRows returns the number of rows, from the first, that name columns: those above the block, and those at its top
-// that are bold or have no values. A single full row that is not bold does not count: rowWriter decides about it.
+// that are bold or have no values. A single full row that is not bold does not count: rowWriter decides whether it is a
+// header.
 func (b *alignedBlock) headerRows(rows []alignedCells) int {
 	head, bold := b.from, b.from
 	named := map[int]bool{}

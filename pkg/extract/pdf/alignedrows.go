@@ -9,14 +9,14 @@ import (
 	"github.com/sluice/sluice/pkg/extract/table"
 )
 
-// alignedBody is the rows of an aligned table below its header.
+// alignedBody holds the rows of an aligned table below its header.
 type alignedBody struct {
 	columns []column
 	rows    []alignedCells
 	at      [][]int // by row: the columns of its cells
 	pitch   float64 // usual distance of rows, in points
-	spans   bool    // row names are between the rows that they span
-	joined  bool    // lines of several cells were joined
+	spans   bool    // a row name spans several rows or stands between two rows
+	joined  bool    // a line of several cells was joined to the row above
 }
 
 // joinedRow is a row of a table: its cells by column, the lines that it is made of, and which cells are bold.
@@ -88,7 +88,7 @@ func (b *alignedBody) join(rtl bool) []joinedRow {
 			b.joined = b.joined || len(r.cells) > 1
 			out[n-1].add(r, b.at[i])
 			if i == last+1 && len(r.cells) == 1 && i+1 < len(b.rows) && b.near(last, i+1) {
-				continue // a cell of one line next to a cell of several
+				continue // a one-line cell next to a cell of several lines
 			}
 		default:
 			row := joinedRow{cells: make([]string, len(b.columns)), bold: make([]bool, len(b.columns))}
@@ -136,7 +136,7 @@ func (j *joinedRow) add(r alignedCells, at []int) {
 	j.lines = append(j.lines, r.lines...)
 }
 
-// cellOf returns the first or the last cell of a row.
+// cellOf returns the text of the cell with the row name: the last cell in right-to-left text, otherwise the first.
 func cellOf(r alignedCells, first int, rtl bool) string {
 	if rtl && first > 0 {
 		return r.cells[len(r.cells)-1].Text
@@ -144,14 +144,14 @@ func cellOf(r alignedCells, first int, rtl bool) string {
 	return r.cells[0].Text
 }
 
-// spanName is a name in the first column with the index of its row. A name between two rows has a fraction of one half.
+// spanName is a row name with the index of its row. A name between rows n and n+1 has the index n+0.5.
 type spanName struct {
 	at  float64
 	row alignedCells
 }
 
-// spansOf returns the first and the last row that each name spans. Either all names are in the middle of their rows, or
-// all are on the first row. It returns nil otherwise.
+// spansOf returns the first and the last row that each name spans. All names must be in the middle of their rows, or
+// all on their first row; otherwise it returns nil.
 func spansOf(names []spanName, rows int) [][2]int {
 	if len(names) == 0 {
 		return nil
@@ -184,25 +184,25 @@ func spansOf(names []spanName, rows int) [][2]int {
 // layoutSigns holds the evidence that aligned rows are a table.
 type layoutSigns struct {
 	head        int  // rows of the header
-	tight       bool // cells of the header are closer together than separate cells of a line
+	tight       bool // a cell of the header was split at a wide gap
 	bold        bool // the first row is bold
-	reaches     bool // names reach over several columns or rows
-	interleaved bool // lines of one row are shown with those of another row between them
-	woven       bool // cells of several lines alternate
+	reaches     bool // names span several columns or rows
+	interleaved bool // the lines of some row are not consecutive
+	woven       bool // lines of one row overlap horizontally
 	rtl         bool // the text runs from right to left
 }
 
-// isTable reports whether aligned rows are a table: they have a header and a column of values or names over several
-// columns, or labels that end in colons, or they run from right to left, or their lines cannot be separated in another
-// way. It returns false for lists and for text in columns.
+// isTable reports whether aligned rows are a table, as opposed to a list or text in columns. A table has labels that
+// end in colons, or a header with a column of values or with names over several columns; or it runs from right to left;
+// or its lines overlap and cannot be read as separate columns.
 func (b *alignedBody) isTable(s layoutSigns) bool {
-	const prose, proseColumns = 25, 2 // average characters of a line of prose; columns of prose that make text in columns
+	const prose, proseColumns = 25, 2 // minimum average characters of a line of prose; number of prose columns that make the rows text in columns
 	head, rtl := s.head, s.rtl
 	if head == 0 && len(b.rows) < fewestAligned {
 		return false
 	}
 	if b.joined && !rtl {
-		return false // where rows end is not certain
+		return false // the ends of the rows are uncertain
 	}
 	long, values, first := 0, false, 0
 	if rtl {

@@ -10,14 +10,14 @@ import (
 // The use of PDFium is limited by the number of earlier calls and their results, never by time, so that a file has the
 // same text on every machine.
 const (
-	// maxPDFiumCalls is the maximum number of calls into the sandbox per file: the text of about 1,500 ordinary pages, or
-	// half a minute. The page that reaches the limit is read to its end.
+	// maxPDFiumCalls is the maximum number of calls into the sandbox per file: the text of about 1,500 ordinary pages,
+	// or half a minute. The page that reaches the limit is read to its end.
 	maxPDFiumCalls = 2_000_000
-	// maxHelpless is the maximum number of consecutive pages for which PDFium does not know most characters. After that,
-	// only every helplessShare-th doubtful page is passed to PDFium.
+	// maxHelpless is the maximum number of consecutive pages for which PDFium does not know most characters. After
+	// that, only every helplessShare-th doubtful page is passed to PDFium.
 	maxHelpless = 32
-	// helplessShare is the number of doubtful pages per page passed to PDFium after that. Later pages may be readable
-	// again.
+	// helplessShare is the number of doubtful pages for each page passed to PDFium once maxHelpless is reached. Later
+	// pages may be readable again.
 	helplessShare = 16
 )
 
@@ -33,12 +33,12 @@ type unasked int
 
 const (
 	wasAsked   unasked = iota
-	noHelp             // it did not know the characters of the previous pages
-	spentCalls         // its calls have reached the limit
+	noHelp             // PDFium did not know the characters of the previous pages
+	spentCalls         // the calls to PDFium have reached the limit
 )
 
-// next decides whether the next doubtful page is passed to PDFium, given the number of calls so far. The result noHelp
-// requires that there is another text of the page (alternative).
+// next decides whether the next doubtful page is passed to PDFium, given the number of calls so far. It returns noHelp
+// only if the page has another text (alternative).
 func (b *pdfiumBudget) next(calls int, alternative bool) unasked {
 	if calls >= maxPDFiumCalls {
 		return spentCalls
@@ -66,8 +66,8 @@ func (b *pdfiumBudget) came(text pdfiumPage) {
 	}
 }
 
-// hasMeaning reports whether a reader could decode a character. For unknown characters, PDFium returns code 0, the
-// glyph number, which is mostly a control character, or a private-use character; the text layer returns a marker.
+// hasMeaning reports whether a character was decoded. For an unknown character, PDFium returns code 0, a private-use
+// character or the glyph number, which is mostly the code of a control character; the text layer returns a marker.
 func hasMeaning(r rune) bool {
 	return r != unicode.ReplacementChar && !unicode.Is(unicode.Co, r) && (!unicode.IsControl(r) || unicode.IsSpace(r))
 }

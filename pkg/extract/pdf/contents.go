@@ -87,7 +87,7 @@ func joinedText(cells []pdftext.Cell) string {
 	return strings.Join(texts, " ")
 }
 
-// endsInPage reports whether a text ends in a separate page number, in Arabic or Roman digits.
+// endsInPage reports whether a text ends in a separate page number, in Arabic or Roman numerals.
 func endsInPage(s string) bool {
 	rest := strings.TrimRight(s, "0123456789ivxlcIVXLC")
 	return len(rest) < len(s) && (rest == "" || strings.HasSuffix(rest, " ") || onlyLeader(rest[len(rest)-1:]))

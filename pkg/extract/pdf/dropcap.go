@@ -13,13 +13,13 @@ import (
 
 // Bounds of drop caps, as multiples of the font size of the text next to them.
 const (
-	minDropCap     = 1.7 // times the size of the text
+	minDropCap     = 1.7 // minimum size of a cap
 	maxDropCap     = 12
-	dropCapTop     = 0.8 // largest distance between the tops of cap and text
-	maxDropCapGap  = 1.5 // largest gap between cap and text
-	indented       = 0.3 // largest overlap of a line with the cap
+	dropCapTop     = 0.8 // maximum distance between the tops of cap and text
+	maxDropCapGap  = 1.5 // maximum gap between cap and text
+	indented       = 0.3 // maximum overlap between a cap and a line that is indented for it
 	capitalHeight  = 0.72
-	maxDropCaps    = 50 // of a page
+	maxDropCaps    = 50 // per page
 	maxSearchWords = 20_000
 )
 
@@ -69,8 +69,8 @@ func isInitial(s string) bool {
 	return n > 0 && n == len(s) && unicode.IsUpper(r)
 }
 
-// lineAfterInitial returns the index of the line next to an initial that continues its word, or -1. Lines that are
-// indented for the initial certainly belong to it, so the highest of them is chosen.
+// lineAfterInitial returns the index of the line that continues the word of an initial, or -1. Lines that are indented
+// for the initial certainly belong to it, so the highest of them is chosen.
 func lineAfterInitial(initial pdftext.Line, lines []pdftext.Line) int {
 	best, least, highest := -1, math.Inf(1), math.Inf(-1)
 	letter := initial.Cells[0]
@@ -137,7 +137,7 @@ func isWordBefore(initial, text string, words map[string]int) bool {
 		return slices.Contains([]string{"time", "way", "while", "day", "night", "line", "list", "history", "road", "series"}, strings.Trim(next, ",.;"))
 	}
 	whole := string(unicode.ToLower(letter)) + rest
-	const itself = 1 // the text after the initial is also counted
+	const itself = 1 // words also counts the text after the initial
 	switch apart, joined := words[rest] > itself, words[whole] > 0; {
 	case apart != joined:
 		return apart

@@ -14,19 +14,19 @@ import (
 
 // Bounds of the position of a field's label, in points or as multiples of its font size.
 const (
-	labelLeft     = 220 // points from a label to the text field on its right
-	labelRight    = 40  // points from a box to the label on its right
+	labelLeft     = 220 // maximum distance from a label to the text field on its right, in points
+	labelRight    = 40  // maximum distance from a box to the label on its right, in points
 	labelAbove    = 1.6 // maximum distance of a label above a field, as a multiple of its size
-	labelSlack    = 4   // points that a label may overlap a field
+	labelSlack    = 4   // maximum overlap of a label and a field, in points
 	maxPageFields = 2_000
 )
 
-// blankToFill matches the dots or underscores that a form prints for a value.
+// blankToFill matches the dots or underscores that a form prints where a value goes.
 var blankToFill = regexp.MustCompile(`[ \t]*(?:[_.…·‧]{3,}|(?:[_.] ){3,}[_.]?)[ \t]*$`)
 
 // placeFields joins the values of form fields to their labels: "Name: Smith", "☒ by post". A value without a label on
-// the page gets the field's name in the form, at the position of the field. In a table with fields, the column names
-// are the labels.
+// the page is labelled with the field's name and inserted at the field's position. In a table with fields, the column
+// names are the labels.
 func placeFields(lines []pdftext.Line, fields []pdftext.Field, grids []grid) []pdftext.Line {
 	if len(fields) == 0 {
 		return lines
@@ -52,8 +52,8 @@ func placeFields(lines []pdftext.Line, fields []pdftext.Field, grids []grid) []p
 	return f.lines
 }
 
-// inTables returns for each field whether it is in a table with fields: only the first cell of its row has other text,
-// the first row names its column, and another such field is in the same row.
+// inTables reports, for each field, whether it is in a table with fields: only the first cell of its row has other
+// text, the first row names its column, and another such field is in the same row.
 func (f *fieldPlacer) inTables(grids []grid) []bool {
 	in := make([]bool, len(f.fields))
 	for g := range grids {
@@ -75,7 +75,7 @@ func (f *fieldPlacer) inTables(grids []grid) []bool {
 				}
 			}
 		}
-		inRow := map[int]int{} // by row: fields in empty cells below names
+		inRow := map[int]int{} // by row: number of fields in empty cells below names
 		cells := make([]int, len(f.fields))
 		for i, field := range f.fields {
 			x, y := (field.Box.X0+field.Box.X1)/2, (field.Box.Y0+field.Box.Y1)/2
@@ -102,7 +102,7 @@ func columnIn(xs []float64, x float64) int {
 	return min(max(at-1, 0), len(xs)-2)
 }
 
-// insertCell adds a value to a table.
+// insertCell inserts the value of a field in a table.
 func (f *fieldPlacer) insertCell(field pdftext.Field) {
 	text := field.Value
 	if field.Kind != pdftext.TextField {
@@ -166,13 +166,13 @@ func (f *fieldPlacer) place(field pdftext.Field) {
 	f.insert(field, value)
 }
 
-// leadingBlank returns the dots or underscores for a value at the start of a text.
+// leadingBlank returns the dots, underscores and spaces at the start of a text.
 func leadingBlank(s string) string {
 	return s[:len(s)-len(strings.TrimLeft(s, "_.… \t"))]
 }
 
-// withColon returns a label with a colon or another separator before its value, without the dots or underscores for the
-// value.
+// withColon removes the dots or underscores at the end of a label, and adds a colon unless the label ends in another
+// separator.
 func withColon(label pdftext.Cell) pdftext.Cell {
 	text := strings.TrimRight(blankToFill.ReplaceAllString(label.Text, ""), " \t_")
 	last, _ := utf8.DecodeLastRuneInString(text)
@@ -231,8 +231,8 @@ func (f *fieldPlacer) placeBox(field pdftext.Field) {
 	f.insert(field, cell)
 }
 
-// labelsBefore reports whether the boxes at the height of a box have their labels on the left: each box is much nearer
-// to the word before it than to the word after it.
+// labelsBefore reports whether the boxes in one row have their labels on the left: each box must be much nearer to the
+// word before it than to the word after it.
 func (f *fieldPlacer) labelsBefore(field pdftext.Field) bool {
 	const nearer = 2
 	boxes := 0
@@ -282,7 +282,8 @@ func (f *fieldPlacer) boxBetween(field pdftext.Field, x float64) bool {
 	})
 }
 
-// labelLeftOf finds the nearest cell whose words end left of a field, or -1.
+// labelLeftOf finds the nearest cell with a word on the left of a field. It returns -1 if no such word is closer than
+// `within` points.
 func (f *fieldPlacer) labelLeftOf(field pdftext.Field, within float64) (at, cell int) {
 	at, cell = -1, -1
 	for i, line := range f.lines {
@@ -301,7 +302,7 @@ func (f *fieldPlacer) labelLeftOf(field pdftext.Field, within float64) (at, cell
 	return at, cell
 }
 
-// fieldOver reports whether there is another text field between a position and a field on its right.
+// fieldOver reports whether another field lies between position x and the given field.
 func (f *fieldPlacer) fieldOver(field pdftext.Field, x float64) bool {
 	return slices.ContainsFunc(f.fields, func(o pdftext.Field) bool {
 		return o.Box != field.Box && o.Box.X1 <= field.Box.X0+1 && o.Box.X0 >= x-labelSlack && o.Box.Y0 < field.Box.Y1 && field.Box.Y0 < o.Box.Y1
@@ -327,7 +328,7 @@ func (f *fieldPlacer) labelOver(field pdftext.Field) (at, cell int) {
 	return at, cell
 }
 
-// labelUnder finds the cell directly below a field that is not the label of a field below it, or -1.
+// labelUnder finds the cell directly below a field, or -1. It skips cells that are nearer to a field below them.
 func (f *fieldPlacer) labelUnder(field pdftext.Field) (at, cell int) {
 	at, cell = -1, -1
 	least := math.Inf(1)
@@ -338,7 +339,7 @@ func (f *fieldPlacer) labelUnder(field pdftext.Field) (at, cell int) {
 		}
 		for k, c := range line.Cells {
 			if line.Filled && strings.Contains(c.Text, ": ") {
-				continue // it has its value
+				continue // the label already has its value
 			}
 			if c.X0 > field.Box.X0-2*line.Size && c.X0 < field.Box.X1 && !slices.ContainsFunc(f.fields, func(o pdftext.Field) bool {
 				return c.X0 > o.Box.X0-2*line.Size && c.X0 < o.Box.X1 && o.Box.Y1 <= line.Y && line.Y-o.Box.Y1 < down

@@ -24,7 +24,7 @@ func (l *layout) content(lines []pdftext.Line) []pdftext.Line {
 			continue
 		}
 		numbers, before := numbersOf(text), l.shown[masked]
-		// In the size of a heading, "Part 2" on the second page is a heading of the following text.
+		// "Part 2" in heading size is the heading of the text that follows, even on the second page.
 		heads := !e.Artifact && e.Size >= l.body*largerThanBody && format.CountLetters(masked) > 0 && !slices.Equal(numbers, before.numbers)
 		if !heads && (before.page == 0 && format.CountLetters(masked) == 0 || before.page > 0 && countsPages(before, numberedLine{l.number, numbers})) {
 			drop[standingOf(e)] = true
@@ -59,7 +59,7 @@ func furnitureLines(lines []pdftext.Line) []pdftext.Line {
 	return found
 }
 
-// standing identifies a line of a page.
+// standing identifies a line of a page by its position and text.
 type standing struct {
 	x, y float64
 	text string
@@ -67,8 +67,8 @@ type standing struct {
 
 func standingOf(l pdftext.Line) standing { return standing{l.Cells[0].X0, l.Y, l.Text()} }
 
-// running reports whether a line at the edge of a page was there on two of the preceding pages, like the running title
-// of a chapter.
+// running reports whether two of the preceding pages had the same line at the same height, like the running title of a
+// chapter.
 func (l *layout) running(masked string, y float64) bool {
 	n := 0
 	for _, page := range l.recent {
@@ -82,14 +82,14 @@ func (l *layout) running(masked string, y float64) bool {
 // maxRepeated is the maximum number of repeated lines that are stored.
 const maxRepeated = 10_000
 
-// numberedLine is a repeated line with its numbers and page.
+// numberedLine holds the numbers in a repeated line and the page that it is on.
 type numberedLine struct {
 	page    int
 	numbers []int
 }
 
-// countsPages reports whether two lines that are the same except for their numbers differ as page numbers do. A line
-// with another number, such as that of an invoice, is new information.
+// countsPages compares two lines that are the same except for their numbers. It reports whether the numbers differ as
+// page numbers do. Any other change, such as a new invoice number, is new information.
 func countsPages(a, b numberedLine) bool {
 	if len(a.numbers) != len(b.numbers) {
 		return false
@@ -113,11 +113,11 @@ func numbersOf(s string) []int {
 	return numbers
 }
 
-// sameHeight is the maximum distance of the baselines of a repeated line on different pages, in points.
+// sameHeight is the maximum vertical shift of a repeated line between pages, in points.
 const sameHeight = 4
 
-// isFurniture reports whether a repeated text is words or a page number, not the figures of a table that continues over
-// pages.
+// isFurniture reports whether a repeated text consists of words or is a page number, as opposed to the figures of a
+// table that continues on the next page.
 func isFurniture(masked string) bool {
 	return format.CountLetters(masked) > 0 || strings.Count(masked, "#") <= 2 && len(masked) <= 12
 }
@@ -139,7 +139,7 @@ func edgeLines(lines []pdftext.Line) []pdftext.Line {
 }
 
 // maskNumbers replaces every number with one character, so that lines that differ only in the page number are equal. A
-// line that is only a Roman numeral is also a number.
+// line that is only a Roman numeral also counts as a number.
 func maskNumbers(s string) string {
 	if len(s) <= 8 && s != "" && strings.Trim(s, "ivxlcIVXLC") == "" {
 		return "#"

@@ -28,7 +28,7 @@ type garbledPages struct {
 func (g *garbledPages) add(number int, page page) {
 	switch {
 	case page.unknown.many():
-		if page.unasked != noHelp { // those have a warning of their own
+		if page.unasked != noHelp { // pages with noHelp get a separate warning
 			g.unmapped = append(g.unmapped, number)
 		}
 	case likeNoLanguage(page.lines):
@@ -106,13 +106,13 @@ func unknownOf(lines []pdftext.Line) unknownChars {
 const (
 	minLetters     = 200  // a shorter sample is no evidence
 	maxLetters     = 4000 // a longer sample adds no evidence
-	minCommonShare = 0.35 // share of common letter pairs
-	// minCoincidence is the probability that two letters of the sample are the same. It is 0.05 to 0.08 in all languages
-	// and does not change if letters are substituted; random codes and part numbers have 0.04.
+	minCommonShare = 0.35 // minimum share of common letter pairs
+	// minCoincidence is the minimum probability that two letters of the sample are the same. The probability is 0.05 to
+	// 0.08 in all languages and does not change if letters are substituted; random codes and part numbers have 0.04.
 	minCoincidence = 0.055
-	// minRepeated is the share of the words that occur more than once, which lists of codes do not have.
+	// minRepeated is the minimum share of words that occur more than once. Lists of codes have fewer such words.
 	minRepeated = 0.15
-	minWords    = 20 // different words
+	minWords    = 20 // minimum number of different words
 )
 
 // likeNoLanguage reports whether the pairs of Latin letters are unlike any language although the letters are
@@ -132,7 +132,7 @@ func likeNoLanguage(lines []pdftext.Line) bool {
 
 const alphabetSize = 'z' - 'a' + 1
 
-// letterSample counts the letters of words from a to z, diacritics removed.
+// letterSample counts words and their letters a to z, without diacritics.
 type letterSample struct {
 	letters int
 	of      [alphabetSize]int

@@ -28,7 +28,7 @@ func (l *layout) takeGrids(lines []pdftext.Line) []placed {
 		return cmp.Compare((a.right()-a.left())*(a.top()-a.bottom()), (b.right()-b.left())*(b.top()-b.bottom()))
 	})
 	tried := 0
-	for i := len(grids) - 1; i >= 0 && tried < maxReaching; i-- { // rules between rows end at names that span several rows
+	for i := len(grids) - 1; i >= 0 && tried < maxReaching; i-- { // if names span several rows, the rules between rows end before the names
 		if grids[i].parts == nil {
 			tried++
 			items = l.takeReaching(&grids[i], items)
@@ -105,7 +105,7 @@ func (l *layout) takeReaching(g *grid, items []placed) []placed {
 			}
 		}
 		if len(lines) <= last-from {
-			continue // there is another table between
+			continue // another table lies between the lines
 		}
 		if table, rest := l.takeAligned(lines); table != nil && table.reaches && len(rest) == 0 {
 			return slices.Concat(items[:from], []placed{{table: table}}, items[last+1:])

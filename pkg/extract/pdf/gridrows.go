@@ -47,7 +47,7 @@ func (l *layout) gridRows(t *gridText, regions []region, stacked bool) []table.R
 		}
 		row := table.Row{Cells: make([]string, t.columns()), Marked: t.boldCells(t.cells[r]...), Links: linksOf(l.links, band...)}
 		for _, c := range byRow[r] {
-			if _, told := texts[c]; !told { // missing if the region begins in a row above that was split
+			if _, told := texts[c]; !told { // its text is missing if the region begins in a row above that was split
 				down := c.row + c.down - r
 				texts[c] = t.regionText(region{r, c.column, down, c.across})
 				row.Cells[c.column] = texts[c]
@@ -55,7 +55,7 @@ func (l *layout) gridRows(t *gridText, regions []region, stacked bool) []table.R
 					row.Merged = append(row.Merged, table.Merged{Column: c.column, Across: c.across, Down: down})
 				}
 			} else if c.row > firstBand && len(texts[c]) <= table.MaxMergedText && !l.p.Src.PlainRows {
-				row.Cells[c.column] = texts[c] // a row must be understood alone
+				row.Cells[c.column] = texts[c] // each row must be understandable on its own
 			}
 		}
 		rows = append(rows, row)
@@ -63,7 +63,7 @@ func (l *layout) gridRows(t *gridText, regions []region, stacked bool) []table.R
 	return slices.DeleteFunc(rows, func(r table.Row) bool { return table.Filled(r.Cells) == 0 })
 }
 
-// boldCells returns which cells are bold in all lines.
+// boldCells reports, for each column, whether all of its text in the lines is bold.
 func (t *gridText) boldCells(lines ...[]pdftext.Cell) []bool {
 	bold, plain := make([]bool, t.columns()), make([]bool, t.columns())
 	for _, cells := range lines {
@@ -78,7 +78,7 @@ func (t *gridText) boldCells(lines ...[]pdftext.Cell) []bool {
 	return bold
 }
 
-// wideLines returns the number of lines of a row with text in several columns.
+// wideLines returns how many lines of a row have text in several columns.
 func (t *gridText) wideLines(r int) int {
 	n := 0
 	for _, cells := range t.cells[r] {
@@ -108,8 +108,8 @@ func (t *gridText) regionText(c region) string {
 
 // severalRows reports whether the lines of a grid's row are separate rows: two or more columns have text on nearly
 // every line, and the lines are not wrapped text. A wrapped line has no space left for the first word of the next line,
-// has more than a word or two, is not a number and does not end in leader dots. Headers are wrapped by hand, so only
-// numbers count in them.
+// has more than a word or two, is not a number and does not end in leader dots. Headers are wrapped by hand, so for
+// them only numbers are evidence of separate rows.
 func (t *gridText) severalRows(r int, header bool) bool {
 	lines := t.cells[r]
 	if len(lines) < 2 {
@@ -132,7 +132,7 @@ func (t *gridText) severalRows(r int, header bool) bool {
 		}
 		full++
 		numeric := n == len(lines)
-		const padding = 1.5 // sum of left and right, as a multiple of the font size
+		const padding = 1.5 // left and right padding together, as a multiple of the font size
 		width := t.xs[k+1] - t.xs[k] - padding*t.bands[r][0].Size
 		for _, line := range lines {
 			width = max(width, line[k].X1-line[k].X0)
@@ -149,7 +149,7 @@ func (t *gridText) severalRows(r int, header bool) bool {
 			}
 			a, b := lines[i-1][k], line[k]
 			breaks++
-			const space = 0.3 // times the size of the text
+			const space = 0.3 // width of a space, as a multiple of the font size
 			if (a.X1-a.X0)+firstWordWidth(b)+space*t.bands[r][i].Size < width || strings.HasSuffix(a.Text, "..") {
 				forced++
 			}

@@ -53,7 +53,7 @@ func (l *layout) ruledTable(g *grid, lines []pdftext.Line) *pageTable {
 // isTable reports whether the text in a grid is that of a table: most cells have text, it is not prose, and few cells
 // are merged. In forms, most cells have different widths.
 func (t *gridText) isTable(regions []region) bool {
-	const proseCell = 400 // average bytes per cell from which the text is prose in columns
+	const proseCell = 400 // average bytes per cell at which the text counts as prose in columns
 	full, size, merged := 0, 0, 0
 	for _, c := range regions {
 		n := 0
@@ -73,7 +73,7 @@ func (t *gridText) isTable(regions []region) bool {
 	return full >= 4 && full*2 >= len(regions) && merged*5 <= 2*len(regions) && size < proseCell*full
 }
 
-// tabular reports whether at least two rows and two columns have adjacent cells.
+// tabular reports whether at least two rows, and at least half of the rows with text, have text in several columns.
 func tabular(rows []table.Row) bool {
 	wide, some := 0, 0
 	for _, r := range rows {
@@ -165,8 +165,8 @@ func (t *pageTable) dropEmptyColumns() {
 	}
 }
 
-// names reports whether the first row below titles can name the columns: it names all of them, except perhaps the
-// column of row names, or its merged cells show which columns it names.
+// names reports whether the first row with several cells can name the columns: it has a name for every column except
+// perhaps the first, or merged cells that show which columns they name.
 func (t *pageTable) names() bool {
 	for _, r := range t.rows {
 		if table.Filled(r.Cells) < 2 {

@@ -60,7 +60,7 @@ func (t *gridText) part() {
 			}
 		}
 		var cuts []float64
-		columns := []int{0} // the columns that begin before the first cut and after each cut
+		columns := []int{0} // the first column, and the column after each cut
 		for k := range t.columns() - 1 {
 			if t.parts[r][k] {
 				cuts, columns = append(cuts, t.xs[k+1]), append(columns, k+1)

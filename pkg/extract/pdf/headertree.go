@@ -12,13 +12,13 @@ import (
 
 // Bounds of column names, as multiples of the font size, and costs of names in unusual positions.
 const (
-	farFromMiddle = 1.2 // distance of a name from the middle or the edge of its columns
-	unnamedGroup  = 0.6 // a column with a name directly below is left out
-	reachingDown  = 0.3 // a column whose name extends to the level of the names below is included
-	overOthers    = 1.0 // a name is also above another column
-	wrappedName   = 0.1 // a name has two lines
-	outsideColumn = 0.3 // a name starts outside its column: cost per font size of distance
-	farFromColumn = 4   // such parts
+	farFromMiddle = 1.2 // maximum distance of a name from the middle or the edge of its columns
+	unnamedGroup  = 0.6 // cost of leaving out a column with a name directly below
+	reachingDown  = 0.3 // cost of including a column whose name extends to the level of the names below
+	overOthers    = 1.0 // cost of a name that is also above another column
+	wrappedName   = 0.1 // cost of a name of two lines
+	outsideColumn = 0.3 // cost of a name outside its column, per font size of distance
+	farFromColumn = 4   // maximum distance of a name from its column
 	farHeader     = 1.7 // maximum distance of two header rows, as a multiple of the row distance
 )
 
@@ -75,7 +75,7 @@ func (h *headerTree) names() []string {
 	return names
 }
 
-// addRow adds the names of a row above those below.
+// addRow adds the names of a row above the names already added.
 func (h *headerTree) addRow(r alignedCells) bool {
 	runs := h.place(r)
 	if runs == nil || len(runs) == 1 && runs[0][0] == 0 && runs[0][1] == len(h.nodes)-1 {
@@ -102,10 +102,10 @@ func (h *headerTree) addRow(r alignedCells) bool {
 	return true
 }
 
-// place returns the first and the last node that each cell of a row names, at the least cost. It returns nil if the
-// cells cannot be names of the nodes.
+// place assigns the cells of a row to the nodes that they name, at the least total cost. It returns the first and the
+// last node of each cell, or nil if the cells cannot be names of the nodes.
 func (h *headerTree) place(r alignedCells) [][2]int {
-	lowest, below := math.Inf(1), math.Inf(-1) // baselines of the lowest names, and of those right below that do not reach down to them
+	lowest, below := math.Inf(1), math.Inf(-1) // baselines: of the lowest name, and of the nearest name below the row in a node that extends down to the lowest
 	for _, n := range h.nodes {
 		if !math.IsInf(n.low, -1) {
 			lowest = min(lowest, n.low)
@@ -122,7 +122,7 @@ func (h *headerTree) place(r alignedCells) [][2]int {
 		cost float64
 		end  int // last node of the cell; -1 if the node is skipped
 	}
-	best := make([][]choice, cells+1) // by cell and node: cost of that cell and node and all following ones
+	best := make([][]choice, cells+1) // by cell and node: least cost from that cell and node to the end
 	for i := range best {
 		best[i] = make([]choice, nodes+1)
 	}
@@ -201,8 +201,8 @@ func (h *headerTree) cost(r alignedCells, c pdftext.Cell, from, to int, isBelow 
 	return cost + off
 }
 
-// evenRuns shortens the last group of a row, whose end is not visible if names start at the left edge of their columns:
-// all groups before it have the same length, and it alone is longer.
+// evenRuns shortens the last group of a row if it alone is longer and all the others have the same length. The end of
+// the last group is not visible if names start at the left edge of their columns.
 func (h *headerTree) evenRuns(runs [][2]int) [][2]int {
 	groups := slices.Clone(runs)
 	groups = slices.DeleteFunc(groups, func(r [2]int) bool { return r[0] == r[1] })

@@ -39,7 +39,7 @@ func hyphenated(text []byte) bool {
 	return at > 0 && at < len(word)-1
 }
 
-// noSpaceScript reports characters of scripts that are written without spaces.
+// noSpaceScript reports whether a character belongs to a script that is written without spaces.
 func noSpaceScript(r rune) bool {
 	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai) || r >= 0x3000 && r <= 0x303f || r >= 0xff00 && r <= 0xffef
 }

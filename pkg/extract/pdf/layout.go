@@ -22,7 +22,7 @@ type layout struct {
 	*survey
 	p      *format.Parser
 	shown  map[string]numberedLine // last occurrence of each repeated line
-	recent [4]map[string]float64   // lines at the edges of the last pages and their heights
+	recent [4]map[string]float64   // heights of the lines at the edges of the last pages, by masked text
 
 	outline outlineLevels
 	links   []pdftext.Link               // on the page
@@ -71,7 +71,7 @@ func (l *layout) page(number int, lines []pdftext.Line) error {
 	return nil
 }
 
-// text emits the blocks of lines that follow one another.
+// text emits the blocks of consecutive lines.
 func (l *layout) text(lines []pdftext.Line, leading float64) error {
 	prose := 0 // number of following lines that are known not to be a table
 	for len(lines) > 0 {
@@ -238,7 +238,7 @@ func (l *layout) flush() error {
 
 const (
 	sameIndent = 0.5 // maximum distance between the markers of one level, as a multiple of the font size
-	farIndent  = 10  // a marker this far from the previous one is in another column
+	farIndent  = 10  // minimum distance between markers of different columns, as a multiple of the font size
 )
 
 // itemLevel returns the level of a list item from its indent.

@@ -33,8 +33,8 @@ func (s *source) describe(p *format.Parser) {
 // placeholders are the default values that programs write for empty properties.
 var placeholders = format.WordSet("anonymous untitled unspecified unknown none author title subject")
 
-// said returns the value of a property, "" for a placeholder. It removes prefixes that word processors put before a
-// file name.
+// said returns the value of a property, or "" if the value is a placeholder. It removes prefixes that word processors
+// put before a file name.
 func said(text string) string {
 	for _, program := range []string{"Microsoft Word - ", "Microsoft PowerPoint - ", "Microsoft Excel - "} {
 		text = strings.TrimPrefix(text, program)
@@ -99,7 +99,7 @@ func (f *linkFinder) look(line pdftext.Line) {
 	}
 }
 
-// linkText returns the part of a line that a link covers, "" if there is none.
+// linkText returns the part of a line that a link covers, or "" if there is none.
 func linkText(link pdftext.Link, line pdftext.Line) string {
 	const middle = 0.3 // height of the middle of small letters above the baseline, as a multiple of the font size
 	x0, x1, y0, y1 := alongLine(pdftext.Box{X0: link.X0, Y0: link.Y0, X1: link.X1, Y1: link.Y1}, line.Turn)
@@ -115,7 +115,7 @@ func linkText(link pdftext.Link, line pdftext.Line) string {
 	return strings.Join(parts, " ")
 }
 
-// alongLine returns the coordinates of a box along and across lines with a direction.
+// alongLine returns the coordinates of a box along and across lines that run in direction turn.
 func alongLine(b pdftext.Box, turn int) (x0, x1, y0, y1 float64) {
 	switch turn {
 	case 1:

@@ -7,7 +7,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
 )
 
-// farMark is the maximum distance between the start of a list marker and its item, as a multiple of the font size.
+// farMark is the maximum distance between the start of a list marker and the start of its item, as a multiple of the
+// font size.
 const farMark = 5
 
 // joinMarks joins list markers to their items. Some programs write all markers after the text; others leave so much
@@ -53,9 +54,9 @@ func itemOf(mark pdftext.Line, lines []pdftext.Line) int {
 	return at
 }
 
-// near reports whether a cell begins after a marker at the distance of an item.
+// near reports whether a cell begins close enough after a marker to be its item.
 func near(mark, item pdftext.Cell, size float64) bool {
-	const overlap = 0.3 // times the size of the text
+	const overlap = 0.3 // maximum overlap of marker and item, as a multiple of the font size
 	return item.X0 >= mark.X1-overlap*size && item.X0 <= mark.X0+farMark*size
 }
 

@@ -9,12 +9,12 @@ import (
 )
 
 const (
-	widerLeading = 1.12 // distance between a caption and text, as a multiple of the usual line distance
+	widerLeading = 1.12 // minimum distance between a caption and text, as a multiple of the usual line distance
 	smallerNote  = 0.25 // minimum difference in size between a note and the text above, in points
 )
 
-// startsApart reports whether a line begins, or follows, a caption or footnote. Distance and indent may not separate
-// these from the paragraph before.
+// startsApart reports whether a line begins, or follows, a caption or footnote. Such a line may have the usual distance
+// and indent, so these do not separate it from the paragraph before.
 func startsApart(para []pdftext.Line, line pdftext.Line, wide bool) bool {
 	last, text := para[len(para)-1], line.Text()
 	ended := endsSentence(last.Text())
@@ -55,7 +55,8 @@ func isCaption(s string) bool {
 	return rest == "" || strings.ContainsRune(":.|–—：．", first)
 }
 
-// startsNote returns the mark at the start of a footnote: a number without a full stop, or a symbol.
+// startsNote returns the mark at the start of a footnote: a number without a full stop, or a symbol. It returns "" for
+// other lines.
 func startsNote(s string) string {
 	n := len(s) - len(strings.TrimLeft(s, "0123456789"))
 	const longestNumber = 3

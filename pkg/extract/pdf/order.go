@@ -54,7 +54,7 @@ func extent(l pdftext.Line) (from, to float64) {
 	return from, to
 }
 
-// overlap returns the fraction of the narrower of two lines that is above or below the other, from 0 to 1.
+// overlap returns the horizontal overlap of two lines as a fraction of the narrower line's width.
 func overlap(a, b pdftext.Line) float64 {
 	a0, a1 := extent(a)
 	b0, b1 := extent(b)
@@ -132,7 +132,8 @@ func isColumn(lines []pdftext.Line) bool {
 	return len(lines) >= 2 && long*2 >= len(lines)
 }
 
-// cutAcross splits lines at the highest horizontal gap that is wider than the line distance.
+// cutAcross splits lines at the largest vertical distance between two lines, if it is larger than a usual line
+// distance.
 func cutAcross(lines []pdftext.Line) (upper, lower []pdftext.Line) {
 	sorted := slices.Clone(lines)
 	slices.SortStableFunc(sorted, func(a, b pdftext.Line) int { return cmp.Compare(b.Y, a.Y) })

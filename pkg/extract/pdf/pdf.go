@@ -20,7 +20,7 @@ var Format = format.Format{
 	Name: "a PDF", Label: "PDF", Sniff: isPDF, Read: read,
 }
 
-// isPDF reports whether the PDF header is in the first 1,024 bytes, where readers tolerate it, unless those bytes are a
+// isPDF reports whether the first 1,024 bytes contain the PDF header, which other programs also tolerate, and are not a
 // text about PDF.
 func isPDF(head []byte, _ string) bool {
 	at := bytes.Index(head[:min(len(head), 1024)], []byte("%PDF-"))
@@ -62,7 +62,7 @@ func read(p *format.Parser) error {
 	return s.finish()
 }
 
-// finish records the route of the pages, warns of unreadable pages, and returns an error if there is no text at all.
+// finish records which readers were used, warns of unreadable pages, and returns an error if there is no text at all.
 func (s *source) finish() error {
 	p := s.p
 	if s.letters == 0 {
@@ -89,7 +89,7 @@ func (s *source) finish() error {
 	return nil
 }
 
-// route returns the readers of the pages in one line.
+// route describes in one line which readers were used for the pages.
 func (s *source) route() string {
 	r := "pdf/own"
 	switch {

@@ -126,7 +126,8 @@ func openPDFium(p *format.Parser, data []byte) (_ *pdfiumReader, err error) {
 	return r, nil
 }
 
-// close returns the instance. An instance that has trapped cannot be closed properly; it is dropped in any case.
+// close returns the instance to the pool. An instance that has trapped cannot be closed properly; it is dropped in any
+// case.
 func (r *pdfiumReader) close() {
 	var err error
 	defer recoverPDFium(&err)

@@ -34,8 +34,8 @@ type pdfiumPage struct {
 	unknown unknownChars // undecoded characters that form words
 }
 
-// page reads the lines of page i, from 0, from the positions of PDFium's words, so that its pages go through the same
-// layout analysis as others.
+// page reads page i, counted from 0. It builds lines from the positions of PDFium's words, so that these pages go
+// through the same layout analysis as others.
 func (r *pdfiumReader) page(ctx context.Context, i int, hidden []pdftext.Box) (read pdfiumPage, err error) {
 	defer recoverPDFium(&err)
 	loaded, err := r.instance.FPDFText_LoadPage(&requests.FPDFText_LoadPage{Page: r.pageAt(i)})
@@ -83,13 +83,13 @@ func (r *pdfiumReader) page(ctx context.Context, i int, hidden []pdftext.Box) (r
 	return read, nil
 }
 
-// pdfiumWords passes on the words of a page, each as one glyph. A call into the sandbox costs as much as laying out a
-// line, so it requests positions only for the first and last character of a word, and the common properties of a run of
-// words only once.
+// pdfiumWords passes the words of a page to a Builder, each as one glyph. A call into the sandbox costs as much as
+// laying out a line, so pdfiumWords requests positions only for the first and last character of a word, and the common
+// properties of a run of words only once.
 type pdfiumWords struct {
 	r      *pdfiumReader
 	text   references.FPDF_TEXTPAGE
-	hidden []pdftext.Box         // positions of text in hidden layers, which PDFium does not report
+	hidden []pdftext.Box         // positions of text in hidden layers, which PDFium reads like any other text
 	page   structs.FPDF_FS_RECTF // visible part of the page; empty if unknown
 	out    pdftext.Builder
 
@@ -139,12 +139,12 @@ const (
 	pdfiumNoncharacter = 0xfffe
 )
 
-// endsWord reports whether no character after this one belongs to its word.
+// endsWord reports whether a character is the last of its word.
 func endsWord(r rune) bool { return isBlank(r) || r == pdfiumHyphen || r == pdfiumNoncharacter }
 
 func isBlank(r rune) bool { return r == 0 || unicode.IsSpace(r) }
 
-// word passes on a word, or a blank, whose first character has the index n.
+// word passes a word or a blank to the Builder. Its first character has the index n.
 func (c *pdfiumWords) word(units []rune, n int) {
 	if isBlank(units[0]) {
 		if units[0] == ' ' {
@@ -194,8 +194,8 @@ func differ(a, b structs.FPDF_FS_RECTF) bool {
 	return math.Abs(float64(a.Top-b.Top)) > uneven || math.Abs(float64(a.Bottom-b.Bottom)) > uneven
 }
 
-// parts passes on the parts of a word whose characters differ in height, such as a number and its exponent. It reports
-// whether there are several parts.
+// parts splits a word whose characters differ in height, such as a number and its exponent, and passes its parts to the
+// Builder. It reports whether there are several parts.
 func (c *pdfiumWords) parts(units []rune, n int, first structs.FPDF_FS_RECTF) bool {
 	last, from := first, 0
 	for i := 1; i < len(units); i++ {
@@ -248,7 +248,8 @@ func wordText(units []rune) string {
 	return b.String()
 }
 
-// startRun requests the common properties of the characters of a run. It reports whether they are sufficient.
+// startRun requests the common properties of the characters of a run. It reports whether the run has a position and a
+// plausible size.
 func (c *pdfiumWords) startRun(n int, b structs.FPDF_FS_RECTF) bool {
 	i := c.r.instance
 	c.r.calls += 4 // for origin, matrix, size and font
@@ -279,8 +280,8 @@ func (c *pdfiumWords) startRun(n int, b structs.FPDF_FS_RECTF) bool {
 	return c.size > 0 && c.size < 1e5
 }
 
-// span returns the start and the end of a word on its baseline. Boxes are parallel to the page's edges, so those of
-// rotated text are measured along its direction.
+// span returns the start and the end of a word on its baseline. Boxes are parallel to the page's edges, so the end of
+// rotated text is calculated from its direction.
 func (c *pdfiumWords) span(first, last structs.FPDF_FS_RECTF) (from, to [2]float64) {
 	left, right := float64(min(first.Left, last.Left)), float64(max(first.Right, last.Right))
 	bottom, top := float64(min(first.Bottom, last.Bottom)), float64(max(first.Top, last.Top))

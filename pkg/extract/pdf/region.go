@@ -6,8 +6,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
 )
 
-// trimmed returns the grid without empty rows at its top and bottom, as next to a picture that touches a table, and
-// without borders that are then unused. It returns nil if the rest is too small for a table.
+// trimmed returns the grid without the empty rows at its top and bottom, which appear if a picture touches the table,
+// and without borders that no rule uses any more. It returns nil if the rest is too small for a table.
 func (g *grid) trimmed(lines []pdftext.Line) *grid {
 	first, last := g.rows(), -1
 	for _, line := range lines {
@@ -57,7 +57,7 @@ type region struct {
 	down, across int
 }
 
-// regions joins the cells of a grid without rules between them. ok is false if the results are not rectangles: then the
+// regions joins the cells of a grid that no rule separates. ok is false if the results are not rectangles: then the
 // rules belong to a drawing.
 func (g *grid) regions() (all []region, ok bool) {
 	columns := g.columns()

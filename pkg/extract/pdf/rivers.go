@@ -65,10 +65,10 @@ func lineWords(lines []pdftext.Line) [][]pdftext.Cell {
 	return words
 }
 
-// parted reports whether most lines, whose words are given, have a gap at a position that is wider than a word space.
-// Smaller gaps also occur in text by chance.
+// parted reports whether most lines have a gap at the given position that is wider than a space between words. Smaller
+// gaps also occur in text by chance.
 func parted(lines []pdftext.Line, words [][]pdftext.Cell, at float64) bool {
-	const room = 0.5 // times the size of the text
+	const room = 0.5 // minimum width of the gap, as a multiple of the font size
 	n := 0
 	for i, line := range lines {
 		left, right := math.Inf(-1), math.Inf(1)
@@ -143,8 +143,8 @@ func (t *gridText) headed() bool {
 	return names >= 2 && (len(t.ys) > 5 || proseColumns(lines) == nil)
 }
 
-// keepNamed removes borders of a grid without a header word after them: a gap that runs through all rows by chance does
-// not separate header words. The column of row names need not have a name.
+// keepNamed removes the column borders of a grid that no header word follows: a gap that runs through all rows by
+// chance does not separate header words. The column of row names need not have a name.
 func (t *gridText) keepNamed(g *grid) {
 	names := lineWords(t.bands[slices.IndexFunc(t.bands, func(band []pdftext.Line) bool { return len(band) > 0 })])
 	for k := g.columns() - 1; k > 0; k-- {
@@ -154,7 +154,7 @@ func (t *gridText) keepNamed(g *grid) {
 	}
 }
 
-// keepFilled removes borders after which only a few lines, whose words are given, have text.
+// keepFilled removes the borders of columns in which only a few lines have text. body holds the words of each line.
 func (g *grid) keepFilled(body [][]pdftext.Cell) {
 	const fewest = 2
 	for k := g.columns() - 1; k > 0; k-- {
@@ -170,7 +170,7 @@ func (g *grid) keepFilled(body [][]pdftext.Cell) {
 	}
 }
 
-// inColumn reports whether one of the words is in a column, according to Cell.Cut.
+// inColumn reports whether one of the words is in column k, by the rule of Cell.Cut.
 func (g *grid) inColumn(k int, words []pdftext.Cell) bool {
 	return slices.ContainsFunc(words, func(w pdftext.Cell) bool {
 		middle := (w.X0 + w.X1) / 2
@@ -181,7 +181,7 @@ func (g *grid) inColumn(k int, words []pdftext.Cell) bool {
 // reachesOver reports whether a cell is a title over several columns: it has no gap wider than a word space at the
 // borders that it crosses.
 func reachesOver(c pdftext.Cell, borders []float64, size float64) bool {
-	const room = 0.5 // times the size of the text
+	const room = 0.5 // maximum width of a space between words, as a multiple of the font size
 	words := c.Words()
 	crosses := false
 	for i := 1; i < len(words); i++ {
@@ -216,8 +216,8 @@ func (l *layout) framesText(t *gridText) bool {
 	return marks*4 > all
 }
 
-// reachUp adds a row at the top of a grid without a rule above its header: there are names just above the first rule,
-// one above each column.
+// reachUp adds a row at the top of a grid if its header is just above the first rule: a line with a name above each
+// column, except perhaps the first.
 func (g *grid) reachUp(items []placed) {
 	var inside []pdftext.Line
 	for _, item := range items {

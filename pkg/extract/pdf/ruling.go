@@ -11,20 +11,20 @@ import (
 const (
 	sameRule     = 3     // maximum gap between pieces of one rule, or between rules that meet in a corner, in points
 	shortestRule = 6     // minimum length of a rule between cells, in points
-	maxGridRules = 2_000 // rules of one direction on a page; more are a drawing
+	maxGridRules = 2_000 // maximum number of rules in one direction on a page; a page with more is a drawing
 	maxGridCells = 20_000
-	maxGridText  = 1_000_000 // cells of lines times columns of a grid
-	maxGridWork  = 2_000_000 // grids times lines of a page; more are a drawing
+	maxGridText  = 1_000_000 // maximum product of the cells of the lines and the columns of a grid
+	maxGridWork  = 2_000_000 // maximum product of grids and lines of a page; a page with more is a drawing
 	closing      = 0.6       // minimum fraction of a cell's side that a rule must cover to separate it from the next cell
 )
 
-// grid is the grid of rules of a table, in the coordinates of lines in its direction.
+// grid is the grid that the rules of a table form, in the coordinates of lines that run in direction turn.
 type grid struct {
 	turn int
 	xs   []float64 // borders of columns, ascending
 	ys   []float64 // borders of rows, descending
-	// parts[r][k] is true if a rule separates cells k and k+1 of row r, below[r][k] if a rule separates cell k of row r
-	// from the next row. Both are nil if all rules are horizontal; then the columns must be found in the text.
+	// parts[r][k] is true if a rule separates cells k and k+1 of row r. below[r][k] is true if a rule separates cell k
+	// of row r from the next row. Both are nil if all rules are horizontal; then the columns must be found in the text.
 	parts, below [][]bool
 }
 
@@ -36,13 +36,14 @@ func (g *grid) right() float64  { return g.xs[len(g.xs)-1] }
 func (g *grid) top() float64    { return g.ys[0] }
 func (g *grid) bottom() float64 { return g.ys[len(g.ys)-1] }
 
-// rule is a horizontal line at y, from x0 to x1. For vertical rules, the axes are swapped.
+// rule is a horizontal line: its y coordinate and the x coordinates of its ends. For vertical rules, the axes are
+// swapped.
 type rule struct{ at, from, to float64 }
 
 // gridsOf finds possible table grids in the drawings of a page. Their text decides later whether they are tables.
 func gridsOf(d pdftext.Drawn, turn int) []grid {
 	across, down := rulesOf(d, turn)
-	const fewest = 3 // rules of a table
+	const fewest = 3 // minimum number of rules of a table
 	if len(across)+len(down) < fewest || len(across) > maxGridRules || len(down) > maxGridRules {
 		return nil
 	}
@@ -63,8 +64,8 @@ func gridsOf(d pdftext.Drawn, turn int) []grid {
 	return grids
 }
 
-// rulesOf returns the rules of a page, with pieces joined, in the coordinates of lines in a direction. The sides of
-// filled rectangles are also rules, because rows and cells can be separated by their backgrounds.
+// rulesOf returns the rules of a page, with pieces joined, in the coordinates of lines that run in direction turn. The
+// sides of filled rectangles are also rules, because rows and cells can be separated by their backgrounds.
 func rulesOf(d pdftext.Drawn, turn int) (across, down []rule) {
 	add := func(b pdftext.Box) {
 		x0, x1, y0, y1 := alongLine(b, turn)
@@ -112,10 +113,10 @@ func joinRules(rules []rule) []rule {
 	return slices.DeleteFunc(joined, func(r rule) bool { return r.to-r.from < shortestRule })
 }
 
-// ruleSet is rules that touch one another.
+// ruleSet holds rules that touch one another.
 type ruleSet struct{ across, down []rule }
 
-// connected groups rules by which of them meet.
+// connected groups the rules that meet, directly or through other rules.
 func connected(across, down []rule) []ruleSet {
 	of := make([]int, len(across)+len(down))
 	for i := range of {
@@ -230,7 +231,7 @@ func borders(at []float64) []float64 {
 	return out
 }
 
-// nearest returns the index of the position nearest to another.
+// nearest returns the index of the place that is nearest to a position.
 func nearest(places []float64, at float64) int {
 	best, d := 0, math.Inf(1)
 	for i, p := range places {

@@ -19,7 +19,7 @@ type source struct {
 
 	pdfium    *pdfiumReader // opened for the first page that needs it
 	pdfiumErr error         // why PDFium cannot be used; it is not tried again
-	poor      bool          // there is hardly any text, so pages without text are also passed to PDFium
+	poor      bool          // the document has hardly any text, so pages without text are also passed to PDFium
 	budget    pdfiumBudget
 	kept      map[int]page
 
@@ -29,8 +29,8 @@ type source struct {
 	byPDFium []int
 	scans    []int // pages with pictures and no text
 	broken   []int
-	noHelp   []int // doubtful pages not passed to PDFium, which does not know their characters either
-	spent    []int // doubtful pages not passed to PDFium, whose calls have reached the limit
+	noHelp   []int // doubtful pages not passed to PDFium, because it did not know the characters of earlier pages
+	spent    []int // doubtful pages not passed to PDFium, because its calls had reached the limit
 	unseen   unseenPages
 	garbled  garbledPages
 }
@@ -49,7 +49,7 @@ type page struct {
 	unknown  unknownChars // characters that the reader could not decode
 }
 
-// openPDF opens a file with the first reader that can.
+// openPDF opens a file with the first reader that can read it.
 func openPDF(p *format.Parser, data []byte) (*source, error) {
 	s := &source{p: p, data: data, kept: map[int]page{}}
 	own, err := pdftext.Open(data)
@@ -160,7 +160,7 @@ func (s *source) settle(i int, page page, d doubt) (page, error) {
 	return page, nil
 }
 
-// without returns the page as read by pdftext, for cases in which PDFium was not used or did not help.
+// without returns the page as read by pdftext, for pages that PDFium did not read or could not improve.
 func (page page) without(why unasked, d doubt) page {
 	page.unasked = why
 	if d.why == "open" {
@@ -197,11 +197,11 @@ func (s *source) account(i int, page page) {
 	}
 }
 
-// doubt is the problem of a page as read by pdftext.
+// doubt says why the text that pdftext read from a page may be wrong.
 type doubt struct {
 	why      string // "" if there is none
 	readable bool   // its text is still useful
-	margin   int    // minimum number of letters for keeping the page, in tenths of those found by PDFium
+	margin   int    // the page is kept if it has at least this many tenths of the letters that PDFium finds
 }
 
 // doubtOf returns the first signal that a page was not decoded correctly.

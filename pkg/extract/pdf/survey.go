@@ -22,7 +22,7 @@ type survey struct {
 	repeated map[string]bool  // headers and footers, digits masked
 }
 
-// tally counts a text at one height.
+// tally counts the pages that show a text at one height.
 type tally struct {
 	y     float64
 	pages int
@@ -65,7 +65,7 @@ func (s *source) survey() (*survey, error) {
 	return v, nil
 }
 
-// samplePages returns the numbers of the pages to survey, from 0.
+// samplePages returns the indexes of the pages to survey, from 0.
 func samplePages(n int) []int {
 	var sample []int
 	if n <= surveyPages {
@@ -86,7 +86,7 @@ func samplePages(n int) []int {
 	return sample
 }
 
-// maxPlainLines is the number of lines up to which a page has no headers and footers.
+// maxPlainLines is the maximum number of lines of a page that is not searched for headers and footers.
 const maxPlainLines = 6
 
 func (v *survey) add(lines []pdftext.Line) {
@@ -134,7 +134,7 @@ func (v *survey) conclude() {
 	v.repeated = map[string]bool{}
 	const atLeast = 3
 	for text, t := range v.edges {
-		if t.pages >= atLeast && t.pages*5 >= v.pages*2 && isFurniture(text) { // lower share, because left and right pages may differ
+		if t.pages >= atLeast && t.pages*5 >= v.pages*2 && isFurniture(text) { // less than half, because left and right pages may differ
 			v.repeated[text] = true
 		}
 	}

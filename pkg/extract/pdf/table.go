@@ -158,7 +158,8 @@ type openTable struct {
 	header  []string
 }
 
-// goesOnWith reports whether columns are those of the table. They may be shifted, as between left and right pages.
+// goesOnWith reports whether columns match those of the table. All may be shifted together, as between left and right
+// pages.
 func (t *openTable) goesOnWith(columns []column, size float64) bool {
 	if t == nil || len(columns) != len(t.columns) || len(columns) == 0 {
 		return false
@@ -202,7 +203,8 @@ type pageTable struct {
 	reaches bool        // names span several columns or rows
 }
 
-// emitTable emits rows. It names columns only if they are certain, because a cell with the wrong name would be misread.
+// emitTable emits rows. It names columns only if the names are certain, because a value with the wrong name would be
+// misread.
 func (l *layout) emitTable(t *pageTable) error {
 	w := &table.Writer{Out: l.p.Out, Page: l.number, IsHeader: t.header}
 	before := l.open
@@ -240,8 +242,8 @@ func rightToLeft(lines []pdftext.Line) bool {
 	return n*2 > len(lines)
 }
 
-// proseColumns splits lines that run across two or more columns of prose, which look like a table with long cells that
-// fill their columns. It returns nil for a table.
+// proseColumns splits lines that run across two or more columns of prose. Such lines look like a table, but their cells
+// are long and fill the columns. It returns nil for a table.
 func proseColumns(table []pdftext.Line) []pdftext.Line {
 	columns := columnsOf(table)
 	if len(columns) < 2 || len(columns) > 4 || len(table) < 4 {
