@@ -19,7 +19,7 @@ import (
 //go:embed adobe.zip
 var adobeZip []byte
 
-// adobeTable reads the table with the name. It returns nil if there is none.
+// adobeTable reads a table by its name. It returns nil if there is none.
 func adobeTable(name string) []byte {
 	r, err := zip.NewReader(bytes.NewReader(adobeZip), int64(len(adobeZip)))
 	if err != nil {
@@ -37,14 +37,14 @@ func adobeTable(name string) []byte {
 	return data
 }
 
-// Cached tables by name. There are about eighty, so the caches are bounded.
+// Cached tables by name. There are about eighty tables, so the caches need no limit.
 var (
 	knownCMaps sync.Map // *cmap
 	knownTexts sync.Map // *adobe.Text
 	knownCIDs  sync.Map // map[rune]uint32
 )
 
-// predefinedCMap returns the predefined CMap with the name. It is nil for other names and for CMaps that are Unicode
+// predefinedCMap returns a predefined CMap by its name. It returns nil for unknown names and for CMaps that are Unicode
 // encodings.
 func predefinedCMap(name string) *cmap { return loadCMap(name, 0) }
 

@@ -7,8 +7,8 @@ import (
 
 // cff is the part of an embedded font in the Compact Font Format that maps glyphs to characters.
 type cff struct {
-	names    []string // of glyphs, by number; "" in CID-keyed fonts
-	cids     []int    // glyph numbers' CIDs in CID-keyed fonts, else nil
+	names    []string // glyph names by glyph number; nil in CID-keyed fonts
+	cids     []int    // CIDs by glyph number in CID-keyed fonts, otherwise nil
 	encoding [256]string
 	standard bool // the encoding is Adobe's standard one
 }
@@ -41,7 +41,7 @@ func parseCFF(data []byte) *cff {
 	return f
 }
 
-// cffIndex reads an INDEX and returns its end.
+// cffIndex returns the items of an INDEX and the offset of its end.
 func cffIndex(data []byte, at int) (items [][]byte, end int) {
 	count := u16(data, at)
 	if count == 0 || at < 0 || at+3 > len(data) {
@@ -72,7 +72,8 @@ func cffIndex(data []byte, at int) (items [][]byte, end int) {
 	return items, base + offset(count)
 }
 
-// cffDict reads a DICT: the first operand of each operator; two-byte operators are 0xc00 and their second byte.
+// cffDict returns the first operand of each operator in a DICT. The key of a two-byte operator is 0xc00 plus its second
+// byte.
 func cffDict(b []byte) map[int]float64 {
 	dict := map[int]float64{}
 	var args []float64
@@ -122,11 +123,11 @@ func cffDict(b []byte) map[int]float64 {
 	return dict
 }
 
-// cffCharset lists the names (or CIDs) of n glyphs.
+// cffCharset returns the string numbers of the names of n glyphs, or their CIDs in CID-keyed fonts.
 func cffCharset(data []byte, top map[int]float64, n int) []int {
 	sids := make([]int, n)
 	at := int(top[15])
-	if at <= 2 { // predefined; the first is in order
+	if at <= 2 { // predefined; in charset 0, the string number is the glyph number
 		for g := range sids {
 			if at == 0 {
 				sids[g] = g
@@ -204,7 +205,7 @@ func (f *cff) readEncoding(data []byte, at int, strs [][]byte) {
 	}
 }
 
-// glyphText returns the text of glyph numbers from their names, or nil if there are none.
+// glyphText returns the text of glyphs by number, derived from their names, or nil if no name is known.
 func (f *cff) glyphText() map[uint32]string {
 	text := map[uint32]string{}
 	for g, name := range f.names {
@@ -218,7 +219,7 @@ func (f *cff) glyphText() map[uint32]string {
 	return text
 }
 
-// cffName is the text of a name as cffString gives it.
+// cffName returns the text of a name that cffString returned.
 func cffName(name string) string {
 	if t, ok := strings.CutPrefix(name, "\x00"); ok {
 		return t
@@ -226,7 +227,8 @@ func cffName(name string) string {
 	return glyphName(name)
 }
 
-// cffString is the name of a string number; of the standard strings, the text itself behind a zero byte.
+// cffString returns the name with a string number. For most standard strings it returns a zero byte and the text
+// itself.
 func cffString(sid int, strs [][]byte) string {
 	switch {
 	case sid >= 391 && sid-391 < len(strs):
@@ -247,7 +249,7 @@ func cffString(sid int, strs [][]byte) string {
 	return ""
 }
 
-// cffStandard are the characters of the standard strings from number 1 on.
+// cffStandard holds the characters of the standard strings, starting with string number 1.
 var cffStandard = []rune(" !\"#$%&’()*+,-./0123456789:;<=>?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[\\]^_‘abcdefghijklmnopqrstuvwxyz{|}~" +
 	"¡¢£⁄¥ƒ§¤'“«‹›ﬁﬂ–†‡·¶•‚„”»…‰¿`´ˆ˜¯˘˙¨˚¸˝˛ˇ—ÆªŁØŒºæıłøœß" +
 	"¹¬µ™Ð½±Þ¼÷¦°þ¾²®−ð×³©ÁÂÄÀÅÃÇÉÊËÈÍÎÏÌÑÓÔÖÒÕŠÚÛÜÙÝŸŽáâäàåãçéêëèíîïìñóôöòõšúûüùýÿž")

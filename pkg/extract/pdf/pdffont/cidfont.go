@@ -14,15 +14,15 @@ import (
 type cidFont struct {
 	encoding *cmap           // embedded or predefined CMap; nil if codes are CIDs or Unicode
 	unicode  unicodeForm     // predefined CMap that is a Unicode encoding
-	numbers  map[rune]uint32 // then, the CIDs of characters
-	half     bool            // then, whether ASCII has half the width
+	numbers  map[rune]uint32 // for a Unicode encoding: CIDs of characters
+	half     bool            // for a Unicode encoding: ASCII has half the width
 
-	widths    map[uint32]float64 // by CID, in thousandths
-	width     float64            // of all others
-	heights   map[uint32]float64 // the same for vertical writing, where the pen moves down
+	widths    map[uint32]float64 // by CID, in thousandths of the font size
+	width     float64            // of all other CIDs
+	heights   map[uint32]float64 // advances in vertical writing, where the pen moves down
 	height    float64
 	text      *adobe.Text       // of the collection's CIDs, or nil
-	glyphText map[uint32]string // of the glyphs of the embedded program
+	glyphText map[uint32]string // text of the embedded program's glyphs, by number
 	glyphOf   func(cid uint32) uint32
 }
 
@@ -132,7 +132,8 @@ func (c *cidFont) loadGlyphs(file *pdfobject.File, desc pdf.Value) {
 	}
 }
 
-// cidMetrics reads the W or W2 array of a font, whose entries have one or three numbers; the first is kept.
+// cidMetrics reads the W or W2 array of a font, whose entries have one or three numbers. It keeps the first number of
+// each entry.
 func cidMetrics(w pdf.Value, numbers int) map[uint32]float64 {
 	out := map[uint32]float64{}
 	budget := maxMapped // limits the number of widths set: entries may repeat a long list or overlap

@@ -12,7 +12,7 @@ import (
 
 // cmap maps character codes to text (ToUnicode) or to glyph numbers (the encoding of a composite font).
 type cmap struct {
-	lengths    [5]bool // code lengths in bytes that occur in code spaces
+	lengths    [5]bool // by length in bytes: whether a code space has codes of this length
 	spaces     []adobe.Range
 	text       map[uint32]string
 	textRanges []textRange // in order of low
@@ -21,15 +21,15 @@ type cmap struct {
 	vertical   bool
 }
 
-// textRange maps the codes low to top to text that counts up in its last character.
+// textRange maps the codes from low to top to texts whose last character increases by one per code.
 type textRange struct {
 	low, top uint32
 	first    string
 }
 
 const (
-	maxMapped = 200_000 // entries of one map
-	maxSpaces = 100     // code spaces, all of which are compared with every code
+	maxMapped = 200_000 // maximum number of entries in one map
+	maxSpaces = 100     // maximum number of code spaces; every code is compared with all of them
 )
 
 // parseCMap parses a CMap. If it is damaged, the valid parts are used.
@@ -152,7 +152,7 @@ func counted(text string, n uint32) string {
 	return text[:len(text)-size] + string(r)
 }
 
-// lookup returns the text of a code, "" if the map has none.
+// lookup returns the text of a code, or "" if the map has none.
 func (m *cmap) lookup(code uint32) string {
 	if s, ok := m.text[code]; ok {
 		return s
@@ -177,7 +177,7 @@ func (m *cmap) lookup(code uint32) string {
 // entries returns the approximate number of characters in the map.
 func (m *cmap) entries() int { return len(m.text) + len(m.textRanges) }
 
-// cid is the glyph number of a code of n bytes.
+// cid returns the glyph number of a code of n bytes, and whether the map has one.
 func (m *cmap) cid(code uint32, n int) (uint32, bool) {
 	if r, ok := adobe.Find(m.cids, n, code); ok {
 		return r.CID + code - r.Low, true
@@ -216,7 +216,8 @@ func (m *cmap) codeLength(s string) int {
 	return 1
 }
 
-// within compares byte by byte, as code spaces are rectangles.
+// within reports whether a code is in a code space. It compares byte by byte, because a code space limits each byte
+// separately.
 func within(code uint32, sp adobe.Range) bool {
 	for i := range sp.Bytes {
 		shift := 8 * i
@@ -236,7 +237,7 @@ func codeOf(s string) uint32 {
 	return c
 }
 
-// destination is the text that an entry of a ToUnicode map gives: UTF-16, or the name of a glyph.
+// destination returns the text of an entry in a ToUnicode map, which is UTF-16 or the name of a glyph.
 func destination(t pdfobject.Token) string {
 	if t.Kind == pdfobject.Name {
 		return glyphName(t.Str)
@@ -244,7 +245,7 @@ func destination(t pdfobject.Token) string {
 	return utf16Text(t.Str)
 }
 
-// utf16Text decodes big-endian UTF-16; a single byte, which some writers give, is Latin-1.
+// utf16Text decodes big-endian UTF-16. Some programs write a single byte instead, which is read as Latin-1.
 func utf16Text(s string) string {
 	switch len(s) {
 	case 1:
@@ -258,7 +259,7 @@ func utf16Text(s string) string {
 	units := make([]uint16, 0, len(s)/2)
 	for i := 0; i+1 < len(s); i += 2 {
 		if i == 0 && s[0] == 0xfe && s[1] == 0xff {
-			continue // a byte order mark is no text
+			continue // a byte order mark is not text
 		}
 		units = append(units, uint16(s[i])<<8|uint16(s[i+1]))
 	}

@@ -2,7 +2,7 @@ package pdffont
 
 import "golang.org/x/text/encoding/charmap"
 
-// standardHigh is the upper half of Adobe's standard encoding, by octal rows; zero for unused codes.
+// standardHigh is the upper half of Adobe's standard encoding. Unused codes are missing.
 var standardHigh = map[byte]rune{
 	0xa1: '¡', 0xa2: '¢', 0xa3: '£', 0xa4: '⁄', 0xa5: '¥', 0xa6: 'ƒ', 0xa7: '§', 0xa8: '¤', 0xa9: '\'', 0xaa: '“',
 	0xab: '«', 0xac: '‹', 0xad: '›', 0xae: 'ﬁ', 0xaf: 'ﬂ', 0xb1: '–', 0xb2: '†', 0xb3: '‡', 0xb4: '·', 0xb6: '¶',
@@ -12,8 +12,8 @@ var standardHigh = map[byte]rune{
 	0xf8: 'ł', 0xf9: 'ø', 0xfa: 'œ', 0xfb: 'ß',
 }
 
-// symbolLetters and symbolSigns are the parts of the Symbol font that texts use: Greek by the Latin key it stands
-// on, and signs by code.
+// symbolLetters are the codes of the Greek letters in the Symbol font, in the same order as symbolGreek. symbolSigns
+// are the other signs, by code.
 const symbolLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 var (
@@ -33,7 +33,7 @@ var (
 	}
 )
 
-// wingdings are the signs of the Wingdings font that texts use, marks of lists above all.
+// wingdings are the signs of the Wingdings font that occur in texts, mainly list markers.
 var wingdings = map[byte]rune{
 	0x22: '✂', 0x28: '☎', 0x2a: '✉', 0x36: '⌛', 0x41: '✌', 0x46: '☞', 0x4a: '☺', 0x6c: '●', 0x6d: '❍', 0x6e: '■',
 	0x6f: '□', 0x70: '□', 0x71: '❑', 0x72: '❒', 0x73: '◆', 0x74: '◆', 0x75: '◆', 0x76: '❖', 0x77: '◆', 0x9e: '·',

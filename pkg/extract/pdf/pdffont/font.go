@@ -1,4 +1,4 @@
-// Package pdffont decodes the strings that content streams of PDF files show: their codes to characters, and the widths
+// Package pdffont decodes the strings that content streams of PDF files show: it returns the characters and the widths
 // of their glyphs. It reads simple and composite fonts, their CMaps and encodings, and embedded font programs.
 //
 // Only package pdftext imports this package.
@@ -82,7 +82,7 @@ func (f *Font) load(v pdf.Value) {
 		if data, err := f.file.Stream(tu); err == nil {
 			f.toUnicode = parseCMap(data)
 		}
-	case pdf.Name: // Identity-H, of some writers: the codes are UTF-16
+	case pdf.Name: // some programs write Identity-H: the codes are UTF-16
 		if strings.HasPrefix(tu.Name(), "Identity") {
 			f.toUnicode = &cmap{textRanges: []textRange{{0x20, 0xd7ff, " "}, {0xe000, 0xffff, "\ue000"}}}
 		}
@@ -174,7 +174,7 @@ func (f *Font) simpleTable(v, desc pdf.Value) *[256]string {
 	case strings.HasPrefix(lower, "symbol"):
 		table = baseEncoding("Symbol")
 	case v.Key("Subtype").Name() == "Type3":
-		table = &[256]string{} // all codes are named
+		table = &[256]string{} // Differences names all codes
 	default:
 		table = baseEncoding("StandardEncoding")
 	}
@@ -238,7 +238,7 @@ func (f *Font) applyDifferences(table *[256]string, diffs pdf.Value, program *pr
 		if text == "" {
 			text = program.named(name)
 		}
-		if text == "" && agreeing*2 > len(names) { // one name that looks like its code may be an accident
+		if text == "" && agreeing*2 > len(names) { // a single name that looks like its code may be a coincidence
 			text = codeName(name, code)
 		}
 		table[code] = text // "" for unknown names: better unknown than wrong

@@ -9,12 +9,13 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// glyphName is the text of a glyph's name by the rules of the Adobe Glyph List Specification, "" for unknown names.
+// glyphName returns the text of a glyph name by the rules of the Adobe Glyph List Specification, or "" for an unknown
+// name.
 func glyphName(name string) string {
 	if s, ok := adobeGlyphs()[name]; ok {
 		return s
 	}
-	base, _, _ := strings.Cut(name, ".") // what follows is the form: small capitals, old style figures
+	base, _, _ := strings.Cut(name, ".") // the rest is the form, such as small capitals or old style figures
 	var out strings.Builder
 	for part := range strings.SplitSeq(base, "_") {
 		text := glyphPart(part)
@@ -43,7 +44,7 @@ func glyphPart(name string) string {
 	if s, ok := texNames[name]; ok {
 		return s
 	}
-	// TeX names the sizes of brackets and operators.
+	// TeX appends the size to the names of brackets and operators.
 	for _, suffix := range []string{"bigg", "Bigg", "big", "Big", "display", "text"} {
 		if short, ok := strings.CutSuffix(name, suffix); ok && short != "" {
 			if s, ok := adobeGlyphs()[short]; ok {
@@ -66,7 +67,7 @@ func hexUnits(hex string) string {
 	return string(utf16.Decode(units))
 }
 
-// texNames are names of TeX's fonts and of other writers that the list of Adobe does not have.
+// texNames are glyph names of TeX's fonts and other programs that Adobe's list does not have.
 var texNames = map[string]string{
 	"nbspace": " ", "visiblespace": "␣", "mapsto": "↦", "negationslash": "̸", "arrowparrright": "⇀", "owner": "∋", "follows": "≻",
 	"precedes": "≺", "lscript": "ℓ", "epsilon1": "ϵ", "vector": "⃗", "perpendicular": "⊥", "slurabove": "⌢", "slurbelow": "⌣",
@@ -84,12 +85,13 @@ var texNames = map[string]string{
 	"natural": "♮", "sharp": "♯", "vextendsingle": "|", "vextenddouble": "‖", "square": "□", "squaresolid": "■",
 	"blacktriangle": "▲", "diamond": "◇", "diamondsolid": "◆", "circle": "○", "box": "□", "check": "✓", "defines": "≜",
 	"planckover2pi1": "ℏ", "planckover2pi": "ℏ", "lessorequalslant": "⩽", "greaterorequalslant": "⩾", "subsetnoteql": "⊊",
-	"bracehtipdownleft": " ", "bracehtipdownright": " ", "bracehtipupleft": " ", "bracehtipupright": " ", // parts of a line
+	"bracehtipdownleft": " ", "bracehtipdownright": " ", "bracehtipupleft": " ", "bracehtipupright": " ", // parts of a horizontal brace
 	"hatwide": "^", "hatwider": "^", "hatwidest": "^", "tildewide": "~", "tildewider": "~", "tildewidest": "~",
 	"hyphenchar": "-", "tie": "⁀", "compwordmark": "", "sfthyphen": "-", "ell": "ℓ",
 }
 
-// numberedName reads names that only number a glyph, as "g123", "cid00123" or "glyph12" do; ok is false for others.
+// numberedName splits a name that only numbers a glyph, such as "g123", "cid00123" or "glyph12". ok is false for other
+// names.
 func numberedName(name string) (prefix string, digits string, ok bool) {
 	i := len(name)
 	for i > 0 && (name[i-1] >= '0' && name[i-1] <= '9' || name[i-1] >= 'A' && name[i-1] <= 'F' && i > 1) {
@@ -101,8 +103,8 @@ func numberedName(name string) (prefix string, digits string, ok bool) {
 	return name[:i], name[i:], true
 }
 
-// codeName is the text of a name that repeats the character code in decimal or hexadecimal digits, as "c65", "a65" and
-// "G41" do for A; "" where it does not.
+// codeName returns the text of a name that repeats the character code in decimal or hexadecimal digits, such as "c65",
+// "a65" and "G41" for A. It returns "" for other names.
 func codeName(name string, code int) string {
 	_, digits, ok := numberedName(name)
 	if !ok || code < 0x20 || code == 0x7f {
@@ -117,11 +119,12 @@ func codeName(name string, code int) string {
 	return ""
 }
 
-// Readable replaces the characters that fonts use for the look of text by those that it is written with: ligatures and
-// presentation forms by letters, special spaces by plain ones.
+// Readable replaces characters that only change the look of text: ligatures and presentation forms become letters, and
+// special spaces become plain spaces.
 func Readable(text string) string { return readable(text, "") }
 
-// readable is like Readable, for text of a font. The name of the font may determine the meaning of private-use characters.
+// readable is like Readable, for text of a font. The name of the font may determine the meaning of private-use
+// characters.
 func readable(text, fontName string) string {
 	plain := true
 	for i := range len(text) {
@@ -170,7 +173,7 @@ func privateRune(r rune, fontName string) rune {
 		return '™'
 	case r >= 0xf8e5 && r <= 0xf8fe: // parts of tall brackets
 		return []rune("‾⏐⎯®©™⎛⎜⎝⎡⎢⎣⎧⎨⎩⎪⎮⎞⎟⎠⎤⎥⎦⎫⎬⎭")[r-0xf8e5]
-	case r >= 0xf020 && r <= 0xf0ff: // a symbol font by code
+	case r >= 0xf020 && r <= 0xf0ff: // the codes of a symbol font
 		c := byte(r)
 		name := strings.ToLower(fontName)
 		switch {
@@ -193,7 +196,7 @@ func privateRune(r rune, fontName string) rune {
 				return rune(c)
 			}
 		default:
-			switch c { // list marks of word processors, whose font is not always named
+			switch c { // list markers of word processors, whose font is not always named
 			case 0xb7:
 				return '•'
 			case 0xa7:

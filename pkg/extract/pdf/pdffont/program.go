@@ -18,7 +18,7 @@ type program struct {
 	codes *[256]string // the built-in encoding of Type 1 and CFF fonts, or nil
 	type1 bool
 
-	glyphs func() map[uint32]string // text by glyph number, made once; may return nil
+	glyphs func() map[uint32]string // returns the text by glyph number, computed once; may return nil
 }
 
 var winAnsi = sync.OnceValue(func() *[256]string { return baseEncoding("WinAnsiEncoding") })
@@ -41,7 +41,7 @@ func loadProgram(file *pdfobject.File, desc pdf.Value) *program {
 	return p
 }
 
-// read goes by what the data is, as writers often use the wrong key.
+// read detects the type of the font from its data, because the key in the font descriptor is often wrong.
 func (p *program) read(data []byte) {
 	switch {
 	case bytes.HasPrefix(data, []byte("%!")) || data[0] == 0x80:
@@ -80,7 +80,8 @@ func (p *program) readCFF(data []byte) {
 
 func (p *program) embedded() bool { return p.sfnt != nil || p.cff != nil || p.type1 }
 
-// named is the text of a glyph that is named by its number only, as "g12" or "glyph0012"; "" when unknown.
+// named returns the text of a glyph whose name is only its number, such as "g12" or "glyph0012", or "" if the text is
+// unknown.
 func (p *program) named(name string) string {
 	prefix, digits, ok := numberedName(name)
 	if !ok {
@@ -117,7 +118,7 @@ func type1Encoding(data []byte) *[256]string {
 		digits, radix := string(m[1]), 10
 		if r, rest, ok := strings.Cut(digits, "#"); ok {
 			digits = rest
-			radix, _ = strconv.Atoi(r) // matched as 8 or 16
+			radix, _ = strconv.Atoi(r) // encodingLine matches only 8 and 16
 		}
 		c, err := strconv.ParseUint(digits, radix, 8)
 		if err != nil {

@@ -45,10 +45,10 @@ func u16(b []byte, at int) int {
 
 func u32(b []byte, at int) int { return u16(b, at)<<16 | u16(b, at+2) }
 
-// charMap is one map of characters to glyph numbers.
+// charMap is one of a font's maps from characters to glyph numbers.
 type charMap struct {
 	platform, kind int
-	at             int // in table cmap
+	at             int // offset in table cmap
 }
 
 func (s *sfnt) charMaps() []charMap {
@@ -110,8 +110,8 @@ func (s *sfnt) walk(m charMap, do func(char, glyph int)) {
 	}
 }
 
-// glyphText maps glyph numbers to text: by the inverse of its Unicode maps, then by the names of glyphs. It returns nil
-// if the font has neither.
+// glyphText maps glyph numbers to text: by the inverse of the font's Unicode maps, then by the names of glyphs. It
+// returns nil if the font has neither.
 func (s *sfnt) glyphText() map[uint32]string {
 	text := map[uint32]string{}
 	for _, m := range s.charMaps() {
@@ -165,7 +165,7 @@ func macGlyph(i int) string {
 	return ""
 }
 
-// names returns the text of the glyphs, by number, according to their names.
+// names returns the text of the glyphs by number, derived from their names.
 func (s *sfnt) names() []string {
 	post := s.tables["post"]
 	var out []string
@@ -198,8 +198,8 @@ func (s *sfnt) names() []string {
 	return out
 }
 
-// codeText returns the text of the codes of a simple font without an encoding: by the symbol map, whose characters are
-// the codes or the codes plus F000, or by the Macintosh map.
+// codeText returns the text by code for a simple font without an encoding. It uses the symbol map, whose characters are
+// the codes or the codes plus F000, or the Macintosh map.
 func (s *sfnt) codeText() *[256]string {
 	names := s.glyphText()
 	var table [256]string

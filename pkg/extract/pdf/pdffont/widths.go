@@ -2,8 +2,8 @@ package pdffont
 
 import "strings"
 
-// Widths of the printable ASCII characters in the standard fonts that files need not describe, from space on, in
-// thousandths of the font size.
+// Widths of the printable ASCII characters, from the space on, in the standard fonts, in thousandths of the font size.
+// PDF files may leave out these widths.
 var (
 	helveticaWidths = [95]int16{
 		278, 278, 355, 556, 556, 889, 667, 191, 333, 333, 389, 584, 278, 333, 278, 278, 556, 556, 556, 556, 556, 556, 556,
@@ -21,7 +21,7 @@ var (
 	}
 )
 
-// standardWidth is the width of a character in one of the standard fonts.
+// standardWidth returns the width of a character in a standard font, in thousandths of the font size.
 func standardWidth(fontName string, r rune) float64 {
 	lower := strings.ToLower(fontName)
 	if strings.Contains(lower, "courier") || strings.Contains(lower, "mono") {

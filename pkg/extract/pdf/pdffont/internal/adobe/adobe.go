@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// A Range maps the codes Low to Top, of Bytes bytes each, to glyph numbers from CID on.
+// A Range maps the codes Low to Top, of Bytes bytes each, to glyph numbers that start at CID.
 type Range struct {
 	Bytes    int
 	Low, Top uint32
@@ -81,8 +81,8 @@ func UnpackCMap(b []byte) CMap {
 	return m
 }
 
-// Text holds the characters of glyph numbers: in One those with a single character, by number, with 0 for the others,
-// and in Many those with several.
+// Text holds the characters of glyphs by glyph number. One lists the glyphs with a single character, with 0 for all
+// others. Many holds the glyphs with several characters.
 type Text struct {
 	One  []rune
 	Many map[uint32]string
@@ -134,7 +134,7 @@ func UnpackText(b []byte) Text {
 	return t
 }
 
-// At returns the text of a glyph number, "" if it has none.
+// At returns the text of a glyph number, or "" if it has none.
 func (t *Text) At(cid uint32) string {
 	if int64(cid) < int64(len(t.One)) && t.One[cid] != 0 {
 		return string(t.One[cid])
@@ -142,7 +142,7 @@ func (t *Text) At(cid uint32) string {
 	return t.Many[cid]
 }
 
-// Find returns the first range with codes of n bytes that holds a code.
+// Find returns the range with codes of n bytes that contains a code.
 func Find(ranges []Range, n int, code uint32) (Range, bool) {
 	i, _ := slices.BinarySearchFunc(ranges, Range{Bytes: n, Low: code + 1}, Compare)
 	if code == 1<<32-1 {

@@ -20,7 +20,7 @@ func words(data []byte) []string {
 	return out
 }
 
-// code reads <hex> and returns its length in bytes.
+// code parses <hex>. It returns the value and its length in bytes.
 func code(s string) (value uint32, length int) {
 	s = strings.Trim(s, "<>")
 	v, err := strconv.ParseUint(s, 16, 32)
