@@ -20,14 +20,14 @@ var errMalformed = errors.New("the encryption dictionary is malformed")
 // crypt decrypts the strings and streams of a file that opens with an empty password.
 type crypt struct {
 	key      []byte
-	own      uint32 // number of the encryption dictionary, which is not encrypted
+	own      uint32 // object number of the encryption dictionary, which is not encrypted
 	strs     method
 	streams  method
 	metadata bool // streams of metadata are encrypted as well
 	filters  map[string]method
 }
 
-// method is a method of encryption.
+// method is an encryption method.
 type method byte
 
 const (
@@ -71,7 +71,7 @@ func (f *File) decrypt() error {
 		bits = 128
 	case bits == 0:
 		bits = 40
-	case bits < 40: // some programs write bytes
+	case bits < 40: // some programs write the length in bytes
 		bits *= 8
 	}
 	c.strs, c.streams = rc4Method, rc4Method
@@ -125,7 +125,7 @@ type security struct {
 	metadata          bool
 }
 
-// fileKey derives the file key from the empty password, as user or owner password.
+// fileKey derives the file key from the empty password, tried as user and as owner password.
 func (s security) fileKey() ([]byte, error) {
 	switch {
 	case s.revision >= 5:
@@ -143,7 +143,7 @@ func (s security) fileKey() ([]byte, error) {
 
 func padded(password []byte) []byte { return append(bytes.Clone(password), passwordPad...)[:32] }
 
-// key128 is algorithm 2 of ISO 32000.
+// key128 derives the file key from a password (algorithm 2 of ISO 32000).
 func (s security) key128(password []byte) []byte {
 	h := md5.New()
 	h.Write(padded(password))
@@ -207,13 +207,13 @@ func rc4Text(key, data []byte) []byte {
 	out := make([]byte, len(data))
 	c, err := rc4.NewCipher(key)
 	if err != nil {
-		return out // keys have 5 to 16 bytes
+		return out // cannot happen: keys have 5 to 16 bytes
 	}
 	c.XORKeyStream(out, data)
 	return out
 }
 
-// fileKey256 is algorithm 2.A of ISO 32000-2, for revisions 5 and 6.
+// fileKey256 derives the file key for revisions 5 and 6 (algorithm 2.A of ISO 32000-2).
 func (s security) fileKey256() ([]byte, error) {
 	if len(s.owner) < 48 || len(s.user) < 48 || len(s.ownerKey) < 32 || len(s.userKey) < 32 {
 		return nil, errMalformed
@@ -249,7 +249,7 @@ func (s security) hash256(salt, extra string) []byte {
 		text := bytes.Repeat(append(bytes.Clone(k), extra...), 64)
 		block, err := aes.NewCipher(k[:16])
 		if err != nil {
-			return nil // 16 bytes are a key
+			return nil // cannot happen: the key has 16 bytes
 		}
 		cipher.NewCBCEncrypter(block, k[16:32]).CryptBlocks(text, text)
 		rest := 0

@@ -1,5 +1,6 @@
-// Package pdfobject reads the objects of PDF files: cross references, streams with their filters, and encryption with an
-// empty password. It repairs files whose cross references are unusable, and has the scanner for content streams.
+// Package pdfobject reads the objects of PDF files: cross references, streams with their filters, and encryption with
+// an empty password. It repairs files whose cross references are unusable, and contains the scanner for content
+// streams.
 //
 // It presents the objects as values of github.com/ledongthuc/pdf, whose own code for cross references, filters and
 // encryption loops or panics on imperfect files. Only packages pdffont and pdftext import this package.
@@ -40,18 +41,18 @@ type File struct {
 
 // entry is the location of an object: an offset in the file, or an index in an object stream.
 type entry struct {
-	kind   byte   // 0 nowhere, 1 at an offset, 2 in a stream
-	at     uint32 // the offset, or the stream's number
-	number uint32 // the generation, or the index
+	kind   byte   // 0: missing, 1: at an offset, 2: in an object stream
+	at     uint32 // the offset, or the number of the object stream
+	number uint32 // the generation, or the index in the object stream
 }
 
 const (
 	strideBits  = 26
 	stride      = 1 << strideBits
 	maxObject   = 2_000_000 // higher object numbers are treated as damage, because the library's table has an entry for each number
-	maxImages   = 8 << 20   // bytes of serialised objects in the cache
-	maxPacked   = 24 << 20  // bytes of unpacked object streams in the cache
-	maxUnpacked = 8 << 30   // bytes unpacked from all streams of one file
+	maxImages   = 8 << 20   // maximum size of the serialised objects in the cache, in bytes
+	maxPacked   = 24 << 20  // maximum size of the unpacked object streams in the cache, in bytes
+	maxUnpacked = 8 << 30   // maximum number of bytes unpacked from all streams of one file
 	streamMark  = "pdftext.stream"
 	objectMark  = "pdftext.object"
 )
@@ -61,8 +62,8 @@ const MaxStream = 64 << 20
 
 var errUnpacked = errors.New("the unpacked data exceed the limit")
 
-// Open finds the objects of a file: by its cross references, or with search by searching the whole file. It returns
-// ErrEncrypted if the file needs a password.
+// Open finds the objects of a file through its cross references, or by searching the whole file if search is true. It
+// returns ErrEncrypted if the file needs a password.
 func Open(data []byte, search bool) (f *File, err error) {
 	defer Recover(&err)
 	if f, err = find(data, search); err != nil {
@@ -71,7 +72,7 @@ func Open(data []byte, search bool) (f *File, err error) {
 	return f, f.openReader()
 }
 
-// find is Open without the library.
+// find is the part of Open that does not use the library.
 func find(data []byte, search bool) (*File, error) {
 	if int64(len(data)) >= 1<<32 {
 		return nil, errors.New("the file is too large")
@@ -104,11 +105,11 @@ func (f *File) openReader() (err error) {
 	return nil
 }
 
-// Trailer returns the trailer of the file. The library panics on values that it does not expect: call Recover where
-// values are read.
+// Trailer returns the trailer of the file. The library panics on values that it does not expect, so defer Recover
+// wherever values are read.
 func (f *File) Trailer() pdf.Value { return f.reader.Trailer() }
 
-// Recover turns a panic of the library into an error. It must be deferred itself. Running out of memory cannot be
+// Recover turns a panic of the library into an error. It must be deferred directly. Running out of memory cannot be
 // recovered from.
 func Recover(err *error) {
 	if x := recover(); x != nil {
@@ -116,7 +117,7 @@ func Recover(err *error) {
 	}
 }
 
-// ObjectNumber returns the object number of a dictionary or stream, 0 for a value inside another object.
+// ObjectNumber returns the object number of a dictionary or stream, or 0 for a value inside another object.
 func ObjectNumber(v pdf.Value) uint32 { return uint32(v.Key(objectMark).Int64()) }
 
 // Stream unpacks a stream. If the stream is damaged, it returns the data before the damage.
@@ -131,8 +132,8 @@ func (f *File) Stream(v pdf.Value) ([]byte, error) {
 	return f.unpack(o)
 }
 
-// ListPages replaces the page tree by a list of the pages of the file, at most limit, in the order of their object
-// numbers. It is for files whose page tree has no pages.
+// ListPages replaces the page tree by a list of the file's pages in the order of their object numbers, at most limit.
+// It is for files whose page tree has no pages.
 func (f *File) ListPages(limit int) error {
 	list := Token{Kind: Array}
 	for _, n := range slices.Sorted(maps.Keys(f.entries)) {
@@ -154,7 +155,7 @@ func HasObjects(data []byte) bool {
 	return len(f.scanned) > 0
 }
 
-// tail is the end of the file for the library, which reads 100 bytes at once there.
+// tail returns the end of the file that the library sees. The library reads its last 100 bytes at once.
 func (f *File) tail() []byte {
 	return fmt.Appendf(bytes.Repeat([]byte{'\n'}, 100), "startxref\n%d\n%%%%EOF", int64(f.size)<<strideBits)
 }
@@ -183,7 +184,8 @@ func (f *File) ReadAt(b []byte, off int64) (int, error) {
 	return n, nil
 }
 
-// readTable is ReadAt for the cross-reference table: its dictionary, then six bytes for each object number.
+// readTable is ReadAt for the cross-reference table, which consists of its dictionary and six bytes for each object
+// number.
 func (f *File) readTable(b []byte, at int) (int, error) {
 	head := fmt.Appendf(nil, "%d 0 obj\n<</Type/XRef/Size %d/W[0 6 0]/Length %d", f.size, f.size, 6*int64(f.size))
 	for _, key := range []string{"Root", "Info"} {
@@ -213,7 +215,7 @@ func (f *File) readTable(b []byte, at int) (int, error) {
 	return n, nil
 }
 
-// image returns an object as serialised for the library. An object that cannot be read is null.
+// image returns an object as serialised for the library. An object that cannot be read becomes null.
 func (f *File) image(number uint32) []byte {
 	if b, ok := f.images.get(number); ok {
 		return b
@@ -240,7 +242,7 @@ func (f *File) image(number uint32) []byte {
 	return b
 }
 
-// write appends a value in the syntax of PDF; mark is added to it if it is a dictionary.
+// write appends a value in the syntax of PDF. If the value is a dictionary, the entries of mark are added to it.
 func (f *File) write(b []byte, v Token, mark []Token) []byte {
 	switch v.Kind {
 	case Number:

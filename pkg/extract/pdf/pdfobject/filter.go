@@ -8,7 +8,7 @@ import (
 	"io"
 )
 
-// filter is one step of unpacking a stream. Its numbers are the parameters in the dictionary.
+// filter is one step of unpacking a stream. Its integer fields are the parameters in the dictionary.
 type filter struct {
 	name                                       string
 	predictor, columns, colours, bits, earlier int
@@ -135,11 +135,12 @@ func unRunLength(data []byte) []byte {
 	return out
 }
 
-// unLZW undoes the variable-length LZW of TIFF and PDF. With early, codes become longer one entry too soon, as is usual.
+// unLZW undoes the variable-length LZW of TIFF and PDF. If early is true, codes become longer one entry earlier than
+// necessary, as is usual.
 func unLZW(data []byte, early bool) []byte {
 	const clear, end = 256, 257
 	type item struct {
-		from, n int // a string of the output
+		from, n int // offset and length of a string in the output
 	}
 	table := make([]item, 258, 4096)
 	var out []byte

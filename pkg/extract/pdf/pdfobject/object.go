@@ -63,7 +63,7 @@ func (f *File) loadAt(number uint32, e entry) (object, error) {
 	return object{}, errNoObject
 }
 
-// parse reads the object at an offset and returns its end.
+// parse reads the object at an offset. It also returns the offset of its end.
 func (f *File) parse(at int) (object, int, error) {
 	if at < 0 || at >= len(f.data) {
 		return object{}, at, errors.New("the offset of an object is outside the file")
@@ -111,7 +111,8 @@ func (t *Scanner) value() Token {
 	return v
 }
 
-// streamEnd returns the end of a stream: by its length if the keyword endstream follows there, else at that keyword.
+// streamEnd returns the end of a stream: after its declared length if the keyword endstream follows there, otherwise at
+// the next endstream.
 func (f *File) streamEnd(start int, length Token) int {
 	n := f.resolve(length)
 	if n.Kind == Number && n.Num >= 0 && n.Num <= float64(len(f.data)-start) {
@@ -121,7 +122,7 @@ func (f *File) streamEnd(start int, length Token) int {
 			return end
 		}
 	}
-	if f.budget < 0 { // bytes searched count like bytes unpacked
+	if f.budget < 0 { // searched bytes count towards the limit like unpacked bytes
 		return start
 	}
 	end := len(f.data)
@@ -140,7 +141,7 @@ func (f *File) streamEnd(start int, length Token) int {
 	return end
 }
 
-// resolve follows a reference. A value that cannot be read is Null.
+// resolve follows a reference. A value that cannot be read becomes Null.
 func (f *File) resolve(v Token) Token {
 	for range 8 {
 		if v.Kind != Ref {
@@ -228,7 +229,7 @@ func (f *File) openObjectStream(o object) (*objectStream, error) {
 	return s, nil
 }
 
-// object reads an object of the stream, by its index if the number there is right.
+// object reads an object of the stream. If the object at the index has another number, it looks for the right number.
 func (s *objectStream) object(number uint32, index int) (Token, error) {
 	if index >= len(s.numbers) || s.numbers[index] != number {
 		if s.index == nil {

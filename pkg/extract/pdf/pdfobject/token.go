@@ -23,7 +23,7 @@ func NewScanner(data []byte) *Scanner { return &Scanner{data: data} }
 // Maximum number of items of all groups in one value, at about 60 bytes each.
 const maxItems = 2_000_000
 
-// Maximum nesting of values, and of objects that are needed to read another.
+// Maximum nesting of values, and of objects that must be loaded to read another object.
 const maxDepth = 64
 
 // Kind is the kind of a token.
@@ -51,7 +51,7 @@ type Token struct {
 	Items []Token
 }
 
-// Key returns the value of a key of a Dict, a Null token if there is none.
+// Key returns the value of a key of a Dict, or a Null token if there is none.
 func (t Token) Key(name string) Token {
 	if t.Kind == Dict {
 		for i := 0; i+1 < len(t.Items); i += 2 {
@@ -179,8 +179,8 @@ func regular(c byte) bool {
 	return !isSpace(c)
 }
 
-// group reads up to the closing bracket. It drops operators inside, except those that show that the group was never
-// closed.
+// group reads up to the closing bracket. It ignores operators inside the group, unless they show that the group was
+// never closed; these end it.
 func (t *Scanner) group(kind Kind, depth int) Token {
 	first := len(t.open)
 	t.gather(kind, depth, first)
@@ -192,7 +192,7 @@ func (t *Scanner) group(kind Kind, depth int) Token {
 	return g
 }
 
-// gather appends the items of a group to open, where they begin at index first.
+// gather appends the items of a group to t.open, starting at index first.
 func (t *Scanner) gather(kind Kind, depth, first int) {
 	for t.count < maxItems {
 		if depth > maxDepth {
@@ -320,7 +320,8 @@ func (t *Scanner) name() string {
 
 func (t *Scanner) hex() Token { return Token{Kind: String, Str: string(t.hexBytes())} }
 
-// hexBytes reads <digits>; the last digit may be missing. The result is valid only until the next string is read.
+// hexBytes reads a string of hexadecimal digits in angle brackets; the last digit may be missing. The result is valid
+// only until the next string is read.
 func (t *Scanner) hexBytes() []byte {
 	t.pos++
 	out := t.text[:0]

@@ -10,8 +10,8 @@ import (
 	"strconv"
 )
 
-// readXrefs reads the chain of cross-reference sections from the end of the file. The last section that lists an object
-// counts. It returns an error if a section cannot be read, because searching the file finds more then.
+// readXrefs reads the chain of cross-reference sections from the end of the file. The newest section that lists an
+// object counts. It returns an error if a section cannot be read, because searching the file then finds more objects.
 func (f *File) readXrefs() error {
 	at := bytes.LastIndex(f.data, []byte("startxref"))
 	if at < 0 {
@@ -192,7 +192,7 @@ func (f *File) scan() {
 	}
 }
 
-// objectHead reads the two numbers at the end of data.
+// objectHead reads the object number and generation at the end of data. start is the offset of the object number.
 func objectHead(data []byte) (number, gen uint32, start int, ok bool) {
 	end := len(data)
 	last := func() (uint32, bool) {
