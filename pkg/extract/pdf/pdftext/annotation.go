@@ -8,11 +8,11 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdf/pdfobject"
 )
 
-const maxAnnotations = 5_000 // of one page
+const maxAnnotations = 5_000 // maximum number of annotations per page
 
 // annotations reads the annotations with text of their own: form fields with their values, free text, stamps.
 func (in *interpreter) annotations(list pdf.Value) error {
-	in.covering = false // the background of a field covers the line to write on
+	in.covering = false // the background of a field covers only the line to write on
 	for i := range min(list.Len(), maxAnnotations) {
 		a := list.Index(i)
 		kind := a.Key("Subtype").Name()
@@ -38,7 +38,7 @@ func (in *interpreter) annotations(list pdf.Value) error {
 		if err := in.appearance(a); err != nil {
 			return err
 		}
-		if in.doc.Stats.Glyphs == before { // the annotation has text without an appearance, which viewers draw themselves
+		if in.doc.Stats.Glyphs == before { // the annotation has no appearance; viewers draw its text themselves
 			if kind == "FreeText" {
 				in.freeText(a.Key("Contents").Text(), a)
 			}
@@ -85,7 +85,8 @@ func inherited(field pdf.Value, key string) pdf.Value {
 	return pdf.Value{}
 }
 
-// freeText adds text without an appearance, line by line from the top of the annotation's rectangle.
+// freeText adds the text of an annotation without an appearance, line by line from the top of the annotation's
+// rectangle.
 func (in *interpreter) freeText(text string, a pdf.Value) {
 	r, ok := rectOf(a.Key("Rect"))
 	if !ok || strings.TrimSpace(text) == "" {
@@ -119,7 +120,7 @@ type Link struct {
 // Links lists the links of page i to addresses outside the file, in the order of the file.
 func (d *Document) Links(i int) (links []Link) {
 	var err error
-	defer pdfobject.Recover(&err) // what could be read before counts
+	defer pdfobject.Recover(&err) // links read before a panic are returned
 	p := d.pages[i]
 	list := p.value().Key("Annots")
 	toPage := d.box(p).toPage

@@ -14,7 +14,7 @@ type FieldKind byte
 const (
 	TextField   FieldKind = iota // text, or a choice from a list
 	CheckField                   // a box that is ticked or not
-	ChoiceField                  // one of several boxes of which one is ticked (radio buttons)
+	ChoiceField                  // one of a group of radio buttons
 )
 
 // Field is a field of a form on a page.
@@ -27,8 +27,8 @@ type Field struct {
 }
 
 const (
-	maxFieldText   = 64 << 10 // bytes of a value
-	maxFieldValues = 100      // chosen from a list
+	maxFieldText   = 64 << 10 // maximum size of a value, in bytes
+	maxFieldValues = 100      // maximum number of values chosen from a list
 )
 
 // field reads a widget's field. ok is false for buttons and signatures, which are read by their appearance.
@@ -76,7 +76,7 @@ func (in *interpreter) field(a pdf.Value) (f Field, ok bool) {
 	return f, true
 }
 
-// fieldText is a text string of a field, bounded.
+// fieldText returns a text string of a field, cut at maxFieldText and with white space collapsed.
 func fieldText(v pdf.Value) string {
 	var s string
 	switch v.Kind() {

@@ -25,7 +25,7 @@ type interpreter struct {
 	tm     matrix // text matrix
 	tlm    matrix // text line matrix
 	res    *resources
-	shared map[uint32]*resources // of the page, by the number of their object
+	shared map[uint32]*resources // resources of the page, by object number
 	box    pageBox
 	marks  []mark
 	hidden int    // open marks with replacement text
@@ -59,12 +59,12 @@ type graphics struct {
 	blend                         bool    // fills are blended with the content below
 	fill                          colour  // of fills
 	white, strokeWhite            bool    // the colours of fills and strokes are white
-	space, strokeSpace            int     // numbers that a colour has in the current spaces; -1 unknown
+	space, strokeSpace            int     // number of components of a colour in the current colour space; -1 if unknown
 	clip                          rect    // bounding box of the visible region
-	shaped                        bool    // the clip is no rectangle
+	shaped                        bool    // the clip is not a rectangle
 }
 
-// freshGraphics is the state that a page begins with.
+// freshGraphics returns the graphics state at the start of a page.
 func freshGraphics(ctm matrix) graphics {
 	return graphics{ctm: ctm, scale: 1, width: 1, alpha: 1, fill: black, space: 1, strokeSpace: 1, clip: everywhere}
 }
@@ -92,7 +92,7 @@ func (in *interpreter) page(p pageRef) error {
 	return errors.Join(err, in.annotations(v.Key("Annots")))
 }
 
-// contents joins a page's content streams; a broken one is left out and reported.
+// contents joins a page's content streams. If a stream is damaged, it returns an error and the data that could be read.
 func (d *Document) contents(v pdf.Value) ([]byte, error) {
 	if v.Kind() != pdf.Array {
 		if v.Kind() != pdf.Stream {
@@ -143,7 +143,7 @@ func (in *interpreter) form(v pdf.Value, outer *resources, depth int) error {
 	return err
 }
 
-// drawing records the painting of a form without text.
+// drawing records that a form without text paints its bounding box.
 func (in *interpreter) drawing(v pdf.Value) {
 	box, ok := rectOf(v.Key("BBox"))
 	if !ok {
@@ -328,19 +328,19 @@ func (in *interpreter) advance(d float64) {
 	}
 }
 
-// show passes the glyphs of a string on and moves the pen.
+// show passes the glyphs of a string to the lineBuilder and moves the pen.
 func (in *interpreter) show(s string) {
 	st := &in.state
 	f := st.font
 	if f == nil || in.budget < 0 {
 		return
 	}
-	// Glyphs of a string differ in their place alone, and each begins where the one before has ended.
+	// The glyphs of a string differ only in their position, and each begins where the previous one ends.
 	m := (matrix{st.size * st.scale, 0, 0, st.size, 0, st.rise}).mul(in.tm).mul(st.ctm)
 	look := in.lookOf(m)
 	before := [2]float64{m[4], m[5]}
 	why := in.suspicionOf(look)
-	start, glyphs, left := before, 0, 0 // characters shown, and left out
+	start, glyphs, left := before, 0, 0 // start of the string; number of glyphs shown and left out
 	f.Decode(s, func(g pdffont.Glyph) {
 		if in.budget--; in.budget < 0 {
 			return // one string can be as long as the stream
@@ -390,22 +390,22 @@ func (in *interpreter) show(s string) {
 	}
 }
 
-// look is what the glyphs of a string have in common.
+// look holds the common properties of the glyphs of a string.
 type look struct {
-	shown  bool // they have a size and a direction
+	shown  bool // the glyphs have a size and a direction
 	size   float64
 	dx, dy float64 // direction of writing, of length 1
 	bold   bool
 }
 
-// lookOf is how glyphs look that are shown with a matrix.
+// lookOf returns the look of glyphs that are shown with a matrix.
 func (in *interpreter) lookOf(m matrix) look {
 	l := look{size: math.Hypot(m[2], m[3]), dx: m[0], dy: m[1]}
 	if f := in.state.font; f != nil && f.Vertical {
 		l.dx, l.dy = -m[2], -m[3]
 	}
 	n := math.Hypot(l.dx, l.dy)
-	m[4], m[5] = 0, 0 // places are for each glyph to have
+	m[4], m[5] = 0, 0 // the position differs for each glyph
 	if l.shown = n != 0 && l.size != 0 && m.finite(); l.shown {
 		l.dx, l.dy = l.dx/n, l.dy/n
 	}
@@ -413,7 +413,7 @@ func (in *interpreter) lookOf(m matrix) look {
 	return l
 }
 
-// emit passes a piece of text on with its size and direction.
+// emit passes a piece of text to the lineBuilder, with its size and direction.
 func (in *interpreter) emit(text string, l look, from, to [2]float64) {
 	if l.shown && math.Abs(from[0]) <= farOff && math.Abs(from[1]) <= farOff {
 		in.out.glyph(text, l.size, l.dx, l.dy, from, to, l.bold)
@@ -443,7 +443,7 @@ func (in *interpreter) xobject(name string, depth int) error {
 	if v.Kind() != pdf.Stream || v.Key("Subtype").Name() != "Form" {
 		return nil
 	}
-	if in.doc.hides(v.Key("OC")) { // it is run to learn where its text stands: PDFium shows that
+	if in.doc.hides(v.Key("OC")) { // it is run to find the position of its text, because PDFium reads hidden text like any other
 		in.off++
 		defer func() { in.off-- }()
 	}
@@ -451,5 +451,5 @@ func (in *interpreter) xobject(name string, depth int) error {
 	if err != nil && (errors.Is(err, errBudget) || in.ctx.Err() != nil) {
 		return err
 	}
-	return nil // an unreadable form costs what it shows
+	return nil // an unreadable form loses only its own text
 }

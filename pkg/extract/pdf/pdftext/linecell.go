@@ -65,7 +65,7 @@ func (c Cell) Between(x0, x1 float64) string {
 // unit is a glyph to be added to a cell's text.
 type unit struct {
 	text   string
-	x0, x1 float64 // along
+	x0, x1 float64 // along the line
 	bold   bool
 }
 
@@ -78,14 +78,14 @@ func joinUnits(units []unit, rtl bool) (string, []spot) {
 		turnWords(units)
 	}
 	var b strings.Builder
-	b.Grow(len(units) + len(units)/8) // most are one byte
+	b.Grow(len(units) + len(units)/8) // most glyphs are one byte
 	spots := make([]spot, 0, len(units))
 	space := false
 	for _, u := range units {
 		marked := false
 		for _, r := range u.text {
 			if r == '\u2060' {
-				continue // no width
+				continue // word joiner, without width
 			}
 			if unicode.IsSpace(r) {
 				space = b.Len() > 0

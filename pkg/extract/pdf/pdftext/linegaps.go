@@ -10,10 +10,10 @@ import (
 
 // Gaps between glyphs, as multiples of the font size.
 const (
-	wordGap   = 0.15 // tightly set text has spaces of a sixth of the size; gaps between letters are smaller
-	denseGap  = 0.55 // between characters of scripts without spaces
+	wordGap   = 0.15 // minimum gap between words; tightly set text has spaces of a sixth of the size
+	denseGap  = 0.55 // minimum gap between words in scripts without spaces
 	cellGap   = 1.6
-	spacedGap = 3.0 // separates cells even if it contains spaces
+	spacedGap = 3.0 // minimum gap between cells if it contains blanks
 
 	overlapping = 0.15 // if most letters overlap more than this, the widths of the font are wrong
 )
@@ -77,7 +77,8 @@ func (c *cellMaker) cellsOf(pieces []piece, rtl bool) []Cell {
 func partsWords(a, b piece, gap, word float64) bool {
 	shift := math.Abs(a.base-b.base) > 0.1*max(a.size, b.size)
 	if shift || math.Abs(a.size-b.size) > 0.25*max(a.size, b.size) {
-		// A superscript or subscript has a small gap before it. A note's number has no gap before its text, but is a word.
+		// A superscript or subscript has a small gap before it. A note's number has no gap before its text, but is a
+		// word.
 		if a.base > b.base && a.size < 0.85*b.size && isDigits(a.text) && startsLetter(b.text) {
 			return true
 		}
@@ -105,7 +106,7 @@ func startsWord(s string) bool {
 	return unicode.IsLetter(r) || unicode.IsDigit(r)
 }
 
-// denseScript reports characters of scripts that are written without spaces.
+// denseScript reports whether a character belongs to a script that is written without spaces.
 func denseScript(r rune) bool {
 	switch {
 	case r < 0xe00:
@@ -164,8 +165,8 @@ func letterGaps(gaps []float64, pieces []piece, isLetter func(string) bool) (_ [
 	return gaps, spaces
 }
 
-// tightGap finds the gap between words that are closer than usual: the largest step among the sorted gaps, if it gives
-// a plausible number of words.
+// tightGap returns the minimum gap between words on a line whose words are closer than usual. It is at the largest step
+// among the sorted gaps, if that gives a plausible number of words.
 func tightGap(gaps []float64) float64 {
 	n := len(gaps)
 	if wide := n - sortedIndex(gaps, wordGap); wide*9 > n {

@@ -120,7 +120,7 @@ func turnWords(units []unit) {
 	}
 }
 
-// latin reports digits and letters that are read from left to right.
+// latin reports whether a unit starts with a digit, or its first letter is read from left to right.
 func latin(unit string) bool {
 	r, _ := utf8.DecodeRuneInString(unit)
 	return unicode.IsDigit(r) || directionOf(unit) == leftToRight

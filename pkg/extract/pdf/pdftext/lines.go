@@ -13,8 +13,8 @@ type Line struct {
 	Cells []Cell  // separated by wide gaps; at least one
 	Size  float64 // of most of its glyphs, in points
 	Bold  bool    // most of its glyphs
-	Y     float64 // distance of the baseline along the page's upward direction, in points
-	Turn  int     // direction of writing: quarter turns from left-to-right
+	Y     float64 // height of the baseline, at right angles to the writing direction, in points
+	Turn  int     // writing direction in quarter turns; 0 is from left to right
 	// Artifact is set if the file marks the line as an artifact, such as a running title or page number.
 	Artifact bool
 	// Filled is set if values of form fields were added to the line. This package leaves it unset.
@@ -32,7 +32,7 @@ func (l Line) Text() string {
 
 // Movements of the pen that separate lines, as multiples of the font size.
 const (
-	backGap    = 0.6  // a pen this far back starts a new line
+	backGap    = 0.6  // a pen that moves back this far starts a new line
 	bracketGap = 0.5  // a blank this close to the left of a number leaves space for a bracket
 	shiftLine  = 0.45 // a baseline at this distance is another line; a closer one is a superscript or subscript
 )
@@ -45,7 +45,7 @@ type lineBuilder struct {
 
 	open     bool
 	dx, dy   float64 // direction of writing
-	base     float64 // of the line's first glyph: distance from the origin, across
+	base     float64 // baseline of the line's first glyph, measured like Line.Y
 	end      float64 // position of the pen along the line
 	left     float64 // leftmost position of the line's glyphs along the line
 	pieces   []piece
@@ -53,7 +53,7 @@ type lineBuilder struct {
 	sizes    []sizeCount
 	common   float64 // size of most glyphs so far
 	most     int     // number of glyphs with that size
-	bold     int     // visible glyphs that are bold, and all of them
+	bold     int     // number of visible glyphs that are bold
 	visible  int
 	rtl, ltr int // glyphs of either direction
 
@@ -76,8 +76,8 @@ type sizeCount struct {
 // piece is a glyph of the open line.
 type piece struct {
 	text   string
-	x0, x1 float64 // along
-	base   float64 // across
+	x0, x1 float64 // along the line
+	base   float64 // baseline, measured like Line.Y
 	size   float64
 	blank  bool // white space
 	bold   bool
@@ -89,7 +89,7 @@ type shown struct {
 	from, to [2]float64
 }
 
-// linePosition is the position of a line.
+// linePosition is the start of a line and its direction.
 type linePosition struct {
 	x, y float64
 	turn int
@@ -152,10 +152,10 @@ func (b *lineBuilder) leaves(p piece, way direction) bool {
 	return true
 }
 
-// raises reports whether a small glyph above or below the open line is a superscript or subscript: directly after the
-// last word of the line.
+// raises reports whether a small glyph above or below the open line is a superscript or subscript. It must be directly
+// after the last glyph of the line.
 func (b *lineBuilder) raises(p piece) bool {
-	const small, smallest, maxRaisedGap, fewest = 0.8, 0.4, 0.3, 2 // times the size of the line; glyphs of that size
+	const small, smallest, maxRaisedGap, fewest = 0.8, 0.4, 0.3, 2 // multiples of the line's font size; fewest is a number of glyphs of that size
 	return b.most >= fewest && p.size <= small*b.common && p.size >= smallest*b.common &&
 		math.Abs(p.base-b.base) < maxRise*b.common && math.Abs(p.x0-b.end) < maxRaisedGap*b.common
 }
@@ -234,7 +234,7 @@ func (b *lineBuilder) again(l Line) bool {
 	if b.seen == nil {
 		b.seen = map[string][]linePosition{}
 	}
-	const most = 16 // of one text that are compared
+	const most = 16 // maximum number of lines compared per text
 	text, at := l.Text(), linePosition{l.Cells[0].X0, l.Y, l.Turn}
 	for _, p := range b.seen[text] {
 		if p.turn == at.turn && math.Abs(p.x-at.x) < 0.3*l.Size && math.Abs(p.y-at.y) < 0.3*l.Size {
@@ -255,8 +255,8 @@ func (b *lineBuilder) finish() []Line {
 // Builder builds lines from glyphs with positions from another reader. The zero value is ready to use.
 type Builder struct{ b lineBuilder }
 
-// Glyph adds a glyph that runs from one point to another, in points from the page's lower left corner, in a direction
-// of writing of length 1. Text without a known character is "".
+// Glyph adds a glyph that runs from one point to another, in points from the page's lower left corner. dx and dy are
+// the writing direction, of length 1. Text without a known character is "".
 func (b *Builder) Glyph(text string, size, dx, dy float64, from, to [2]float64, bold bool) {
 	if shown := pdffont.Readable(text); shown != "" || text == "" { // otherwise a character without a visible form
 		b.b.glyph(shown, size, dx, dy, from, to, bold)

@@ -18,8 +18,8 @@ type mark struct {
 	artifact bool
 }
 
-// beginMark opens marked content. If it has a replacement text (ligatures, hyphenation), that replaces the text of the
-// glyphs.
+// beginMark opens marked content. Its replacement text, such as that of a ligature or a divided word, replaces the text
+// of the glyphs.
 func (in *interpreter) beginMark(args []pdfobject.Token, properties bool) {
 	m := mark{}
 	tag := str(args, 0)
@@ -68,7 +68,7 @@ func (in *interpreter) endMark() {
 	}
 	m := in.marks[n-1]
 	if m.replaced {
-		if in.actual != "" && in.state.font != nil && in.off == 0 { // no glyph was shown: the text is a picture
+		if in.actual != "" && in.state.font != nil && in.off == 0 { // no glyph was shown: the text belongs to a picture
 			in.showActual()
 		}
 		in.hidden--

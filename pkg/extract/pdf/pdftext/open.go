@@ -26,7 +26,7 @@ type Document struct {
 	fonts  *pdffont.Cache
 	pages  []pageRef
 	layers map[uint32]bool // hidden groups of optional content, nil before the first look
-	// Stats counts what the pages read so far consisted of.
+	// Stats counts the glyphs of the pages read so far.
 	Stats Stats
 	// Rebuilt is set if the file's cross references were unusable and have been rebuilt from its objects.
 	Rebuilt bool
@@ -50,7 +50,7 @@ const (
 	maxDepth = 64 // of the page tree, the outline and the parents of a field
 )
 
-// Open opens a file with its cross references if they are valid, else by searching for its objects. It returns
+// Open opens a file through its cross references if they are valid, otherwise by searching for its objects. It returns
 // ErrEncrypted for files that need a password.
 func Open(data []byte) (*Document, error) {
 	start := bytes.Index(data[:min(len(data), 1024)], []byte("%PDF-"))
@@ -95,16 +95,16 @@ func HasContent(data []byte) bool {
 
 // pageRef is a page with its inherited attributes.
 type pageRef struct {
-	kids  pdf.Value // of its parent: the page itself is read when it is needed, and not kept
+	kids  pdf.Value // Kids of its parent; the page itself is read when it is needed, and not kept
 	index int
 	above *heritage
 }
 
-// heritage is the inherited attributes of pages. Pages of one node share it, because a lookup through the parents would
-// read the node's long list of pages for each page.
+// heritage holds the attributes that pages inherit. The pages of one node share it, because a lookup through the
+// parents would read the node's long list of pages for each page.
 type heritage struct{ resources, mediaBox, cropBox, rotate pdf.Value }
 
-// under is the heritage of the pages under a node.
+// under returns the heritage of the pages under a node.
 func (h heritage) under(node pdf.Value) *heritage {
 	for key, to := range map[string]*pdf.Value{"Resources": &h.resources, "MediaBox": &h.mediaBox, "CropBox": &h.cropBox, "Rotate": &h.rotate} {
 		if own := node.Key(key); own.Kind() != pdf.Null {
@@ -116,7 +116,7 @@ func (h heritage) under(node pdf.Value) *heritage {
 
 func (p pageRef) value() pdf.Value { return p.kids.Index(p.index) }
 
-// collectPages walks the page tree with bounds on depth and number, whatever its counts say.
+// collectPages walks the page tree. It limits the depth and the number of pages, and ignores the counts in the tree.
 func (d *Document) collectPages() {
 	budget := 4 * maxPages
 	open := map[uint32]bool{} // nodes visited so far: a node may occur only once
@@ -147,7 +147,7 @@ func (d *Document) collectPages() {
 	walk(d.file.Trailer().Key("Root").Key("Pages"), &heritage{}, 0)
 }
 
-// pageResources are a page's own or inherited resources.
+// pageResources returns a page's own or inherited resources.
 func (d *Document) pageResources(p pageRef) pdf.Value {
 	if own := p.value().Key("Resources"); own.Kind() == pdf.Dict {
 		return own
@@ -155,7 +155,7 @@ func (d *Document) pageResources(p pageRef) pdf.Value {
 	return p.above.resources
 }
 
-// NumPages is the number of pages found.
+// NumPages returns the number of pages found.
 func (d *Document) NumPages() int { return len(d.pages) }
 
 // Page is the content of a page.
@@ -195,7 +195,7 @@ type matrix [6]float64
 
 var identity = matrix{1, 0, 0, 1, 0, 0}
 
-// mul is m applied before n.
+// mul returns the matrix that applies m and then n.
 func (m matrix) mul(n matrix) matrix {
 	return matrix{
 		m[0]*n[0] + m[1]*n[2], m[0]*n[1] + m[1]*n[3],
@@ -204,16 +204,16 @@ func (m matrix) mul(n matrix) matrix {
 	}
 }
 
-// farOff is beyond what a matrix of a page may move anything to.
+// farOff is the maximum absolute value of a coordinate or a matrix element.
 const farOff = 1e9
 
-// moved is m after a move by x and y.
+// moved returns the matrix that moves by x and y and then applies m.
 func (m matrix) moved(x, y float64) matrix {
 	m[4], m[5] = x*m[0]+y*m[2]+m[4], x*m[1]+y*m[3]+m[5]
 	return m
 }
 
-// inverse undoes a matrix that turns and moves.
+// inverse returns the inverse of a matrix, or the identity if there is none.
 func (m matrix) inverse() matrix {
 	det := m[0]*m[3] - m[1]*m[2]
 	if det == 0 {

@@ -6,9 +6,9 @@ import (
 )
 
 const (
-	maxGroups  = 10_000 // optional content groups that are read
-	maxMembers = 1_000  // of a membership
-	maxLogic   = 32     // nesting of a visibility expression
+	maxGroups  = 10_000 // maximum number of optional content groups that are read
+	maxMembers = 1_000  // maximum number of groups of a membership
+	maxLogic   = 32     // maximum nesting of a visibility expression
 )
 
 // hiddenGroups returns the optional content groups (layers) that are hidden on a screen, by object number.
@@ -77,7 +77,7 @@ func (d *Document) hides(group pdf.Value) bool {
 		list = []uint32{pdfobject.ObjectNumber(members)}
 	}
 	for i := range min(members.Len(), maxMembers) {
-		if n := pdfobject.ObjectNumber(members.Index(i)); n > 0 { // null entries count for nothing
+		if n := pdfobject.ObjectNumber(members.Index(i)); n > 0 { // null entries are ignored
 			list = append(list, n)
 		}
 	}

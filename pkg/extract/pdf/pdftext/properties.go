@@ -16,13 +16,13 @@ type Properties struct {
 	Created, Modified                time.Time
 }
 
-const maxXMP = 1 << 20 // bytes of metadata that are read
+const maxXMP = 1 << 20 // maximum size of the XMP metadata that is read, in bytes
 
 // Properties reads the document information, and takes missing properties from the XMP metadata.
 func (d *Document) Properties() (p Properties) {
 	func() {
 		var err error
-		defer pdfobject.Recover(&err) // what could be read counts
+		defer pdfobject.Recover(&err) // keep the properties read before a panic
 		info := d.file.Trailer().Key("Info")
 		text := func(key string) string { return strings.TrimSpace(pdfobject.TextString(info.Key(key).RawString())) }
 		p = Properties{Title: text("Title"), Author: text("Author"), Subject: text("Subject"), Keywords: text("Keywords"),
@@ -34,7 +34,7 @@ func (d *Document) Properties() (p Properties) {
 	return p
 }
 
-// Language is the language the document declares, or "".
+// Language returns the language that the document declares, or "".
 func (d *Document) Language() (lang string) {
 	var err error
 	defer pdfobject.Recover(&err)
@@ -75,8 +75,8 @@ func (d *Document) readXMP(p *Properties) {
 	date(&p.Modified, "ModifyDate")
 }
 
-// xmpTexts collects the texts of the relevant elements and attributes: all items of a list, but only the first of a text
-// in several languages.
+// xmpTexts collects the texts of the relevant elements and attributes: all items of a list, but only the first version
+// of a text in several languages.
 func xmpTexts(data []byte) map[string][]string {
 	wanted := map[string]bool{"title": true, "creator": true, "description": true, "subject": true, "Keywords": true, "CreateDate": true, "ModifyDate": true}
 	found := map[string][]string{}
@@ -115,8 +115,8 @@ func xmpTexts(data []byte) map[string][]string {
 	}
 }
 
-// pdfDate reads a date of the form D:YYYYMMDDHHmmSSOHH'mm'. Everything after the year may be missing. It returns the zero
-// time for other texts.
+// pdfDate reads a date of the form D:YYYYMMDDHHmmSSOHH'mm'. Everything after the year may be missing. It returns the
+// zero time for other texts.
 func pdfDate(s string) time.Time {
 	s = strings.TrimPrefix(strings.TrimSpace(s), "D:")
 	digits := 0
@@ -145,15 +145,15 @@ func pdfDate(s string) time.Time {
 type OutlineItem struct {
 	Title string
 	Depth int // 0 for entries of the first level
-	Page  int // from 0; -1 where the entry leads to no page of the file
+	Page  int // from 0; -1 if the entry leads to no page of the file
 }
 
-const maxOutline = 10_000 // entries that are read
+const maxOutline = 10_000 // maximum number of entries that are read
 
 // Outline lists the entries of the document's outline in reading order. Loops in its links are ignored.
 func (d *Document) Outline() (items []OutlineItem) {
 	var err error
-	defer pdfobject.Recover(&err) // what could be read before counts
+	defer pdfobject.Recover(&err) // keep the entries read before a panic
 	root := d.file.Trailer().Key("Root")
 	first := root.Key("Outlines").Key("First")
 	if first.Kind() != pdf.Dict {
@@ -184,7 +184,7 @@ func (d *Document) Outline() (items []OutlineItem) {
 	return items
 }
 
-// pageOf is the page that an outline's entry leads to.
+// pageOf returns the page that an outline entry leads to, or -1.
 func pageOf(v pdf.Value, names func(string) pdf.Value, pages map[uint32]int) int {
 	dest := v.Key("Dest")
 	if dest.Kind() == pdf.Null && v.Key("A").Key("S").Name() == "GoTo" {

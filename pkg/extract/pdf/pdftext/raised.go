@@ -6,24 +6,24 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of superscripts, in parts of the font size of the line.
+// Bounds of superscripts, as multiples of the line's font size.
 const (
-	minRise    = 0.15 // a baseline less high is that of the line
+	minRise    = 0.15 // minimum height of a superscript above the baseline
 	maxRise    = 0.8
-	smallRaise = 0.9 // times the size of the line that a superscript has at most, unless it stands clearly higher
+	smallRaise = 0.9 // maximum font size of a superscript that is not higher than clearRise
 	clearRise  = 0.25
-	nearRaised = 0.25 // room between a superscript and the word before
+	nearRaised = 0.25 // maximum gap between a superscript and the word before it
 )
 
-// raised reports whether a glyph is a superscript on the line being made.
+// raised reports whether a glyph is a superscript on the current line.
 func (c *cellMaker) raised(p piece) bool {
 	rise := p.base - c.base
 	return c.size > 0 && rise > minRise*c.size && rise < maxRise*c.size && p.size < 1.05*c.size &&
 		(p.size <= smallRaise*c.size || rise > clearRise*c.size)
 }
 
-// raise writes the superscripts of a line with the characters that Unicode has for them, where they follow a word with
-// no space between: plain digits would change it, as 10⁶ into 106.
+// raise replaces superscripts directly after a word by Unicode's superscript characters. Plain digits would change the
+// meaning: 10⁶ would become 106.
 func (c *cellMaker) raise(pieces []piece) {
 	for i := 0; i < len(pieces); {
 		if pieces[i].blank || !c.raised(pieces[i]) {
@@ -59,7 +59,7 @@ func (c *cellMaker) raise(pieces []piece) {
 	}
 }
 
-// raiseAll replaces the characters that a table has.
+// raiseAll replaces the characters that are in table.
 func raiseAll(pieces []piece, table map[rune]rune) {
 	for k := range pieces {
 		pieces[k].text = strings.Map(func(r rune) rune {
@@ -71,7 +71,7 @@ func raiseAll(pieces []piece, table map[rune]rune) {
 	}
 }
 
-// isotopes are the signs of the elements that are written with the number of an isotope before them.
+// isotopes are the symbols of the elements whose isotopes are written with a raised number before the symbol.
 var isotopes = func() map[string]bool {
 	all := map[string]bool{}
 	for sign := range strings.FieldsSeq("H He Li Be B C N O F Na Mg Al Si P S Cl Ar K Ca Cr Mn Fe Co Ni Cu Zn Ga Kr Rb Sr Y Zr Mo Tc Ru In Xe Cs Ba Sm Lu Re Ir Tl Pb Bi Po Rn Ra Ac Th Pa U Np Pu Am Cm") {
@@ -80,7 +80,7 @@ var isotopes = func() map[string]bool {
 	return all
 }()
 
-// wordFrom is the short word of letters on the line that begins pieces; "" for a longer one.
+// wordFrom returns the word at the start of pieces if it has at most two letters, all on the baseline, otherwise "".
 func (c *cellMaker) wordFrom(pieces []piece) string {
 	const longest = 2
 	word := ""
@@ -95,10 +95,10 @@ func (c *cellMaker) wordFrom(pieces []piece) string {
 	return word
 }
 
-// wordJoiner takes the place of a glyph that is part of the sign before it. It is left out of the text.
+// wordJoiner replaces a glyph that has become part of the preceding sign. It is left out of the text.
 const wordJoiner = "\u2060"
 
-// wordBefore is the word that ends a line's pieces.
+// wordBefore returns the word at the end of pieces.
 func wordBefore(pieces []piece) string {
 	from := len(pieces)
 	for from > 0 && !pieces[from-1].blank && len(pieces)-from < 32 {
@@ -127,9 +127,9 @@ func raisedTable(plain, raised string) map[rune]rune {
 	return table
 }
 
-// raisedForms is how the characters of a superscript are written behind a word: by a table, by one sign for all of
-// them, or as they are where both are empty. Ordinals (1st, XIXe) and abbreviations (Mme) are written without
-// superscripts.
+// raisedForms returns how to write a superscript after a word: with a table of replacements, or with one sign for all
+// its characters. If both results are empty, the superscript stays as it is, as in ordinals (1st, XIXe) and
+// abbreviations (Mme).
 func raisedForms(word, run, next string) (table map[rune]rune, sign string) {
 	digits, letters := strings.ContainsFunc(run, unicode.IsDigit), strings.ContainsFunc(run, unicode.IsLetter)
 	last, _ := utf8.DecodeLastRuneInString(word)
@@ -157,12 +157,12 @@ func raisedForms(word, run, next string) (table map[rune]rune, sign string) {
 	return nil, ""
 }
 
-// isDegree reports whether a letter or digit above the line is the sign of degrees before a scale of temperature.
+// isDegree reports whether a raised letter or digit is a degree sign, because a temperature scale follows it.
 func isDegree(run, next string) bool {
 	return (run == "o" || run == "O" || run == "0") && (next == "C" || next == "F")
 }
 
-// isMarks reports whether a superscript is of single letters parted by commas, as the marks of notes and exponents are.
+// isMarks reports whether a superscript consists of single letters separated by commas, like note marks and exponents.
 func isMarks(run string) bool {
 	for mark := range strings.SplitSeq(run, ",") {
 		if r := []rune(strings.TrimSpace(mark)); len(r) != 1 || raisedLetters[r[0]] == 0 {
@@ -172,8 +172,8 @@ func isMarks(run string) bool {
 	return true
 }
 
-// marksFollow reports whether a letter above the line is a mark or an exponent behind a word, and not the end of an
-// ordinal or of an abbreviation.
+// marksFollow reports whether a raised letter after a word is a note mark or an exponent, as opposed to the end of an
+// ordinal or abbreviation.
 func marksFollow(word, run string) bool {
 	const ordinals, shortened, fewest = "eaodrhAO", "MNDSCJV", 3
 	last, _ := utf8.DecodeLastRuneInString(word)

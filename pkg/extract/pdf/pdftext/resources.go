@@ -15,17 +15,19 @@ type resources struct {
 	fonts map[string]*pdffont.Font
 }
 
-// resourceName is a name of a kind of resources. Without a name it stands for the dictionary of the kind.
+// resourceName is the kind and the name of a resource. With an empty name it stands for the dictionary of all resources
+// of the kind.
 type resourceName struct{ kind, name string }
 
-// maxNamed is the maximum number of names, of fonts and of resources of a page in the cache.
+// maxNamed is the maximum number of entries in each of the caches: named resources, fonts, and resources shared on a
+// page.
 const maxNamed = 1_000
 
 func newResources(d *Document, v pdf.Value) *resources {
 	return &resources{doc: d, value: v, named: map[resourceName]pdf.Value{}, fonts: map[string]*pdffont.Font{}}
 }
 
-// get returns the resource of a kind, such as "XObject", with a name.
+// get returns a resource by its kind, such as "XObject", and its name.
 func (r *resources) get(kind, name string) pdf.Value {
 	key := resourceName{kind, name}
 	v, ok := r.named[key]
@@ -43,7 +45,7 @@ func (r *resources) get(kind, name string) pdf.Value {
 	return v
 }
 
-// font returns the font with a name.
+// font returns a font by its name.
 func (r *resources) font(name string) *pdffont.Font {
 	f, ok := r.fonts[name]
 	if !ok {
@@ -55,7 +57,7 @@ func (r *resources) font(name string) *pdffont.Font {
 	return f
 }
 
-// resourcesOf returns the resources of a dictionary. Forms that are shown several times share theirs.
+// resourcesOf returns the resources of a dictionary. The resources of a form that is shown several times are read once.
 func (in *interpreter) resourcesOf(v pdf.Value) *resources {
 	n := pdfobject.ObjectNumber(v)
 	if r := in.shared[n]; r != nil && n > 0 {

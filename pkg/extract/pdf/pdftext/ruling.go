@@ -11,18 +11,18 @@ type Box struct{ X0, Y0, X1, Y1 float64 }
 
 // Drawn holds the drawings of a page that may separate the cells of tables, clipped to the visible part of the page.
 type Drawn struct {
-	Rules []Box // straight strokes and thin rectangles along the edges of the page, without width
-	Fills []Box // filled rectangles, as lie behind cells
+	Rules []Box // horizontal and vertical strokes and thin rectangles, as lines without width
+	Fills []Box // filled rectangles, such as the backgrounds of cells
 }
 
 const (
-	maxRules    = 20_000 // of one page; more is a drawing
-	maxSegments = 4_000  // of one path that are looked at
+	maxRules    = 20_000 // maximum number of rules and filled rectangles per page
+	maxSegments = 4_000  // maximum number of segments, and of subpaths, that are examined per path
 	thinRule    = 2.5    // maximum thickness of a filled rectangle that is a rule, in points
-	thickStroke = 5      // minimum thickness of a stroke that is no rule, in points
+	thickStroke = 5      // minimum thickness of a stroke that is not a rule, in points
 	shortRule   = 3      // minimum length of a rule, in points
 	slant       = 0.3    // maximum deviation of a rule from the vertical or horizontal, in points
-	largeFill   = 0.5    // minimum share of the page of a filled rectangle that is a background
+	largeFill   = 0.5    // minimum fraction of the page that a background covers; smaller filled rectangles may be cells
 	farthest    = 1e7    // maximum distance of a coordinate from the corner of the page, in points
 )
 
@@ -30,15 +30,15 @@ const (
 type path struct {
 	start, at [2]float64
 	subs      []subpath
-	segments  []Box // along an edge of the page
-	clips     bool  // it becomes the clip
+	segments  []Box // horizontal and vertical segments
+	clips     bool  // the path becomes the clip
 }
 
 // subpath holds the properties of a part of a path that decide whether it fills a rectangle.
 type subpath struct {
 	around  rect
 	lines   int  // straight segments
-	upright bool // all of them are along an edge of the page, and there is no curve
+	upright bool // all segments are horizontal or vertical, and there is no curve
 }
 
 // pathOperator builds paths and paints them.
@@ -82,7 +82,7 @@ func (p *path) move(x, y float64) {
 	}
 }
 
-// reach makes the open subpath reach a point.
+// reach extends the bounds of the open subpath to a point.
 func (p *path) reach(x, y float64) *subpath {
 	if len(p.subs) == 0 {
 		p.move(x, y)
@@ -215,7 +215,7 @@ func (in *interpreter) rule(b Box) {
 
 // seen returns the part of a box inside the clip and the page.
 func (in *interpreter) seen(b Box) (Box, bool) {
-	const slack = 1 // point outside the clip at which a line may still be visible because of its width
+	const slack = 1 // distance outside the clip, in points, at which a line may still be visible because of its width
 	c := in.state.clip
 	if in.box.width > 0 {
 		c = c.within(rect{0, 0, in.box.width, in.box.height})
@@ -233,8 +233,7 @@ func (r rect) within(o rect) rect {
 	return rect{max(r.x0, o.x0), max(r.y0, o.y0), min(r.x1, o.x1), min(r.y1, o.y1)}
 }
 
-// point transforms a point of a path. Coordinates that are infinite or too large are limited to farthest, also if they
-// are not numbers.
+// point transforms a point of a path. Coordinates are limited to farthest, and NaN becomes farthest.
 func (m matrix) point(x, y float64) (float64, float64) {
 	near := func(v float64) float64 {
 		if math.IsNaN(v) {

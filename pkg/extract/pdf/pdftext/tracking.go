@@ -7,14 +7,14 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of letter-spaced (tracked) text, in parts of the font size or of the usual gap.
+// Bounds of letter-spaced (tracked) text, as multiples of the font size unless noted.
 const (
 	minTracking    = 0.1 // smaller gaps are kerning
-	maxTracking    = 1.2 // wider gaps part words or cells
+	maxTracking    = 1.2 // wider gaps separate words or cells
 	unevenTracking = 1.7 // maximum gap inside a word, as a multiple of the median gap
 	kernedTracking = 0.05
-	minTrackedGaps = 3 // gaps that show by themselves that a word is letter-spaced
-	minSpelled     = 4 // letters with typed blanks between them that make a word
+	minTrackedGaps = 3 // minimum number of gaps by which a letter-spaced word is recognised on its own
+	minSpelled     = 4 // minimum number of letters of a word typed with blanks between its letters
 	maxIdeograms   = 12
 )
 
@@ -23,7 +23,7 @@ type trackedGap struct {
 	at      int     // index of the piece after the gap
 	width   float64 // in points
 	size    float64 // of the larger glyph
-	letters bool    // there is a letter on either side
+	letters bool    // the glyphs on both sides are letters
 }
 
 // joints marks the pieces that continue a word although a gap or a blank precedes them, because the letters of the word
@@ -98,7 +98,8 @@ func markTracked(pieces []piece, mark func(int)) {
 	}
 }
 
-// evenGaps is the median of gaps that are as wide and as even as those of letter-spaced text.
+// evenGaps returns the median of the gaps between letters. ok reports whether they are as wide and as even as in
+// letter-spaced text.
 func evenGaps(gaps []trackedGap) (median float64, ok bool) {
 	var widths []float64
 	size := 0.0
@@ -117,10 +118,10 @@ func evenGaps(gaps []trackedGap) (median float64, ok bool) {
 		widths[len(widths)/4] > 0.6*median && widths[len(widths)-1] <= unevenTracking*median+kernedTracking*size
 }
 
-// markSpelled marks the letters of words that were typed with a blank behind each letter: "S U M M A R Y".
+// markSpelled marks the letters of words that were typed with a blank after each letter: "S U M M A R Y".
 func markSpelled(pieces []piece, mark func(int)) {
-	var alone []int // pieces that stand alone between blanks, in a row
-	all := true     // visible pieces of the line do
+	var alone []int // indexes of consecutive pieces that are single characters between blanks
+	all := true     // all visible pieces of the line are such characters
 	visible := 0
 	flush := func() {
 		spelled(pieces, alone, mark)
@@ -147,7 +148,8 @@ func markSpelled(pieces []piece, mark func(int)) {
 	flush()
 }
 
-// spelled marks the words in a row of letters that stand alone: a blank parts the letters, and wider room the words.
+// spelled marks the words in a sequence of single letters. A blank separates two letters, and a wider gap separates two
+// words.
 func spelled(pieces []piece, alone []int, mark func(int)) {
 	if len(alone) < minSpelled {
 		return
@@ -180,7 +182,7 @@ func spelled(pieces []piece, alone []int, mark func(int)) {
 		return
 	}
 	if slices.ContainsFunc(words, func(w []int) bool { return len(w) >= minSpelled }) {
-		words = append(words, others...) // the year after a month
+		words = append(words, others...) // digits are marked next to words, such as the year after a month
 	}
 	for _, word := range words {
 		for _, at := range word[1:] {
@@ -189,7 +191,7 @@ func spelled(pieces []piece, alone []int, mark func(int)) {
 	}
 }
 
-// lettersOnly reports whether pieces are letters, with punctuation around them perhaps.
+// lettersOnly reports whether pieces are letters, apart from punctuation around them.
 func lettersOnly(pieces []piece, at []int) bool {
 	const around = `.,:;!?()"'`
 	for len(at) > 0 && strings.Contains(around, pieces[at[0]].text) {
@@ -201,8 +203,8 @@ func lettersOnly(pieces []piece, at []int) bool {
 	return len(at) > 0 && !slices.ContainsFunc(at, func(i int) bool { return !startsLetter(pieces[i].text) })
 }
 
-// isSpelledWord reports whether letters look like those of a word rather than like a list of letters: they are not in
-// the order of the alphabet, of one case, and in Latin there is a vowel among them.
+// isSpelledWord reports whether letters form a word rather than a list of letters: they are not in alphabetical order,
+// have the same case and, in Latin script, include a vowel.
 func isSpelledWord(pieces []piece, at []int) bool {
 	ascending, upper, latin, vowel := true, 0, true, false
 	last := rune(0)
@@ -225,7 +227,7 @@ func isSpelledWord(pieces []piece, at []int) bool {
 	return !ascending && letters >= minSpelled && (upper == 0 || upper == letters) && (vowel || !latin)
 }
 
-// ideograms reports whether pieces are characters of a script that a heading sets apart: "目 录", "목 차".
+// ideograms reports whether pieces are evenly spaced East Asian characters, as in short headings: "目 录", "목 차".
 func ideograms(pieces []piece, at []int) bool {
 	least, most := maxTracking*4, 0.0
 	for k, i := range at {

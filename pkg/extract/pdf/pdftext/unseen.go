@@ -13,41 +13,41 @@ import (
 // lines.
 type Unseen struct {
 	Layers      []Box // positions of text in hidden layers, in the coordinates of the file
-	Hidden      int   // in layers that are off
+	Hidden      int   // in hidden layers
 	Outside     int   // outside the page
 	White       int   // in white on the bare page
 	Tiny        int   // too small to be read
 	Transparent int   // without opacity, or in the invisible mode with no picture below
-	Ground      int   // in the colour of the ground
+	Ground      int   // in the colour of the background
 	Covered     int   // under a region that was painted later
 	Clipped     int   // outside the region that is shown
 }
 
 const (
-	maxPaints     = 5_000  // painted regions of a page that are tracked
-	maxSuspects   = 50_000 // strings of a page
-	maxCovers     = 200    // regions of a page that may cover text
-	maxUnseen     = 5_000  // boxes of text in hidden layers
-	tinyText      = 1.0    // points up to which text is too small to be read
-	tinyShare     = 400    // of the height of a page is larger than tiny text
-	nearWhite     = 0.97   // of full brightness from which a colour is white
-	opaque        = 0.05   // below this share, paint is not seen
-	coveredShare  = 0.3    // of a string that must lie on paint to be seen
-	insideShare   = 0.9    // of a covered string that is inside the region, at least
+	maxPaints     = 5_000  // maximum number of painted regions that are tracked per page
+	maxSuspects   = 50_000 // maximum number of strings that are tracked per page
+	maxCovers     = 200    // maximum number of regions per page that may cover text
+	maxUnseen     = 5_000  // maximum number of boxes of text in hidden layers
+	tinyText      = 1.0    // maximum size of text that is too small to be read, in points
+	tinyShare     = 400    // minimum ratio of the page height to the size of tiny text
+	nearWhite     = 0.97   // minimum brightness of white, from 0 to 1
+	opaque        = 0.05   // opacity below which paint is invisible, from 0 to 1
+	coveredShare  = 0.3    // minimum fraction of a string that must lie on paint for the string to be visible
+	insideShare   = 0.9    // minimum fraction of a covered string that is inside the region
 	invisibleMode = 3
 	clipMode      = 7
-	thickPaint    = 4 // points from which a stroke is a background
+	thickPaint    = 4 // minimum thickness of a stroke that is a background, in points
 )
 
-// paintBox is a region that a page paints in another colour than white.
+// paintBox is a region that a page paints.
 type paintBox struct {
 	rect
-	picture bool // an image, a shading, a frame or a shape with curves, and not just a ground
+	picture bool // an image, a shading, a frame or a shape with curves, not just a background
 	fill    colour
 	white   bool
 }
 
-// suspect is a shown string. It may not be seen.
+// suspect is a shown string that may be invisible.
 type suspect struct {
 	why    suspicion
 	at     rect
@@ -56,7 +56,7 @@ type suspect struct {
 	fill   colour
 }
 
-// colour is a colour in steps of red, green and blue.
+// colour is a colour: its red, green and blue in 64 steps.
 type colour struct {
 	red, green, blue uint8
 	known            bool
@@ -129,7 +129,7 @@ func (in *interpreter) suspicionOf(l look) suspicion {
 	return plain
 }
 
-// suspectRun records a string.
+// suspectRun records a string for judge.
 func (in *interpreter) suspectRun(why suspicion, at rect, glyphs int) {
 	if glyphs == 0 || len(in.suspects) >= maxSuspects {
 		return
@@ -140,7 +140,7 @@ func (in *interpreter) suspectRun(why suspicion, at rect, glyphs int) {
 	}
 	s := suspect{why: why, at: at, glyphs: glyphs, paints: len(in.paints)}
 	if in.state.mode%4 == 0 && in.grounds[in.state.fill] {
-		s.fill = in.state.fill // else no region has its colour
+		s.fill = in.state.fill // otherwise no region has this colour
 	}
 	in.suspects = append(in.suspects, s)
 }
@@ -150,8 +150,8 @@ func (in *interpreter) painted(r rect, picture bool) {
 	in.paintedBox(paintBox{rect: r, picture: picture})
 }
 
-// filled notes that a part of a path is filled. A nested part is no ground and covers nothing, because it may be empty
-// inside.
+// filled records that a part of a path is filled. A nested part is neither a background nor a cover, because it may be
+// empty inside.
 func (in *interpreter) filled(s subpath, nested bool) {
 	g := &in.state
 	if in.off > 0 || g.alpha < opaque {
@@ -222,8 +222,8 @@ func shareIn(at, region rect) float64 {
 	return (both.x1 - both.x0) * (both.y1 - both.y0) / max((at.x1-at.x0)*(at.y1-at.y0), 1e-9)
 }
 
-// covered reports whether paint in another colour than white is under most of a text. With pictures, only pictures
-// count.
+// covered reports whether paint that is not white lies under enough of a text to make it visible. If pictures is true,
+// only pictures count.
 func covered(at rect, paints []paintBox, pictures bool) bool {
 	return slices.ContainsFunc(paints, func(p paintBox) bool {
 		return !p.white && (p.picture || !pictures) && shareIn(at, p.rect) >= coveredShare
@@ -250,7 +250,7 @@ func (in *interpreter) leaveOut(at rect) {
 	}
 }
 
-// colour takes an operator that sets a colour. It reports whether there is one.
+// colour executes an operator that sets a colour. It returns false for other operators.
 func (in *interpreter) colour(op string, args []pdfobject.Token) bool {
 	s := &in.state
 	switch op {
@@ -318,5 +318,5 @@ func (in *interpreter) components(name string) int {
 	return -1
 }
 
-// unitSquare is where an image is painted, before its matrix.
+// unitSquare is the area of an image before the current transformation.
 var unitSquare = rect{0, 0, 1, 1}
