@@ -19,7 +19,7 @@ const shingleWords = 4
 // itself.
 type extractIndex struct {
 	grams map[[shingleWords]string]int
-	lines map[string]bool // whole blocks of fewer than gram words
+	lines map[string]bool // whole blocks of fewer than 2*shingleWords words
 }
 
 // indexExtract indexes the text of an extract.
@@ -98,8 +98,8 @@ func wordsOf(s string) []string {
 	return words
 }
 
-// choose returns which blocks of a page are content: those in the extract, and those that the extractor lost although
-// they are surrounded by content.
+// choose reports, for each block of a page, whether it is content: it is in the extract, or the extractor lost it
+// although it is surrounded by content.
 func (x *extractIndex) choose(blocks []block, t *pageTree) []bool {
 	keep := make([]bool, len(blocks))
 	for i, b := range blocks {
@@ -128,8 +128,8 @@ func (x *extractIndex) choose(blocks []block, t *pageTree) []bool {
 	return keep
 }
 
-// dropRepeats drops blocks that repeat text of the extract outside the element with most of it, such as teasers of the
-// page itself in lists of recent pages.
+// dropRepeats drops blocks outside the main element that repeat its text, such as a teaser of the page itself in a list
+// of recent pages.
 func (x *extractIndex) dropRepeats(blocks []block, keep []bool) {
 	center := centerOf(blocks, keep)
 	told := map[[shingleWords]string]int{}

@@ -61,16 +61,16 @@ type anchorScan struct {
 // anchorChoice is a candidate for the anchor of a heading.
 type anchorChoice struct {
 	id      string
-	at      int      // number of the element that has it
-	text    int      // for marks: number of letters and digits before its end
+	at      int      // position of the element with the id, in document order
+	text    int      // for marks: number of letters and digits before the end of the mark
 	section *section // the section with the id; nil for other elements
 	linked  bool     // usable only if the heading links to it
 }
 
-// openElement is an element that the scan is inside of.
+// openElement is an element around the current position of the scan.
 type openElement struct {
 	node     *html.Node
-	at, text int // elements, letters and digits before it
+	at, text int // numbers of elements, and of letters and digits, before it
 	section  *section
 }
 
@@ -80,7 +80,7 @@ type section struct {
 	several bool // it contains another heading of that level or above
 }
 
-// anchorID returns the fragment that leads to an element, "" if there is none.
+// anchorID returns the fragment that leads to an element, or "" if there is none.
 func anchorID(n *html.Node) string {
 	if n.Type != html.ElementNode {
 		return ""
@@ -96,7 +96,7 @@ func anchorID(n *html.Node) string {
 	return id
 }
 
-// headingLevel returns the level of a heading, 0 for other elements.
+// headingLevel returns the level of a heading, or 0 for other elements.
 func headingLevel(n *html.Node) int {
 	switch n.DataAtom {
 	case atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6:
@@ -223,7 +223,7 @@ func (a *anchorScan) sections(level int) (choices []anchorChoice) {
 	return choices
 }
 
-// namedSection reports elements whose tag or class says that they are sections.
+// namedSection reports whether the tag or class of an element says that it is a section.
 func namedSection(n *html.Node) bool {
 	if n.DataAtom == atom.Section || n.DataAtom == atom.A {
 		return true
@@ -237,7 +237,7 @@ func namedSection(n *html.Node) bool {
 	return false
 }
 
-// permalinkBehind returns the permalink without text right after a heading, nil if there is none.
+// permalinkBehind returns the permalink without text right after a heading, or nil if there is none.
 func permalinkBehind(heading *html.Node) *html.Node {
 	n := heading.NextSibling
 	for n != nil && n.Type != html.ElementNode {
@@ -266,7 +266,7 @@ func chooseAnchor(heading *html.Node, choices []anchorChoice) string {
 	links := permalinks(heading)
 	for _, c := range choices {
 		for _, to := range links {
-			if c.id == to || c.id == "user-content-"+to { // as GitHub writes ids
+			if c.id == to || c.id == "user-content-"+to { // the form of ids on GitHub
 				return c.id
 			}
 		}

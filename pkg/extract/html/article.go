@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// Limits of the parts of an article, in letters.
+// Maximum sizes of the parts of an article, in letters.
 const (
 	maxAsideLetters  = 600 // of an aside recognised only by its name
 	labelLetters     = 80  // of a line before or after the text that is not a sentence
@@ -109,7 +109,7 @@ func (t *pageTree) articleBody(region *html.Node) *html.Node {
 	return found
 }
 
-// textElement reports elements that contain text, not further parts of a page.
+// textElement reports whether an element contains text rather than further parts of a page.
 func textElement(n *html.Node) bool {
 	return n != nil && (n.DataAtom == atom.P || n.DataAtom == atom.Li || n.DataAtom == atom.Blockquote || n.DataAtom == atom.Pre || isHeading(n.DataAtom))
 }
@@ -129,7 +129,7 @@ func remark(n *html.Node) bool {
 
 var remarkWords = format.WordSet(`comment comments commentlist disqus respond replies`)
 
-// named reports whether a class or id of an element has one of the words.
+// named reports whether a class or id of an element contains one of the words.
 func named(n *html.Node, words map[string]bool) bool { return matchesHint(n, weight{}, words) }
 
 // asideWords are the names of parts between the paragraphs of an article that do not belong to its text.
@@ -138,8 +138,8 @@ var asideWords = format.WordSet(`related recommended recommendations recommendat
 	advertisement advertising widget sidebar breadcrumb breadcrumbs footer nav navigation pagination pager teaser teasers more most byline meta
 	metadata timestamp dateline cookie consent gdpr paywall modal popup player caption credit copyright toolbar rating vote helpful feedback gallery slideshow`)
 
-// inAside reports whether a block is inside a part of an article that its name marks as an aside. A part with a third
-// of the article's prose is never an aside.
+// inAside reports whether a block is in an aside of an article: a part with the name of an aside, or one that consists
+// mostly of links. A part with a third of the article's prose is never an aside.
 func (t *pageTree) inAside(n, body *html.Node, limit int, known map[*html.Node]bool) bool {
 	if n == body || n == nil {
 		return false
@@ -162,8 +162,8 @@ func (t *pageTree) inAside(n, body *html.Node, limit int, known map[*html.Node]b
 	return aside
 }
 
-// isMetadataLine reports lines that do not belong to the text of an article: the date, the author, the page's own
-// address.
+// isMetadataLine reports whether a block is a line that does not belong to the text of an article: the date, the
+// author, the page's own address or a link to another article.
 func (t *pageTree) isMetadataLine(b block, self string) bool {
 	if b.Kind != domain.BlockParagraph || format.CountLetters(b.Text) >= maxBylineLetters {
 		return false

@@ -37,7 +37,7 @@ func (f *nodeFacts) add(next nodeFacts) {
 	f.closed = next.closed
 }
 
-// noText is the facts of an empty text, and aSpace those of white space.
+// noText holds the facts of an empty text, and aSpace those of white space.
 var (
 	noText = nodeFacts{open: true, closed: true}
 	aSpace = nodeFacts{}

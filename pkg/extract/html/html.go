@@ -104,7 +104,8 @@ func hasScripts(doc *html.Node) bool {
 
 var metaCharset = regexp.MustCompile(`(?i)<meta[^>]+charset\s*=\s*["']?\s*([a-z0-9_:-]+)`)
 
-// pageCharset returns the declared encoding of the page, in the order of precedence of HTTP and HTML.
+// pageCharset returns the declared encoding of the page. A declaration outside the page, such as an HTTP header, takes
+// precedence over a meta element.
 func (p *reader) pageCharset(data []byte) string {
 	if cs := p.DeclaredCharset(); cs != "" {
 		return cs
@@ -164,7 +165,8 @@ func measurePage(doc *html.Node) (nodes, visible int) {
 	return nodes, visible
 }
 
-// readPiece emits all of the HTML embedded in another format. A source declared as XHTML is read as XHTML.
+// readPiece emits the whole content of HTML that is embedded in another format. A source declared as XHTML is read as
+// XHTML.
 func readPiece(in *format.Parser, r io.Reader) error {
 	data, err := io.ReadAll(r)
 	if err != nil {

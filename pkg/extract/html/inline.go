@@ -178,7 +178,7 @@ func rubyText(n *html.Node) string {
 	return base.String() + "(" + reading.String() + ")"
 }
 
-// mathText returns a formula once: as TeX if the page has it, else as the characters of its MathML.
+// mathText returns a formula once: as TeX if the page contains it, otherwise as the characters of its MathML.
 func mathText(n *html.Node) string {
 	for c := range n.Descendants() {
 		if c.Type == html.ElementNode && c.Data == "annotation" && strings.Contains(attr(c, "encoding"), "tex") {

@@ -10,7 +10,7 @@ import (
 
 // Bounds of a page's linked data.
 const (
-	maxLinkedData  = 1 << 20 // bytes of one script
+	maxLinkedData  = 1 << 20 // maximum size of a script, in bytes
 	maxLinkedDepth = 16
 	maxLinkedNodes = 5000
 )
@@ -37,7 +37,7 @@ func (l *linkedData) read(script string) {
 		script = m[1]
 	}
 	script = strings.Map(func(r rune) rune {
-		if r < ' ' { // not allowed in strings, but common there
+		if r < ' ' { // control characters are not allowed in strings, but common there
 			return ' '
 		}
 		return r

@@ -147,7 +147,7 @@ func propertyName(key string) string {
 	return strings.Map(unicode.ToLower, splitCamel(key))
 }
 
-// isAddress reports a value that is a link, not a text.
+// isAddress reports whether a value is a link rather than a text.
 func isAddress(s string) bool {
 	return !strings.Contains(s, " ") && (strings.Contains(s, "://") || strings.HasPrefix(s, "/"))
 }

@@ -71,12 +71,12 @@ func (p *reader) dropTitle(blocks []block, keep []bool) {
 	}
 	for i, b := range blocks {
 		if left == 0 && lettersOf(b.Text) == title {
-			keep[i] = true // a page with nothing else
+			keep[i] = true // keep the title of a page without other text
 		}
 	}
 }
 
-// inRegion returns which blocks are in the main part of a page, or are its heading.
+// inRegion reports, for each block, whether it is in the main part of a page or is the page's heading.
 func inRegion(blocks []block, region *html.Node) []bool {
 	keep := make([]bool, len(blocks))
 	titled := false

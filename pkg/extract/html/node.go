@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// isSurrounding reports elements that surround the content of a page.
+// isSurrounding reports whether an element surrounds the content of a page.
 func isSurrounding(n *html.Node) bool {
 	switch n.DataAtom {
 	case atom.Nav, atom.Button:

@@ -13,8 +13,8 @@ import (
 // the date of the last change.
 const maxAfterPager = 100
 
-// isPager recognises the links to the previous and the next page at the end of the content without a name, as GitBook
-// writes them: one or two links that hold all of the text, each a label and then the title of the page.
+// isPager recognises links to the previous and the next page at the end of the content by their form, as in GitBook:
+// one or two links that contain all the text, each with a label and then the title of a page.
 func (s *boilerplateFinder) isPager(n *html.Node, w weight) bool {
 	if w.links == 0 || w.links > 2 || w.prose() > 0 || w.headings > 0 || w.letters > 300 {
 		return false
@@ -36,7 +36,7 @@ func (s *boilerplateFinder) isPager(n *html.Node, w weight) bool {
 }
 
 // isNeighbourLabel reports whether the first text in a link is the label of the previous or the next page, and more
-// follows.
+// text follows.
 func isNeighbourLabel(link *html.Node) bool {
 	label := ""
 	for c := range link.Descendants() {

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// parseHTML builds the tree of a page. It unmarks elements that are hidden only from screen readers but visible to
-// other users, so that later steps need not examine their content again.
+// parseHTML builds the tree of a page. It removes aria-hidden from elements that other users can see, so that later
+// steps need not examine their content again.
 func parseHTML(page string) (*html.Node, error) {
 	doc, err := html.Parse(strings.NewReader(page))
 	if err != nil {
@@ -20,8 +20,8 @@ func parseHTML(page string) (*html.Node, error) {
 	return doc, nil
 }
 
-// showHidden removes aria-hidden from elements that are hidden only from screen readers: a page hides its body while a
-// dialog is open, or text that is also drawn in another way. It reports whether the element contains a paragraph.
+// showHidden removes aria-hidden from elements that are hidden only from screen readers: the body while a dialog is
+// open, or text that is also drawn in another way. It reports whether the element contains a paragraph.
 func showHidden(n *html.Node) bool {
 	paragraph := false
 	for c := n.FirstChild; c != nil; c = c.NextSibling {

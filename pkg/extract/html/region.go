@@ -14,7 +14,7 @@ type pageTree struct {
 	weights  map[*html.Node]weight
 	total    clearWeight         // of the whole page
 	headings map[string]bool     // text of the headings, as lettersOf returns it
-	lists    map[*html.Node]bool // results of contents
+	lists    map[*html.Node]bool // results of the method contents
 }
 
 type weight struct {
@@ -150,7 +150,8 @@ func (w *weight) note(n *html.Node, alone bool) {
 	}
 }
 
-// isPageTitle reports the heading of Confluence that holds the title of the page, as a link to the page itself.
+// isPageTitle reports whether an element is the heading in which Confluence shows the title of a page as a link to the
+// page itself.
 func isPageTitle(n *html.Node) bool { return n.DataAtom == atom.H1 && attr(n, "id") == "title-text" }
 
 // firstHref returns the address of the first link in an element.
@@ -163,8 +164,7 @@ func firstHref(n *html.Node) string {
 	return ""
 }
 
-// regionMarks are the classes and ids of the elements that themes without a main element put the content of a page
-// into.
+// regionMarks are the classes and ids of the content element in themes that do not use a main element.
 var regionMarks = format.WordSet(`documentwrapper rst-content mw-body mw-content-text wiki-content bodyContent docMainContainer contentContainer
 	theme-doc-markdown vp-doc md-content markdown-section`)
 
@@ -211,7 +211,7 @@ func (t *pageTree) region(doc *html.Node) *html.Node {
 	return doc
 }
 
-// commonParent returns the element around several main elements with text, nil if there is one or none.
+// commonParent returns the element around several main elements with text, or nil if there is one or none.
 func (t *pageTree) commonParent(mains []*html.Node) *html.Node {
 	var common *html.Node
 	count := 0

@@ -12,12 +12,12 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// Limits on labels, in letters, and on the number of recorded controls.
+// Limits of labels and hidden texts, in letters, and of the number of controls.
 const (
-	maxLabelLetters = 200 // text that opens a panel
+	maxLabelLetters = 200 // maximum length of a text that opens a panel
 	maxControls     = 20_000
-	minHiddenSpan   = 40 // rest of a paragraph; shorter spans are icons and states
-	minHiddenText   = 40 // panel that is opened by a button with a single word
+	minHiddenSpan   = 40 // minimum length of the hidden rest of a paragraph; shorter spans are icons and states
+	minHiddenText   = 40 // minimum length of a panel that is opened by a button with a single word
 )
 
 // reveal makes content visible that a page hides until a reader opens it: answers below questions, panels of tabs,
@@ -53,7 +53,7 @@ func (r *revealer) showPage(doc *html.Node) {
 // revealer finds hidden elements that a reader can open.
 type revealer struct {
 	measured map[*html.Node]panelWeight
-	controls map[string]*html.Node // control of the element with an id
+	controls map[string]*html.Node // control that opens the element with an id
 	begun    bool                  // the survey has passed a heading: controls before it may belong to a menu
 	rows     map[string]int        // number of hidden elements for each rowKey
 }
@@ -106,7 +106,7 @@ func (r *revealer) measure(doc *html.Node) {
 
 var quotedName = regexp.MustCompile(`['"#]([A-Za-z][\w:.-]{0,99})['"]`)
 
-// survey notes the control of each element, and counts hidden elements by rowKey. Controls in menus and banners are
+// survey records the control of each element, and counts hidden elements by rowKey. Controls in menus and banners are
 // ignored.
 func (r *revealer) survey(n *html.Node) {
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
@@ -165,7 +165,7 @@ func rowKey(n *html.Node) string {
 	return kindOfElement(n.Parent) + ">" + kindOfElement(prev) + "+" + kindOfElement(n)
 }
 
-// maxKindBytes is the number of bytes of a tag and of a class that tell kinds of elements apart.
+// maxKindBytes is the maximum number of bytes of a tag, and of a class, that distinguish kinds of elements.
 const maxKindBytes = 100
 
 func kindOfElement(n *html.Node) string {
@@ -229,7 +229,7 @@ func textNextToButtons(n *html.Node) bool {
 	return false
 }
 
-// isNeverText reports elements that never contain text for readers.
+// isNeverText reports whether an element never contains text for readers.
 func isNeverText(n *html.Node) bool {
 	switch n.DataAtom {
 	case atom.Script, atom.Style, atom.Noscript, atom.Template, atom.Head, atom.Title, atom.Svg, atom.Iframe, atom.Object, atom.Canvas,
@@ -239,7 +239,7 @@ func isNeverText(n *html.Node) bool {
 	return false
 }
 
-// isHidden reports hidden elements that a page could show.
+// isHidden reports whether an element is hidden but could be shown by the page.
 func isHidden(n *html.Node) bool {
 	if isNeverText(n) {
 		return false
@@ -247,7 +247,7 @@ func isHidden(n *html.Node) bool {
 	return n.DataAtom == atom.Dialog || isBlockElement(n.DataAtom) && invisible(n) || modal(n)
 }
 
-// modal reports windows that open above the page.
+// modal reports whether an element is a window that opens above the page.
 func modal(n *html.Node) bool {
 	role := attr(n, "role")
 	return n.DataAtom == atom.Dialog || role == "dialog" || role == "alertdialog" || attr(n, "aria-modal") == "true"
@@ -364,8 +364,8 @@ func (r *revealer) isMoreControl(n *html.Node) bool {
 	return false
 }
 
-// describes reports a button that holds text of several words in elements of its own, such as the responses in a
-// reference of an interface.
+// describes reports whether a button contains a text of several words in separate elements, such as a response in an
+// API reference.
 func (r *revealer) describes(button *html.Node) bool {
 	const words = 3
 	for c := range button.Descendants() {

@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	// shellLetters is the letters of text below which a page may be a shell that scripts fill.
+	// shellLetters is the number of letters below which a page may be a shell that scripts fill.
 	shellLetters = 100
-	// maxScriptTexts bounds the texts taken from the data of a page's scripts.
+	// maxScriptTexts is the maximum number of texts taken from the data of a page's scripts.
 	maxScriptTexts = 2000
 )
 
@@ -39,7 +39,7 @@ func (p *reader) scriptBlocks(doc *html.Node, f *pageFacts, shown int) ([]block,
 	if err != nil {
 		return nil, err
 	}
-	const more = 4 // times the text: the linked data is only a summary
+	const more = 4 // if the scripts have this many times the text of the linked data, the linked data is only a summary
 	l, b := lettersIn(linked), lettersIn(built)
 	if b < shellLetters || b <= 2*shown {
 		b = 0
@@ -89,7 +89,7 @@ func lettersIn(blocks []block) int {
 	return sum
 }
 
-// proseIn returns the texts for people in the data of scripts, in their order and each once.
+// proseIn returns the texts for readers in the data of scripts, in order and without duplicates.
 func proseIn(scripts []string) []string {
 	var texts []string
 	seen := map[string]bool{}

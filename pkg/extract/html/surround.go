@@ -54,8 +54,8 @@ func (t *pageTree) content(region *html.Node) (*html.Node, map[*html.Node]side) 
 	}
 }
 
-// holdsHeadings reports whether a child contains the main headings of its parent or, without any, all headings and
-// nearly all prose.
+// holdsHeadings reports whether a child contains the main headings of its parent or, if the parent has none, all its
+// headings and nearly all its prose.
 func (t *pageTree) holdsHeadings(child, parent *html.Node) bool {
 	switch child.DataAtom {
 	case atom.P, atom.Pre, atom.Ul, atom.Ol, atom.Dl, atom.Li, atom.Blockquote, atom.Figure, atom.Details,
@@ -145,7 +145,7 @@ func (s *boilerplateFinder) isBoilerplate(n *html.Node, inRoot bool, at side) bo
 	return n.DataAtom != atom.Span && matchesHint(n, w, hintWords) && isMostlyControls(w)
 }
 
-// container reports elements that group parts of a page.
+// container reports whether an element groups parts of a page.
 func container(n *html.Node) bool {
 	switch n.DataAtom {
 	case atom.Div, atom.Section, atom.Ul, atom.Ol, atom.Dl, atom.Table, atom.Form, atom.Aside, atom.Header, atom.Fieldset, atom.P, atom.Details,
@@ -188,7 +188,7 @@ func (s *boilerplateFinder) isBoilerplateInside(n *html.Node, w weight) bool {
 	return w.controls > 0 && w.prose() < 60
 }
 
-// namedAfterHeading reports a section whose id was generated from its heading.
+// namedAfterHeading reports whether the id of a section was generated from its heading.
 func namedAfterHeading(n *html.Node) bool {
 	h := firstHeading(n)
 	id := lettersOf(attr(n, "id"))
@@ -203,12 +203,12 @@ func isMostlyControls(w weight) bool {
 	return w.links > 0 && w.linkDensity() >= 40
 }
 
-// isConsentRequest reports requests for consent: buttons and a text about cookies.
+// isConsentRequest reports whether an element is a request for consent: buttons and a text about cookies.
 func isConsentRequest(n *html.Node, w weight) bool {
 	return w.controls >= 2 && w.letters < 2000 && strings.Contains(strings.ToLower(startText(n)), "cookie")
 }
 
-// contents reports a list of links to the headings of the same page, together with its label.
+// contents reports whether an element is a list of links to the headings of the same page, perhaps with a label.
 func (t *pageTree) contents(n *html.Node, w weight) bool {
 	if is, known := t.lists[n]; known {
 		return is
@@ -218,8 +218,8 @@ func (t *pageTree) contents(n *html.Node, w weight) bool {
 	return is
 }
 
-// maxContents is the maximum number of links in a table of contents. It bounds the time: a list in nested elements is
-// read for each of them.
+// maxContents is the maximum number of links in a table of contents. It limits the time, because a list in nested
+// elements is read for each of them.
 const maxContents = 3000
 
 func (t *pageTree) isContents(n *html.Node, w weight) bool {
@@ -363,10 +363,10 @@ func themeOf(doc *html.Node) pageTheme {
 	return parts
 }
 
-// plainWords are common words among these classes: they count only for parts that are mostly links.
+// plainWords are the theme classes that are common words. They count only for parts that are mostly links.
 var plainWords = format.WordSet(`related summary tabs toc navbar headerbar`)
 
-// part reports a part of the theme.
+// part reports whether an element is one of the theme's parts around the content.
 func (t pageTheme) part(n *html.Node, w weight) bool {
 	if len(t) == 0 || n.DataAtom == atom.Section {
 		return false
@@ -400,12 +400,12 @@ var hintWords = format.WordSet(`breadcrumb breadcrumbs cookie cookies consent gd
 // otherPages are names of lists with suggested pages.
 var otherPages = format.WordSet(`related recommended recommendations recommendation trending popular similar upsell suggested sponsored outbrain taboola also`)
 
-// maxNameBytes is the number of bytes of a class or an id that are read. The names of an element are read again for
-// every element in it.
+// maxNameBytes is the maximum number of bytes read of a class or an id. The limit matters because the names of an
+// element are read again for every element in it.
 const maxNameBytes = 2000
 
-// matchesHint reports whether a class or an id has one of the words. The id of an element with headings is ignored,
-// because it is usually generated from a heading.
+// matchesHint reports whether a class or an id contains one of the words. The id of an element with headings is
+// ignored, because it is usually generated from a heading.
 func matchesHint(n *html.Node, w weight, words map[string]bool) bool {
 	name := format.Cut(attr(n, "class"), maxNameBytes)
 	if w.headings == 0 {

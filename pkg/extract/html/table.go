@@ -17,7 +17,7 @@ import (
 const (
 	maxSpan      = 100
 	maxRepeated  = 200     // maximum size of a cell that is repeated in all rows and columns it spans, in bytes
-	maxTableSize = 200_000 // cells of one table after expanding spans; larger tables are read without spans
+	maxTableSize = 200_000 // maximum number of cells of a table after expanding spans; larger tables are read without spans
 )
 
 // gridCell is one position in the grid of a table.
@@ -175,8 +175,8 @@ func span(n *html.Node, key string) int {
 	return min(v, maxSpan)
 }
 
-// vertical returns the rows of a property table: two columns, the first with only th or short cells, and no row that
-// heads the columns. It returns nil for other tables.
+// vertical returns the rows of a property table: most rows have two cells, first a th or a label with a colon and then
+// a value, and there is no header row. It returns nil for other tables.
 func (w *walker) vertical(rows []gridRow) []gridRow {
 	heads, pairs := 0, 0
 	for _, r := range rows {
@@ -200,7 +200,7 @@ func (w *walker) vertical(rows []gridRow) []gridRow {
 	return rows
 }
 
-// labelCells returns the cells of rows, with a colon after each th that is next to a td and labels it.
+// labelCells returns the cells of rows, with a colon after each th that labels the td next to it.
 func labelCells(rows []gridRow) [][]string {
 	cells := make([][]string, len(rows))
 	for i, r := range rows {
@@ -297,7 +297,7 @@ func (w *walker) emitRows(rows []gridRow) {
 	case len(kept) < 2:
 	case (kept[0].thead || allHeads(kept[0])) && table.Filled(texts[0]) > 1:
 		head = 0
-	case len(kept[0].cells) > 2: // two columns without a header are as often pairs
+	case len(kept[0].cells) > 2: // two columns without a header may also be pairs
 		if at, depth := table.HeaderRows(texts[:min(len(texts), table.HeaderSample)]); depth == 1 {
 			head = at
 		}
@@ -321,7 +321,8 @@ func (w *walker) emitRows(rows []gridRow) {
 }
 
 // texts returns the texts of a row's cells up to the last non-empty one. Cells that span several rows are repeated in
-// each, because a row must be understood alone. If once is set, they are only in the row where the page shows them.
+// each of them, because each row must be understandable on its own. If once is true, they are only in the row where the
+// page shows them.
 func (r gridRow) texts(once bool) []string {
 	texts, single := make([]string, len(r.cells)), r.single()
 	if single {
@@ -338,7 +339,7 @@ func (r gridRow) texts(once bool) []string {
 	return texts
 }
 
-// single reports whether one cell spans the whole row. It heads the rows below and is written once.
+// single reports whether one cell spans the whole row. Such a cell is a heading of the rows below and is written once.
 func (r gridRow) single() bool {
 	for i, c := range r.cells {
 		if i > 0 && (c.first || c.text != "" && c.text != r.cells[0].text) {
@@ -348,8 +349,8 @@ func (r gridRow) single() bool {
 	return len(r.cells) > 0
 }
 
-// layoutTable reports whether a table is used for layout: it is marked so, contains sections, long texts or other
-// tables, or has only one column or row.
+// layoutTable reports whether a table is used for layout: it is marked as layout, contains sections, long texts or
+// other tables, or has only one column or row.
 func (w *walker) layoutTable(t *html.Node) bool {
 	switch attr(t, "role") {
 	case "presentation", "none":

@@ -16,9 +16,9 @@ import (
 type walker struct {
 	p        *reader
 	base     *url.URL              // base of relative addresses; nil if unknown
-	skip     func(*html.Node) bool // elements to leave out in addition to invisible ones; may be nil
+	skip     func(*html.Node) bool // reports elements to leave out in addition to invisible ones; may be nil
 	readAlts bool                  // read descriptions of pictures
-	take     func(block) error     // receives the blocks; nil for the sink
+	take     func(block) error     // receives the blocks; if nil, they go to the sink
 
 	buf         strings.Builder
 	links       []domain.BlockLink
@@ -30,7 +30,7 @@ type walker struct {
 	tabs        []string        // labels of tabs whose panels follow
 	inCode      bool            // the text is in inline code
 	entry       string          // anchor of the term that is being defined; "" outside definitions
-	entryTerm   string          // entry around the innermost definition list
+	entryTerm   string          // value of entry around the innermost definition list
 	facts       map[*html.Node]nodeFacts
 	err         error
 }
@@ -222,7 +222,7 @@ func (w *walker) other(n *html.Node) {
 	w.children(n)
 }
 
-// hidden reads the sources of formulas in an invisible element, from which scripts draw the visible formula.
+// hidden reads the source of a formula in an invisible element. Scripts draw the visible formula from it.
 func (w *walker) hidden(n *html.Node) {
 	if n.DataAtom == atom.Script && strings.HasPrefix(attr(n, "type"), "math/tex") && n.FirstChild != nil {
 		writeInline(&w.buf, " "+n.FirstChild.Data+" ")
@@ -255,8 +255,8 @@ func (w *walker) term(n *html.Node) {
 	w.at = was
 }
 
-// enter records the anchor of a term. A term without one belongs to the term before it, if both share a definition, or
-// else to the entry around the list.
+// enter records the anchor of a term. A term without an anchor gets that of the term before it if both share a
+// definition, otherwise that of the entry around the list.
 func (w *walker) enter(n *html.Node) {
 	if n.DataAtom != atom.Dt {
 		return
