@@ -137,8 +137,8 @@ func valuesBelow(rows [][]string) bool {
 	return false
 }
 
-// hasRepeats reports whether a word of the row occurs again below it in the same column. Values repeat, names do not.
-// Repetitions of the whole header, as in concatenated files, are ignored.
+// hasRepeats reports whether words of the row often occur again below it in the same column. Values repeat, names do
+// not. Repetitions of the whole header, as in concatenated files, are ignored.
 func hasRepeats(row []string, below [][]string) bool {
 	hits := 0
 	for _, r := range below {

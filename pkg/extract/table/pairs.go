@@ -21,8 +21,8 @@ type PairColumns struct {
 	label, value int
 }
 
-// PairsOf finds the two columns of rows that can be pairs of a label and a value: distinct short labels, mostly with a
-// value next to them. ok is false for rows of any other shape.
+// PairsOf finds the label and value columns of rows that can be pairs of a label and a value: distinct short labels,
+// mostly with a value next to them. ok is false for rows of any other shape.
 func PairsOf(rows [][]string) (c PairColumns, ok bool) {
 	c = PairColumns{-1, -1}
 	for _, r := range rows {
@@ -56,7 +56,7 @@ func PairsOf(rows [][]string) (c PairColumns, ok bool) {
 }
 
 // FindPairColumns finds the columns of labels and values in a table without a marked header. It returns nil if there
-// are none, or if the first row may still name columns because there are numbers below its word.
+// are none, or if the first row may be a header because there are numbers below one of its words.
 func FindPairColumns(rows [][]string) *PairColumns {
 	c, ok := PairsOf(rows)
 	if !ok || valuesBelow(rows) && !c.HasMixedKinds(rows) && !c.known(rows) {
@@ -108,8 +108,8 @@ func (c PairColumns) colons(rows [][]string) bool {
 	return with*2 > all
 }
 
-// HasMixedKinds reports whether the kinds of the values differ from row to row. Those of properties do, those of a
-// column do not. The first pair is ignored, because it can be a header.
+// HasMixedKinds reports whether the kinds of the values differ from row to row. The values of properties do; the values
+// of a column do not. The first pair is ignored, because it can be a header.
 func (c PairColumns) HasMixedKinds(rows [][]string) bool {
 	at := slices.IndexFunc(rows, func(r []string) bool { return c.label < len(r) && c.value < len(r) && r[c.value] != "" })
 	if at < 0 || namesValues(rows[at][c.value]) {
@@ -123,10 +123,10 @@ func (c PairColumns) HasMixedKinds(rows [][]string) bool {
 			limit, all = max(limit, kinds[kind]), all+1
 		}
 	}
-	if len(kinds) == 2 && kinds["text"] > 0 && kinds["figures"] > 0 { // names, numbers and dates
+	if len(kinds) == 2 && kinds["text"] > 0 && kinds["figures"] > 0 { // texts, and dates or similar figures
 		return kinds["figures"]*2 <= all
 	}
-	// Only two kinds occur in a column with remarks or with missing numbers.
+	// A column with remarks or missing numbers has two kinds.
 	return len(kinds) > 2 && limit*3 <= all*2 && kinds["number"]*2 <= all
 }
 

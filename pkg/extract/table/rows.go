@@ -16,7 +16,7 @@ const HeaderSample = 20
 
 // Row is a row of a table: its cells, its position, and its links.
 type Row struct {
-	Number int // in its sheet or file, from 1; 0 if rows have no numbers
+	Number int // row number in the sheet or file, from 1; 0 if rows have no numbers
 	Cells  []string
 	Header bool   // the document marks it as a header row
 	Marked []bool // for each cell, whether it is highlighted by bold text or a background; nil if unknown
@@ -39,7 +39,7 @@ type Writer struct {
 	Out      *format.Sink
 	Page     int
 	Sheet    string
-	Plain    bool // tab-separated cells, without column names
+	Plain    bool // write tab-separated cells without column names
 	IsHeader bool // the caller knows that the first row is the header
 
 	Header  []string
@@ -179,9 +179,9 @@ func (w *Writer) headerAt(rows []Row, cells [][]string) (at, depth int) {
 	return at, depth
 }
 
-// pairsIn finds the columns of labels and values in the rows of a property table. It returns nil for records. at is the
-// possible header row. A row that is highlighted or marked as a header is one, and the rows of a table continue after a
-// gap.
+// pairsIn finds the columns of labels and values in the rows of a property table. It returns nil for records, which
+// have a row that is highlighted or marked as a header, or continue a table after a gap. at is the possible header row,
+// or -1.
 func (w *Writer) pairsIn(rows []Row, cells [][]string, at int) *PairColumns {
 	c, ok := PairsOf(cells)
 	if !ok || w.IsHeader || w.Header != nil && at < 0 && Filled(w.Header) <= 2 || slices.ContainsFunc(rows, func(r Row) bool { return r.Header }) {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// sheetAbove returns the number of rows with properties and values above a table of items, including title rows. It is
-// 0 if there are none.
+// sheetAbove returns the number of rows with properties and values above a table of items, including title rows. It
+// returns 0 if there are none.
 func (w *Writer) sheetAbove(rows []Row, cells [][]string) int {
 	if w.IsHeader || w.Plain {
 		return 0
@@ -15,8 +15,8 @@ func (w *Writer) sheetAbove(rows []Row, cells [][]string) int {
 }
 
 // PropertyRows returns the number of rows at the start that contain properties and values, including title rows: those
-// above a table of items, or all rows if each has several properties. It is 0 if there are none. header reports whether
-// a row is marked as a header, wide whether it has merged cells next to others.
+// above a table of items, or all rows if each has several properties. It returns 0 if there are none. header reports
+// whether a row is marked as a header, and wide whether a row has merged cells next to other cells.
 func PropertyRows(cells [][]string, header, wide func(row int) bool) int {
 	n := slices.IndexFunc(cells, func(r []string) bool { return Filled(r) > 2 && !labelledCells(r) })
 	first := -1 // column of the first name in the table of items
@@ -217,7 +217,8 @@ func (c PairColumns) known(rows [][]string) bool {
 	return hits >= 2 && hits*2 >= all
 }
 
-// KnownFirst is known for tables whose first row is marked as a header only by its style.
+// KnownFirst is a stricter form of known: the label in the first row must also be a common property name. It is for
+// tables whose first row is marked as a header only by its style.
 func (c PairColumns) KnownFirst(rows [][]string) bool {
 	label, _ := c.cells(rows[0])
 	return isProperty(label) && c.known(rows)
