@@ -82,7 +82,7 @@ func (t *Evidence) isUTF8(label string) bool {
 
 var xmlDeclaration = regexp.MustCompile(`^\s*<\?xml\s[^>]*?\sencoding\s*=\s*["']([A-Za-z0-9._:-]{1,40})["']`)
 
-// xmlDeclaredEncoding returns the encoding named in the text's XML declaration, "" if there is none.
+// xmlDeclaredEncoding returns the encoding named in the text's XML declaration, or "" if there is none.
 func xmlDeclaredEncoding(head []byte) string {
 	if m := xmlDeclaration.FindSubmatch(head[:min(len(head), 1024)]); m != nil {
 		return string(m[1])
@@ -90,8 +90,8 @@ func xmlDeclaredEncoding(head []byte) string {
 	return ""
 }
 
-// wideLabel reports whether the label names an encoding with two bytes per character. The bytes themselves would show
-// it, so such a label is ignored.
+// wideLabel reports whether the label names UTF-16 or UTF-32. Such a label is ignored, because the bytes themselves
+// would show the encoding.
 func wideLabel(label string) bool {
 	return strings.HasPrefix(label, "utf-16") || strings.HasPrefix(label, "utf-32")
 }
@@ -151,7 +151,7 @@ func allRunes(sample []byte, get func([]byte) uint32) bool {
 // wideByScript recognises non-Latin UTF-16 without a mark. In such text only spaces and line ends have zero bytes,
 // always on the same side, and the letters have few different high bytes.
 func wideByScript(sample []byte) (name string, skip int) {
-	var ascii, other [2]int // pairs by the index of their zero byte: spaces and line ends, and all others
+	var ascii, other [2]int // numbers of byte pairs with a zero byte, by its index: ASCII characters, and other characters
 	for i := 0; i+1 < len(sample); i += 2 {
 		for side := range 2 {
 			if sample[i+side] != 0 {
@@ -187,7 +187,7 @@ func wideByScript(sample []byte) (name string, skip int) {
 	return "", 0
 }
 
-// looksISO2022 reports whether ASCII bytes carry the escape sequences of ISO-2022-JP or -KR, or those of HZ.
+// looksISO2022 reports whether data contain the escape sequences of ISO-2022-JP, ISO-2022-KR or HZ.
 func looksISO2022(data []byte) bool { return iso2022(data) != "" }
 
 func iso2022(data []byte) string {
@@ -270,8 +270,8 @@ func IsASCII(b []byte) bool {
 	return true
 }
 
-// minLead is the minimum lead in score of another encoding over the labelled one for the label to be ignored: half
-// the lead of text over neutral characters.
+// minLead is how much higher another encoding must score than the labelled one for the label to be ignored: half the
+// difference between text and neutral characters.
 const minLead = 0.5
 
 // refutes reports whether the bytes are certainly not in the labelled encoding. Some senders put the same label on

@@ -15,7 +15,7 @@ import (
 // worth or cost of a character reflects how reliably it distinguishes correct from wrong decoding. Only the order of
 // the values matters, and the test texts fix it.
 const (
-	scoreRarest = 0.4  // the rarest letter of an alphabet: text has mostly frequent letters, noise has all equally
+	scoreRarest = 0.4  // the rarest letter of an alphabet: text has mostly frequent letters, noise has all letters equally often
 	scoreKana   = 0.9  // half of any Japanese text is kana, and no other candidate decodes to runs of them
 	scoreMark   = 0.4  // East Asian punctuation: every East Asian text contains it, but noise often does too
 	scoreQuote  = 0.25 // quotation marks and dashes, which texts in all encodings contain
@@ -110,8 +110,8 @@ var weights = sync.OnceValue(func() map[string][]map[rune]float64 {
 	return m
 })
 
-// GuessCharset returns the most likely encoding of unlabelled text that is not UTF-8, as used by extraction. The names
-// are those of the WHATWG, and cp437, cp850 and cp852.
+// GuessCharset returns the most likely encoding of unlabelled text that is not UTF-8. Extraction makes the same guess.
+// The names are those of the WHATWG, and cp437, cp850 and cp852.
 func GuessCharset(text []byte) string {
 	var evidence Evidence
 	evidence.Add(text)
@@ -193,7 +193,8 @@ func (c candidate) score(sample []byte) float64 {
 	return best + c.prior
 }
 
-// languageBonus returns bonusLanguage if the whole text, including its ASCII letters, is in the alphabet's language.
+// languageBonus returns a bonus of at most bonusLanguage if the whole text, including its ASCII letters, is in the
+// alphabet's language.
 func languageBonus(text, lang string) float64 {
 	if lang == "" || len(text) < 40 {
 		return 0
@@ -259,7 +260,7 @@ func scoreNarrow(text string, alphabet map[rune]float64) float64 {
 	return sum / float64(n)
 }
 
-// isMixedScript reports whether a letter of a script other than Latin follows a Latin one directly.
+// isMixedScript reports whether a letter of a script other than Latin directly follows a Latin letter.
 func isMixedScript(r, prev rune) bool {
 	return unicode.IsLetter(prev) && unicode.Is(unicode.Latin, prev) && !unicode.Is(unicode.Latin, r) && !unicode.Is(unicode.Thai, r)
 }

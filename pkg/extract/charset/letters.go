@@ -1,7 +1,7 @@
 package charset
 
-// alphabet is the non-ASCII letters of a language, most frequent first. They distinguish its text from the same bytes
-// decoded in another encoding.
+// alphabet holds the non-ASCII letters of a language, most frequent first. They distinguish its text from the same
+// bytes decoded in another encoding.
 type alphabet struct {
 	lang    string // ISO 639-3 code in whatlanggo; "" if whatlanggo does not know the language
 	letters string
@@ -27,7 +27,7 @@ var (
 	greekLetters  = []alphabet{{"ell", "αοιετσνηυρπκμλςόγίάωδήέχύθφώβξζψϊΐϋ"}}
 	hebrewLetters = []alphabet{{"heb", "יוהלאמרבתנשעםדקפחכסטזגןצךףץ"}}
 	arabicLetters = []alphabet{{"arb", "اليمونرتبعدسفهكقحجةصشىخطذضءأئزثغإظؤآ"}, {"pes", "ایرنمدهوتسبشلزکخفگقعپحجچطصآئضغذثظژ"}}
-	// no language for Thai: the script alone would decide
+	// no language for Thai: whatlanggo would detect it from the script alone
 	thaiLetters = []alphabet{{"", "านรกเงอมยลวดท่้ัิีสตะปบคหแจพชไขใโผณุู์ำื็ถซศธภฎฐษญฟฉึๆฏฒฝฆฮฤฬๅ๊๋"}}
 	vietLetters = []alphabet{{"vie", "đưôơăâêàáéèóòíìúùýãõĩũ\u0300\u0301\u0303\u0309\u0323₫"}}
 )

@@ -10,8 +10,8 @@ type charLevel struct {
 	score       float64
 }
 
-// Worth of a character of the level; a frequent one is worth 1. A table of names has few frequent characters, and noise
-// can fall into the level by accident. The Korean level has a fifth of all syllables, so noise falls into it less
+// Worth of a character of the level; a frequent character is worth 1. A table of names has few frequent characters, and
+// noise can fall into the level by accident. The Korean level has a fifth of all syllables, so noise falls into it less
 // often.
 const (
 	scoreLevel  = 0.5

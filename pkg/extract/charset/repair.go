@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	invalidSample       = 8 << 10 // maximum bytes of context collected for all stray bytes
+	invalidSample       = 8 << 10 // maximum size of the context collected for all stray bytes
 	invalidContextBytes = 60      // bytes of context on either side of a stray byte
 	minInvalid          = 8       // minimum number of stray bytes for guessing their encoding
 )
@@ -110,7 +110,7 @@ func (d *Repairer) Transform(dst, src []byte, atEOF bool) (nDst, nSrc int, err e
 
 // decode decodes the bytes at the start of src, which are not UTF-8.
 func (d *Repairer) decode(src []byte) (r rune, size int) {
-	follows := 1 // continuation bytes of the sequence that the first byte may begin
+	follows := 1 // length of the sequence that the first byte may begin
 	if src[0] >= 0xc2 && src[0] <= 0xf4 {
 		for follows < len(src) && follows < 3 && src[follows]&0xc0 == 0x80 {
 			follows++
