@@ -69,7 +69,7 @@ func answerJSON(answer AgentAnswer, ignored *string) written {
 	}
 }
 
-// agentToQuery returns the agent if the caller may query it, within the key's scope.
+// agentToQuery returns the agent if the caller may query it. A key with the scope query is limited to its own agent.
 func (s *server) agentToQuery(ctx context.Context, caller access.Caller, id string) (domain.Agent, error) {
 	if caller.Key.Can(domain.ScopeQuery) && caller.Key.AgentID != id {
 		return domain.Agent{}, problem.Forbidden("the key %q may query only the agent %s", caller.Key.Name, caller.Key.AgentID)
@@ -79,8 +79,8 @@ func (s *server) agentToQuery(ctx context.Context, caller access.Caller, id stri
 		func() (domain.Agent, error) { return s.Agents.PublicAgent(ctx, id) })
 }
 
-// toQuery returns an agent or a datastore if the caller may query it: one of the caller's workspace, or a public one. A
-// caller without a key learns nothing about those that are not public.
+// toQuery returns an agent or a datastore if the caller may query it: it belongs to the caller's workspace or is
+// public. A caller without a key gets the same error for a private resource as for one that does not exist.
 func toQuery[T any](caller access.Caller, kind, id string, own, public func() (T, error)) (v T, err error) {
 	if err = checkID(kind, id); err == nil && !caller.Anonymous {
 		if v, err = own(); err == nil {
@@ -102,8 +102,8 @@ func toQuery[T any](caller access.Caller, kind, id string, own, public func() (T
 	return v, err
 }
 
-// storedAnswer returns the answer that an earlier run of the request has kept in its conversation, nil when there is
-// none. An answer that another request got to the same question since is as good.
+// storedAnswer returns the answer that an earlier run of the request stored in its conversation, or nil. If another
+// request has asked the same question since then, its answer is just as good.
 func (s *server) storedAnswer(ctx context.Context, agent domain.Agent, body AgentQuery) (*answer.Answer, error) {
 	if !idempotency.IsRepeated(ctx) {
 		return nil, nil
@@ -140,13 +140,13 @@ func (s *server) storedAnswer(ctx context.Context, agent domain.Agent, body Agen
 type agentRequest struct {
 	server  *server
 	request answer.Request
-	reads   bool // who asks may read all that the agent's datastores hold
+	reads   bool // the caller may read all content of the agent's datastores
 	account domain.Account
 	named   conversationName
-	holds   bool // of a streamed answer the last character is held back: see sse.TokenWriter
+	holds   bool // hold back the last character of a streamed answer: see sse.TokenWriter
 }
 
-// newAgentRequest counts the query, last, so that a request that is refused costs nothing.
+// newAgentRequest checks the query and counts it last, so that a rejected request costs nothing.
 func (s *server) newAgentRequest(ctx context.Context, agent domain.Agent, body AgentQuery) (*agentRequest, error) {
 	_, caller := access.CallerOf(ctx)
 	named := s.resolveConversation(ctx, caller, agent, body)
@@ -177,14 +177,15 @@ func (s *server) newAgentRequest(ctx context.Context, agent domain.Agent, body A
 	}}, nil
 }
 
-// ask gets the answer. emit, unless it is nil, is called with its text as it comes; put together it is the text that
-// is returned, character by character.
+// ask returns the answer. If emit is not nil, it is called with each piece of the text as it arrives; joined together,
+// the pieces are exactly the returned text.
 func (t *agentRequest) ask(ctx context.Context, emit func(string) error) (AgentAnswer, error) {
 	answer, err := t.answer(ctx, emit)
 	return renderAnswer(answer, answer.Text), err
 }
 
-// answer is ask before it is written down in the form of an endpoint: as who asks may see it, every line break an LF.
+// answer does the work of ask, before the answer is rendered for an endpoint. It contains only what the caller may see,
+// and every line break is an LF.
 func (t *agentRequest) answer(ctx context.Context, emit func(string) error) (answer.Answer, error) {
 	var clean sse.LineEnds
 	if emit == nil {
@@ -210,9 +211,9 @@ func (t *agentRequest) answer(ctx context.Context, emit func(string) error) (ans
 	return t.seen(answer), err
 }
 
-// seen returns the answer without the parts that the caller may not see, and with the conversation id that the caller
-// sent. For a caller who may not read all datastores, the explanation is reduced to the scores of the sources and to
-// counts.
+// seen removes the parts of the answer that the caller may not see, and sets the conversation id to the one that the
+// caller sent. If the caller may not read all datastores, only counts and the scores of the sources remain of the
+// explanation.
 func (t *agentRequest) seen(a answer.Answer) answer.Answer {
 	if t.named.callerID != "" && a.ConversationID != "" {
 		a.ConversationID = t.named.callerID
@@ -243,7 +244,7 @@ func renderAnswerText(a answer.Answer) AgentAnswer {
 	return renderAnswer(a, clean.Next(a.Text)+clean.Close())
 }
 
-// count counts what an answer has cost.
+// count adds the answer's tokens to the account's usage.
 func (t *agentRequest) count(ctx context.Context, a answer.Answer) {
 	t.server.countDetached(ctx, t.account, map[domain.Metric]int64{
 		domain.MetricTokens:       a.PromptTokens + a.CompletionTokens,
@@ -259,8 +260,8 @@ func filtersOf(f *Filters) domain.Filters {
 	return domain.Filters{CustomIDs: orZero(f.CustomIds), DatasourceIDs: orZero(f.DatasourceIds), Metadata: orZero(f.Metadata)}
 }
 
-// visitorRule bounds what those without a key of its workspace may ask of a public agent. Else the agent's model, which
-// its operator pays for, would answer anything, told by anybody.
+// visitorRule limits the parameters of callers who query a public agent without a key of its workspace. Otherwise
+// anyone could replace the prompts and use the model, which the operator pays for, for anything.
 func visitorRule(body AgentQuery, maxTokens int) error {
 	var faults []domain.FieldError
 	var names []string

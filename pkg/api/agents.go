@@ -22,14 +22,14 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// AgentStore stores agents. Methods that take a workspace answer domain.CodeNotFound for an agent of another one, as
-// those of all stores do.
+// AgentStore stores agents. As in all stores, methods that take a workspace return domain.CodeNotFound for an agent of
+// another workspace.
 type AgentStore interface {
 	CreateAgent(ctx context.Context, a domain.Agent) (domain.Agent, error)
 	Agent(ctx context.Context, ws, id string) (domain.Agent, error)
-	// PublicAgent returns the agent when it is public, whatever its workspace; otherwise domain.CodeNotFound.
+	// PublicAgent returns a public agent of any workspace, or domain.CodeNotFound.
 	PublicAgent(ctx context.Context, id string) (domain.Agent, error)
-	// Agents returns a page and the cursor of the next one, "" after the last, as all lists do.
+	// Agents returns a page of agents and the cursor of the next page, "" after the last one, like all lists.
 	Agents(ctx context.Context, ws string, p catalog.Page) ([]domain.Agent, string, error)
 	UpdateAgent(ctx context.Context, ws, id string, p domain.AgentPatch) (domain.Agent, error)
 	DeleteAgent(ctx context.Context, ws, id string) (domain.Agent, error)
@@ -109,7 +109,7 @@ func (s *server) DeleteAgent(ctx context.Context, r DeleteAgentRequestObject) (D
 	return writeAgent(http.StatusOK, agent), err
 }
 
-// agentPatch is the domain's patch of what a body carries.
+// agentPatch converts the fields of a body to a domain patch.
 func agentPatch(b AgentPatch, extra domain.AgentExtra) domain.AgentPatch {
 	p := domain.AgentPatch{
 		Name: trimmed(b.Name), Description: b.Description, Temperature: b.Temperature,
@@ -134,7 +134,8 @@ func agentPatch(b AgentPatch, extra domain.AgentExtra) domain.AgentPatch {
 	return p
 }
 
-// datastoreIDs returns the ids of a body, each once, and their field; nil when it has none.
+// datastoreIDs returns the datastore ids in a body, without duplicates, and the format of their field's path. The list
+// is nil if the body has no such field.
 func datastoreIDs(ids *[]string, tools *[]AgentTool) (list []string, field string) {
 	given := []string{}
 	switch {
@@ -159,7 +160,8 @@ func datastoreIDs(ids *[]string, tools *[]AgentTool) (list []string, field strin
 	return list, field
 }
 
-// originsOf returns the stored form of a list that package rules has passed, each origin once.
+// originsOf returns the origins in the form in which they are stored, without duplicates. Package rules has checked the
+// list.
 func originsOf(list []string) []string {
 	out := []string{}
 	for _, text := range list {
@@ -170,7 +172,7 @@ func originsOf(list []string) []string {
 	return out
 }
 
-// checkDatastores finds every datastore that an agent names and the workspace does not have.
+// checkDatastores reports every datastore that the agent names but the workspace does not have.
 func (s *server) checkDatastores(ctx context.Context, ws string, ids *[]string, tools *[]AgentTool) error {
 	list, field := datastoreIDs(ids, tools)
 	var faults []domain.FieldError
@@ -189,7 +191,7 @@ func (s *server) checkDatastores(ctx context.Context, ws string, ids *[]string, 
 	return problem.Invalid(faults)
 }
 
-// checkID refuses an id that no resource can have before it reaches anything else.
+// checkID rejects an id that no resource can have, before it is used anywhere else.
 func checkID(kind, id string) error {
 	if !domain.ValidID(id) {
 		return domain.NotFound(kind, jsonbody.Shorten(id))
@@ -197,12 +199,12 @@ func checkID(kind, id string) error {
 	return nil
 }
 
-// pageOf is the page that a list's parameters ask for.
+// pageOf converts the parameters of a list request to a page.
 func pageOf(limit *int, cursor *string) catalog.Page {
 	return catalog.Page{Limit: orZero(limit), Cursor: orZero(cursor)}
 }
 
-// convert turns a pointer to one kind of string into a pointer to another.
+// convert turns a pointer to one string type into a pointer to another.
 func convert[To, From ~string](v *From) *To {
 	if v == nil {
 		return nil
@@ -219,8 +221,8 @@ func trimmed(v *string) *string {
 	return &t
 }
 
-// agentExtra returns, unchanged, the fields of a request's agent that the API document does not define. Fields of an
-// agent in a response are dropped, because clients send back the agents that they have read.
+// agentExtra returns, unchanged, the fields of the agent in a request that the API document does not define. It drops
+// fields that occur only in responses, because clients send back agents that they have read.
 func (s *server) agentExtra(ctx context.Context) domain.AgentExtra {
 	c, _ := ctx.(*gin.Context)
 	if c == nil {
@@ -242,7 +244,7 @@ func (s *server) agentExtra(ctx context.Context) domain.AgentExtra {
 	return all
 }
 
-// writeAgent is a response with an agent. The generated response types lose the method that writes the agent's
+// writeAgent writes an agent as the response. The generated response types lack the method that encodes the agent's
 // additional fields.
 func writeAgent(status int, agent domain.Agent) written {
 	return func(w http.ResponseWriter) error {

@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// authenticate lets pass who may call the operation.
+// authenticate rejects callers who may not call the operation.
 func (s *server) authenticate(c *gin.Context) {
 	op := operationOf(c)
 	if op == nil || op.Scope == "" {
@@ -28,7 +28,7 @@ func (s *server) authenticate(c *gin.Context) {
 		s.audit.RecordUse(c.Request.Context(), caller)
 	}
 	if err != nil {
-		caller = access.Caller{Anonymous: true, Remote: caller.Remote} // who guesses keys is slowed down by address
+		caller = access.Caller{Anonymous: true, Remote: caller.Remote} // limits by address slow down callers who guess keys
 	}
 	if limited := s.limits.Allow(caller); limited != nil {
 		err = limited
@@ -61,8 +61,8 @@ func (s *server) identify(c *gin.Context, op *document.Operation) (access.Caller
 	return access.Caller{Key: key}, nil
 }
 
-// isPublic answers domain.CodeUnauthorized unless the route leads to something that may be queried without a key. It
-// runs before the body is read: a client without a key learns that first, and cannot make the service read in vain.
+// isPublic returns domain.CodeUnauthorized unless the resource may be queried without a key. It runs before the body is
+// read, so that a client without a key is rejected at once and cannot make the service read a body for nothing.
 func (s *server) isPublic(ctx context.Context, id string, op *document.Operation) error {
 	if !op.Public || !domain.ValidID(id) {
 		return problem.MissingKey()
@@ -79,13 +79,13 @@ func (s *server) isPublic(ctx context.Context, id string, op *document.Operation
 	return err
 }
 
-// coversScope reports whether the key's scopes cover the operation. To read includes to query; which agent a key with
-// the scope query may query is for the handler to check.
+// coversScope reports whether the key's scopes cover the operation. The scope read includes query. The handler checks
+// which agent a key with the scope query may use.
 func coversScope(key domain.APIKey, op *document.Operation) bool {
 	return key.Can(op.Scope) || op.Scope == domain.ScopeQuery && key.Can(domain.ScopeRead)
 }
 
-// auditServed writes down a request that was served, if the operation is audited.
+// auditServed adds a served request to the audit log, if the operation is audited.
 func (s *server) auditServed(c *gin.Context) {
 	op := operationOf(c)
 	if op == nil || !op.Audited || c.Writer.Status() == http.StatusUnauthorized || c.Writer.Status() == http.StatusForbidden {
@@ -102,10 +102,10 @@ func (s *server) auditServed(c *gin.Context) {
 	s.audit.Record(ctx, op.ID, caller, access.Host(c.Request.RemoteAddr), slog.String("resource", resource), slog.Int("status", c.Writer.Status()))
 }
 
-// createdKey is the key of a created resource's id in the context of a request.
+// createdKey is the context key of the id of the resource that the request created.
 const createdKey = "sluice.made"
 
-// setCreated notes the resource that a request has created, for the audit.
+// setCreated stores the id of the resource that the request created, for the audit log.
 func setCreated(ctx context.Context, id string) {
 	if c, ok := ctx.(*gin.Context); ok {
 		c.Set(createdKey, id)

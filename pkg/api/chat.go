@@ -77,7 +77,7 @@ func (s *server) CreateChatCompletion(ctx context.Context, r CreateChatCompletio
 	}, err
 }
 
-// model returns the agent of that id, if the caller may query it.
+// model returns the agent with the id, if the caller may query it.
 func (s *server) model(ctx context.Context, caller access.Caller, id string) (domain.Agent, error) {
 	agent, err := s.agentToQuery(ctx, caller, id)
 	if domain.CodeOf(err) == domain.CodeNotFound {
@@ -87,7 +87,7 @@ func (s *server) model(ctx context.Context, caller access.Caller, id string) (do
 	return agent, err
 }
 
-// chat is what the messages of a completion say.
+// chat holds the parsed messages of a chat completion.
 type chat struct {
 	question     string
 	before       []domain.Message
@@ -95,7 +95,7 @@ type chat struct {
 	instructions string
 }
 
-// readChat reads messages that package rules has passed: the last one of a user is the question.
+// readChat parses messages that package rules has checked. The last message of a user is the question.
 func (s *server) readChat(messages []ChatMessage) (chat, error) {
 	var c chat
 	var instructions []string
@@ -103,7 +103,7 @@ func (s *server) readChat(messages []ChatMessage) (chat, error) {
 	for i, m := range messages {
 		text := rules.MessageText(orZero(m.Content))
 		if m.Role == ChatMessageRoleUser {
-			c.after = nil // calls before the question are left out; the answers that followed them are the history
+			c.after = nil // drop tool calls before the question; the history contains only the answers that followed them
 		}
 		switch {
 		case m.Role == ChatMessageRoleTool:
@@ -133,7 +133,7 @@ func (s *server) readChat(messages []ChatMessage) (chat, error) {
 	return c, problem.Invalid(faults)
 }
 
-// chatQuery is the agent query that a completion comes to.
+// chatQuery converts a chat completion to an agent query.
 func chatQuery(body ChatRequest, question string) AgentQuery {
 	q := AgentQuery{
 		Query: question, ConversationId: body.ConversationId, VisitorId: body.User, Filters: body.Filters,
@@ -141,7 +141,7 @@ func chatQuery(body ChatRequest, question string) AgentQuery {
 		PresencePenalty: body.PresencePenalty, FrequencyPenalty: body.FrequencyPenalty,
 	}
 	if q.Temperature != nil {
-		q.Temperature = new(min(*q.Temperature, 1)) // OpenAI has 0 to 2, agents 0 to 1
+		q.Temperature = new(min(*q.Temperature, 1)) // OpenAI's range is 0 to 2, that of agents 0 to 1
 	}
 	if q.MaxTokens == nil {
 		q.MaxTokens = body.MaxTokens
@@ -149,7 +149,7 @@ func chatQuery(body ChatRequest, question string) AgentQuery {
 	return q
 }
 
-// maxModels bounds the list of models, which has no pages.
+// maxModels bounds the list of models, which is not paginated.
 const maxModels = 1000
 
 // ListModels implements StrictServerInterface.
@@ -159,7 +159,7 @@ func (s *server) ListModels(ctx context.Context, _ ListModelsRequestObject) (Lis
 	return ListModels200JSONResponse{Object: ChatModelListObjectList, Data: renderAll(agents, renderModel)}, err
 }
 
-// agentsOf lists the agents that the caller may query and that belong to the workspace, newest first, up to a number.
+// agentsOf returns up to limit agents of the workspace that the caller may query, newest first.
 func (s *server) agentsOf(ctx context.Context, caller access.Caller, limit int) ([]domain.Agent, error) {
 	if caller.Key.Can(domain.ScopeQuery) {
 		agent, err := s.Agents.Agent(ctx, caller.Workspace(), caller.Key.AgentID)
@@ -192,14 +192,15 @@ func renderModel(a domain.Agent) ChatModel {
 	return ChatModel{Id: a.ID, Object: ChatModelObjectModel, Created: a.CreatedAt.Unix(), OwnedBy: "sluice", Name: a.Name, Description: a.Description}
 }
 
-// completion is one chat completion: what all of its chunks have in common.
+// completion holds what all chunks of one chat completion have in common.
 type completion struct {
 	id, model string
 	created   int64
 	usage     bool // the stream ends with the tokens used
 }
 
-// chatChunk is a piece of a streamed completion. Its form is OpenAI's, to the field that is null and not missing.
+// chatChunk is a chunk of a streamed completion. It matches OpenAI's format exactly, including fields that must be null
+// rather than absent.
 type chatChunk struct {
 	ID      string       `json:"id"`
 	Object  string       `json:"object"`
@@ -209,7 +210,7 @@ type chatChunk struct {
 
 	Usage json.RawMessage `json:"usage,omitempty"` // null in all chunks but the last of a stream that ends with the tokens used
 
-	Sources        *[]Source `json:"sources,omitempty"` // these come with the finish reason
+	Sources        *[]Source `json:"sources,omitempty"` // sent with the finish reason
 	ConversationID string    `json:"conversationId,omitempty"`
 	VisitorID      string    `json:"visitorId,omitempty"`
 }
@@ -236,7 +237,7 @@ func (c completion) chunk(pieces ...chunkPiece) chatChunk {
 	return chunk
 }
 
-// whole is the completion of an answer that was not streamed.
+// whole renders an answer that was not streamed.
 func (c completion) whole(a answer.Answer) ChatCompletion {
 	choice := ChatChoice{FinishReason: finishOf(a)}
 	choice.Message.Role = ChatChoiceMessageRoleAssistant
@@ -270,8 +271,8 @@ func usageOf(a answer.Answer) ChatUsage {
 	return ChatUsage{PromptTokens: a.PromptTokens, CompletionTokens: a.CompletionTokens, TotalTokens: a.PromptTokens + a.CompletionTokens}
 }
 
-// streamChat answers a request in chunks: the role, the text, the reason of the end with the sources, the tokens used
-// if the client asks for them, and the mark of the end.
+// streamChat streams the answer in chunks: the role, the text, the finish reason with the sources, the token usage if
+// the client asks for it, and the end marker.
 func (s *server) streamChat(ctx context.Context, w http.ResponseWriter, t *agentRequest, c completion) error {
 	events := sse.New(w, s.options.WriteTimeout)
 	stop := events.KeepAlive(s.options.Heartbeat)
@@ -307,7 +308,7 @@ func (s *server) streamChat(ctx context.Context, w http.ResponseWriter, t *agent
 	if err == nil {
 		return events.Send("", "[DONE]")
 	}
-	stop() // after it only this function writes, and the stream stays as it is: open or not
+	stop() // from here on only this function writes, so IsOpen can no longer change
 	if !events.IsOpen() || ctx.Err() != nil {
 		return err
 	}
@@ -315,7 +316,7 @@ func (s *server) streamChat(ctx context.Context, w http.ResponseWriter, t *agent
 	return send(problem.OpenAI(problem.Explain(ctx, s.log, s.Secrets, err)))
 }
 
-// finish sends the chunks that follow the text. Each tool call is complete in its chunk.
+// finish sends the chunks that follow the text. Each tool call is sent whole, in one chunk.
 func (c completion) finish(send func(chunk any) error, a answer.Answer) error {
 	for i, call := range a.ToolCalls {
 		if err := send(c.chunk(chunkPiece{Delta: chunkDelta{ToolCalls: []chunkCall{{i, renderCall(call)}}}})); err != nil {

@@ -7,7 +7,8 @@ import (
 	answerchat "github.com/sluice/sluice/pkg/answer/chat"
 )
 
-// stopSequences returns the sequences of a value that the schema has passed: a string, an array of strings, or nil.
+// stopSequences returns the stop sequences in v. The schema has checked that v is a string, an array of strings, or
+// nil.
 func stopSequences(v any) []string {
 	var out []string
 	switch v := v.(type) {
@@ -25,7 +26,7 @@ func stopSequences(v any) []string {
 	return out
 }
 
-// responseFormat returns the form of an answer as JSON, nil for text.
+// responseFormat returns the requested format of the answer as JSON, or nil for plain text.
 func responseFormat(v any) (json.RawMessage, error) {
 	format, _ := v.(map[string]any)
 	if format == nil || format["type"] == "text" {
@@ -55,7 +56,7 @@ func readTools(tools []ChatTool) ([]answerchat.Tool, error) {
 	return out, nil
 }
 
-// toolChoice returns the choice of a value that the schema has passed: a mode, an object with a name, or nil.
+// toolChoice converts v. The schema has checked that v is a mode, an object with a function name, or nil.
 func toolChoice(v any) answerchat.ToolChoice {
 	switch v := v.(type) {
 	case string:

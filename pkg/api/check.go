@@ -14,9 +14,9 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// check reads a request's parameters and JSON body, holds them against the document, and lets only valid ones pass. It
-// rewrites them: empty parameters and null fields are removed, and whole numbers are written as integers, so that
-// decoding into the generated types cannot fail.
+// check validates a request's parameters and JSON body against the document and rejects invalid requests. It removes
+// empty parameters and null fields and writes whole numbers as integers, so that decoding into the generated types
+// cannot fail.
 func (s *server) check(c *gin.Context) {
 	op := operationOf(c)
 	if op == nil {
@@ -35,7 +35,8 @@ func (s *server) check(c *gin.Context) {
 				s.fail(c, err)
 				return
 			}
-			// The handler streams it, and the generated routing compares the header's beginning literally.
+			// The handler streams the body. The generated routing compares the beginning of the header literally, so
+			// normalise it.
 			_, params, err := mime.ParseMediaType(c.GetHeader("Content-Type"))
 			if err != nil || params["boundary"] == "" {
 				s.fail(c, domain.Invalid("Content-Type", "is multipart/form-data without a boundary; let the HTTP client set the header"))

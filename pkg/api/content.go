@@ -61,7 +61,7 @@ func ordinalOf(cursor *string) (int, error) {
 	return int(n), nil
 }
 
-// originalPolicy keeps a browser from running anything of an original, whichever way it came to be shown.
+// originalPolicy keeps browsers from running scripts in an original, however it is displayed.
 const originalPolicy = "default-src 'none'; sandbox"
 
 // GetOriginal implements StrictServerInterface.
@@ -87,8 +87,8 @@ func (s *server) GetOriginal(ctx context.Context, r GetOriginalRequestObject) (G
 	}), nil
 }
 
-// writeOriginal sends the content. Content that cannot be read to its end cuts the connection: a part must not pass for
-// the whole.
+// writeOriginal sends the content. If the content cannot be read to its end, it cuts the connection, so that no client
+// mistakes a part for the whole.
 func (s *server) writeOriginal(ctx context.Context, w http.ResponseWriter, d domain.Datasource, content io.Reader) error {
 	h := w.Header()
 	h.Set("Content-Type", originalType(d.Original.MIMEType))
@@ -110,7 +110,7 @@ func (s *server) writeOriginal(ctx context.Context, w http.ResponseWriter, d dom
 	return nil
 }
 
-// originalType returns a type that is valid in a header; an invalid one becomes a stream of bytes.
+// originalType returns the type if it is valid in a header, otherwise application/octet-stream.
 func originalType(kind string) string {
 	if _, _, err := mime.ParseMediaType(kind); err != nil {
 		return "application/octet-stream"
@@ -118,7 +118,7 @@ func originalType(kind string) string {
 	return kind
 }
 
-// attachment is a Content-Disposition that has a browser save the file under the name (RFC 6266).
+// attachment returns a Content-Disposition that makes a browser save the file under the name (RFC 6266).
 func attachment(name string) string {
 	if value := mime.FormatMediaType("attachment", map[string]string{"filename": name}); value != "" {
 		return value

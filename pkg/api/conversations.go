@@ -17,17 +17,18 @@ import (
 
 // ConversationStore stores questions and answers.
 type ConversationStore interface {
-	// Conversation reads a conversation of the workspace, with that agent unless agentID is empty.
+	// Conversation returns a conversation of the workspace. If agentID is not empty, it must be a conversation with
+	// that agent.
 	Conversation(ctx context.Context, ws, agentID, id string) (domain.Conversation, error)
-	// FindConversation returns the conversation with the id, and whether there is one; of another workspace or agent it
-	// is domain.CodeNotFound.
+	// FindConversation returns the conversation with the id and whether it exists. It fails with domain.CodeNotFound if
+	// the conversation belongs to another workspace or agent.
 	FindConversation(ctx context.Context, ws, agentID, id string) (v domain.Conversation, exists bool, err error)
 	ConversationsByCallerID(ctx context.Context, ws, agentID, visitorID, callerID string, limit int) ([]domain.Conversation, error)
 	Conversations(ctx context.Context, ws string, f catalog.ConversationFilter, p catalog.Page) ([]domain.Conversation, string, error)
 	// Messages returns the newest messages, oldest first.
 	Messages(ctx context.Context, conversationID string, limit int) ([]domain.Message, error)
-	// EachMessage calls f with every message, oldest first, holding few at a time, until f fails, and returns its
-	// error.
+	// EachMessage calls f with every message, oldest first, and keeps only a few in memory. It stops at the first error
+	// of f and returns it.
 	EachMessage(ctx context.Context, conversationID string, f func(domain.Message) error) error
 	DeleteConversation(ctx context.Context, ws, id string) (domain.Conversation, error)
 }
@@ -41,7 +42,7 @@ func (s *server) ListConversations(ctx context.Context, r ListConversationsReque
 	return ListConversations200JSONResponse{Data: renderAll(conversations, renderConversation), NextCursor: optional(next)}, err
 }
 
-// conversationFilter is the filter that parameters ask for.
+// conversationFilter converts query parameters to a filter.
 func conversationFilter(agent, visitor *string, from, to *time.Time, text *string) catalog.ConversationFilter {
 	return catalog.ConversationFilter{AgentID: orZero(agent), VisitorID: orZero(visitor), From: orZero(from), To: orZero(to), Search: orZero(text)}
 }
@@ -70,9 +71,9 @@ func (s *server) DeleteConversation(ctx context.Context, r DeleteConversationReq
 
 // conversationName is the conversation that a question names.
 type conversationName struct {
-	id       string // in the catalog; "" if the question names none
+	id       string // the id in the catalog; "" if the question names no conversation
 	callerID string // the id that the caller chose, if it is not a UUID
-	visitor  string // the conversation's visitor; "": the stored one, or a new one
+	visitor  string // the conversation's visitor; "": the stored visitor, or a new one
 }
 
 // resolveConversation returns the conversation that a question names. A UUID is the id of a conversation. It is
@@ -113,7 +114,7 @@ func (s *server) checkConversation(ctx context.Context, agent domain.Agent, name
 	return err
 }
 
-// public returns the id in the form that the caller sent.
+// public returns the id as the caller sent it.
 func (n conversationName) public() string {
 	if n.callerID != "" {
 		return n.callerID
@@ -125,8 +126,8 @@ func conversationNotFound(id string) error {
 	return domain.NotFound("conversation", jsonbody.Shorten(id))
 }
 
-// conversation returns the conversation with the id, a UUID or a caller's own, in the caller's workspace. Several
-// conversations may have the same caller's id: agent and visitor, if given, select one.
+// conversation returns the conversation with the id in the caller's workspace. The id is a UUID or was chosen by the
+// caller. Several conversations may share an id chosen by callers; agentID and visitorID, if given, select one of them.
 func (s *server) conversation(ctx context.Context, caller access.Caller, id string, agentID, visitorID *string) (domain.Conversation, error) {
 	if domain.ValidID(id) {
 		v, err := s.Conversations.Conversation(ctx, caller.Workspace(), orZero(agentID), id)

@@ -15,7 +15,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// DatasourceStore stores datasources, each change together with the job that follows from it.
+// DatasourceStore stores datasources. It stores each change together with the job that the change requires.
 type DatasourceStore interface {
 	// CreateDatasources creates all of them or none.
 	CreateDatasources(ctx context.Context, in []catalog.NewDatasource) ([]domain.Datasource, error)
@@ -101,7 +101,7 @@ func (s *server) createFromJSON(ctx context.Context, caller access.Caller, body 
 	return created, err
 }
 
-// newDatasource is a datasource of the datastore that has nothing yet, the n-th of the request.
+// newDatasource returns an empty datasource of the datastore, the n-th that the request creates.
 func (s *server) newDatasource(ctx context.Context, store domain.Datastore, kind domain.DatasourceType, n int) domain.Datasource {
 	return domain.Datasource{ID: idempotency.ID(ctx, s.NewID, "datasource", strconv.Itoa(n)), WorkspaceID: store.WorkspaceID, DatastoreID: store.ID, Type: kind, Status: domain.StatusUnsynched}
 }
@@ -115,7 +115,7 @@ func (s *server) createOne(ctx context.Context, d domain.Datasource, job domain.
 	return created[0], nil
 }
 
-// findExisting looks for a datasource that an earlier run of the request may have made.
+// findExisting returns a function that looks for the datasource, which an earlier run of the request may have created.
 func (s *server) findExisting(ctx context.Context, d domain.Datasource) func() (domain.Datasource, error) {
 	return func() (domain.Datasource, error) { return s.Datasources.Datasource(ctx, d.WorkspaceID, d.ID) }
 }
@@ -138,7 +138,7 @@ func (s *server) DeleteDatasource(ctx context.Context, r DeleteDatasourceRequest
 	if err != nil {
 		return nil, err
 	}
-	shown, err := s.renderDatasource(ctx, was) // convert long as a site has pages that can be counted
+	shown, err := s.renderDatasource(ctx, was) // while the pages of a site can still be counted
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +158,7 @@ func (s *server) datasource(ctx context.Context, caller access.Caller, id string
 	return s.Datasources.Datasource(ctx, caller.Workspace(), id)
 }
 
-// titleOf names a text by its beginning.
+// titleOf returns the beginning of a text as its title.
 func titleOf(text string) string {
 	const limit = 80
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
@@ -169,7 +169,7 @@ func titleOf(text string) string {
 	return string(runes)
 }
 
-// orZero is the zero value for nil.
+// orZero returns the value that p points to, or the zero value if p is nil.
 func orZero[T any](p *T) (v T) {
 	if p != nil {
 		v = *p

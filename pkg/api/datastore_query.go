@@ -17,7 +17,7 @@ import (
 	"github.com/sluice/sluice/pkg/retrieve"
 )
 
-// defaultTopK is how many fragments a query gets that does not say.
+// defaultTopK is the number of fragments returned for a query without topK.
 const defaultTopK = 5
 
 // QueryDatastore implements StrictServerInterface.
@@ -45,7 +45,8 @@ func fragmentsType(ctx context.Context, explained bool) string {
 	return "application/json"
 }
 
-// encode writes an array of fragments, or an object with the explanation. The generated type would encode them twice.
+// encode writes an array of fragments, or an object with fragments and explanation. The generated type would encode
+// them twice.
 func encode(contentType string, fragments any) written {
 	return func(w http.ResponseWriter) error {
 		encoded := bufferPool.Get().(*bytes.Buffer)
@@ -59,13 +60,13 @@ func encode(contentType string, fragments any) written {
 			return err
 		}
 		w.Header().Set("Content-Type", contentType)
-		w.Header().Set("Content-Length", strconv.Itoa(encoded.Len())) // else it is sent in chunks, with another write for the last
+		w.Header().Set("Content-Length", strconv.Itoa(encoded.Len())) // without it the response is sent in chunks, and the last chunk needs another write
 		_, err := w.Write(encoded.Bytes())
 		return err
 	}
 }
 
-// bufferPool keeps the buffers in which answers are encoded, up to maxPooledBuffer bytes each.
+// bufferPool reuses the buffers for encoding responses. Buffers above maxPooledBuffer bytes are not kept.
 var bufferPool = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
 const maxPooledBuffer = 1 << 20
@@ -76,19 +77,19 @@ func (s *server) QueryDatastoreResults(ctx context.Context, r QueryDatastoreResu
 	return QueryDatastoreResults200JSONResponse(renderResults(found)), err
 }
 
-// renderResults writes what LangChain's retrievers read.
+// renderResults renders fragments in the format that LangChain's retrievers read.
 func renderResults(found retrieve.Result) RetrieverResults {
 	return RetrieverResults{Results: renderAll(found.Fragments, func(f domain.Fragment) RetrieverResult {
 		return RetrieverResult{Text: f.Text, Source: f.Source, Score: f.Score}
 	}), Explanation: renderExplanation(found.Explanation, true)}
 }
 
-// chaindeskHost is what LangChain's ChaindeskRetriever asks, at the path of a datastore query, for an object with
-// results.
+// chaindeskHost is the host that LangChain's ChaindeskRetriever calls. It uses the path of a datastore query and
+// expects an object with results.
 const chaindeskHost = "app.chaindesk.ai"
 
-// isForChaindesk reports whether the request was led here on its way to that host, whose name a proxy, or a name server
-// that gives our address for it, leaves in the header.
+// isForChaindesk reports whether the request was meant for chaindeskHost and redirected here, by a proxy or by DNS.
+// Both leave that host in a header.
 func isForChaindesk(ctx context.Context) bool {
 	c, ok := ctx.(*gin.Context)
 	if !ok {

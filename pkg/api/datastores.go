@@ -19,14 +19,15 @@ import (
 type DatastoreStore interface {
 	CreateDatastore(ctx context.Context, d domain.Datastore) (domain.Datastore, error)
 	Datastore(ctx context.Context, ws, id string) (domain.Datastore, error)
-	// PublicDatastore returns the datastore when it is public, whatever its workspace; otherwise domain.CodeNotFound.
+	// PublicDatastore returns a public datastore of any workspace, or domain.CodeNotFound.
 	PublicDatastore(ctx context.Context, id string) (domain.Datastore, error)
 	Datastores(ctx context.Context, ws string, p catalog.Page) ([]domain.Datastore, string, error)
-	// UpdateDatastore begins, replaces or cancels a move when the patch names a place.
+	// UpdateDatastore updates the datastore. If the patch names a place, it begins, replaces or cancels a move.
 	UpdateDatastore(ctx context.Context, ws, id string, p domain.DatastorePatch) (domain.Datastore, error)
 	MoveProgress(ctx context.Context, id string) (domain.MoveProgress, error)
 	DeleteDatastore(ctx context.Context, ws, id string) (domain.Datastore, error)
-	// DatastoreCounts counts the datasources of a datastore; a status that none has is absent.
+	// DatastoreCounts returns the number of the datastore's datasources by status. A status without datasources is
+	// absent.
 	DatastoreCounts(ctx context.Context, ws, id string) (map[domain.Status]int64, error)
 }
 
@@ -100,8 +101,8 @@ func (s *server) UpdateDatastore(ctx context.Context, r UpdateDatastoreRequestOb
 		return nil, err
 	}
 	if patch.Chunking != nil {
-		// All content, each time: the same request again completes one that was interrupted, and chunks of the right
-		// size stay.
+		// Always process all content again: repeating an interrupted request completes it, and chunks of the right size
+		// are kept.
 		if _, err := s.replay(ctx, catalog.ReplayFilter{WorkspaceID: caller.Workspace(), DatastoreID: d.ID}); err != nil {
 			return nil, err
 		}
@@ -128,7 +129,7 @@ func (s *server) datastore(ctx context.Context, caller access.Caller, id string)
 	return s.Datastores.Datastore(ctx, caller.Workspace(), id)
 }
 
-// showDatastore renders a datastore, with how far its move is.
+// showDatastore renders a datastore with the progress of its move.
 func (s *server) showDatastore(ctx context.Context, d domain.Datastore) (Datastore, error) {
 	out := renderDatastore(d)
 	if d.Move == nil {
@@ -138,7 +139,7 @@ func (s *server) showDatastore(ctx context.Context, d domain.Datastore) (Datasto
 	if err != nil {
 		return out, err
 	}
-	if p.Total == 0 { // it has just arrived
+	if p.Total == 0 { // the move has just finished
 		if d, err = s.Datastores.Datastore(ctx, d.WorkspaceID, d.ID); err != nil || d.Move == nil {
 			return renderDatastore(d), err
 		}
@@ -147,7 +148,7 @@ func (s *server) showDatastore(ctx context.Context, d domain.Datastore) (Datasto
 	return out, nil
 }
 
-// showWithDatasources renders a datastore with its newest datasources, up to the default length of a list.
+// showWithDatasources renders a datastore with its newest datasources, up to the default page size.
 func (s *server) showWithDatasources(ctx context.Context, d domain.Datastore) (Datastore, error) {
 	out, err := s.showDatastore(ctx, d)
 	if err != nil {
@@ -162,7 +163,8 @@ func (s *server) showWithDatasources(ctx context.Context, d domain.Datastore) (D
 	return out, err
 }
 
-// checkEngines refuses what this server does not have and lists what it has.
+// checkEngines rejects an engine or embedding model that this server does not offer. The error lists those that it
+// does.
 func (s *server) checkEngines(engine *Engine, model *string) error {
 	var faults []domain.FieldError
 	if engine != nil && !slices.Contains(s.options.Engines, domain.Engine(*engine)) {

@@ -11,16 +11,16 @@ import (
 
 // Sealer encrypts the headers of a protected site.
 type Sealer interface {
-	// Seal encrypts headers for the origin of an address, so that only crawlers can open them.
+	// Seal encrypts the headers so that only crawlers can decrypt them, and only for the origin of the address.
 	Seal(workspaceID, address string, headers map[string]string) (*domain.SiteAccess, error)
 }
 
 // Originals keeps raw content.
 type Originals interface {
-	// Put stores all of r as a datasource's content, under a fresh key, and returns once it is safe.
+	// Put reads r to its end, stores it durably as the datasource's content, and returns it with its new key.
 	Put(ctx context.Context, datasourceID, name, mimeType string, r io.Reader) (domain.Original, error)
-	// Get returns the content under a key, which must be closed; domain.CodeNotFound when it is no longer kept. A reader
-	// fails in place of ending when the content differs from the stored one.
+	// Get returns the content stored under the key, or domain.CodeNotFound if it has been removed. The caller must
+	// close the reader. Reading fails, instead of ending normally, if the content differs from what was stored.
 	Get(ctx context.Context, key string) (io.ReadCloser, error)
 	// Delete removes content that no row refers to.
 	Delete(ctx context.Context, key string) error
@@ -28,40 +28,41 @@ type Originals interface {
 
 // ChunkReader reads the chunks of a datasource's active generation in order.
 type ChunkReader interface {
-	// Chunks returns up to limit chunks from the ordinal on.
+	// Chunks returns up to limit chunks, starting at fromOrdinal.
 	Chunks(ctx context.Context, d domain.Datasource, fromOrdinal, limit int) ([]domain.Chunk, error)
 }
 
 // Retriever finds fragments.
 type Retriever interface {
-	// Retrieve returns at most TopK fragments, best first. Rerank: true where there is no reranker is domain.CodeInvalid.
+	// Retrieve returns at most TopK fragments, best first. It fails with domain.CodeInvalid if Rerank is true and there
+	// is no reranker.
 	Retrieve(ctx context.Context, r retrieve.Request) (retrieve.Result, error)
 }
 
-// Answerer answers questions and keeps the conversations they belong to.
+// Answerer answers questions and stores their conversations.
 type Answerer interface {
-	// Answer calls emit with every piece of the text as it comes, and returns the whole. It stops when emit fails or
-	// ctx ends. It does not call emit after it has returned, nor from two goroutines at once. A nil emit means
-	// that no client waits for pieces. A ConversationID of another workspace or agent is domain.CodeNotFound. The tokens used are
-	// set also when the answer failed.
+	// Answer calls emit with every piece of the text as it arrives, and returns the whole answer. It stops when emit
+	// fails or ctx ends. It does not call emit after it has returned, nor from two goroutines at once. A nil emit means
+	// that no client waits for pieces. Answer fails with domain.CodeNotFound if ConversationID belongs to another
+	// workspace or agent. The token counts are set even if it fails.
 	Answer(ctx context.Context, r answer.Request, emit func(text string) error) (answer.Answer, error)
 }
 
 // Watcher reports changes to datasources.
 type Watcher interface {
-	// Watch returns a channel that receives the id of every datasource of the datastore whose row has changed, after
-	// the change is stored. It is closed when ctx ends or nothing more can be told. A slow reader may miss ids.
+	// Watch returns a channel that receives the id of each datasource of the datastore after a change to it is stored.
+	// The channel is closed when ctx ends or the watch fails. A slow reader may miss ids.
 	Watch(ctx context.Context, datastoreID string) (<-chan string, error)
-	// Changed has all who watch the datastore told of a datasource whose row has changed, or is gone. It must not block.
+	// Changed tells all watchers of the datastore that a datasource was changed or deleted. It must not block.
 	Changed(datastoreID, datasourceID string)
 }
 
-// Check asks one dependency whether it can serve.
+// Check checks whether one dependency is available.
 type Check struct {
 	Name  string
 	Ready func(ctx context.Context) error
-	// Degrades says that without it the service can do part of its work: it then stays ready.
+	// Degrades means that the service can do part of its work without the dependency, and so stays ready.
 	Degrades bool
-	// Note, if set, says what the dependency lacks, "" when nothing.
+	// Note, if set, returns a limitation of the dependency, or "".
 	Note func(ctx context.Context) string
 }

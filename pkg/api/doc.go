@@ -1,18 +1,19 @@
-// Package api is the HTTP face of Sluice. The OpenAPI document in this directory is the contract: types and routing are
-// generated from it, requests are checked against it before a handler sees them, and the documentation page shows it.
+// Package api is Sluice's HTTP API. The OpenAPI document in this directory is its contract: types and routing are
+// generated from it, requests are checked against it before they reach a handler, and the documentation page displays
+// it.
 //
 // A request passes these steps, in this order, and a handler can rely on all of them:
 //
 //  1. a request id, metrics, and recovery from panics;
-//  2. the Key: who asks, and may they (auth.go);
-//  3. the rate limit of the key (ratelimit.go);
-//  4. the body and parameters: every fault at once (check.go), so that handlers see only valid values;
-//  5. Idempotency-Key: an answer that was given before is given again (idempotency.go).
+//  2. the API key: who is calling, and whether the caller may use the operation (auth.go);
+//  3. the rate limit of the key (access/ratelimit.go);
+//  4. validation of parameters and body, with all faults in one error (check.go): handlers see only valid values;
+//  5. Idempotency-Key: a repeated request gets the stored answer (package idempotency).
 //
-// Every error a handler returns becomes one shape in one place (problem.go).
+// Package problem gives all errors of handlers the same format.
 //
-// The handler streams both ways, so the http.Server around it needs ReadHeaderTimeout and IdleTimeout, but neither
-// ReadTimeout nor WriteTimeout: the handler itself sets a deadline for every piece that it reads or writes. Streams of
-// GET /datastores/{id}/events last until their client leaves or the request's context ends, so a server that shuts down
-// cancels its BaseContext, or Shutdown waits for them.
+// The handler streams requests and responses. The http.Server around it needs ReadHeaderTimeout and IdleTimeout, but
+// must set neither ReadTimeout nor WriteTimeout: the handler sets a deadline for every piece that it reads or writes.
+// Streams of GET /datastores/{id}/events last until the client disconnects or the request's context ends. So a server
+// that shuts down must cancel its BaseContext; otherwise Shutdown waits for these streams.
 package api

@@ -17,13 +17,13 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// parallelOriginals is how many documents of one upsert are being stored at a time.
+// parallelOriginals is the number of documents of one upsert that are stored at the same time.
 const parallelOriginals = 8
 
 // DocumentStore stores the content of text datasources.
 type DocumentStore interface {
-	// UpsertDatasources creates all of them or none. One whose CustomID exists in its datastore replaces the content of
-	// that one, which keeps its id. The result is in the order of in.
+	// UpsertDatasources stores all datasources or none. If a datasource's CustomID already exists in the datastore, the
+	// existing datasource keeps its id and gets the new content. The results are in the same order as in.
 	UpsertDatasources(ctx context.Context, in []catalog.NewDatasource) ([]domain.Datasource, error)
 	DatasourceByCustomID(ctx context.Context, ws, datastoreID, customID string) (domain.Datasource, error)
 	ReplaceContent(ctx context.Context, ws, id string, r catalog.Replacement) (domain.Datasource, error)
@@ -53,9 +53,9 @@ func (s *server) UpsertDocuments(ctx context.Context, r UpsertDocumentsRequestOb
 	return UpsertDocuments200JSONResponse{Ids: ids}, nil
 }
 
-// upsert stores all of a batch or nothing.
+// upsert stores the whole batch or nothing.
 func (s *server) upsert(ctx context.Context, store domain.Datastore, batch []*upsertItem) ([]domain.Datasource, error) {
-	if !slices.ContainsFunc(batch, (*upsertItem).replaces) { // what replaces something may take less room
+	if !slices.ContainsFunc(batch, (*upsertItem).replaces) { // a document that replaces another may need less storage
 		if err := s.Usage.CheckStorage(ctx, store.WorkspaceID); err != nil {
 			return nil, err
 		}
@@ -78,9 +78,9 @@ func (s *server) upsert(ctx context.Context, store domain.Datastore, batch []*up
 	return stored, nil
 }
 
-// storedUpserts returns the datasources of a batch that an earlier run of the request has stored. As it has stored all
-// of them or none, one that it has made, or whose newest job is that run's, speaks for the rest, which may have been
-// changed since.
+// storedUpserts returns the datasources of the batch if an earlier run of the request has stored them. That run stored
+// all of them or none, so one trace of it is enough: a datasource that it created, or a newest job that it queued. The
+// other datasources may have been changed since.
 func (s *server) storedUpserts(ctx context.Context, batch []*upsertItem) ([]domain.Datasource, error) {
 	for i, u := range batch {
 		d, err := s.Datasources.Datasource(ctx, u.datasource.WorkspaceID, u.datasource.ID)
@@ -103,17 +103,17 @@ func (s *server) storedUpserts(ctx context.Context, batch []*upsertItem) ([]doma
 
 // upsertItem is one document on its way to a datasource.
 type upsertItem struct {
-	newID      string            // the id it has if it is a new one
-	datasource domain.Datasource // new, or with the id of the one that it replaces
+	newID      string            // its id if it is new
+	datasource domain.Datasource // new, or with the id of the datasource that it replaces
 	text       string
 	original   domain.Original
 }
 
-// replaces reports whether the document takes the place of one that is there.
+// replaces reports whether the document replaces an existing one.
 func (u *upsertItem) replaces() bool { return u.datasource.ID != u.newID }
 
-// planUpsert makes the datasources of an upsert, and says for each document which of them it is. Of documents with the
-// same custom id the last one stays.
+// planUpsert returns the datasources of an upsert, and for each document the position of its datasource in the batch.
+// If several documents have the same custom id, the last one wins.
 func (s *server) planUpsert(ctx context.Context, store domain.Datastore, documents []Document) (batch []*upsertItem, places []int, err error) {
 	placeOf := map[string]int{}
 	for _, document := range documents {
@@ -141,8 +141,9 @@ func (s *server) planUpsert(ctx context.Context, store domain.Datastore, documen
 	return batch, places, nil
 }
 
-// planDocument is a new datasource, with the id and the name of the one with the custom id if there is one: content is
-// stored under the id of its datasource. Whether it is still there is for the catalog to say, in its transaction.
+// planDocument returns a new datasource. If the custom id already exists, it takes over the existing id and name,
+// because content is stored under the datasource's id. The existing datasource may be deleted meanwhile; the catalog's
+// transaction checks that.
 func (s *server) planDocument(ctx context.Context, store domain.Datastore, customID string, place int) (*upsertItem, error) {
 	d := s.newDatasource(ctx, store, domain.TypeText, place)
 	d.CustomID, d.Config.CustomID = customID, customID
@@ -189,13 +190,13 @@ func (s *server) UpdateDocument(ctx context.Context, r UpdateDocumentRequestObje
 	if err != nil {
 		return nil, err
 	}
-	if d.DatastoreID != store.ID { // the datasource has to be in the datastore of the path
+	if d.DatastoreID != store.ID { // the path names another datastore
 		return nil, domain.Errorf(domain.CodeNotFound, "datastore %q has no datasource with id %q", store.ID, d.ID)
 	}
 	if d.Type == domain.TypeWebSite {
 		return nil, domain.Errorf(domain.CodeConflict, "datasource %q is a web_site without own content; update one of its pages", d.ID)
 	}
-	if idempotency.HasJobID(ctx, d.JobID, 0) { // an earlier run of the request has done it
+	if idempotency.HasJobID(ctx, d.JobID, 0) { // an earlier run of the request has replaced the content
 		return UpdateDocument200JSONResponse{Id: d.ID}, nil
 	}
 	replacement := catalog.Replacement{
@@ -208,7 +209,7 @@ func (s *server) UpdateDocument(ctx context.Context, r UpdateDocumentRequestObje
 	}
 	if id := r.Body.CustomId; id != nil {
 		replacement.CustomID = id
-		if _, kept := d.Metadata["custom_id"]; kept && replacement.Metadata == nil { // it would name another id
+		if _, kept := d.Metadata["custom_id"]; kept && replacement.Metadata == nil { // the stored metadata contains the old id
 			metadata := maps.Clone(d.Metadata)
 			metadata["custom_id"] = *id
 			replacement.Metadata = &metadata
@@ -224,7 +225,7 @@ func (s *server) UpdateDocument(ctx context.Context, r UpdateDocumentRequestObje
 	return UpdateDocument200JSONResponse{Id: d.ID}, nil
 }
 
-// customIDIn returns the custom id in metadata, whose value may be of any type.
+// customIDIn returns the custom id in metadata, or "" if the value is not a valid one.
 func customIDIn(metadata map[string]any) string {
 	id, _ := metadata["custom_id"].(string)
 	if utf8.RuneCountInString(id) > upload.MaxCustomID {
@@ -233,7 +234,7 @@ func customIDIn(metadata map[string]any) string {
 	return id
 }
 
-// metadataOf is a document's metadata as it is kept, and the custom id in it.
+// metadataOf returns a document's metadata as it is stored, and the custom id in it.
 func metadataOf(m *Document_Metadata) (metadata map[string]any, customID string) {
 	metadata = map[string]any{}
 	if m == nil {

@@ -28,24 +28,24 @@ func (s *server) ExportConversations(ctx context.Context, r ExportConversationsR
 	}
 	first, next, err := s.Conversations.Conversations(ctx, e.workspace, e.filter, catalog.Page{})
 	if err != nil {
-		return nil, err // what fails before anything is written is answered like any other failure
+		return nil, err // nothing has been written yet, so this is a normal error response
 	}
 	return written(func(w http.ResponseWriter) error {
 		if err := e.write(ctx, w, first, next); err != nil {
 			if !problem.IsClientGone(ctx, err) {
 				s.log.Error("an export of conversations failed midway", "request", problem.RequestID(ctx), "error", err)
 			}
-			panic(http.ErrAbortHandler) // the status is sent: a cut connection is what says that this is not all
+			panic(http.ErrAbortHandler) // the status has been sent: only a cut connection tells the client that the export is incomplete
 		}
 		return nil
 	}), nil
 }
 
-// export is one export of conversations. It holds a page of conversations and a few messages at a time.
+// export is one export of conversations. It keeps one page of conversations and a few messages in memory.
 type export struct {
 	server    *server
 	workspace string
-	key       domain.APIKey // asked for with each page, so that one that is revoked reads no further
+	key       domain.APIKey // checked before each page, so that a revoked key cannot continue
 	filter    catalog.ConversationFilter
 	csv       bool
 }
@@ -56,11 +56,11 @@ type conversationWriter interface {
 	begin(domain.Conversation) error
 	message(domain.Conversation, domain.Message) error
 	end() error
-	// close writes the rest, after the last conversation.
+	// close writes what follows the last conversation.
 	close() error
 }
 
-// write writes the page and all that follow it.
+// write writes the given page and all pages after it.
 func (e export) write(ctx context.Context, w http.ResponseWriter, page []domain.Conversation, next string) error {
 	kind, name := "application/json", "conversations.json"
 	if e.csv {
@@ -118,8 +118,8 @@ func (e export) one(ctx context.Context, out conversationWriter, v domain.Conver
 // jsonExport writes an array of ConversationDetail.
 type jsonExport struct {
 	w        *bufio.Writer
-	next     bool // one has been written
-	messages int  // of this conversation
+	next     bool // a conversation has been written
+	messages int  // written for the current conversation
 }
 
 func (j *jsonExport) open() error { return j.text("[") }
@@ -160,7 +160,7 @@ func (j *jsonExport) text(s string) error {
 	return err
 }
 
-// csvExport writes a row for each message (RFC 4180, with the line ends of the texts as they are).
+// csvExport writes a row for each message (RFC 4180). Line ends within texts stay as they are.
 type csvExport struct{ w *csv.Writer }
 
 func (c *csvExport) open() error {
@@ -190,8 +190,8 @@ func (c *csvExport) close() error {
 	return c.w.Error()
 }
 
-// escapeFormula puts a ' before what a spreadsheet would take for a formula: what visitors write is opened by people of
-// the house. The wide forms are those that some programs take for the plain ones.
+// escapeFormula puts a ' before a cell that a spreadsheet would read as a formula: employees open exports of texts that
+// visitors wrote. Some programs also accept the full-width forms of the characters.
 func escapeFormula(cell string) string {
 	if strings.IndexAny(cell, "=+-@\t\r\n＝＋－＠") == 0 {
 		return "'" + cell

@@ -15,8 +15,8 @@ func (s *server) GetHealth(context.Context, GetHealthRequestObject) (GetHealthRe
 	return GetHealth200JSONResponse{Status: HealthStatusOk}, nil
 }
 
-// GetReadiness implements StrictServerInterface. It asks all dependencies at once. Their errors go to the log;
-// callers, which need no key, only learn which one is down.
+// GetReadiness implements StrictServerInterface. It checks all dependencies at once. Their errors are only logged:
+// callers need no key, so they learn only which dependency is down.
 func (s *server) GetReadiness(ctx context.Context, _ GetReadinessRequestObject) (GetReadinessResponseObject, error) {
 	ctx, _ = access.CallerOf(ctx)
 	ctx, cancel := context.WithTimeout(ctx, s.options.ReadyTimeout)
@@ -37,8 +37,8 @@ func (s *server) GetReadiness(ctx context.Context, _ GetReadinessRequestObject) 
 	return GetReadiness200JSONResponse(out), nil
 }
 
-// RunChecks runs all checks concurrently, so that a hanging check does not delay the others. It logs failed checks with
-// the reason.
+// RunChecks runs all checks concurrently, so that a hanging check does not delay the others. It logs each failed check
+// with its reason.
 func RunChecks(ctx context.Context, checks []Check, log *slog.Logger) []DependencyCheck {
 	out := make([]DependencyCheck, len(checks))
 	var asking sync.WaitGroup
@@ -49,7 +49,8 @@ func RunChecks(ctx context.Context, checks []Check, log *slog.Logger) []Dependen
 	return out
 }
 
-// run runs the check. If a check ignores ctx, run returns without it, and its goroutine ends when the check returns.
+// run runs the check. It does not wait for a check that ignores ctx; that check's goroutine ends when the check
+// returns.
 func (c Check) run(ctx context.Context, log *slog.Logger) DependencyCheck {
 	answer := make(chan error, 1)
 	note := "" // read only after an answer

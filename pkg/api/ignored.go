@@ -2,10 +2,10 @@ package api
 
 import "strings"
 
-// ignoredHeader names the parameters of a query that the model does not support or that were changed.
+// ignoredHeader is the header that lists the query's parameters that the model does not support or that were changed.
 const ignoredHeader = "Sluice-Ignored-Parameters"
 
-// agentNames returns a parameter's name in agent queries, which is that of package answer.
+// agentNames returns a parameter's name in agent queries, which use the names of package answer.
 func agentNames(name string) string { return name }
 
 // openAINames returns a parameter's name in chat completions.
@@ -26,7 +26,8 @@ func openAINames(name string) string {
 	}
 }
 
-// onIgnored calls set with the value of the header, before the first piece of the answer, if there are such parameters.
+// onIgnored calls set with the value of ignoredHeader, before the first piece of the answer. It does not call set if no
+// parameter was ignored.
 func (t *agentRequest) onIgnored(rename func(string) string, set func(names string)) {
 	t.request.Ignored = func(names []string) {
 		renamed := make([]string, len(names))

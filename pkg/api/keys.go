@@ -74,8 +74,8 @@ func (s *server) CreateKey(ctx context.Context, r CreateKeyRequestObject) (Creat
 	}, nil
 }
 
-// replaceUnseenKey takes away the key that an earlier run of the request has made: its secret, which is nowhere to be
-// read again, may not have reached anybody. The one that takes its place has the same id.
+// replaceUnseenKey revokes the key that an earlier run of the request created: the client may not have received its
+// secret, and nobody can read it again. The new key gets the same id.
 func (s *server) replaceUnseenKey(ctx context.Context, key domain.APIKey) error {
 	if !idempotency.IsRepeated(ctx) {
 		return nil
@@ -87,7 +87,7 @@ func (s *server) replaceUnseenKey(ctx context.Context, key domain.APIKey) error 
 	return nil
 }
 
-// checkKey finds what a key must not be: expired at birth, or for an agent that is not there.
+// checkKey reports an expiry in the past and an agent that does not exist.
 func (s *server) checkKey(ctx context.Context, key domain.APIKey) error {
 	var faults []domain.FieldError
 	if key.ExpiresAt != nil && !key.ExpiresAt.After(s.Now()) {
@@ -163,10 +163,10 @@ func (s *server) SetKeyLimits(ctx context.Context, r SetKeyLimitsRequestObject) 
 			return SetKeyLimits200JSONResponse(renderKey(k)), nil
 		}
 	}
-	return nil, domain.NotFound("key", r.Id) // revoked this moment
+	return nil, domain.NotFound("key", r.Id) // revoked just now
 }
 
-// keyLimits are the limits that a body carries, none for nil.
+// keyLimits converts the limits in a body; nil means no limits.
 func keyLimits(b *KeyLimitsUpdate) domain.Limits {
 	if b == nil {
 		return nil
@@ -176,7 +176,7 @@ func keyLimits(b *KeyLimitsUpdate) domain.Limits {
 	}
 }
 
-// checkMaySetLimits refuses a caller whose key is limited: it could free itself.
+// checkMaySetLimits rejects a caller whose key has limits, because the caller could remove them.
 func checkMaySetLimits(caller access.Caller) error {
 	if caller.Key.Limits.Limited() {
 		return domain.Errorf(domain.CodeUnauthorized, "the key %q has limits, so it may neither set limits nor create keys; use a key without limits", caller.Key.Name)

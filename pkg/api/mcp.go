@@ -20,15 +20,15 @@ import (
 	"github.com/sluice/sluice/pkg/retrieve"
 )
 
-// maxMessageBytes bounds a message of the Model Context Protocol.
+// maxMessageBytes is the maximum size of a Model Context Protocol message.
 const maxMessageBytes = 1 << 20
 
-// newMCP makes the handler of the Model Context Protocol.
+// newMCP returns the handler of the Model Context Protocol.
 func (s *server) newMCP() *mcp.Handler {
 	return mcp.NewHandler(mcpLibrary{s}, mcp.Options{Version: s.options.Version, WriteTimeout: s.options.WriteTimeout, Log: s.log, Arguments: document.Arguments})
 }
 
-// serveMCP answers a message of the Model Context Protocol, whose key and rate have been checked as everywhere.
+// serveMCP answers a message of the Model Context Protocol. As at all endpoints, key and rate limit have been checked.
 func (s *server) serveMCP(c *gin.Context) {
 	if err := access.CheckOrigin(c.Request, s.options.MCPHosts); err != nil {
 		s.fail(c, err)
@@ -39,7 +39,7 @@ func (s *server) serveMCP(c *gin.Context) {
 		s.fail(c, err)
 		return
 	}
-	if _, faults := jsonbody.Parse(raw); len(faults) > 0 { // convert strictly as bodies everywhere: it bounds the nesting, above all
+	if _, faults := jsonbody.Parse(raw); len(faults) > 0 { // as strict as for other bodies; above all, it limits the nesting
 		s.fail(c, problem.Invalid(faults))
 		return
 	}
@@ -47,8 +47,8 @@ func (s *server) serveMCP(c *gin.Context) {
 	s.mcp.Serve(c.Writer, c.Request, raw, !caller.MayRead(caller.Workspace()))
 }
 
-// failCall answers a call that comes too soon as a call that has failed, if it is one: a model reads that and waits,
-// where a status ends the session of some clients.
+// failCall answers a rate-limited tool call with a failed result, and reports whether the message is a tool call. A
+// model reads the result and waits, whereas an HTTP error status makes some clients end the session.
 func (s *server) failCall(c *gin.Context, e *domain.Error) bool {
 	raw, err := transfer.Read(c.Writer, c.Request, min(maxMessageBytes, s.options.MaxJSONBytes), s.options.ReadTimeout)
 	if err != nil {
@@ -61,12 +61,12 @@ func (s *server) failCall(c *gin.Context, e *domain.Error) bool {
 	return isCall
 }
 
-// mcpLibrary is what the Model Context Protocol shows, to the bearer of the request's key.
+// mcpLibrary gives the Model Context Protocol access to what the request's key may see.
 type mcpLibrary struct{ *server }
 
 var _ mcp.Library = mcpLibrary{}
 
-// explain is an error as clients may see it: tools pass on all of its text.
+// explain returns the error in a form that clients may see, because tools pass on its whole text.
 func (l mcpLibrary) explain(ctx context.Context, err error) error {
 	if err == nil || problem.IsClientGone(ctx, err) {
 		return err
@@ -105,7 +105,7 @@ func (l mcpLibrary) search(ctx context.Context, caller access.Caller, q mcp.Sear
 	return found.Fragments, err
 }
 
-// queryFaults returns the faults of a question, which no schema has checked.
+// queryFaults returns the faults of a query, because no schema has checked it.
 func (s *server) queryFaults(field, query string) []domain.FieldError {
 	switch n := utf8.RuneCountInString(query); {
 	case strings.TrimSpace(query) == "":
@@ -116,7 +116,7 @@ func (s *server) queryFaults(field, query string) []domain.FieldError {
 	return nil
 }
 
-// datastoresOf are the datastores named, or all of the caller's workspace.
+// datastoresOf returns the datastores with the ids, or all of the caller's workspace if there are no ids.
 func (l mcpLibrary) datastoresOf(ctx context.Context, caller access.Caller, ids []string) ([]domain.Datastore, error) {
 	if len(ids) == 0 {
 		all, _, err := l.Datastores.Datastores(ctx, caller.Workspace(), catalog.Page{Limit: mcp.MaxDatastores + 1})
@@ -171,7 +171,7 @@ func (l mcpLibrary) Agents(ctx context.Context, limit int) ([]domain.Agent, erro
 	return agents, l.explain(ctx, err)
 }
 
-// Ask implements mcp.Library. It is an agent query like any other: it counts as one, and is stored.
+// Ask implements mcp.Library. Like any other agent query, it is counted and stored.
 func (l mcpLibrary) Ask(ctx context.Context, q mcp.Question, emit func(text string) error) (mcp.Answer, error) {
 	ctx, caller := access.CallerOf(ctx)
 	answer, err := l.answer(ctx, caller, q, emit)
@@ -180,7 +180,7 @@ func (l mcpLibrary) Ask(ctx context.Context, q mcp.Question, emit func(text stri
 
 func (l mcpLibrary) answer(ctx context.Context, caller access.Caller, q mcp.Question, emit func(text string) error) (answer.Answer, error) {
 	faults := l.queryFaults("question", q.Text)
-	q.ConversationID = strings.ToLower(q.ConversationID) // convert some languages write UUIDs: see resolveConversation
+	q.ConversationID = strings.ToLower(q.ConversationID) // some languages write UUIDs in upper case: see resolveConversation
 	if q.ConversationID != "" && !domain.ValidID(q.ConversationID) {
 		faults = append(faults, domain.FieldError{Field: "conversationId", Message: fmt.Sprintf("is %s; send that of an earlier answer, or leave it out", jsonbody.Describe(q.ConversationID))})
 	}

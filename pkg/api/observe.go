@@ -19,7 +19,7 @@ import (
 	"github.com/sluice/sluice/pkg/telemetry"
 )
 
-// metrics are the API's own.
+// metrics are the metrics of the API.
 type metrics struct {
 	inFlight prometheus.Gauge
 	requests *prometheus.CounterVec
@@ -51,8 +51,8 @@ func newMetrics(r prometheus.Registerer) (*metrics, error) {
 	return m, nil
 }
 
-// observe counts a served request under its route's template without the base, so that labels are few and both bases
-// are one.
+// observe counts a served request under its route's template without the base. So there are few labels, and both bases
+// share one.
 func (m *metrics) observe(c *gin.Context, took time.Duration) {
 	route, method := strings.TrimPrefix(c.FullPath(), "/api"), c.Request.Method
 	if route == "" {
@@ -78,7 +78,7 @@ func (s *server) GetMetrics(context.Context, GetMetricsRequestObject) (GetMetric
 	return GetMetrics200TextResponse(text.String()), nil
 }
 
-// observe gives the request its id and measures it.
+// observe assigns the request's id and records its metrics and its span.
 func (s *server) observe(c *gin.Context) {
 	id := problem.RequestIDOf(c.Request, s.Secrets, s.NewID)
 	c.Header(problem.RequestIDHeader, id)
@@ -99,7 +99,8 @@ func (s *server) observe(c *gin.Context) {
 	c.Next()
 }
 
-// startSpan begins the request's span, under its route's template: paths hold what callers put there.
+// startSpan begins the request's span. The span is named after the route's template, because paths contain arbitrary
+// text from callers.
 func (s *server) startSpan(c *gin.Context, id string) (context.Context, *telemetry.Span) {
 	method, route := c.Request.Method, c.FullPath()
 	if route == "" {
@@ -111,7 +112,7 @@ func (s *server) startSpan(c *gin.Context, id string) (context.Context, *telemet
 
 var errInternalResponse = errors.New("the request failed with an internal error")
 
-// endSpan ends it. A request that is refused is served; one that the service cannot serve has failed.
+// endSpan ends the span. It marks only 5xx statuses as failures: a rejected request has been served.
 func endSpan(span *telemetry.Span, status int) {
 	span.Set(telemetry.Number("http.response.status_code", status))
 	if status >= http.StatusInternalServerError {

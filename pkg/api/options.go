@@ -21,39 +21,39 @@ import (
 
 // Options are limits and choices. The zero value of each field means its default.
 type Options struct {
-	MaxUploadBytes int64 // of one file; default 100 MiB
-	MaxJSONBytes   int64 // of a JSON body; default 10 MiB
-	MaxDocuments   int   // of one upsert; default 1,000
-	MaxPages       int   // that a web site may ask for; default 10,000
+	MaxUploadBytes int64 // maximum size of a file; default 100 MiB
+	MaxJSONBytes   int64 // maximum size of a JSON body; default 10 MiB
+	MaxDocuments   int   // maximum number in one upsert; default 1,000
+	MaxPages       int   // largest page limit that a web site may set; default 10,000
 	MaxQueryChars  int   // default 8,000
 
-	RatePerSecond    int // requests of one key, with bursts of twice as many; 0: no limit
-	VisitorPerMinute int // questions of one visitor of a public agent, at once or apart; 0: no limit
-	VisitorMaxTokens int // that one who has no key may ask an answer of a public agent to have; default 4,096
+	RatePerSecond    int // requests of one key per second, with bursts of twice as many; 0: no limit
+	VisitorPerMinute int // questions of one visitor of a public agent per minute; 0: no limit
+	VisitorMaxTokens int // largest maxTokens that a caller without a key may ask of a public agent; default 4,096
 
-	Admission admit.Options // how much is served at once; default without limits
+	Admission admit.Options // limits of concurrent requests; default: none
 
-	MCPHosts    []string // names, without ports, by which clients of the Model Context Protocol reach a service on loopback, and web origins that may; "*": any
-	CORSOrigins []string // of web pages that may call every endpoint, as domain.ParseOrigin returns them
-	Version     string   // of the service, told to those clients
+	MCPHosts    []string // further host names, without ports, that MCP requests may have in Host or Origin; "*": any
+	CORSOrigins []string // origins of web pages that may call every endpoint, as returned by domain.ParseOrigin
+	Version     string   // version of the service, sent to MCP clients
 
-	TempDir string // where uploads wait until they are complete; default os.TempDir()
+	TempDir string // directory for incomplete uploads; default os.TempDir()
 
-	Engines         []domain.Engine // that datastores may use, the default one first; default embedded alone
-	EmbeddingModels []string        // that datastores may use, the default one first; at least one is needed
+	Engines         []domain.Engine // engines that datastores may use, the default one first; default: only embedded
+	EmbeddingModels []string        // models that datastores may use, the default one first; at least one is required
 
-	Heartbeat      time.Duration // between comment lines of a silent stream; default 15 s
-	WriteTimeout   time.Duration // for one piece of an answer to reach the client; default 30 s
-	ReadTimeout    time.Duration // for a JSON body, and for each piece of an upload; default 30 s
-	ReadyTimeout   time.Duration // for all checks of /readyz together; default 2 s
-	PlanTimeout    time.Duration // for the plan of a site; default 20 s
-	KeyTimeout     time.Duration // for the catalog to say whose a key is: one that does not answer is found out before anything is begun; default 10 s
-	ClaimHeartbeat time.Duration // how often a request with an Idempotency-Key says that it is alive; default a quarter of catalog.IdempotencyLease
+	Heartbeat      time.Duration // interval between comment lines in a silent stream; default 15 s
+	WriteTimeout   time.Duration // limit for sending one piece of a response; default 30 s
+	ReadTimeout    time.Duration // limit for reading a JSON body, or one piece of an upload; default 30 s
+	ReadyTimeout   time.Duration // limit for all checks of /readyz together; default 2 s
+	PlanTimeout    time.Duration // limit for the plan of a site; default 20 s
+	KeyTimeout     time.Duration // limit for looking up a key, so that a hanging catalog is noticed before work begins; default 10 s
+	ClaimHeartbeat time.Duration // interval at which a request with an Idempotency-Key renews its claim; default a quarter of catalog.IdempotencyLease
 }
 
-// Deps are what the API works with. All fields are needed unless they say otherwise.
+// Deps are the API's dependencies. All fields are required unless their comment says otherwise.
 type Deps struct {
-	// Parts of the catalog, by the handlers that use them.
+	// Parts of the catalog, grouped by the handlers that use them.
 	Agents        AgentStore
 	Datastores    DatastoreStore
 	Datasources   DatasourceStore
@@ -73,29 +73,28 @@ type Deps struct {
 	Answerer  Answerer
 	Watcher   Watcher
 
-	// DetectType says what a file is from its first bytes, its name and the type that the sender declared.
+	// DetectType returns the type of a file from its first bytes, its name and the type that the client declared.
 	DetectType func(head []byte, name, declared string) string
-	Formats    []format.Format // that can be read
+	Formats    []format.Format // formats of files that can be read
 
-	// Scheduled is called when a datasource has got, changed or lost the times at which it is fetched again; may be
-	// nil.
+	// Scheduled is called when the refresh schedule of a datasource was added, changed or removed; may be nil.
 	Scheduled func()
 
 	// Planner shows what a crawl would fetch; nil: this process does not crawl.
 	Planner Planner
 
-	// Sealer encrypts headers of protected sites. nil: the service has no key, and rejects headers.
+	// Sealer encrypts headers of protected sites. nil: the service has no encryption key and rejects headers.
 	Sealer Sealer
 
-	Secrets domain.Secrets       // of the operator, which no answer and no log shows
-	Traces  *telemetry.Traces    // nil: none are made
-	Audit   *slog.Logger         // of what keys were used for; nil: Log
+	Secrets domain.Secrets       // secrets of the operator; removed from responses and logs
+	Traces  *telemetry.Traces    // nil: no traces
+	Audit   *slog.Logger         // audit log of how keys are used; nil: Log
 	Checks  []Check              // dependencies that /readyz asks
-	Metrics *prometheus.Registry // what /metrics shows; nil: a registry with the API's own alone
+	Metrics *prometheus.Registry // served at /metrics; nil: a registry with only the API's metrics
 	Log     *slog.Logger         // nil: slog.Default()
 	Now     func() time.Time     // nil: time.Now
 	NewID   func() string        // nil: domain.NewID
-	NewKey  func() string        // makes the secret of a key; nil: sk_ and 256 random bits
+	NewKey  func() string        // generates the secret of a key; nil: sk_ and 256 random bits
 }
 
 func (o Options) withDefaults() Options {
@@ -119,7 +118,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// documented are the limits that the OpenAPI document names.
+// documented returns the limits that appear in the OpenAPI document.
 func (o Options) documented() document.Limits {
 	return document.Limits{
 		UploadBytes: o.MaxUploadBytes, JSONBytes: o.MaxJSONBytes, QueryChars: o.MaxQueryChars, Documents: o.MaxDocuments, PagesOfSite: o.MaxPages,

@@ -3,7 +3,7 @@ package api
 import (
 	"context"
 	"crypto/sha256"
-	_ "embed" // the pages are part of the program
+	_ "embed" // for the embedded pages
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -22,14 +22,14 @@ import (
 //go:embed docs.html
 var docsHTML string
 
-// serveConsole answers with a file of the console, the page for people.
+// serveConsole serves a file of the console, the web interface.
 func (s *server) serveConsole(c *gin.Context) {
 	if !console.Serve(c.Writer, c.Request) {
 		s.notFound(c)
 	}
 }
 
-// serveManual answers with a page of the documentation, or with the reference of the API.
+// serveManual serves a page of the documentation, or the API reference.
 func (s *server) serveManual(c *gin.Context) {
 	if strings.TrimPrefix(c.Request.URL.Path, "/api") == manual.Reference {
 		s.reference.write(c.Writer)
@@ -43,7 +43,7 @@ func (s *server) serveManual(c *gin.Context) {
 	}
 }
 
-// page is an HTML page that needs nothing from elsewhere, with a policy that forbids it to.
+// page is a self-contained HTML page with a Content-Security-Policy that forbids external resources.
 type page struct {
 	html   string
 	policy string
@@ -51,7 +51,7 @@ type page struct {
 
 var inline = regexp.MustCompile(`(?s)<(script|style)>(.*?)</(?:script|style)>`)
 
-// newPage allows exactly the scripts and styles that the page contains, by their hashes, and the service's own icon.
+// newPage returns a page whose policy allows only the page's own scripts and styles, by hash, and the service's icon.
 func newPage(html string) page {
 	sources := map[string]string{"script": "", "style": ""}
 	for _, m := range inline.FindAllStringSubmatch(html, -1) {
@@ -70,7 +70,7 @@ func newPage(html string) page {
 func (p page) write(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Content-Security-Policy", p.policy)
-	_, _ = w.Write([]byte(p.html)) // a client that left needs no page
+	_, _ = w.Write([]byte(p.html)) // an error means that the client has disconnected
 }
 
 // GetDocs implements StrictServerInterface.

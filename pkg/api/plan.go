@@ -13,16 +13,16 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Bounds of a plan, for which a person waits.
+// Bounds of a plan. They are low because a person waits for the result.
 const (
-	maxPlanAddresses = 100 // that are asked for or listed
-	maxPlanShown     = 300 // with those left out
-	maxPlans         = 4   // at once
+	maxPlanAddresses = 100 // addresses that are fetched or listed
+	maxPlanShown     = 300 // including addresses that are left out
+	maxPlans         = 4   // plans at the same time
 )
 
-// Planner says what a crawl of a site would do. crawl.Crawler is one.
+// Planner shows what a crawl of a site would do. crawl.Crawler implements it.
 type Planner interface {
-	// Plan goes through a site as a crawl would, and keeps nothing. emit is called with each address once.
+	// Plan visits a site as a crawl would, without storing anything. It calls emit once for each address.
 	Plan(ctx context.Context, r crawl.PlanRequest, emit func(crawl.PlanEntry) error) (crawl.PlanSummary, error)
 }
 
@@ -53,8 +53,8 @@ func (s *server) PlanSite(ctx context.Context, r PlanSiteRequestObject) (PlanSit
 	return PlanSite200JSONResponse(p), err
 }
 
-// plan has the Planner go through at most limit addresses of a site. When ctx's deadline passes, the plan is the one
-// found until then.
+// plan lets the Planner visit at most limit addresses of a site. When ctx's deadline passes, plan returns what was
+// found so far.
 func (s *server) plan(ctx context.Context, site domain.DatasourceConfig, limit int) (SitePlan, error) {
 	out := SitePlan{Addresses: []PlannedAddress{}}
 	sum, err := s.Planner.Plan(ctx, crawl.PlanRequest{
@@ -93,10 +93,10 @@ func (s *server) plan(ctx context.Context, site domain.DatasourceConfig, limit i
 	return out, nil
 }
 
-// planDecision is a decision as the API's document has it.
+// planDecision returns a decision as the OpenAPI document spells it.
 func planDecision(d crawl.Decision) string { return strings.ReplaceAll(string(d), " ", "_") }
 
-// planField is the field that is at fault when the site cannot be read.
+// planField returns the field to name in an error when the site cannot be read.
 func planField(site domain.DatasourceConfig) string {
 	if site.Sitemap != "" {
 		return "config.sitemap"

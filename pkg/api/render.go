@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// This file turns the domain's values into the document's.
+// This file converts domain values to the types of the OpenAPI document.
 
 func renderAgent(a domain.Agent) Agent {
 	out := Agent{
@@ -23,7 +23,7 @@ func renderAgent(a domain.Agent) Agent {
 		AllowedOrigins: append([]string{}, a.AllowedOrigins...),
 		CreatedAt:      a.CreatedAt.UTC(), UpdatedAt: a.UpdatedAt.UTC(),
 		RestrictKnowledge: a.RestrictsKnowledge(),
-		PromptType:        PromptType(cmp.Or(a.PromptType, domain.PromptRaw)), // both mean the same, with a template and without
+		PromptType:        PromptType(cmp.Or(a.PromptType, domain.PromptRaw)), // an empty type means the same as raw
 	}
 	if len(a.Extra) > 0 {
 		out.AdditionalProperties = make(map[string]any, len(a.Extra))
@@ -76,8 +76,8 @@ func renderDatasource(d domain.Datasource) Datasource {
 	return out
 }
 
-// renderConfig returns the settings of a datasource and the results of the last fetch, without its validators. For
-// headers of a protected site, it returns only the names.
+// renderConfig returns the settings of a datasource and the results of its last fetch, without ETag and Last-Modified.
+// It returns only the names of a protected site's headers.
 func renderConfig(d domain.Datasource) map[string]any {
 	config := d.Config
 	config.ETag, config.LastModified, config.Depth, config.Access = "", "", 0, nil
@@ -85,7 +85,7 @@ func renderConfig(d domain.Datasource) map[string]any {
 		config.CustomID = d.CustomID
 	}
 	out := map[string]any{}
-	if encoded, err := json.Marshal(config); err == nil { // plain fields always encode
+	if encoded, err := json.Marshal(config); err == nil { // never fails: all fields are plain values
 		_ = json.Unmarshal(encoded, &out)
 	}
 	if a := d.Config.Access; a != nil {
@@ -160,8 +160,8 @@ func renderKey(k domain.APIKey) Key {
 	}
 }
 
-// optional returns nil for the zero value, which makes the field null. Use it only for fields that Chaindesk's
-// interface does not have: there, an empty string field is "", and an empty date is absent.
+// optional returns nil for the zero value, so that the field becomes null. Use it only for fields that Chaindesk's
+// interface lacks. In Chaindesk's own fields, an empty string is "" and an empty date is absent.
 func optional[T comparable](v T) *T {
 	var zero T
 	if v == zero {
@@ -170,7 +170,7 @@ func optional[T comparable](v T) *T {
 	return &v
 }
 
-// object is never null.
+// object returns m, or an empty map if m is nil, so that the field is never null.
 func object(m map[string]any) map[string]any {
 	if m == nil {
 		return map[string]any{}
@@ -188,7 +188,7 @@ func utc(t *time.Time) *time.Time {
 	return &u
 }
 
-// renderAll renders a list; an empty one is [], not null.
+// renderAll renders a list. An empty list becomes [], not null.
 func renderAll[From, To any](list []From, render func(From) To) []To {
 	out := make([]To, len(list))
 	for i, item := range list {

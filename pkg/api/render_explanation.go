@@ -5,7 +5,7 @@ import (
 	"github.com/sluice/sluice/pkg/retrieve"
 )
 
-// renderExplanation shows how a query's fragments came about; withFragments includes how each of them did.
+// renderExplanation renders how a query found its fragments. withFragments includes an entry for each fragment.
 func renderExplanation(e *domain.Explanation, withFragments bool) *Explanation {
 	if e == nil {
 		return nil
@@ -28,7 +28,7 @@ func renderExplanation(e *domain.Explanation, withFragments bool) *Explanation {
 	return out
 }
 
-// orEmpty is never null.
+// orEmpty returns m, or an empty map if m is nil, so that the field is never null.
 func orEmpty(m map[string][]string) map[string][]string {
 	if m == nil {
 		return map[string][]string{}
@@ -80,7 +80,7 @@ func renderDropped(d domain.ExplainedDrops) Dropped {
 	}
 }
 
-// renderExplained puts fragments together with how each came about, which is in the same order.
+// renderExplained combines each fragment with its entry in the explanation. Both lists have the same order.
 func renderExplained(r retrieve.Result) ExplainedFragments {
 	out := ExplainedFragments{
 		Fragments: make([]ExplainedFragment, len(r.Fragments)), Explanation: *renderExplanation(r.Explanation, false),

@@ -11,7 +11,7 @@ import (
 
 // JobQueue queues jobs for datasources that exist.
 type JobQueue interface {
-	// NewJob returns a job of the kind for the datasource, for Requeue.
+	// NewJob returns a job of the given kind for the datasource, to be passed to Requeue.
 	NewJob(ctx context.Context, d domain.Datasource, kind domain.JobKind) (domain.Job, error)
 	Requeue(ctx context.Context, ws, id string, job domain.Job, p catalog.Priority) (domain.Datasource, error)
 	// Replay queues a batch of the datasources that the filter selects, behind all fresh content. It returns their
@@ -66,7 +66,7 @@ func isWeb(d domain.Datasource) bool {
 	return d.Type == domain.TypeWebPage || d.Type == domain.TypeWebSite
 }
 
-// replay queues what passes the filter, behind all fresh content, and counts it.
+// replay queues all datasources that the filter selects, behind all fresh content, and returns their number.
 func (s *server) replay(ctx context.Context, f catalog.ReplayFilter) (queued int64, err error) {
 	f.ReplayID, f.Priority = idempotency.ID(ctx, s.NewID, "replay"), catalog.PriorityReplay
 	for cursor := ""; ; {
@@ -79,7 +79,7 @@ func (s *server) replay(ctx context.Context, f catalog.ReplayFilter) (queued int
 	}
 }
 
-// requeue has a datasource worked on again, even if nothing has changed: whoever asks for it has a reason.
+// requeue queues a datasource again. Its content is processed even if it is unchanged: the caller has a reason to ask.
 func (s *server) requeue(ctx context.Context, d domain.Datasource, kind domain.JobKind, p catalog.Priority) error {
 	job, err := s.Jobs.NewJob(ctx, d, kind)
 	if err != nil {

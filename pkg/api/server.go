@@ -2,7 +2,7 @@ package api
 
 import (
 	"context"
-	_ "embed" // the document is part of the program
+	_ "embed" // for the embedded OpenAPI document
 	"errors"
 	"fmt"
 	"log/slog"
@@ -29,12 +29,12 @@ import (
 	"github.com/sluice/sluice/pkg/mcp"
 )
 
-// server implements the operations of the document. Its methods are in the files of their subjects.
+// server implements the operations of the OpenAPI document. Its methods are grouped into files by subject.
 type server struct {
 	Deps
 	options   Options
 	document  *document.Document
-	served    func() (document.Served, error) // the document as it is sent
+	served    func() (document.Served, error) // the document in the form that clients get
 	log       *slog.Logger
 	keyring   access.Keyring
 	cors      access.CORS
@@ -53,11 +53,11 @@ var _ StrictServerInterface = (*server)(nil)
 //go:embed openapi.yaml
 var openAPI []byte
 
-// init has the generated server not look for rules in the tags of its types: bodies are held against the document, and
-// no type has any.
+// init keeps the generated server from looking for validation tags. The types have none: bodies are validated against
+// the document.
 func init() { binding.Validator = nil }
 
-// New makes the handler of all endpoints.
+// New returns the handler of all endpoints.
 func New(o Options, d Deps) (http.Handler, error) {
 	o = o.withDefaults()
 	d, err := d.withDefaults()
@@ -78,7 +78,7 @@ func New(o Options, d Deps) (http.Handler, error) {
 	limits := access.NewRateLimits(o.RatePerSecond, o.VisitorPerMinute, d.Now)
 	s := &server{
 		Deps: d, options: o, document: doc, log: d.Log, metrics: m,
-		// Making it ready takes long, and few processes are ever asked for the document.
+		// Encode the document on demand: it takes long, and few processes are ever asked for it.
 		served: sync.OnceValues(func() (document.Served, error) {
 			return document.Serve(openAPI, o.documented(), o.Engines, o.EmbeddingModels)
 		}),
@@ -99,11 +99,11 @@ func New(o Options, d Deps) (http.Handler, error) {
 	return cleanPath(g), nil
 }
 
-// releaseMode switches off the debug output of Gin. The mode is a global variable without a lock, so it is set only
-// once.
+// releaseMode switches off Gin's debug output. It does so only once, because the mode is a global variable without a
+// lock.
 var releaseMode = sync.OnceFunc(func() { gin.SetMode(gin.ReleaseMode) })
 
-// routes puts every operation under every base.
+// routes registers every operation under every base path.
 func (s *server) routes() http.Handler {
 	releaseMode()
 	r := gin.New()
@@ -114,7 +114,7 @@ func (s *server) routes() http.Handler {
 	r.Use(s.observe, s.recover, s.checkOrigin, s.limitBodyTime, s.findOperation, s.authenticate, s.check, s.idempotent)
 	r.NoRoute(s.notFound)
 	r.NoMethod(func(c *gin.Context) {
-		if methods, isFixed := s.document.Methods(c.Request.URL.Path); isFixed { // Gin counts those in that would take it for an id
+		if methods, isFixed := s.document.Methods(c.Request.URL.Path); isFixed { // Gin also lists methods of routes that match the path as an id
 			c.Header("Allow", strings.Join(methods, ", "))
 		}
 		if allowed := c.Writer.Header().Get("Allow"); strings.Contains(allowed, http.MethodGet) {
@@ -144,12 +144,12 @@ func (s *server) routes() http.Handler {
 	return r
 }
 
-// notFound answers what leads nowhere.
+// notFound answers requests to paths that do not exist.
 func (s *server) notFound(c *gin.Context) {
 	s.fail(c, domain.Errorf(domain.CodeNotFound, "there is no endpoint %s %s; /docs/api lists them", c.Request.Method, jsonbody.Shorten(c.Request.URL.Path)))
 }
 
-// fail answers the request with the error, if nothing has been answered yet, and ends it.
+// fail answers the request with the error, unless a response has begun, and aborts it.
 func (s *server) fail(c *gin.Context, err error) {
 	c.Abort()
 	ctx := c.Request.Context()
@@ -172,19 +172,19 @@ func (s *server) fail(c *gin.Context, err error) {
 	problem.Write(c.Writer, form, problem.RequestID(ctx), e)
 }
 
-// checkOrigin refuses browsers whose page may not call the service.
+// checkOrigin rejects requests from web pages that may not call the service.
 func (s *server) checkOrigin(c *gin.Context) {
 	if err := s.cors.Check(c); err != nil {
 		s.fail(c, err)
 	}
 }
 
-// limitBodyTime bounds the time in which a request's body must arrive.
+// limitBodyTime sets the deadline for reading the request's body.
 func (s *server) limitBodyTime(c *gin.Context) {
 	c.Request = transfer.ExpectBody(c.Writer, c.Request, s.options.ReadTimeout)
 }
 
-// idempotent gives an answer again that was given before under the Idempotency-Key of the request.
+// idempotent replays the stored response if the Idempotency-Key was used before.
 func (s *server) idempotent(c *gin.Context) {
 	op := operationOf(c)
 	if op == nil || !op.Idempotent {
@@ -202,20 +202,20 @@ func (s *server) idempotent(c *gin.Context) {
 
 const operationKey = "sluice.operation"
 
-// findOperation remembers what the document says about the route.
+// findOperation stores the route's operation in the context.
 func (s *server) findOperation(c *gin.Context) {
 	if op := s.document.Operation(c.Request.Method, c.FullPath()); op != nil {
 		c.Set(operationKey, op)
 	}
 }
 
-// operationOf returns the route's operation, nil for what the document does not describe.
+// operationOf returns the route's operation, or nil if the document does not describe the route.
 func operationOf(c *gin.Context) *document.Operation {
 	op, _ := c.Value(operationKey).(*document.Operation)
 	return op
 }
 
-// recover answers a panic like any other internal error. http.ErrAbortHandler passes.
+// recover answers a panic like any other internal error, but passes http.ErrAbortHandler on.
 func (s *server) recover(c *gin.Context) {
 	defer func() {
 		switch cause := recover(); cause {
@@ -230,11 +230,11 @@ func (s *server) recover(c *gin.Context) {
 	c.Next()
 }
 
-// cleanPath removes a trailing slash and merges repeated slashes: a client whose base address ends with a slash sends
-// /v1//chat/completions. Later handlers see only the clean path.
+// cleanPath removes a trailing slash and merges repeated slashes. For example, a client whose base URL ends with a
+// slash sends /v1//chat/completions. Later handlers see only the clean path.
 //
-// A slash within an id is encoded, as in /conversations/chat%2F7. RawPath distinguishes it from the slashes between
-// segments. For all other paths RawPath is empty, however the client encoded them.
+// A slash within an id is encoded, as in /conversations/chat%2F7. RawPath then distinguishes it from the slashes
+// between segments. For all other paths, later handlers see an empty RawPath, however the client encoded the path.
 func cleanPath(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if path, raw := segments(r.URL); path != r.URL.Path || raw != r.URL.RawPath {
@@ -247,8 +247,8 @@ func cleanPath(next http.Handler) http.Handler {
 	})
 }
 
-// segments returns the path of an address without empty segments. If a segment holds a slash, it also returns the raw
-// path in the encoding that Gin expects.
+// segments returns the path of u without empty segments. If a segment contains a slash, it also returns the raw path in
+// the encoding that Gin expects.
 func segments(u *url.URL) (path, raw string) {
 	if u.RawPath == "" && !strings.Contains(u.Path, "//") && (u.Path == "/" || !strings.HasSuffix(u.Path, "/")) {
 		return u.Path, ""
@@ -265,7 +265,7 @@ func segments(u *url.URL) (path, raw string) {
 		}
 		holdsSlash = holdsSlash || strings.Contains(text, "/")
 		plain.WriteString("/" + text)
-		encoded.WriteString("/" + url.QueryEscape(text)) // Gin decodes it like a query, with + for a space
+		encoded.WriteString("/" + url.QueryEscape(text)) // Gin decodes it like a query, in which + is a space
 	}
 	switch {
 	case plain.Len() == 0:
@@ -279,7 +279,7 @@ func segments(u *url.URL) (path, raw string) {
 
 type headKey struct{}
 
-// headAsGet answers HEAD as GET; the http.Server drops the body.
+// headAsGet handles HEAD requests as GET. The http.Server drops the body.
 func headAsGet(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodHead {
@@ -290,7 +290,7 @@ func headAsGet(next http.Handler) http.Handler {
 	})
 }
 
-// isHead reports whether a request served as GET was HEAD: only the header is sent.
+// isHead reports whether a request served as GET was a HEAD request, whose response has no body.
 func isHead(ctx context.Context) bool {
 	head, _ := ctx.Value(headKey{}).(bool)
 	return head

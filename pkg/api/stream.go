@@ -16,7 +16,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// streamAnswer answers a request as an event stream.
+// streamAnswer sends the answer as an event stream.
 func (s *server) streamAnswer(ctx context.Context, w http.ResponseWriter, t *agentRequest) error {
 	events := sse.New(w, s.options.WriteTimeout)
 	stop := events.KeepAlive(s.options.Heartbeat)
@@ -33,24 +33,24 @@ func (s *server) streamAnswer(ctx context.Context, w http.ResponseWriter, t *age
 	if err == nil {
 		return events.Send("", "[DONE]")
 	}
-	stop() // after it only this function writes, and the stream stays as it is: open or not
+	stop() // from here on only this function writes, so IsOpen can no longer change
 	if !events.IsOpen() || ctx.Err() != nil {
 		return err
 	}
 	s.metrics.streamed.Inc()
-	_ = tokens.Close() // what the answerer had given before it failed
-	// The status has been sent: whatever the error, the stream says so and ends.
+	_ = tokens.Close() // text that arrived before the failure
+	// The status has been sent, so the error is reported in the stream.
 	return events.Send("", "[ERROR] "+oneLine(problem.Explain(ctx, s.log, s.Secrets, err).Message))
 }
 
-// mayDropLineBreaks reports whether a client may be the library that sse.TokenWriter holds characters back for: it asks
-// for an event stream by name, as few others do.
+// mayDropLineBreaks reports whether the client may be the library for which sse.TokenWriter holds back characters.
+// Unlike most clients, that library names text/event-stream in its Accept header.
 func mayDropLineBreaks(ctx context.Context) bool {
 	c, ok := ctx.(*gin.Context)
 	return ok && strings.Contains(strings.ToLower(c.GetHeader("Accept")), "text/event-stream")
 }
 
-// responsePiece bounds the data of one endpoint_response event.
+// responsePiece is the maximum number of bytes of data in one endpoint_response event.
 const responsePiece = 16 << 10
 
 // sendResponse writes the endpoint's whole response as JSON, in pieces.
@@ -86,7 +86,7 @@ func (s *server) WatchDatastore(ctx context.Context, r WatchDatastoreRequestObje
 	}
 	return written(func(w http.ResponseWriter) error {
 		ctx, cancel := context.WithCancel(ctx)
-		defer cancel() // ends the watch, whichever way the stream ends
+		defer cancel() // ends the watch, however the stream ends
 		changed, err := s.Watcher.Watch(ctx, store.ID)
 		if err != nil {
 			return err
@@ -95,12 +95,12 @@ func (s *server) WatchDatastore(ctx context.Context, r WatchDatastoreRequestObje
 	}), nil
 }
 
-// sendChanges sends the state of every datasource that has changed, until the client leaves, the watch ends, or the key
-// is good no more.
+// sendChanges sends the state of every changed datasource until the client disconnects, the watch ends or the key
+// becomes invalid.
 func (s *server) sendChanges(ctx context.Context, w http.ResponseWriter, key domain.APIKey, store domain.Datastore, changed <-chan string) error {
 	events := sse.New(w, s.options.WriteTimeout)
 	if err := events.Comment("watching"); err != nil || isHead(ctx) {
-		return err // a client that asked for the header has it, and may send its next request
+		return err // a HEAD request is complete once the header has been sent
 	}
 	stop := events.KeepAlive(s.options.Heartbeat)
 	defer stop()
@@ -124,10 +124,11 @@ func (s *server) sendChanges(ctx context.Context, w http.ResponseWriter, key dom
 	}
 }
 
-// maxGathered bounds the ids that are joined into one round.
+// maxGathered is the maximum number of ids that gather returns at once.
 const maxGathered = 1000
 
-// gather waits for a change and returns the ids of all that have come until then, each once. open is false at the end.
+// gather waits for a change and returns the ids of all datasources whose changes have arrived, without duplicates. open
+// is false when the watch has ended.
 func gather(ctx context.Context, changed <-chan string) (ids []string, open bool) {
 	seen := map[string]bool{}
 	for len(ids) < maxGathered {

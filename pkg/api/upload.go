@@ -13,9 +13,9 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// upload makes a datasource of type file.
+// upload creates a datasource of type file.
 func (s *server) upload(ctx context.Context, caller access.Caller, parts *multipart.Reader) (domain.Datasource, error) {
-	if !idempotency.IsRepeated(ctx) { // else an earlier run of the request may have stored it
+	if !idempotency.IsRepeated(ctx) { // otherwise an earlier run of the request may have stored the file
 		if err := s.Usage.CheckStorage(ctx, caller.Workspace()); err != nil {
 			transfer.FinishUpload(ctx, false)
 			return domain.Datasource{}, err
@@ -57,23 +57,23 @@ func (s *server) upload(ctx context.Context, caller access.Caller, parts *multip
 	return s.createWithOriginal(ctx, store, d, mimeType, form.File)
 }
 
-// textType is what the content of a text datasource is stored as, and textName the hint for its format: a caller's name
-// like "page.html" must not have the text read as HTML.
+// textType and textName are the type and file name under which the content of a text datasource is stored. The
+// datasource's own name is not used, because a text named "page.html" would be read as HTML.
 const (
 	textType = "text/plain"
 	textName = "document.txt"
 )
 
-// createWithOriginal makes a datasource with its content, unless an earlier run of the request has made it.
+// createWithOriginal creates a datasource with its content, unless an earlier run of the request has created it.
 func (s *server) createWithOriginal(ctx context.Context, store domain.Datastore, d domain.Datasource, mimeType string, content io.Reader) (domain.Datasource, error) {
 	return idempotency.CreateOnce(ctx, s.findExisting(ctx, d), func() (domain.Datasource, error) {
 		return s.storeUpload(ctx, store, d, mimeType, content)
 	})
 }
 
-// storeUpload stores the content first and then, in one transaction, the row and its job: whatever fails or dies in
-// between, no row refers to content that is not there. The content alone is removed, here or by the audit. Its key is a
-// fresh one in every run of a request, so what one run drops no other's row refers to.
+// storeUpload stores the content first and then, in one transaction, the row and its job. So no row refers to missing
+// content, even after a crash in between. Content without a row is removed here or by the audit. Every run of a request
+// uses a new key for the content, so a run never removes content that the row of another run refers to.
 func (s *server) storeUpload(ctx context.Context, store domain.Datastore, d domain.Datasource, mimeType string, content io.Reader) (domain.Datasource, error) {
 	if err := s.Usage.CheckStorage(ctx, d.WorkspaceID); err != nil {
 		return domain.Datasource{}, err
@@ -95,14 +95,14 @@ func (s *server) storeUpload(ctx context.Context, store domain.Datastore, d doma
 	return created, nil
 }
 
-// setOriginal makes the original the datasource's content.
+// setOriginal sets the original as the datasource's content.
 func setOriginal(d *domain.Datasource, o domain.Original) {
 	d.Original = &o
 	d.Config.MIMEType, d.Config.FileSize, d.Config.SHA256 = o.MIMEType, o.Size, o.SHA256
 }
 
-// dropRefused removes content whose row the catalog has refused. After any other failure the transaction may have been
-// committed: the content stays, and the audit removes it if no row refers to it.
+// dropRefused removes content whose row the catalog rejected. After any other error, the transaction may have been
+// committed. The content then stays, and the audit removes it if no row refers to it.
 func (s *server) dropRefused(ctx context.Context, err error, originals ...domain.Original) {
 	switch domain.CodeOf(err) {
 	case domain.CodeNotFound, domain.CodeConflict, domain.CodeInvalid, domain.CodeUsageLimit:
@@ -110,7 +110,7 @@ func (s *server) dropRefused(ctx context.Context, err error, originals ...domain
 	}
 }
 
-// dropOriginals removes content that no row came to refer to.
+// dropOriginals removes content that no row refers to.
 func (s *server) dropOriginals(ctx context.Context, originals ...domain.Original) {
 	ctx, cancel := detached(ctx)
 	defer cancel()

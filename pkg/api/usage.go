@@ -12,35 +12,37 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// UsageMeter counts use and holds it against limits.
+// UsageMeter counts usage and enforces limits.
 type UsageMeter interface {
-	// Count adds to the account's use in this month.
+	// Count adds to the account's usage in the current month.
 	Count(ctx context.Context, a domain.Account, uses map[domain.Metric]int64) error
-	// CountDeferred is Count for metrics without a limit: they are stored a little later, in a batch.
+	// CountDeferred is like Count, but stores the counts a little later, in a batch. Use it only for metrics without a
+	// limit.
 	CountDeferred(a domain.Account, uses map[domain.Metric]int64)
-	// Admit counts one agent query, or fails with domain.CodeUsageLimit when a limit is reached. Of many at once no
-	// more pass than are left.
+	// Admit counts one agent query, or fails with domain.CodeUsageLimit if a limit is reached. Concurrent calls cannot
+	// exceed the limit.
 	Admit(ctx context.Context, a domain.Account) error
-	// CheckStorage fails with domain.CodeUsageLimit when nothing more may be stored. The store checks again.
+	// CheckStorage fails with domain.CodeUsageLimit if the workspace has reached its storage limit. The store checks
+	// again when it writes.
 	CheckStorage(ctx context.Context, ws string) error
 }
 
-// AccountStore stores limits and shows use.
+// AccountStore stores limits and returns usage.
 type AccountStore interface {
 	Usage(ctx context.Context, ws string, month time.Time) (map[domain.Metric]int64, error)
-	// KeyUsage is Usage by the ids of keys; "" is the use without one.
+	// KeyUsage returns the usage by key id. Usage without a key is under "".
 	KeyUsage(ctx context.Context, ws string, month time.Time) (map[string]map[domain.Metric]int64, error)
 	Stored(ctx context.Context, ws string) (chunks, bytes int64, err error)
-	// Limits returns those set for a workspace or a key.
+	// Limits returns the limits set for a workspace or a key.
 	Limits(ctx context.Context, a domain.Account) (domain.Limits, error)
-	// LimitsInForce returns those that hold for a workspace.
+	// LimitsInForce returns the limits that apply to a workspace.
 	LimitsInForce(ctx context.Context, ws string) (domain.Limits, error)
 	SetLimits(ctx context.Context, a domain.Account, limits domain.Limits) error
 }
 
 const monthFormat = "2006-01"
 
-// usageMetrics are the metrics of a month, in the order in which they are shown.
+// usageMetrics are the metrics of a month, in display order.
 var usageMetrics = []domain.Metric{
 	domain.MetricQueries, domain.MetricTokens, domain.MetricRetrievals, domain.MetricEmbedTokens, domain.MetricPromptTokens,
 	domain.MetricCompletionTokens,
@@ -80,7 +82,7 @@ func (s *server) GetUsage(ctx context.Context, r GetUsageRequestObject) (GetUsag
 	return out, nil
 }
 
-// keyUsage returns the use of each key that exists or was used in the month, existing keys first.
+// keyUsage returns the usage of each key that exists or was used in the month, existing keys first.
 func (s *server) keyUsage(ctx context.Context, ws string, month time.Time) ([]KeyUsage, error) {
 	used, err := s.Accounts.KeyUsage(ctx, ws, month)
 	if err != nil {
@@ -107,8 +109,8 @@ func renderUsage(metrics []domain.Metric, used map[domain.Metric]int64, limits d
 	})
 }
 
-// countSearch makes a search that is not part of an answer, and counts it when it succeeds. Searches have no limit, so
-// their counts are stored in batches: storing each one takes longer than a search.
+// countSearch runs a search that is not part of an answer, and counts it if it succeeds. Counting is deferred: searches
+// have no limit, and storing each count separately takes longer than a search.
 func (s *server) countSearch(a domain.Account, query string, search func() error) error {
 	err := search()
 	if err == nil {
@@ -117,7 +119,7 @@ func (s *server) countSearch(a domain.Account, query string, search func() error
 	return err
 }
 
-// countDetached counts a use, though the client may have left. A failure to count is logged, not answered.
+// countDetached counts usage even if the client has disconnected. Errors are only logged.
 func (s *server) countDetached(ctx context.Context, a domain.Account, uses map[domain.Metric]int64) {
 	ctx, cancel := detached(ctx)
 	defer cancel()

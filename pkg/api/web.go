@@ -13,11 +13,11 @@ import (
 
 // SiteStore stores how web pages and sites are fetched.
 type SiteStore interface {
-	// UpdateWebConfig changes how a web page or site is fetched from its next fetch on.
+	// UpdateWebConfig changes how a web page or site is fetched, starting with its next fetch.
 	UpdateWebConfig(ctx context.Context, ws, id string, p domain.WebPatch) (domain.Datasource, error)
 	// StopCrawl ends the crawl of a site or page; its searchable content stays.
 	StopCrawl(ctx context.Context, ws, id string) (domain.Datasource, error)
-	// SiteProgress counts the pages of sites, by the sites' ids.
+	// SiteProgress returns the page counts of the sites, by site id.
 	SiteProgress(ctx context.Context, siteIDs ...string) (map[string]domain.SiteProgress, error)
 }
 
@@ -55,7 +55,7 @@ func (s *server) UpdateDatasource(ctx context.Context, r UpdateDatasourceRequest
 	return UpdateDatasource200JSONResponse(shown), err
 }
 
-// configureCrawl sets how a datasource of a page or site is fetched. A page has no use for the settings of sites.
+// configureCrawl sets how a page or site is fetched. It ignores site settings for pages.
 func configureCrawl(d *domain.Datasource, c DatasourceConfigCreate) {
 	d.Config.SourceURL = strings.TrimSpace(orZero(c.SourceUrl))
 	d.Config.Refresh = strings.TrimSpace(orZero(c.Refresh))
@@ -72,7 +72,7 @@ func configureCrawl(d *domain.Datasource, c DatasourceConfigCreate) {
 	}
 }
 
-// describe changes a datasource's name and metadata and, unless web is nil, with them how it is fetched.
+// describe changes a datasource's name and metadata and, unless web is nil, how it is fetched.
 func (s *server) describe(ctx context.Context, d domain.Datasource, body DatasourcePatch, web *domain.WebPatch) (domain.Datasource, error) {
 	n := catalog.Description{Name: trimmed(body.Name), Web: web}
 	if body.Metadata != nil {
@@ -107,7 +107,7 @@ func (s *server) StopDatasource(ctx context.Context, r StopDatasourceRequestObje
 	return StopDatasource200JSONResponse(shown), err
 }
 
-// renderDatasource renders a datasource, a site with the progress of its crawl.
+// renderDatasource renders a datasource. A site includes the progress of its crawl.
 func (s *server) renderDatasource(ctx context.Context, d domain.Datasource) (out Datasource, err error) {
 	all, err := s.renderDatasources(ctx, []domain.Datasource{d})
 	if err == nil {
@@ -116,7 +116,7 @@ func (s *server) renderDatasource(ctx context.Context, d domain.Datasource) (out
 	return out, err
 }
 
-// renderDatasources renders datasources, sites with the progress of their crawls.
+// renderDatasources renders datasources. Sites include the progress of their crawls.
 func (s *server) renderDatasources(ctx context.Context, ds []domain.Datasource) ([]Datasource, error) {
 	var sites []string
 	for _, d := range ds {
@@ -152,7 +152,7 @@ func renderCrawl(c domain.Crawl, p domain.SiteProgress) *CrawlProgress {
 	return out
 }
 
-// seal encrypts the headers of a web datasource. It does nothing if there are none.
+// seal encrypts the headers of a web datasource. It returns nil if there are none.
 func (s *server) seal(d domain.Datasource, headers map[string]string) (*domain.SiteAccess, error) {
 	switch {
 	case len(headers) == 0:

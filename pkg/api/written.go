@@ -2,8 +2,8 @@ package api
 
 import "net/http"
 
-// written is a response that writes itself: streams, files, and bodies that the generated types would encode in another way.
-// It implements the response type of each operation that has one.
+// written is a function that writes a response: a stream, a file, or a body that the generated types would encode
+// differently. It implements the response type of each operation that needs it.
 type written func(w http.ResponseWriter) error
 
 func (f written) VisitQueryAgentResponse(w http.ResponseWriter) error           { return f(w) }

@@ -9,56 +9,57 @@ import (
 	"github.com/sluice/sluice/pkg/api/problem"
 )
 
-// Audit writes down what keys were used for: everything deleted, everything about keys and limits, that keys are used,
-// and that requests are refused for theirs. It holds ids alone.
+// Audit logs what keys are used for: deletions, changes to keys and limits, the use of keys, and rejected keys. Entries
+// contain only ids.
 type Audit struct {
 	log *slog.Logger
 	now func() time.Time
 
 	mu          sync.Mutex
-	lastUse     map[string]*entry // by key and address
+	lastUse     map[string]*entry // both maps: by key id and address
 	lastRefusal map[string]*entry
 }
 
-// entry remembers when something was last written down.
+// entry records when something was last logged.
 type entry struct {
 	recordedAt time.Time
-	count      int // since then
+	count      int // requests since then
 }
 
 const (
-	useInterval     = time.Hour   // between two entries about the use of a key from an address, so that requests cannot fill a disk
-	refusalInterval = time.Minute // between two entries about refusals of an address
-	maxAudited      = 10_000      // entries of either that are remembered; beyond it all are forgotten, and written again
+	useInterval     = time.Hour   // between two entries for the use of a key from the same address, so that requests cannot fill the disk
+	refusalInterval = time.Minute // between two entries for rejected requests from the same address
+	maxAudited      = 10_000      // maximum size of each map; a full map is cleared, so some entries are logged again early
 )
 
-// NewAudit returns an audit that writes to the log.
+// NewAudit returns an audit that writes to log.
 func NewAudit(log *slog.Logger, now func() time.Time) *Audit {
 	return &Audit{log: log, now: now, lastUse: map[string]*entry{}, lastRefusal: map[string]*entry{}}
 }
 
-// Names of actions that are no operations.
+// Names of actions that are not operations of the API.
 const (
 	actionUse     = "key.use"
 	actionRefused = "key.refused"
 )
 
-// RecordUse tells that a key is used.
+// RecordUse logs that a key is used, unless that was logged recently.
 func (a *Audit) RecordUse(ctx context.Context, caller Caller) {
 	if a.count(a.lastUse, caller, useInterval) > 0 {
 		a.Record(ctx, actionUse, caller, Host(caller.Remote))
 	}
 }
 
-// RecordRefusal tells that a request was refused for its key, or for having none. The caller's key is known if it
-// exists and only lacks a scope.
+// RecordRefusal logs that a request was rejected because its key is missing or not sufficient. The caller's key is set
+// only if it exists and lacks a scope.
 func (a *Audit) RecordRefusal(ctx context.Context, caller Caller) {
 	if n := a.count(a.lastRefusal, caller, refusalInterval); n > 0 {
 		a.Record(ctx, actionRefused, caller, Host(caller.Remote), slog.Int("count", n))
 	}
 }
 
-// count returns the number of the caller's requests since the last entry if another one is due, otherwise 0.
+// count counts a request. If a new entry is due, it returns the number of the caller's requests since the last entry,
+// otherwise 0.
 func (a *Audit) count(entries map[string]*entry, caller Caller, every time.Duration) int {
 	name, now := caller.Key.ID+" "+Host(caller.Remote), a.now()
 	a.mu.Lock()
@@ -80,7 +81,7 @@ func (a *Audit) count(entries map[string]*entry, caller Caller, every time.Durat
 	return n
 }
 
-// Record writes down an action of the caller, from the address.
+// Record logs an action of the caller from the address.
 func (a *Audit) Record(ctx context.Context, action string, caller Caller, address string, more ...any) {
 	fields := append([]any{
 		slog.String("action", action), slog.String("workspace", caller.Workspace()), slog.String("key", caller.Key.ID),

@@ -1,6 +1,5 @@
-// Package access finds out who sends a request, bounds how often they may, and remembers what keys were used for: keys,
-// rate limits, the origins of web pages, and the audit. It knows no operation; pkg/api and the packages below it may
-// import it.
+// Package access identifies and limits callers: it has API keys, rate limits, the checks of web origins, and the audit
+// log. It does not depend on the API's operations; pkg/api and the packages below it may import it.
 package access
 
 import (
@@ -12,14 +11,14 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Caller is the client that sends a request: the bearer of a key, or a client without one, of something public.
+// Caller is the client that sends a request: the holder of a key, or an anonymous user of a public resource.
 type Caller struct {
 	Key       domain.APIKey
 	Anonymous bool
-	Remote    string // the address that the request came from
+	Remote    string // the client's address, with its port
 }
 
-// Workspace is the caller's, "" for an anonymous one.
+// Workspace returns the workspace of the caller's key, "" for an anonymous caller.
 func (c Caller) Workspace() string { return c.Key.WorkspaceID }
 
 // MayRead reports whether the caller may read everything in a workspace.
@@ -27,8 +26,8 @@ func (c Caller) MayRead(workspace string) bool {
 	return !c.Anonymous && c.Workspace() == workspace && c.Key.Can(domain.ScopeRead)
 }
 
-// Account returns the account for the caller's use of something in the workspace. A caller of another workspace uses
-// something public, without a key of this one.
+// Account returns the account that pays for the caller's use of a resource in the workspace. If the caller's key
+// belongs to another workspace, the resource is public and the account has no key.
 func (c Caller) Account(workspace string) domain.Account {
 	a := domain.Account{WorkspaceID: workspace}
 	if c.Workspace() == workspace {
@@ -39,12 +38,13 @@ func (c Caller) Account(workspace string) domain.Account {
 
 type contextKey struct{}
 
-// WithCaller returns the context of a request by the caller.
+// WithCaller returns a context with the caller.
 func WithCaller(ctx context.Context, caller Caller) context.Context {
 	return context.WithValue(ctx, contextKey{}, caller)
 }
 
-// CallerOf returns the request's own context, which unlike Gin's may outlive the handler, and who sent the request.
+// CallerOf returns the request's own context and its caller. Unlike Gin's context, the request's may outlive the
+// handler.
 func CallerOf(ctx context.Context) (context.Context, Caller) {
 	if c, ok := ctx.(*gin.Context); ok {
 		ctx = c.Request.Context()
@@ -53,8 +53,8 @@ func CallerOf(ctx context.Context) (context.Context, Caller) {
 	return ctx, caller
 }
 
-// Bearer takes the token out of an Authorization header, "" when it carries none. The scheme's name may be in any case
-// (RFC 9110, section 11.1); another scheme is an error.
+// Bearer returns the token in an Authorization header, or "" if there is none. The name of the scheme is
+// case-insensitive (RFC 9110, section 11.1). Any other scheme is an error.
 func Bearer(header string) (string, error) {
 	scheme, token, _ := strings.Cut(strings.TrimSpace(header), " ")
 	if scheme != "" && !strings.EqualFold(scheme, "Bearer") {

@@ -15,33 +15,34 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// agentQueryPath matches the paths of questions to an agent, and the id in them.
+// agentQueryPath matches the paths of agent queries and captures the agent's id.
 var agentQueryPath = regexp.MustCompile(`^(?:/api)?/agents/(?:query/([^/]+)|([^/]+)/query)$`)
 
-// Methods and headers that pages of other origins may send, and headers that they may read.
+// Methods and headers that pages of other origins may send, and headers that they may read (ExposedHeaders).
 const (
 	corsMethods    = "GET, HEAD, POST, PUT, PATCH, DELETE"
 	corsHeaders    = "Authorization, Content-Type, Idempotency-Key, Last-Event-ID, Mcp-Protocol-Version, Mcp-Session-Id, X-Request-Id"
 	ExposedHeaders = "Content-Disposition, Idempotent-Replayed, Mcp-Session-Id, Retry-After, Sluice-Ignored-Parameters, X-Request-Id"
-	corsMaxAge     = "600" // seconds that browsers need not ask again
+	corsMaxAge     = "600" // seconds for which browsers cache the answer to a preflight request
 )
 
-// AgentFinder finds the agents whose allowedOrigins are asked for.
+// AgentFinder finds agents, for their allowedOrigins.
 type AgentFinder interface {
-	// PublicAgent returns the agent when it is public, whatever its workspace; otherwise domain.CodeNotFound.
+	// PublicAgent returns a public agent of any workspace, or domain.CodeNotFound.
 	PublicAgent(ctx context.Context, id string) (domain.Agent, error)
 }
 
-// CORS are the web pages of other origins that may call the service.
+// CORS decides which web pages of other origins may call the service.
 type CORS struct {
-	Origins    []string // that may call everything, as domain.ParseOrigin returns them
+	Origins    []string // origins that may call every endpoint, as returned by domain.ParseOrigin
 	RateLimits *RateLimits
 	Agents     AgentFinder
 }
 
-// Check holds browsers to where they may call from. Pages of the origins that the service is configured with may call
-// everything, with a key; those that a public agent lists may ask that agent. The rest may read no answer, and without
-// a key ask no agent. Requests without an Origin do not come from a browser, and pass.
+// Check checks the origin of a request that a browser sends for a web page. Pages of the configured origins may call
+// every endpoint, with a key. Pages of a public agent's allowedOrigins may query that agent. Other pages cannot read
+// responses, and cannot query a public agent without a key. Requests without an Origin header pass, because they do not
+// come from a web page.
 func (p *CORS) Check(c *gin.Context) error {
 	agentID := ""
 	if m := agentQueryPath.FindStringSubmatch(c.Request.URL.Path); m != nil {
@@ -80,7 +81,7 @@ func (p *CORS) Check(c *gin.Context) error {
 			"or a server can make the request", jsonbody.Describe(origin))
 	}
 	if !allowed {
-		return nil // the browser keeps the answer from the page
+		return nil // the browser hides the response from the page
 	}
 	h := c.Writer.Header()
 	h.Set("Access-Control-Allow-Origin", origin)
@@ -102,7 +103,7 @@ func (p *CORS) publicAgent(ctx context.Context, id string) (domain.Agent, error)
 	return p.Agents.PublicAgent(ctx, id)
 }
 
-// originError says that pages of an origin may not ask an agent, and how they would.
+// originError says that pages of the origin may not query the agent, and how to allow it.
 func originError(origin string, agent domain.Agent) error {
 	return &domain.Error{
 		Code: domain.CodeUnauthorized, Err: problem.ErrForbidden,
@@ -114,8 +115,8 @@ func originError(origin string, agent domain.Agent) error {
 	}
 }
 
-// isOwnOrigin reports whether the page is one of the service's own. Behind a proxy that speaks TLS the service does not
-// know its scheme, so hosts are compared.
+// isOwnOrigin reports whether the page comes from this service. It compares only hosts: behind a TLS proxy, the service
+// does not know the scheme that browsers use.
 func isOwnOrigin(origin, host string) bool {
 	from, err := url.Parse(origin)
 	return err == nil && from.Host != "" && strings.EqualFold(from.Host, host)

@@ -15,18 +15,18 @@ type KeyFinder interface {
 	TouchKey(ctx context.Context, id string, at time.Time) error
 }
 
-// Keyring finds out whose a secret is. It asks the catalog for every request and remembers nothing, so that a key that
-// was revoked or limited, by whichever process, is so from the next request on everywhere.
+// Keyring looks up keys. It asks the catalog for every request and caches nothing, so that revoking or limiting a key
+// in one process takes effect in all processes with the next request.
 //
-// Keys are stored and looked up by the hash of their secret. So the time of a look-up may tell something of a hash,
-// from which nothing about a secret follows; the hashes are compared in constant time nevertheless.
+// Keys are stored and looked up by the hash of their secret. The duration of a look-up may reveal something about a
+// hash, but that reveals nothing about the secret. The hashes are compared in constant time nevertheless.
 type Keyring struct {
 	Keys KeyFinder
 	Now  func() time.Time
 	Log  *slog.Logger
 }
 
-// Lookup returns the key with this secret; domain.CodeUnauthorized when there is none or it has expired.
+// Lookup returns the key with the secret. It fails with domain.CodeUnauthorized if there is none or it has expired.
 func (k *Keyring) Lookup(ctx context.Context, secret string) (domain.APIKey, error) {
 	key, err := k.find(ctx, domain.HashKey(secret))
 	if err != nil {
@@ -38,7 +38,8 @@ func (k *Keyring) Lookup(ctx context.Context, secret string) (domain.APIKey, err
 	return key, nil
 }
 
-// CheckValid asks whether a key that a long answer was begun for is still good; domain.CodeUnauthorized when it is not.
+// CheckValid checks, during a long response, that the key is still valid. If not, it fails with
+// domain.CodeUnauthorized.
 func (k *Keyring) CheckValid(ctx context.Context, key domain.APIKey) error {
 	_, err := k.find(ctx, key.Hash)
 	return err

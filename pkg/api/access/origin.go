@@ -12,9 +12,9 @@ import (
 	"github.com/sluice/sluice/pkg/api/problem"
 )
 
-// CheckOrigin refuses what a web page makes a browser send to a service that the page should not reach: a request from
-// another origin, or by a name that the page's owner has pointed at this machine (DNS rebinding). The Model Context
-// Protocol asks for both.
+// CheckOrigin rejects requests that a web page makes a browser send without permission: a request from another origin,
+// or one to a host name that the page's owner has pointed at this machine (DNS rebinding). The Model Context Protocol
+// requires both checks.
 func CheckOrigin(r *http.Request, hosts []string) error {
 	local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	if local != nil && isLoopback(local.String()) && !isLoopback(r.Host) && !isConfiguredHost(hosts, r.Host) {
@@ -22,7 +22,7 @@ func CheckOrigin(r *http.Request, hosts []string) error {
 	}
 	origin := r.Header.Get("Origin")
 	if origin == "" {
-		return nil // no browser
+		return nil // not sent by a browser
 	}
 	from, err := url.Parse(origin)
 	if err != nil || from.Host == "" || !strings.EqualFold(from.Host, r.Host) && !isConfiguredHost(hosts, from.Host) {
@@ -31,13 +31,13 @@ func CheckOrigin(r *http.Request, hosts []string) error {
 	return nil
 }
 
-// isConfiguredHost reports whether the host is one that the configuration names for clients.
+// isConfiguredHost reports whether the host is one of the configured hosts.
 func isConfiguredHost(hosts []string, host string) bool {
 	name := hostName(host)
 	return slices.ContainsFunc(hosts, func(our string) bool { return our == "*" || strings.EqualFold(our, name) })
 }
 
-// isLoopback reports whether an address, or a host with or without a port, is this machine by its own network alone.
+// isLoopback reports whether a host or address, with or without a port, is a loopback address.
 func isLoopback(host string) bool {
 	name := hostName(host)
 	if strings.EqualFold(name, "localhost") {
@@ -47,7 +47,7 @@ func isLoopback(host string) bool {
 	return err == nil && ip.Unmap().IsLoopback()
 }
 
-// hostName is a host without its port, and an address without its brackets.
+// hostName returns the host without its port, and an IPv6 address without its brackets.
 func hostName(host string) string {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		return name

@@ -11,10 +11,10 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// RateLimits holds one token bucket for every key, for every address that calls without one, and for every visitor of a
-// public agent. They are those of this process.
+// RateLimits holds one token bucket for every key, for every address that calls without a key, and for every visitor of
+// a public agent. Each process counts separately.
 type RateLimits struct {
-	perSecond        int // of a key or an address; 0: no limit
+	perSecond        int // requests of a key or an address; 0: no limit
 	visitorPerMinute int // questions of a visitor; 0: no limit
 	now              func() time.Time
 
@@ -22,21 +22,22 @@ type RateLimits struct {
 	buckets map[string]*rate.Limiter
 }
 
-// maxBuckets bounds the memory of rate limits. Beyond it all buckets are dropped, which lets a burst pass, no more.
+// maxBuckets limits the memory of the buckets. When there are more, all are dropped; at worst, that lets a burst pass.
 const maxBuckets = 100_000
 
-// NewRateLimits returns limits of requests of a key or an address, and of questions of a visitor; 0: no limit.
+// NewRateLimits returns limits for the requests of a key or an address, and for the questions of a visitor. 0 means no
+// limit.
 func NewRateLimits(perSecond, visitorPerMinute int, now func() time.Time) *RateLimits {
 	return &RateLimits{perSecond: perSecond, visitorPerMinute: visitorPerMinute, now: now, buckets: map[string]*rate.Limiter{}}
 }
 
-// Allow takes one token of the caller's bucket; domain.CodeRateLimit, with the time to wait, when it is empty. A key
-// may have a limit of its own, below that of all.
+// Allow takes one token from the caller's bucket. If the bucket is empty, it fails with domain.CodeRateLimit and the
+// time to wait. A key may have its own limit, lower than the general one.
 func (l *RateLimits) Allow(caller Caller) error {
 	perSecond, name := l.perSecond, "key "+caller.Key.ID
 	if own := int(caller.Key.Limits[domain.LimitRequests]); own > 0 && (perSecond == 0 || own < perSecond) {
 		perSecond = own
-		name = fmt.Sprintf("%s at %d", name, own) // a bucket that was made for another limit does not hold it
+		name = fmt.Sprintf("%s at %d", name, own) // a bucket's limit is fixed, so another limit needs another bucket
 	}
 	if perSecond <= 0 {
 		return nil
@@ -47,8 +48,8 @@ func (l *RateLimits) Allow(caller Caller) error {
 	return l.take(name, rate.Limit(perSecond), 2*perSecond, fmt.Sprintf("more than %d requests per second; slow down", perSecond))
 }
 
-// AllowVisitor takes one token of the visitor's bucket, of one agent. A caller without a visitor's id counts by
-// address, or not at all if it has a key.
+// AllowVisitor takes one token from the visitor's bucket for the agent. A caller who sends no visitor id is counted by
+// address, or not at all if the caller has a key.
 func (l *RateLimits) AllowVisitor(caller Caller, agentID, visitorID string) error {
 	name := fmt.Sprintf("visitor %s %s", agentID, visitorID)
 	switch {

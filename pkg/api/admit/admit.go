@@ -1,6 +1,5 @@
-// Package admit decides which requests are served now: it bounds how many of each class are worked on at once, and
-// refuses the rest before they cost anything. It knows requests by their methods and paths alone; pkg/api may import
-// it.
+// Package admit limits the number of concurrent requests of each class and rejects the rest before they cost anything.
+// It looks only at methods and paths; pkg/api may import it.
 package admit
 
 import (
@@ -24,7 +23,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// The classes of requests that are bounded apart, so that a rush of one leaves the others alone.
+// Classes of requests. Each has its own limit, so that many requests of one class do not block the others.
 const (
 	classSearch = "search" // queries of datastores
 	classAnswer = "answer" // questions to agents
@@ -33,53 +32,53 @@ const (
 	classAlways = "" // health and metrics, which matter most when the process is busy
 )
 
-// Options say how many requests are served at once. A request counts from its beginning until its answer begins, so
-// that a stream that is open counts no more; MaxOpen counts those. The zero value has no limits.
+// Options limit the number of concurrent requests. A request counts towards the limit of its class until its response
+// begins. Open streams thus no longer count; MaxOpen limits them. The zero value has no limits.
 type Options struct {
-	// The gates of the classes: what datastores are asked, what agents are asked, content, and everything else. nil: no
+	// The gates of the classes: queries of datastores, questions to agents, uploads, and everything else. nil: no
 	// limit.
 	Searches, Answers, Uploads, Others *admission.Gate
 
-	MaxOpen int // answers that have begun and not ended, beyond which nothing more is let in; 0: no limit
+	MaxOpen int // maximum number of responses that have begun but not ended; at the limit, all requests are rejected; 0: no limit
 
-	// CheckStorage says whether there is room for more content: an error refuses uploads, with what it says. It is
-	// asked for each of them. nil: there always is.
+	// CheckStorage is called for each upload. Its error, if any, rejects the upload because there is no room for more
+	// content. nil: not checked.
 	CheckStorage func(ctx context.Context) error
 }
 
-// Server is what New needs of the server around it.
+// Server holds what New needs from the surrounding server.
 type Server struct {
-	ReadTimeout time.Duration  // for the body of a request that is refused
-	Secrets     domain.Secrets // which no answer shows
-	NewID       func() string  // makes the id of a request
+	ReadTimeout time.Duration  // limit for reading the body of a rejected request
+	Secrets     domain.Secrets // removed from responses
+	NewID       func() string  // generates the id of a request
 	Metrics     prometheus.Registerer
 }
 
 const (
-	slowBodyTime = 50 * time.Millisecond // a place is not kept for longer while a client is being waited for
-	retryMin     = 1                     // seconds; between both at random, so that not all come back at once
+	slowBodyTime = 50 * time.Millisecond // time after which a request gives up its slot while it waits for the client's body
+	retryMin     = 1                     // seconds; Retry-After is random between the two, so that clients do not all return at once
 	retryMax     = 3
 )
 
-// handler lets requests in.
+// handler admits requests or rejects them.
 type handler struct {
 	server    Server
 	next      http.Handler
 	of        map[string]*admission.Gate
 	opts      Options
-	open      atomic.Int64 // answers that have begun and not ended
+	open      atomic.Int64 // responses that have begun but not ended
 	lingering transfer.Lingerer
 	refused   *prometheus.CounterVec
 }
 
-// Why requests are refused.
+// Reasons for rejecting requests, as values of a metric's label.
 const (
 	refusedBusy    = "busy" // too many of the class at once
 	refusedOpen    = "open" // too many open streams
 	refusedStorage = "room" // no room for more content
 )
 
-// New returns a handler that lets requests through to next.
+// New returns a handler that passes admitted requests to next.
 func New(o Options, s Server, next http.Handler) (http.Handler, error) {
 	g := &handler{server: s, next: next, opts: o, of: map[string]*admission.Gate{
 		classSearch: o.Searches, classAnswer: o.Answers, classUpload: o.Uploads, classOther: o.Others,
@@ -96,7 +95,7 @@ func New(o Options, s Server, next http.Handler) (http.Handler, error) {
 	return g, nil
 }
 
-// classOf sorts a request by nothing but its method and path.
+// classOf returns the class of a request, from its method and path alone.
 func classOf(method, path string) string {
 	path = strings.TrimSuffix(strings.TrimPrefix(path, "/api"), "/")
 	first, rest, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
@@ -119,8 +118,8 @@ func classOf(method, path string) string {
 	}
 }
 
-// ServeHTTP implements http.Handler. It stands before all that costs something: who is refused costs the reading of a
-// header and the writing of a short answer.
+// ServeHTTP implements http.Handler. It runs before anything expensive: a rejected request costs only the reading of
+// its header and a short response.
 func (g *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	class := classOf(r.Method, r.URL.Path)
 	if class == classAlways {
@@ -145,8 +144,8 @@ func (g *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if class == classSearch || class == classAnswer {
-		// Goroutines that refuse a request or write an answer run first: on a busy processor, a connection is otherwise
-		// found ready tens of milliseconds late.
+		// Let goroutines that reject a request or write a response run first. Otherwise, on a busy processor,
+		// connections are served tens of milliseconds late.
 		runtime.Gosched()
 	}
 	if class != classUpload && r.Body != nil && r.Body != http.NoBody {
@@ -157,7 +156,7 @@ func (g *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 const busy = "the service is at capacity; try again in a moment"
 
-// refuse answers a request that is not let in, in the form of its errors.
+// refuse rejects a request, with an error in the format of its protocol.
 func (g *handler) refuse(w http.ResponseWriter, r *http.Request, class, cause, message string) {
 	g.refused.WithLabelValues(class, cause).Inc()
 	e := &domain.Error{Code: domain.CodeUnavailable, Message: message, RetryAfter: time.Duration(retryMin+rand.IntN(retryMax-retryMin+1)) * time.Second}
@@ -166,20 +165,20 @@ func (g *handler) refuse(w http.ResponseWriter, r *http.Request, class, cause, m
 	h.Set(problem.RequestIDHeader, id)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "no-store")
-	if r.Header.Get("Origin") != "" { // pages may know: it says nothing that is anybody's
+	if r.Header.Get("Origin") != "" { // any page may read the error: it contains nothing private
 		h.Set("Access-Control-Allow-Origin", "*")
 		h.Set("Access-Control-Expose-Headers", access.ExposedHeaders)
 	}
 	problem.SetRetryAfter(h, e)
-	if r.ContentLength != 0 { // of which the server reads some before it answers
+	if r.ContentLength != 0 { // the server reads some of the body before it responds
 		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(g.server.ReadTimeout))
 	}
 	defer g.lingering.Linger(w, r)()
 	problem.Write(w, problem.FormOf(r.URL.Path), id, e)
 }
 
-// permit is the permit of a request that was let in, given up when the answer begins. It belongs to the goroutine of
-// the request, except for the timer of a slow body.
+// permit is the slot of an admitted request. It is released when the response begins. Only the request's goroutine uses
+// it, apart from the timer for a slow body.
 type permit struct {
 	http.ResponseWriter
 	server *handler
@@ -189,7 +188,7 @@ type permit struct {
 	begun  bool
 }
 
-// begin says that the answer begins.
+// begin is called when the response begins.
 func (p *permit) begin() {
 	if p.begun {
 		return
@@ -206,7 +205,7 @@ func (p *permit) release() {
 	}
 }
 
-// end says that the request has been served.
+// end is called when the request has been served.
 func (p *permit) end() {
 	p.release()
 	if p.begun {
@@ -220,7 +219,7 @@ func (p *permit) Write(b []byte) (int, error) {
 	return p.ResponseWriter.Write(b)
 }
 
-// Flush implements http.Flusher, which Gin asks for.
+// Flush implements http.Flusher, which Gin requires.
 func (p *permit) Flush() {
 	p.begin()
 	if f, ok := p.ResponseWriter.(http.Flusher); ok {
@@ -231,8 +230,8 @@ func (p *permit) Flush() {
 // Unwrap is for http.ResponseController.
 func (p *permit) Unwrap() http.ResponseWriter { return p.ResponseWriter }
 
-// releasingBody is the body of a request that was let in. A client that takes its time to send it loses the place, and
-// must get another when it goes on: else a few such clients would keep everybody out.
+// releasingBody is the body of an admitted request. While a slow client keeps the reader waiting, the request gives up
+// its slot and must get a new one to continue. Otherwise a few slow clients could block all others.
 type releasingBody struct {
 	io.ReadCloser
 	permit *permit
@@ -249,7 +248,7 @@ func (b *releasingBody) Read(p []byte) (int, error) {
 	if timer.Stop() {
 		return n, err
 	}
-	b.permit.held = false // the timer gives it up, if it has not yet
+	b.permit.held = false // the timer has released the slot or is about to
 	if err != nil && !errors.Is(err, io.EOF) {
 		return n, err
 	}

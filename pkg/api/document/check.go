@@ -14,7 +14,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// CheckBody holds a body against the document and the operation's rule; fields that are null are gone after it.
+// CheckBody validates a body against the document and the operation's rule. It removes fields that are null.
 func (op *Operation) CheckBody(value any) []domain.FieldError {
 	faults := jsonbody.Check(op.body, value)
 	if m, ok := value.(map[string]any); ok {
@@ -23,8 +23,8 @@ func (op *Operation) CheckBody(value any) []domain.FieldError {
 	return faults
 }
 
-// CheckQuery holds the query string against the operation's parameters and returns it without empty ones, and times as
-// date-times.
+// CheckQuery validates the query string against the operation's parameters. It returns the parameters without empty
+// ones, and with times as date-times.
 func (op *Operation) CheckQuery(in url.Values) (url.Values, []domain.FieldError) {
 	out := url.Values{}
 	faults := misspeltParameters(op, in)
@@ -72,8 +72,8 @@ func (op *Operation) CheckQuery(in url.Values) (url.Values, []domain.FieldError)
 	return out, append(faults, rangeFaults(in, out)...)
 }
 
-// misspeltParameters finds the parameters of a query string that are misspelt: a list that the client meant to filter
-// must not come whole. Other unknown parameters are ignored; proxies and browsers add their own.
+// misspeltParameters reports misspelt parameters: otherwise a client that misspells a filter would get the unfiltered
+// list. Other unknown parameters are ignored, because proxies and browsers add their own.
 func misspeltParameters(op *Operation, in url.Values) []domain.FieldError {
 	known := make([]string, len(op.query))
 	for i, p := range op.query {

@@ -1,5 +1,5 @@
-// Package document knows what the OpenAPI document says: its operations, how their parameters and bodies are held against it,
-// and the document as a server with its limits gives it out. Only this package and jsonbody read schemas; pkg/api may import it.
+// Package document reads the OpenAPI document: its operations, the validation of their parameters and bodies, and the
+// document that a server with its limits serves. Only this package and jsonbody read schemas; pkg/api may import it.
 package document
 
 import (
@@ -17,21 +17,21 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Bases are the addresses that every endpoint is served under.
+// Bases are the path prefixes under which every endpoint is served.
 var Bases = []string{"", "/api"}
 
-// Operation holds the document's statements about one endpoint that the generated code does not know.
+// Operation holds the properties of an endpoint that the document defines but the generated code lacks.
 type Operation struct {
 	ID           string
 	Scope        domain.Scope // "" when no key is needed
-	Public       bool         // something public may be queried without a key
+	Public       bool         // public resources may be queried without a key
 	BodyRequired bool
 	Multipart    bool // the body may also be multipart/form-data
-	Idempotent   bool // takes an Idempotency-Key
-	Audited      bool // it matters later who called it
-	Secret       bool // its answer holds a secret, and must not be stored
+	Idempotent   bool // accepts an Idempotency-Key
+	Audited      bool // calls are recorded in the audit log
+	Secret       bool // its response contains a secret and must not be stored
 
-	body  *openapi3.Schema // of JSON; nil when the operation takes none
+	body  *openapi3.Schema // schema of the JSON body; nil if there is none
 	query []*openapi3.Parameter
 }
 
@@ -46,29 +46,29 @@ type Document struct {
 	agentFields map[string]bool // defined by the document, in requests or responses
 }
 
-// Operation returns the operation of a method and a Gin route, nil for a route that the document does not describe.
+// Operation returns the operation of a method and a Gin route, or nil if the document does not describe the route.
 func (d *Document) Operation(method, route string) *Operation { return d.operations[method+" "+route] }
 
-// Methods returns the methods of a path without parameters, and whether there is such a path.
+// Methods returns the methods of a path without parameters, and whether the document has the path.
 func (d *Document) Methods(path string) ([]string, bool) {
 	methods, isFixed := d.fixed[path]
 	return methods, isFixed
 }
 
-// DefinesAgentField reports whether an agent has the field, in requests or responses.
+// DefinesAgentField reports whether the document defines the field of an agent, in requests or responses.
 func (d *Document) DefinesAgentField(name string) bool { return d.agentFields[name] }
 
-// Limits are the limits of a server that are in its document.
+// Limits are the limits of a server that appear in its document.
 type Limits struct {
 	UploadBytes, JSONBytes             int64
 	QueryChars, Documents, PagesOfSite int
 }
 
-// loaded holds the documents by their limits: reading one takes longer than all else of a server's start. A program has one
-// server, tests have hundreds.
+// loaded caches documents by their limits, for tests: they start hundreds of servers, and reading the document takes
+// longer than the rest of a start.
 var loaded sync.Map
 
-// Load reads the document, which is the same in every call.
+// Load reads the document. All callers must pass the same yaml, because the result is cached by the limits alone.
 func Load(yaml []byte, l Limits) (*Document, error) {
 	load, _ := loaded.LoadOrStore(l, sync.OnceValues(func() (*Document, error) { return read(yaml, l) }))
 	return load.(func() (*Document, error))()
@@ -109,7 +109,7 @@ func read(yaml []byte, l Limits) (*Document, error) {
 	return s, nil
 }
 
-// setLimits puts the configured limits where the document has the defaults.
+// setLimits replaces the default limits in the document with the configured ones.
 func setLimits(doc *openapi3.T, l Limits) {
 	property := func(schema, name string) *openapi3.Schema {
 		return doc.Components.Schemas[schema].Value.Properties[name].Value
@@ -157,12 +157,13 @@ func newOperation(item *openapi3.PathItem, op *openapi3.Operation) (*Operation, 
 	return o, nil
 }
 
-// ginRoute writes a path of the document the way Gin does: {id} is :id.
+// ginRoute converts a path of the document to Gin's notation: {id} becomes :id.
 func ginRoute(path string) string {
 	return strings.NewReplacer("{", ":", "}", "").Replace(path)
 }
 
-// isAudited reports whether an operation matters later: it takes something away, or changes what keys may do.
+// isAudited reports whether calls of the operation are recorded in the audit log: it deletes something, or changes keys
+// or limits.
 func isAudited(method, path string) bool {
 	return method == http.MethodDelete ||
 		method != http.MethodGet && (strings.HasPrefix(path, "/keys") || strings.HasPrefix(path, "/usage/limits"))

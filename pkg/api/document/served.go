@@ -12,8 +12,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Serve returns the document as a server gives it out: with its limits, engines and models, and with what it
-// forgives in requests, so that a client made from it sends nothing that is refused, and misses nothing that is taken.
+// Serve returns the document that a server publishes. It contains the server's limits, engines and models, and
+// everything that the server tolerates in requests, so that generated clients can send exactly what the server accepts.
 func Serve(yaml []byte, l Limits, engines []domain.Engine, models []string) (Served, error) {
 	doc, err := openapi3.NewLoader().LoadFromData(yaml)
 	if err != nil {
@@ -40,21 +40,22 @@ func Serve(yaml []byte, l Limits, engines []domain.Engine, models []string) (Ser
 	return pack(encoded), nil
 }
 
-// Served is the OpenAPI document as it is sent.
+// Served is the encoded OpenAPI document.
 type Served struct {
 	Plain  []byte
-	Packed []byte // with gzip
+	Packed []byte // compressed with gzip
 }
 
 func pack(encoded []byte) Served {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
-	_, _ = z.Write(encoded) // into memory
+	_, _ = z.Write(encoded) // cannot fail: it writes to memory
 	_ = z.Close()
 	return Served{Plain: encoded, Packed: b.Bytes()}
 }
 
-// setEnums names the engines and models that a datastore can have here. In answers there may be others, of before.
+// setEnums lists the engines and models that requests may choose. Responses may contain others, chosen when the
+// configuration was different.
 func setEnums(doc *openapi3.T, engines []domain.Engine, models []string) {
 	for _, of := range []struct {
 		field, name string
@@ -78,7 +79,7 @@ func toAny[T any](list []T) []any {
 	return out
 }
 
-// dropStreamSchemas leaves event streams without a schema: they are no one value that it could describe.
+// dropStreamSchemas removes the schemas of event streams: a schema describes a single value, not a stream.
 func dropStreamSchemas(all *openapi3.Responses) {
 	for _, r := range all.Map() {
 		if stream := r.Value.Content["text/event-stream"]; stream != nil {
@@ -87,7 +88,7 @@ func dropStreamSchemas(all *openapi3.Responses) {
 	}
 }
 
-// allowEmptyParameters says of query parameters that an empty one counts as not given.
+// allowEmptyParameters documents that empty query parameters are allowed. They count as not given.
 func allowEmptyParameters(all openapi3.Parameters) {
 	for _, p := range all {
 		if p.Value.In != openapi3.ParameterInQuery {
@@ -110,7 +111,7 @@ func exclusiveRange(low, high float64) []any {
 	return out
 }
 
-// allowNulls documents, for each field, that null and the number for no limit count as not given.
+// allowNulls documents, for each field, that null and the number that means no limit count as not given.
 func allowNulls(schema *openapi3.Schema, seen map[*openapi3.Schema]bool) {
 	if seen[schema] {
 		return
@@ -126,7 +127,7 @@ func allowNulls(schema *openapi3.Schema, seen map[*openapi3.Schema]bool) {
 		if property.Value.Nullable || slices.Contains(schema.Required, name) {
 			continue
 		}
-		if property.Ref != "" { // a $ref allows no other keywords; behind allOf, generated clients keep the schema's name
+		if property.Ref != "" { // next to $ref, other keywords are not allowed; with allOf, generated clients keep the schema's name
 			schema.Properties[name] = openapi3.NewSchemaRef("", &openapi3.Schema{Nullable: true, AllOf: openapi3.SchemaRefs{property}})
 			continue
 		}

@@ -12,8 +12,9 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// timeOf reads a parameter that is a time: a date-time of RFC 3339, or a date, which is the beginning of that day in UTC, or
-// its end where the parameter is the end of a range. A + that came unescaped, and so as a blank, is taken for what it is.
+// timeOf parses a time parameter: a date-time (RFC 3339) or a date. A date means the beginning of the day in UTC, or
+// its end if the parameter is the end of a range. It accepts a space for +, because an unescaped + in a query string is
+// decoded to a space.
 func timeOf(p *openapi3.Parameter, text string) (at time.Time, err error) {
 	defer func() {
 		if y := at.UTC().Year(); err == nil && (y < 0 || y > 9999) {
@@ -35,18 +36,17 @@ func timeOf(p *openapi3.Parameter, text string) (at time.Time, err error) {
 
 func isTime(s *openapi3.Schema) bool { return s.Type.Is("string") && s.Format == "date-time" }
 
-// timeFault says what a time must look like.
+// timeFault describes the valid formats of a time.
 func timeFault(name, text string) domain.FieldError {
 	return domain.FieldError{Field: name, Message: fmt.Sprintf("is %s; it must be a date (2026-05-04) or a date-time (2026-05-04T12:00:00Z)", jsonbody.Describe(text))}
 }
 
-// rangeFaults finds a range of times that ends before it begins. given are the parameters as they came, out as they
-// were read.
+// rangeFaults reports a time range that ends before it begins. given holds the parameters as received, out as parsed.
 func rangeFaults(given, out url.Values) []domain.FieldError {
 	from, fromErr := time.Parse(time.RFC3339Nano, out.Get("from"))
 	to, toErr := time.Parse(time.RFC3339Nano, out.Get("to"))
 	_, dateErr := time.Parse(time.DateOnly, given.Get("to"))
-	lastDay := dateErr == nil // to is read as the end of that day, which is the beginning of the day behind it
+	lastDay := dateErr == nil // a date means the end of that day, which timeOf returns as the beginning of the next day
 	if fromErr != nil || toErr != nil || from.Before(to) || from.Equal(to) && !lastDay {
 		return nil
 	}

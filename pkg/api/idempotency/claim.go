@@ -9,26 +9,26 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// A request with an Idempotency-Key may be carried out again after a run whose progress is unknown: its process was
-// killed, or lost the database in a commit. Its resources have ids that follow from the request, so a repeat finds them
-// and returns them.
+// A request with an Idempotency-Key may be repeated after a run whose outcome is unknown: the process was killed, or it
+// lost the database during a commit. The ids of created resources are derived from the request, so a repeat finds the
+// resources and returns them.
 
 type claimKey struct{}
 
-// claimOf returns the claim of the request, nil when it has no Idempotency-Key.
+// claimOf returns the claim of the request, or nil if it has no Idempotency-Key.
 func claimOf(ctx context.Context) *accounts.Claim {
 	claim, _ := ctx.Value(claimKey{}).(*accounts.Claim)
 	return claim
 }
 
-// IsRepeated reports whether an earlier run of the request may have done all or some of it.
+// IsRepeated reports whether an earlier run of the request may have done all or part of the work.
 func IsRepeated(ctx context.Context) bool {
 	claim := claimOf(ctx)
 	return claim != nil && claim.Repeated
 }
 
-// ID returns the id of what the request makes that the parts name: the same in every run of the request, or a new one
-// when the request has no Idempotency-Key.
+// ID returns the id for the resource that the request creates under the name parts. It is the same in every run of the
+// request. If the request has no Idempotency-Key, ID returns a new id.
 func ID(ctx context.Context, newID func() string, parts ...string) string {
 	if id := KeyedID(ctx, parts...); id != "" {
 		return id
@@ -36,7 +36,7 @@ func ID(ctx context.Context, newID func() string, parts ...string) string {
 	return newID()
 }
 
-// KeyedID is ID, "" when the request has no Idempotency-Key.
+// KeyedID is like ID, but returns "" if the request has no Idempotency-Key.
 func KeyedID(ctx context.Context, parts ...string) string {
 	if claim := claimOf(ctx); claim != nil {
 		return claim.ID(parts...)
@@ -44,11 +44,11 @@ func KeyedID(ctx context.Context, parts ...string) string {
 	return ""
 }
 
-// Begun returns the time at which the first run of a repeated request began.
+// Begun returns the time at which the first run of a repeated request started.
 func Begun(ctx context.Context) time.Time { return claimOf(ctx).Begun }
 
-// CreateOnce makes something that has an id by ID, unless an earlier run of the request has made it. find answers
-// domain.CodeNotFound when none has.
+// CreateOnce creates a resource whose id comes from ID, unless an earlier run of the request has created it. find
+// returns domain.CodeNotFound if the resource does not exist.
 func CreateOnce[T any](ctx context.Context, find, create func() (T, error)) (T, error) {
 	if IsRepeated(ctx) {
 		if have, err := find(); domain.CodeOf(err) != domain.CodeNotFound {
@@ -57,7 +57,7 @@ func CreateOnce[T any](ctx context.Context, find, create func() (T, error)) (T, 
 	}
 	made, err := create()
 	if domain.CodeOf(err) == domain.CodeConflict && claimOf(ctx) != nil {
-		// Another run of it may go on at the same time: each takes the other for lost.
+		// Another run of the request may still be active: each run believes that the other is dead.
 		if have, notFound := find(); notFound == nil {
 			return have, nil
 		}
@@ -65,9 +65,8 @@ func CreateOnce[T any](ctx context.Context, find, create func() (T, error)) (T, 
 	return made, err
 }
 
-// WithJobID gives the job that is the n-th of the request's an id that tells a repeat that the request was accepted. A
-// repeat's own jobs have other ids: one that was accepted before may have been overtaken since, and its events may
-// still be on their way.
+// WithJobID sets the id of the request's n-th job. A repeat recognises by this id that the request was accepted. Jobs
+// of a repeat keep their own ids: the first run's job may have been superseded, and its events may still arrive.
 func WithJobID(ctx context.Context, job domain.Job, n int) domain.Job {
 	if claim := claimOf(ctx); claim != nil && !claim.Repeated {
 		job.ID = acceptedJobID(claim, n)
@@ -75,7 +74,7 @@ func WithJobID(ctx context.Context, job domain.Job, n int) domain.Job {
 	return job
 }
 
-// HasJobID reports whether the job is the n-th of an earlier run of the request.
+// HasJobID reports whether jobID is the id of the n-th job of the request's first run.
 func HasJobID(ctx context.Context, jobID string, n int) bool {
 	claim := claimOf(ctx)
 	return claim != nil && jobID == acceptedJobID(claim, n)

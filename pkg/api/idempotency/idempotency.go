@@ -1,6 +1,6 @@
-// Package idempotency carries out a request with an Idempotency-Key once: it gives an answer again that was given
-// before, and has a request that is repeated after a crash find what the run before it has made. It knows no operation;
-// pkg/api may import it.
+// Package idempotency executes a request with an Idempotency-Key only once. It replays the stored response to a
+// repeated request, and lets a request repeated after a crash find what the earlier run created. It does not depend on
+// the API's operations; pkg/api may import it.
 package idempotency
 
 import (
@@ -25,42 +25,46 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Store remembers the answers of requests by their idempotency keys.
+// Store stores responses by idempotency key.
 type Store interface {
-	// BeginIdempotent returns the answer stored under the key, or a claim: go on, Keep it, then Finish, Release or
-	// Abandon. A key in use by a request that is under way, or used for another request, is domain.CodeConflict.
+	// BeginIdempotent returns the response stored under the key, or else a claim. The holder of the claim executes the
+	// request, renews the claim with KeepIdempotent, and ends it with FinishIdempotent, ReleaseIdempotent or
+	// AbandonIdempotent. BeginIdempotent fails with domain.CodeConflict if the key is in use by a running request or
+	// was used for a different one.
 	BeginIdempotent(ctx context.Context, ws, key, requestHash string) (*accounts.Claim, *accounts.StoredResponse, error)
-	// KeepIdempotent says that the request is being worked on, and reports whether no other request has taken it over.
+	// KeepIdempotent renews the claim. It reports false if another run has taken over the request.
 	KeepIdempotent(ctx context.Context, claim *accounts.Claim) (holds bool, err error)
 	FinishIdempotent(ctx context.Context, claim *accounts.Claim, r accounts.StoredResponse) error
-	// ReleaseIdempotent lets a request be repeated that may have done something.
+	// ReleaseIdempotent ends the claim of a request that may have done something, so that the request can be repeated.
 	ReleaseIdempotent(ctx context.Context, claim *accounts.Claim) error
-	// AbandonIdempotent frees the key of a request that has done nothing.
+	// AbandonIdempotent frees the key of a request that did nothing.
 	AbandonIdempotent(ctx context.Context, claim *accounts.Claim) error
 }
 
 const header = "Idempotency-Key"
 
-// keyPattern is what the document takes for one. An empty one is a client's mistake that it should hear of: it
-// counts on what it would not get.
+// keyPattern matches valid keys, as in the OpenAPI document. An empty key is an error: the client relies on idempotency
+// and would not get it.
 var keyPattern = regexp.MustCompile(`^[ -~]{1,200}$`)
 
-// replayedHeader marks an answer that was given before.
+// replayedHeader marks a stored response.
 const replayedHeader = "Idempotent-Replayed"
 
-// maxStoredResponse bounds the answers that are kept for replay. Larger ones, of queries, are computed again.
+// maxStoredResponse is the maximum size of stored responses in bytes. Larger ones, which only queries have, are
+// computed again.
 const maxStoredResponse = 1 << 20
 
-// Responses remembers answers.
+// Responses stores and replays responses.
 type Responses struct {
 	Store     Store
-	Heartbeat time.Duration // how often a request says that it is alive
+	Heartbeat time.Duration // interval at which a request renews its claim
 	Log       *slog.Logger
 }
 
-// Serve answers a request whose Idempotency-Key was seen before with the answer that was given then, of the content
-// type, and otherwise serves it and keeps the answer, unless it is secret. Only answers of success are kept: what
-// failed may be tried again. It does nothing when there is no key, and for streams and callers without an API key.
+// Serve replays the stored response, with the given content type, if the Idempotency-Key was used before. Otherwise it
+// serves the request and stores the response, unless the response is secret. It stores only successful responses, so
+// that failed requests can be retried. It does nothing for requests without an Idempotency-Key, for streams, and for
+// callers without an API key.
 func (k *Responses) Serve(c *gin.Context, caller access.Caller, secret bool, contentType string) error {
 	given := c.Request.Header.Values(header)
 	if len(given) == 0 {
@@ -89,9 +93,9 @@ func (k *Responses) Serve(c *gin.Context, caller access.Caller, secret bool, con
 	return nil
 }
 
-// serveOnce serves the request under its claim, and stores the answer unless it is secret. The key of a request that
-// did nothing is freed, even when the handler panics or the client has left. If the request may have done something,
-// the key stays with it.
+// serveOnce serves the request under its claim and stores the response unless it is secret. If the request was
+// rejected, it frees the key. If the request may have done something, for example because the handler panicked, the key
+// stays bound to the request. This works even after the client has disconnected.
 func (k *Responses) serveOnce(c *gin.Context, claim *accounts.Claim, secret bool) {
 	recording := &recorder{ResponseWriter: c.Writer}
 	c.Writer = recording
@@ -119,12 +123,12 @@ func (k *Responses) serveOnce(c *gin.Context, claim *accounts.Claim, secret bool
 	served = true
 }
 
-// claimTimeout bounds each of the writes about a claim.
+// claimTimeout is the time-out of each write that concerns a claim.
 const claimTimeout = 5 * time.Second
 
-// renewClaim keeps the claim until the returned function has been called, which waits for the end of that.
+// renewClaim renews the claim at intervals until release is called. release waits until renewing has stopped.
 func (k *Responses) renewClaim(ctx context.Context, claim *accounts.Claim) (release func()) {
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // the client may leave before the work is done
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // the work continues even if the client disconnects
 	var keeping sync.WaitGroup
 	keeping.Go(func() {
 		beat := time.NewTicker(k.Heartbeat)
@@ -146,7 +150,8 @@ func (k *Responses) renewClaim(ctx context.Context, claim *accounts.Claim) (rele
 	}
 }
 
-// renewOnce reports whether it makes sense to go on keeping the claim. A failure to keep it may pass before it is lost.
+// renewOnce renews the claim and reports whether to continue renewing it. After an error it returns true, because the
+// next attempt may succeed before the claim expires.
 func (k *Responses) renewOnce(ctx context.Context, claim *accounts.Claim) bool {
 	within, cancel := context.WithTimeout(ctx, claimTimeout)
 	defer cancel()
@@ -163,12 +168,12 @@ func (k *Responses) renewOnce(ctx context.Context, claim *accounts.Claim) bool {
 	return holds
 }
 
-// fingerprint tells one request from another. The base does not matter. An upload counts with its length alone, for its
-// bytes are read only once.
+// fingerprint returns a hash that distinguishes requests. It ignores the base path. For uploads it includes only the
+// length, because their bytes can be read only once.
 func fingerprint(r *http.Request) string {
 	h := sha256.New()
 	h.Write([]byte(r.Method + " " + strings.TrimPrefix(r.URL.Path, "/api")))
-	if query := r.URL.RawQuery; query != "" { // as it was checked: in order, and without what the operation does not take
+	if query := r.URL.RawQuery; query != "" { // validated: sorted, and without unknown parameters
 		h.Write([]byte("?" + query))
 	}
 	h.Write([]byte("\n"))
@@ -190,7 +195,7 @@ func asksForStream(r *http.Request) bool {
 	return fields["streaming"] == true
 }
 
-// recorder keeps the answer, up to maxStoredResponse.
+// recorder records the response, up to maxStoredResponse.
 type recorder struct {
 	gin.ResponseWriter
 	body bytes.Buffer

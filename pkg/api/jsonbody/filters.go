@@ -6,10 +6,10 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// maxFilterValues bounds the alternatives of one metadata filter, as the schema does those of ids.
+// maxFilterValues is the maximum number of alternatives in one metadata filter, the same as the schema allows for ids.
 const maxFilterValues = 1000
 
-// FilterFaults says what of the metadata filters of a body cannot be compared with anything.
+// FilterFaults reports the values in a body's metadata filters that metadata cannot be compared with.
 func FilterFaults(body map[string]any) []domain.FieldError {
 	filters, _ := body["filters"].(map[string]any)
 	metadata, _ := filters["metadata"].(map[string]any)
@@ -35,7 +35,7 @@ func FilterFaults(body map[string]any) []domain.FieldError {
 	return faults
 }
 
-// Filterable reports whether metadata can be compared with a value.
+// Filterable reports whether metadata can be compared with the value.
 func Filterable(value any) bool {
 	switch value.(type) {
 	case string, float64, bool:

@@ -7,7 +7,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Beginnings of bodies that are not JSON, but forms that clients send by default or by mistake.
+// Beginnings of bodies that are forms instead of JSON. Some clients send forms by default.
 var (
 	formEncoded = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.%\[\]-]{0,100}=`)
 	multipartIn = regexp.MustCompile(`(?i)^--[^\r\n]{1,100}\r?\ncontent-`)

@@ -17,9 +17,9 @@ import (
 // maxDepth bounds the nesting of a JSON body. Real bodies have at most ten levels.
 const maxDepth = 64
 
-// Parse reads one JSON value of maps, slices, strings, float64s, bools and nils. It is stricter than encoding/json:
-// bytes that are not UTF-8, a repeated key, NUL characters, numbers that no float64 holds and nesting beyond
-// maxDepth are faults, because each of them reads differently on different machines. A byte order mark is skipped.
+// Parse parses one JSON value into maps, slices, strings, float64s, bools and nils. It is stricter than encoding/json:
+// invalid UTF-8, duplicate keys, NUL characters, numbers out of the range of float64 and nesting beyond maxDepth are
+// faults, because parsers disagree about them. It skips a byte order mark.
 func Parse(raw []byte) (any, []domain.FieldError) {
 	raw = bytes.TrimPrefix(raw, []byte("\xef\xbb\xbf"))
 	if at := InvalidUTF8(raw); at >= 0 {
@@ -43,7 +43,7 @@ func Parse(raw []byte) (any, []domain.FieldError) {
 	return v, p.faults
 }
 
-// Fault is the one fault of a body that cannot be read at all.
+// Fault returns a single fault that concerns the body as a whole.
 func Fault(format string, args ...any) []domain.FieldError {
 	return []domain.FieldError{{Field: "body", Message: fmt.Sprintf(format, args...)}}
 }
@@ -59,7 +59,7 @@ func (p *parser) fault(path, format string, args ...any) {
 	p.faults = append(p.faults, domain.FieldError{Field: FieldName(path), Message: fmt.Sprintf(format, args...)})
 }
 
-// value reads the next value. The text has been found valid before, so errors of the decoder do not occur.
+// value reads the next value. Syntax errors do not occur, because the text has been validated before.
 func (p *parser) value(path string, depth int) (any, error) {
 	if depth > maxDepth {
 		return nil, errTooDeep
@@ -134,7 +134,7 @@ func Join(path, key string) string {
 	return path + "." + Shorten(key)
 }
 
-// FieldName is how a path is shown: the empty one is the body itself.
+// FieldName returns the path for an error message; the empty path is the body itself.
 func FieldName(path string) string {
 	if path == "" {
 		return "body"
@@ -142,7 +142,7 @@ func FieldName(path string) string {
 	return path
 }
 
-// Shorten bounds what of a caller's value is sent back.
+// Shorten shortens a value of the caller that is sent back in an error message.
 func Shorten(s string) string {
 	const limit = 60
 	if len(s) <= limit {
@@ -155,7 +155,7 @@ func Shorten(s string) string {
 	return s[:cut] + "…"
 }
 
-// InvalidUTF8 returns the offset of the first byte that is not part of a character, -1 when there is none.
+// InvalidUTF8 returns the offset of the first byte that is not valid UTF-8, or -1 if there is none.
 func InvalidUTF8(b []byte) int {
 	for at := 0; at < len(b); {
 		if b[at] < utf8.RuneSelf {
@@ -171,7 +171,7 @@ func InvalidUTF8(b []byte) int {
 	return -1
 }
 
-// position names an offset for people, who count lines and columns from 1.
+// position returns the line and column of an offset, counted from 1.
 func position(b []byte, offset int) string {
 	offset = max(0, min(offset, len(b)))
 	before := b[:offset]

@@ -14,13 +14,14 @@ import (
 )
 
 // Check validates a body against a schema of the document and returns all faults. It removes fields that count as not
-// given: null, and numbers that ask for no limit.
+// given: those that are null, and limits whose value means no limit.
 func Check(schema *openapi3.Schema, value any) []domain.FieldError {
 	dropAbsent(schema, value)
 	return append(SchemaFaults(schema, "", value), unknownFields(schema, "", value)...)
 }
 
-// SchemaFaults returns every difference between the value and the schema: the field's path, the value, and the way out.
+// SchemaFaults returns all violations of the schema. Each names the path of the field and its value, and says how to
+// correct it.
 func SchemaFaults(schema *openapi3.Schema, path string, value any) []domain.FieldError {
 	err := schema.VisitJSON(value, openapi3.MultiErrors(), openapi3.EnableFormatValidation())
 	if err == nil {
@@ -37,7 +38,7 @@ func SchemaFaults(schema *openapi3.Schema, path string, value any) []domain.Fiel
 			}
 		}
 		if e.SchemaField == "properties" {
-			continue // a field that is not known: see unknownFields
+			continue // an unknown field: see unknownFields
 		}
 		found = append(found, domain.FieldError{Field: FieldName(at), Message: describeFault(e)})
 	}
@@ -45,7 +46,7 @@ func SchemaFaults(schema *openapi3.Schema, path string, value any) []domain.Fiel
 	return firstFaults(found)
 }
 
-// flatten lists the schema errors in err, whatever they are wrapped in.
+// flatten returns the schema errors in err, however they are wrapped.
 func flatten(err error) []*openapi3.SchemaError {
 	//nolint:errorlint // the outermost error is meant: inside are the faults of every alternative, of which one is enough
 	if e, is := err.(*openapi3.SchemaError); is && e.SchemaField == "oneOf" {
@@ -66,7 +67,7 @@ func flatten(err error) []*openapi3.SchemaError {
 	return nil
 }
 
-// firstFaults keeps the first fault of each field: an empty text need not be told that it is also blank.
+// firstFaults keeps the first fault of each field. For example, an empty text need not also be reported as blank.
 func firstFaults(sorted []domain.FieldError) []domain.FieldError {
 	kept := sorted[:0]
 	for i, f := range sorted {
@@ -126,7 +127,7 @@ func enumComplaint(e *openapi3.SchemaError) string {
 	return fmt.Sprintf("is %s; it must be one of %s", Describe(e.Value), strings.Join(known, ", "))
 }
 
-// patternComplaint shows an example of what the pattern wants: few people read patterns.
+// patternComplaint shows an example that matches the pattern, if there is one: few people can read patterns.
 func patternComplaint(e *openapi3.SchemaError) string {
 	if text, _ := e.Value.(string); strings.TrimSpace(text) == "" {
 		return "is empty; it must contain text"
@@ -154,7 +155,7 @@ func typeName(s *openapi3.Schema) string {
 	}
 }
 
-// Describe writes a value as its sender would recognise it, never long.
+// Describe returns the value in a short form that its sender recognises.
 func Describe(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -181,7 +182,7 @@ func itemCount(v any) int {
 	return len(list)
 }
 
-// ByteSize writes a limit the way people configure it.
+// ByteSize formats a limit in the units that people use to configure it.
 func ByteSize(n int64) string {
 	switch {
 	case n >= 1<<20 && n%(1<<20) == 0:
@@ -193,14 +194,14 @@ func ByteSize(n int64) string {
 	}
 }
 
-// characterCount counts as the check of the schema does: code points.
+// characterCount counts code points, as the schema validator does.
 func characterCount(v any) int {
 	text, _ := v.(string)
 	return utf8.RuneCountInString(text)
 }
 
-// dropAbsent removes the fields of the schema that count as not given: null, and the number that asks for no limit.
-// Fields outside the schema stay.
+// dropAbsent removes the fields of the schema that count as not given: those that are null, and limits whose value
+// means no limit. Fields outside the schema stay.
 func dropAbsent(schema *openapi3.Schema, value any) {
 	switch v := value.(type) {
 	case map[string]any:
@@ -224,8 +225,8 @@ func dropAbsent(schema *openapi3.Schema, value any) {
 	}
 }
 
-// Unlimited returns the number that asks for no limit in a field of the schema, below its minimum, and nil if there is
-// none.
+// Unlimited returns the number that means no limit in a field with the schema. The number is below the schema's
+// minimum. It is nil if there is none.
 func Unlimited(schema *openapi3.Schema) any {
 	return schema.Extensions["x-unlimited"]
 }

@@ -11,15 +11,16 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// maxFields bounds the fields of an object whose names the document lists. No object of the document has nearly as
-// many.
+// maxFields is the maximum number of fields in an object whose field names the document defines. No such object has
+// nearly as many.
 const maxFields = 1000
 
-// unknownFields finds the fields of a body that the schema does not know. Where the schema is closed, each is a fault:
-// filters of a query and scopes of a key must not get lost by a misspelt name. Elsewhere, names that resemble a known
-// field, here or at another endpoint, are faults, and all fields of a body without any known one, which would do
-// nothing. The rest is ignored: clients send fields of other services, and send back whole objects that they have read.
-// Objects with free keys have no strays. If an object is stored with its unknown fields, only plain slips are faults.
+// unknownFields returns faults for fields that are not in the schema. In a closed schema every unknown field is a
+// fault, so that a misspelt name cannot drop a query's filter or a key's scope. The same holds for a body without any
+// known field, which would have no effect. Otherwise only names that resemble a known field, here or at another
+// endpoint, are faults. Other unknown fields are ignored, because clients send fields of other services and send back
+// whole objects that they have read. In objects that are stored with their unknown fields, only likely typing mistakes
+// are faults. Objects with arbitrary keys have no unknown fields.
 func unknownFields(schema *openapi3.Schema, path string, value any) []domain.FieldError {
 	var faults []domain.FieldError
 	switch v := value.(type) {
@@ -49,16 +50,16 @@ func unknownFields(schema *openapi3.Schema, path string, value any) []domain.Fie
 	return faults
 }
 
-// ignored reports whether the schema names the field as one that means something else to others, and nothing here.
+// ignored reports whether the schema lists the field as one that other services use and that has no meaning here.
 func ignored(schema *openapi3.Schema, name string) bool {
 	names, _ := schema.Extensions["x-ignored"].([]any)
 	return slices.Contains(names, any(name))
 }
 
-// storesUnknown reports whether the fields that the schema does not know are stored.
+// storesUnknown reports whether fields outside the schema are stored.
 func storesUnknown(schema *openapi3.Schema) bool { return schema.Extensions["x-keeps-others"] == true }
 
-// hasKnownField reports whether an object has a field that the schema knows.
+// hasKnownField reports whether the object has a field that is in the schema.
 func hasKnownField(schema *openapi3.Schema, object map[string]any) bool {
 	for name := range object {
 		if schema.Properties[name] != nil {
@@ -68,8 +69,8 @@ func hasKnownField(schema *openapi3.Schema, object map[string]any) bool {
 	return false
 }
 
-// foreignField is what the schema says of a name that means something at another endpoint, or to other services, and
-// that an answer would be another one without; "" of other names.
+// foreignField returns the schema's hint for a field that exists at another endpoint or service, and "" for other
+// names. Such a field must not be ignored, because it would change the answer.
 func foreignField(schema *openapi3.Schema, name string) string {
 	names, _ := schema.Extensions["x-elsewhere"].(map[string]any)
 	for known, way := range names {
@@ -81,7 +82,7 @@ func foreignField(schema *openapi3.Schema, name string) string {
 	return ""
 }
 
-// unknownField returns the fault of a field that the schema does not know, if it is one.
+// unknownField returns the fault for a field that is not in the schema, or nil if the field may be ignored.
 func unknownField(schema *openapi3.Schema, path, name string, closed bool) []domain.FieldError {
 	known := slices.Sorted(maps.Keys(schema.Properties))
 	message := "is unknown; "
@@ -99,8 +100,8 @@ func unknownField(schema *openapi3.Schema, path, name string, closed bool) []dom
 	return []domain.FieldError{{Field: FieldName(Join(path, name)), Message: message}}
 }
 
-// intendedField is the field that a name is meant for: a known one that it resembles, or one of an object in a field,
-// which stands one level too high. It is "" when there is none.
+// intendedField returns the field that the client probably meant: a known field with a similar name, or a field of a
+// nested object that was written one level too high. It returns "" if there is none.
 func intendedField(schema *openapi3.Schema, known []string, name string) string {
 	if meant := ClosestName(known, name); meant != "" {
 		return meant
@@ -115,10 +116,10 @@ func intendedField(schema *openapi3.Schema, known []string, name string) string 
 	return ""
 }
 
-// ClosestName returns the one of the known names that a name resembles, "" when there is none: written another way, as
-// top_k for topK, or with a slip, as filter for filters.
+// ClosestName returns the known name that the given name resembles, or "" if there is none. A name may be in another
+// notation, such as top_k for topK, or misspelt, such as filter for filters.
 func ClosestName(known []string, name string) string {
-	const longest = 40 // no known name is as long
+	const longest = 40 // all known names are shorter
 	if len(name) > longest {
 		return ""
 	}
@@ -136,14 +137,14 @@ func ClosestName(known []string, name string) string {
 	return ""
 }
 
-// normaliseName is a name without what ways of writing names differ in.
+// normaliseName returns the name in lower case and without separators, so that top_k and topK are the same.
 func normaliseName(name string) string {
 	return strings.ToLower(strings.NewReplacer("_", "", "-", "", " ", "").Replace(name))
 }
 
-// isTypo reports whether one name is the other with a slip of the pen: letters left out, added, swapped or mistaken, up
-// to two in a long name, or up to three missing at the end. Short names have another letter often enough by chance; of
-// the shortest one letter may be missing.
+// isTypo reports whether one name is a likely misspelling of the other: up to two letters of a long name are missing,
+// added, swapped or wrong, or up to three are missing at the end. Short names may not have a wrong letter, because many
+// differ by just one. The shortest may only lack one letter.
 func isTypo(a, b string) bool {
 	const (
 		shortest, short, long = 4, 6, 9
@@ -165,7 +166,7 @@ func isTypo(a, b string) bool {
 	return editDistance(a, b) <= 2
 }
 
-// editDistance is how many letters must be left out, added, replaced, or swapped with the next, to make b of a.
+// editDistance returns the number of letters to delete, insert, replace or swap with the next one to turn a into b.
 func editDistance(a, b string) int {
 	above, before, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range before {

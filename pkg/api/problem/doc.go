@@ -7,7 +7,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Doc is what the documentation says of one code of errors.
+// Doc is the documentation of one error code.
 type Doc struct {
 	Code    string
 	Status  int
@@ -16,7 +16,7 @@ type Doc struct {
 	Remedy  string
 }
 
-// errorWords are the meaning of each code and what to do about it.
+// errorWords holds the meaning and the remedy of each code.
 var errorWords = map[domain.Code][2]string{
 	domain.CodeInvalid: {
 		"The request is not valid. `errors` lists every invalid field with the reason, and suggests the likely name for an unknown one.",
@@ -64,7 +64,7 @@ var errorWords = map[domain.Code][2]string{
 	},
 }
 
-// Docs lists all codes, by status.
+// Docs returns the documentation of all codes, sorted by status.
 func Docs() []Doc {
 	var out []Doc
 	for code, st := range statuses {

@@ -9,14 +9,14 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Form is how the errors of an endpoint are written: the interface's, or what the clients of another protocol read.
+// Form is the format of an endpoint's errors: that of this API or of another protocol.
 type Form int
 
-// The forms.
+// Formats of errors.
 const (
 	FormProblem Form = iota
 	FormOpenAI
-	FormRPC // JSON-RPC's, of the Model Context Protocol
+	FormRPC // JSON-RPC, for the Model Context Protocol
 )
 
 // Paths of other protocols, under every base.
@@ -25,7 +25,7 @@ const (
 	MCPPath    = "/mcp"
 )
 
-// FormOf returns the form that clients expect which call the path, whether there is such an endpoint or not.
+// FormOf returns the format that clients of the path expect, whether or not the endpoint exists.
 func FormOf(path string) Form {
 	path = strings.TrimPrefix(path, "/api")
 	switch {
@@ -38,7 +38,7 @@ func FormOf(path string) Form {
 	}
 }
 
-// Write answers with an error that Explain has returned. The instance is the request's id.
+// Write sends an error returned by Explain. instance is the request's id.
 func Write(w http.ResponseWriter, form Form, instance string, e *domain.Error) {
 	switch form {
 	case FormOpenAI:
@@ -50,13 +50,13 @@ func Write(w http.ResponseWriter, form Form, instance string, e *domain.Error) {
 	}
 }
 
-// Refuse answers a request to a handler outside of the API.
+// Refuse sends an error from a handler outside the API.
 func Refuse(w http.ResponseWriter, code domain.Code, detail string) {
 	writeProblem(w, "", &domain.Error{Code: code, Message: detail})
 }
 
-// statusFor is the status of an error for clients of other protocols: 401 for a missing or invalid key and 403 for one that
-// may not, where the interface answers 403 to both.
+// statusFor returns the status of an error for clients of other protocols: 401 for a missing or invalid key, and 403
+// for a valid key without permission. This API itself uses 403 for both.
 func statusFor(e *domain.Error) int {
 	if e.Code == domain.CodeUnauthorized && !errors.Is(e, ErrForbidden) {
 		return http.StatusUnauthorized
@@ -64,10 +64,10 @@ func statusFor(e *domain.Error) int {
 	return statuses[e.Code].status
 }
 
-// ModelField is the field in which a chat completion names its agent.
+// ModelField is the field of a chat completion that names the agent.
 const ModelField = "model"
 
-// OpenAIError is the body of an error as OpenAI's clients read it, as the OpenAPI document has it.
+// OpenAIError is the body of an error in OpenAI's format, as defined in the OpenAPI document.
 type OpenAIError struct {
 	Error struct {
 		Code    string  `json:"code"`
@@ -77,8 +77,8 @@ type OpenAIError struct {
 	} `json:"error"`
 }
 
-// writeOpenAI writes an error with the status that OpenAI's clients turn into the right exception. A usage limit that is
-// reached is 402 as everywhere: at 429 clients would ask again.
+// writeOpenAI sends an error with the status that OpenAI's clients map to the right exception. A reached usage limit is
+// 402 here too, because clients retry on 429.
 func writeOpenAI(w http.ResponseWriter, e *domain.Error) {
 	body := OpenAI(e)
 	if body.Error.Type == openAIAuthentication {
@@ -87,7 +87,8 @@ func writeOpenAI(w http.ResponseWriter, e *domain.Error) {
 	write(w, "application/json", statusFor(e), body)
 }
 
-// OpenAI puts every fault into the message, because clients show nothing else, and the first field into param.
+// OpenAI converts an error to OpenAI's format. All faults go into the message, because clients show nothing else; param
+// is the first field.
 func OpenAI(e *domain.Error) OpenAIError {
 	const shown = 10
 	var out OpenAIError
@@ -109,13 +110,13 @@ func OpenAI(e *domain.Error) OpenAIError {
 	return out
 }
 
-// Types of errors of OpenAI.
+// OpenAI's error types.
 const (
 	openAIAuthentication = "authentication_error"
 	openAIInvalid        = "invalid_request_error"
 )
 
-// openAIKind is the type and code that OpenAI gives to such an error.
+// openAIKind returns OpenAI's type and code for the error.
 func openAIKind(e *domain.Error) (kind, code string) {
 	switch e.Code {
 	case domain.CodeUnauthorized:
@@ -139,15 +140,15 @@ func openAIKind(e *domain.Error) (kind, code string) {
 	}
 }
 
-// writeRPC writes an error as a message of JSON-RPC. The status tells a missing key from one that may not, which
-// clients of the protocol expect.
+// writeRPC sends an error as a JSON-RPC message. As clients of the protocol expect, the status distinguishes a missing
+// key from a key without permission.
 func writeRPC(w http.ResponseWriter, e *domain.Error) {
-	status, code := statusFor(e), int64(-32000) // the first of those that JSON-RPC leaves to servers
+	status, code := statusFor(e), int64(-32000) // first code of the range that JSON-RPC reserves for servers
 	if status == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", "Bearer")
 	}
 	if e.Code == domain.CodeInvalid || e.Code == domain.CodeTooLarge || e.Code == domain.CodeUnsupported {
-		code = -32600 // not a request that can be answered
+		code = -32600 // "Invalid Request" in JSON-RPC
 	}
 	write(w, "application/json", status, map[string]any{"jsonrpc": "2.0", "id": nil, "error": map[string]any{"code": code, "message": e.Message}})
 }

@@ -1,6 +1,6 @@
-// Package problem turns every error into the answer that a client reads: a code, a status and a text without keys, in
-// the form of the endpoint's protocol (RFC 9457, OpenAI's, or JSON-RPC's). It knows neither routes nor handlers;
-// pkg/api and the packages below it may import it.
+// Package problem turns errors into responses: a code, a status and a text without secrets, in the format of the
+// endpoint's protocol (RFC 9457, OpenAI, or JSON-RPC). It does not depend on routes or handlers; pkg/api and the
+// packages below it may import it.
 package problem
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// CodeMethod is the one code that only HTTP knows.
+// CodeMethod is the only code that is specific to HTTP.
 const CodeMethod domain.Code = "METHOD_NOT_ALLOWED"
 
 // statuses maps each code to its HTTP status and its title.
@@ -41,29 +41,29 @@ var statuses = map[domain.Code]struct {
 	domain.CodeInternal:     {http.StatusInternalServerError, "Internal error"},
 }
 
-// Times to wait for errors that name none.
+// Default times to wait, for errors that do not set RetryAfter.
 const (
 	retryAfterRate = time.Second
 	retryAfterDown = 5 * time.Second
 )
 
-// ErrForbidden is wrapped by the error of a key that is valid and not enough. The interface answers 403 to it and to a
-// missing key alike; OpenAI's clients and those of the Model Context Protocol get different statuses.
+// ErrForbidden is wrapped by errors for a valid key without permission. This API answers 403 both for it and for a
+// missing key; clients of OpenAI and of the Model Context Protocol get different statuses.
 var ErrForbidden = errors.New("the key does not have permission")
 
-// Forbidden says that the caller's key is not enough.
+// Forbidden returns the error for a valid key without permission.
 func Forbidden(format string, args ...any) error {
 	return &domain.Error{Code: domain.CodeUnauthorized, Message: fmt.Sprintf(format, args...), Err: ErrForbidden}
 }
 
-// MissingKey says that the request has no key.
+// MissingKey returns the error for a request without a key.
 func MissingKey() error {
 	return domain.Errorf(domain.CodeUnauthorized, "no API key; send the header Authorization: Bearer <key>")
 }
 
-// IsClientGone reports whether the error is only a consequence of the client's leaving, in the words of whichever
-// engine was stopped by it. A fault of the request is not: the server also ends the context of a client that is too
-// slow, which is still there to read the reason.
+// IsClientGone reports whether the error is only a consequence of the client's disconnecting. Cancelled engines return
+// different errors, so internal errors and unavailability count too. Faults of the request do not count: the server
+// also ends the context of a slow client, which is still connected and should read the reason.
 func IsClientGone(ctx context.Context, err error) bool {
 	if ctx.Err() == nil {
 		return false
@@ -72,10 +72,10 @@ func IsClientGone(ctx context.Context, err error) bool {
 	return errors.Is(err, context.Canceled) || code == domain.CodeInternal || code == domain.CodeUnavailable
 }
 
-// StatusClientClosed is the status, in metrics, of a request whose client did not wait for the answer.
+// StatusClientClosed is the status in metrics of requests whose client disconnected before the response.
 const StatusClientClosed = 499
 
-// Explain turns any error into one that clients may see, without the secrets, and logs the causes that they may not.
+// Explain turns any error into one that clients may see, without secrets, and logs causes that they may not see.
 func Explain(ctx context.Context, log *slog.Logger, secrets domain.Secrets, err error) *domain.Error {
 	var e *domain.Error
 	var tooLarge *http.MaxBytesError
@@ -102,7 +102,8 @@ func Explain(ctx context.Context, log *slog.Logger, secrets domain.Secrets, err 
 	return redacted(e, secrets)
 }
 
-// redacted returns the error without keys: clients send them in the place of an id, and messages quote the request.
+// redacted returns the error without secrets: messages quote the request, and clients send keys by mistake, for example
+// in place of an id.
 func redacted(e *domain.Error, secrets domain.Secrets) *domain.Error {
 	shown := *e
 	shown.Message = secrets.Redact(e.Message)
@@ -113,7 +114,7 @@ func redacted(e *domain.Error, secrets domain.Secrets) *domain.Error {
 	return &shown
 }
 
-// SetRetryAfter sets the time to wait after an error that is temporary.
+// SetRetryAfter sets the Retry-After header for temporary errors.
 func SetRetryAfter(h http.Header, e *domain.Error) {
 	wait := e.RetryAfter
 	switch {
@@ -128,7 +129,7 @@ func SetRetryAfter(h http.Header, e *domain.Error) {
 	}
 }
 
-// Problem is the body of an error (RFC 9457), as the OpenAPI document has it.
+// Problem is the body of an error (RFC 9457), as defined in the OpenAPI document.
 type Problem struct {
 	Detail   string              `json:"detail"`
 	Error    domain.Code         `json:"error"`
@@ -148,15 +149,15 @@ func writeProblem(w http.ResponseWriter, instance string, e *domain.Error) {
 
 func write(w http.ResponseWriter, kind string, status int, v any) {
 	body, err := json.Marshal(v)
-	if err != nil { // strings and numbers always encode
+	if err != nil { // cannot happen: strings and numbers can always be encoded
 		body = []byte(`{}`)
 	}
 	w.Header().Set("Content-Type", kind)
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // a client that left needs no answer
+	_, _ = w.Write(body) // an error means that the client has disconnected
 }
 
-// Invalid joins the faults of a request into one error; nil when there are none. It bounds the number of faults.
+// Invalid combines the faults of a request into one error, up to a maximum number. It returns nil if there are none.
 func Invalid(faults []domain.FieldError) error {
 	const shown = 100
 	if len(faults) == 0 {
@@ -173,12 +174,12 @@ func Invalid(faults []domain.FieldError) error {
 	return &domain.Error{Code: domain.CodeInvalid, Message: message, Fields: faults}
 }
 
-// TooLarge says that a body is larger than the limit.
+// TooLarge returns the error for a body above the limit.
 func TooLarge(limit int64) *domain.Error {
 	return domain.Errorf(domain.CodeTooLarge, "the body is larger than the limit of %s; split the request", jsonbody.ByteSize(limit))
 }
 
-// JoinFaults lists the faults in one text, for errors without a place for fields.
+// JoinFaults returns the faults as one text, for error formats without fields.
 func JoinFaults(faults []domain.FieldError) string {
 	const shown = 20
 	lines := make([]string, 0, shown+1)

@@ -11,11 +11,10 @@ import (
 // RequestIDHeader carries the id of a request, in both directions.
 const RequestIDHeader = "X-Request-Id"
 
-// requestIDPattern is what of a caller's request id is taken over.
+// requestIDPattern matches the request ids that are accepted from callers.
 var requestIDPattern = regexp.MustCompile(`^[A-Za-z0-9._-]{1,100}$`)
 
-// RequestIDOf returns the id that the caller gave to the request, or a new one in place of an id that is none or has a
-// secret in it.
+// RequestIDOf returns the request id that the caller sent, or a new one if it is missing, invalid or contains a secret.
 func RequestIDOf(r *http.Request, secrets domain.Secrets, newID func() string) string {
 	id := r.Header.Get(RequestIDHeader)
 	if !requestIDPattern.MatchString(id) || secrets.Redact(id) != id {
@@ -26,12 +25,12 @@ func RequestIDOf(r *http.Request, secrets domain.Secrets, newID func() string) s
 
 type requestIDKey struct{}
 
-// WithRequestID returns a context in which errors are logged and answered under the id.
+// WithRequestID returns a context with the request id, which appears in logs and in error responses.
 func WithRequestID(ctx context.Context, id string) context.Context {
 	return context.WithValue(ctx, requestIDKey{}, id)
 }
 
-// RequestID returns the id of the request, "" outside of one.
+// RequestID returns the request id in the context, or "" if there is none.
 func RequestID(ctx context.Context) string {
 	id, _ := ctx.Value(requestIDKey{}).(string)
 	return id

@@ -9,19 +9,19 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// agentRule is what the document cannot say about an agent.
+// agentRule checks what the document cannot express about an agent.
 func agentRule(body map[string]any) []domain.FieldError {
 	return append(promptsRule(body), originFaults(body["allowedOrigins"])...)
 }
 
-// originFaults says which of an agent's origins are none.
+// originFaults reports invalid entries in an agent's allowedOrigins.
 func originFaults(value any) []domain.FieldError {
 	list, _ := value.([]any)
 	var faults []domain.FieldError
 	for i, item := range list {
 		text, isText := item.(string)
 		if !isText || text == "" || i >= domain.MaxOrigins {
-			continue // the schema says so
+			continue // reported by the schema
 		}
 		if _, err := domain.ParseOrigin(text); err != nil {
 			faults = append(faults, domain.FieldError{Field: fmt.Sprintf("allowedOrigins[%d]", i), Message: err.Error()})
@@ -30,13 +30,13 @@ func originFaults(value any) []domain.FieldError {
 	return faults
 }
 
-// queryAgentRule is what the document cannot say about a question to an agent.
+// queryAgentRule checks what the document cannot express about an agent query.
 func queryAgentRule(body map[string]any) []domain.FieldError {
 	faults := append(jsonbody.FilterFaults(body), promptsRule(body)...)
 	return append(faults, visitorFaults("visitorId", body["visitorId"])...)
 }
 
-// promptsRule bounds how often prompts have something written out.
+// promptsRule limits the number of placeholders in prompts.
 func promptsRule(body map[string]any) []domain.FieldError {
 	var faults []domain.FieldError
 	for _, field := range []string{"promptTemplate", "systemPrompt", "userPrompt"} {
@@ -48,10 +48,10 @@ func promptsRule(body map[string]any) []domain.FieldError {
 	return faults
 }
 
-// visitorFaults refuses ids of visitors that cannot be shown: lists, exports and logs have them as they are.
+// visitorFaults rejects visitor ids with control characters, because lists, exports and logs show the ids unchanged.
 func visitorFaults(field string, value any) []domain.FieldError {
 	id, _ := value.(string)
-	at := strings.IndexFunc(id, func(r rune) bool { return unicode.IsControl(r) && r != 0 }) // of NUL, reading has told
+	at := strings.IndexFunc(id, func(r rune) bool { return unicode.IsControl(r) && r != 0 }) // the parser reports NUL
 	if at < 0 {
 		return nil
 	}

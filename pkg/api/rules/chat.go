@@ -8,9 +8,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// chatRule names what a chat completion asks for and an agent does not do. To leave it out silently would answer
-// another question than the one that was put; what merely hints (seed, metadata, service_tier, reasoning_effort …) is
-// ignored.
+// chatRule rejects parameters of a chat completion that agents do not support and that would change the answer. Mere
+// hints (seed, metadata, service_tier, reasoning_effort …) are ignored.
 func chatRule(body map[string]any) []domain.FieldError {
 	faults := visitorFaults("user", body["user"])
 	for _, r := range refusals {
@@ -29,7 +28,7 @@ func chatRule(body map[string]any) []domain.FieldError {
 	for i, m := range messages {
 		message, isObject := m.(map[string]any)
 		if !isObject {
-			continue // the schema says so
+			continue // reported by the schema
 		}
 		faults = append(faults, messageFaults(fmt.Sprintf("messages[%d]", i), message)...)
 		if role := message["role"]; role != "system" && role != "developer" {
@@ -37,7 +36,7 @@ func chatRule(body map[string]any) []domain.FieldError {
 		}
 	}
 	switch {
-	case len(messages) == 0: // the schema says so
+	case len(messages) == 0: // reported by the schema
 	case last < 0:
 		faults = append(faults, domain.FieldError{Field: "messages", Message: "has no message with the role user; the last such message is the question"})
 	default:
@@ -50,7 +49,7 @@ func chatRule(body map[string]any) []domain.FieldError {
 
 const omitIt = "leave it out"
 
-// refusals are the fields of a chat completion that would change the answer.
+// refusals are the unsupported fields of a chat completion that would change the answer.
 var refusals = []struct {
 	field string
 	asks  func(v any) bool
@@ -69,7 +68,7 @@ var refusals = []struct {
 	{"web_search_options", func(v any) bool { return v != nil }, "agents answer from their datastores; " + omitIt},
 }
 
-// isSet reports whether something is asked for that may be sent empty by way of saying nothing.
+// isSet reports whether the value asks for something. Clients also send empty values to ask for nothing.
 func isSet(v any) bool {
 	switch v := v.(type) {
 	case nil:
@@ -99,7 +98,7 @@ func messageFaults(at string, message map[string]any) []domain.FieldError {
 			kind, isText := part["type"].(string)
 			field := fmt.Sprintf("%s.content[%d]", at, i)
 			switch {
-			case !isObject || !isText: // the schema says so
+			case !isObject || !isText: // reported by the schema
 			case kind != "text":
 				faults = append(faults, domain.FieldError{Field: field + ".type", Message: fmt.Sprintf("is %s; only parts of type text are supported", jsonbody.Describe(kind))})
 			case part["text"] == nil:
@@ -108,7 +107,7 @@ func messageFaults(at string, message map[string]any) []domain.FieldError {
 		}
 	case nil, string:
 	default:
-		return faults // the schema says so
+		return faults // reported by the schema
 	}
 	if role := message["role"]; role == string(domain.RoleUser) && strings.TrimSpace(MessageText(message["content"])) == "" && len(faults) == 0 {
 		faults = append(faults, domain.FieldError{Field: at + ".content", Message: "is empty; it must contain text"})
@@ -116,7 +115,8 @@ func messageFaults(at string, message map[string]any) []domain.FieldError {
 	return faults
 }
 
-// MessageText is the text of a message's content: a string, or parts, which become lines.
+// MessageText returns the text of a message's content. The content is a string or a list of parts; each part becomes a
+// line.
 func MessageText(content any) string {
 	switch content := content.(type) {
 	case string:

@@ -15,13 +15,13 @@ func createDatasourceRule(body map[string]any) []domain.FieldError {
 	faults := MetadataFaults("metadata", body["metadata"])
 	config, isObject := body["config"].(map[string]any)
 	if body["config"] != nil && !isObject {
-		return faults // the schema says so
+		return faults // reported by the schema
 	}
 	missing := func(field, why string) {
 		faults = append(faults, domain.FieldError{Field: "config." + field, Message: why})
 	}
 	faults = append(faults, CustomIDFaults(body, "custom_id", "config.custom_id", "metadata.custom_id")...)
-	given := func(field string) bool { // clients of forms send an empty text for no address
+	given := func(field string) bool { // clients with forms send an empty text if there is no address
 		text, isText := config[field].(string)
 		return config[field] != nil && (!isText || strings.TrimSpace(text) != "")
 	}
@@ -29,7 +29,7 @@ func createDatasourceRule(body map[string]any) []domain.FieldError {
 	isWeb := body["type"] == string(domain.TypeWebPage) || body["type"] == string(domain.TypeWebSite)
 	elsewhere := misplacedAddress(body, config, isWeb && !hasURL && !hasSitemap)
 	faults = append(faults, elsewhere...)
-	hasURL = hasURL || len(elsewhere) > 0 // do not report it as missing too
+	hasURL = hasURL || len(elsewhere) > 0 // do not also report the address as missing
 	switch body["type"] {
 	case string(domain.TypeFile):
 		faults = append(faults, domain.FieldError{Field: "file", Message: "is required: send a file as multipart/form-data"})
@@ -85,11 +85,11 @@ func createDatasourceRule(body map[string]any) []domain.FieldError {
 	return faults
 }
 
-// addressNames are the names of the page's address in other services.
+// addressNames are names that other services use for a page's address.
 var addressNames = []string{"url", "uri", "link", "address"}
 
-// misplacedAddress finds the address of a page or site under another name: in the config, or next to it if nothing else
-// says what to fetch.
+// misplacedAddress reports a page or site address under a wrong name: in config or, if the address is missing, next to
+// it.
 func misplacedAddress(body, config map[string]any, missing bool) []domain.FieldError {
 	var faults []domain.FieldError
 	look := func(in map[string]any, at string) {
@@ -107,7 +107,7 @@ func misplacedAddress(body, config map[string]any, missing bool) []domain.FieldE
 	return faults
 }
 
-// addressFault says why an address cannot be fetched, "" when it can be tried.
+// addressFault says why an address cannot be fetched. It returns "" if the address is valid.
 func addressFault(address string) string {
 	u, err := url.Parse(strings.TrimSpace(address))
 	switch {
@@ -123,16 +123,16 @@ func addressFault(address string) string {
 	return ""
 }
 
-// planRule checks what the document cannot say about a site to be planned.
+// planRule checks what the document cannot express about a site to plan.
 func planRule(body map[string]any) []domain.FieldError {
 	config, _ := body["config"].(map[string]any)
 	if config == nil {
-		return nil // the schema says so
+		return nil // reported by the schema
 	}
 	return createDatasourceRule(map[string]any{"type": string(domain.TypeWebSite), "config": config})
 }
 
-// updateDatasourceRule checks what the document cannot say about a patch.
+// updateDatasourceRule checks what the document cannot express about a patch.
 func updateDatasourceRule(body map[string]any) []domain.FieldError {
 	config, _ := body["config"].(map[string]any)
 	faults := append(refreshFaults(config), patternFaults(config)...)
@@ -140,17 +140,17 @@ func updateDatasourceRule(body map[string]any) []domain.FieldError {
 	return append(faults, MetadataFaults("metadata", body["metadata"])...)
 }
 
-// maxPatternBytes bounds the patterns of a site, include and exclude together, as JSON: they travel with each of its
-// jobs.
+// maxPatternBytes is the maximum size in bytes of a site's include and exclude patterns together, as JSON. Each job of
+// the site contains them.
 const maxPatternBytes = 108 << 10
 
-// patternFaults says whether a site has too much of patterns, none of which need be too long.
+// patternFaults reports include and exclude patterns that together are too long.
 func patternFaults(config map[string]any) []domain.FieldError {
 	var bytes, limit int
 	var longest string
 	for _, field := range []string{"include", "exclude"} {
 		if patterns, ok := config[field].([]any); ok {
-			encoded, _ := json.Marshal(patterns) // decoded JSON always encodes
+			encoded, _ := json.Marshal(patterns) // cannot fail: the value was decoded from JSON
 			if bytes += len(encoded); len(encoded) > limit {
 				longest, limit = field, len(encoded)
 			}
@@ -162,7 +162,7 @@ func patternFaults(config map[string]any) []domain.FieldError {
 	return []domain.FieldError{{Field: "config." + longest, Message: fmt.Sprintf("has, together with the other patterns of the site, %d bytes as JSON; the limit is %s", bytes, jsonbody.ByteSize(maxPatternBytes))}}
 }
 
-// refreshFaults says why a refresh setting is none. An empty one means never.
+// refreshFaults reports an invalid refresh setting. An empty setting means never.
 func refreshFaults(config map[string]any) []domain.FieldError {
 	spec, isText := config["refresh"].(string)
 	if !isText || strings.TrimSpace(spec) == "" {

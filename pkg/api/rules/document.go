@@ -29,13 +29,13 @@ func updateDocumentRule(body map[string]any) []domain.FieldError {
 	return append(MetadataFaults("metadata", body["metadata"]), CustomIDFaults(body, "custom_id", "metadata.custom_id")...)
 }
 
-// MetadataFaults returns the faults of metadata: its size, and the number of values that filters can match.
+// MetadataFaults reports metadata that is too large or has too many values that filters can match.
 func MetadataFaults(field string, value any) []domain.FieldError {
 	metadata, ok := value.(map[string]any)
 	if !ok {
 		return nil
 	}
-	// A map of decoded JSON always encodes.
+	// Encoding cannot fail: the map was decoded from JSON.
 	if encoded, _ := json.Marshal(metadata); len(encoded) > domain.MaxMetadataBytes {
 		return []domain.FieldError{{Field: field, Message: fmt.Sprintf("has %d bytes as JSON; the limit is %s", len(encoded), jsonbody.ByteSize(domain.MaxMetadataBytes))}}
 	}
@@ -45,8 +45,8 @@ func MetadataFaults(field string, value any) []domain.FieldError {
 	return nil
 }
 
-// maxMetadataValues bounds the values of metadata that can be filtered, which every chunk is indexed by. It leaves room for
-// what a document says of itself, which comes to the caller's.
+// maxMetadataValues is the maximum number of metadata values that filters can match. Every chunk is indexed under each
+// of them. The 1000 left are for metadata from the document itself, which is added to the caller's.
 const maxMetadataValues = index.MaxFacets - 1000
 
 // CustomIDFaults reports a custom id that is given in several places with different values.

@@ -1,6 +1,6 @@
-// Package rules holds what the OpenAPI document cannot say about the bodies of requests: how fields depend on one another.
-// Rules run in addition to the schema, on values that may be of any type, so that one answer names all faults. They know neither
-// requests nor the catalog; pkg/api and the packages below it may import it.
+// Package rules checks what the OpenAPI document cannot express about request bodies, such as fields that depend on
+// each other. Rules run in addition to the schema and on values of any type, so that one response lists all faults.
+// They do not depend on requests or the catalog; pkg/api and the packages below it may import this package.
 package rules
 
 import (
@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// byOperation holds the rules by the ids of operations.
+// byOperation maps operation ids to rules.
 var byOperation = map[string]func(body map[string]any) []domain.FieldError{
 	"CreateAgent":           agentRule,
 	"UpdateAgent":           agentRule,
@@ -25,7 +25,7 @@ var byOperation = map[string]func(body map[string]any) []domain.FieldError{
 	"QueryDatastoreResults": jsonbody.FilterFaults,
 }
 
-// Faults returns the faults of a body of the operation.
+// Faults applies the operation's rule to the body and returns the faults.
 func Faults(operationID string, body map[string]any) []domain.FieldError {
 	if rule := byOperation[operationID]; rule != nil {
 		return rule(body)

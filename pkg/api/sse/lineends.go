@@ -5,18 +5,19 @@ import (
 	"unicode/utf8"
 )
 
-// LineEnds makes every line break of a text that comes in pieces a single LF, because an event stream knows no other,
-// and drops what no client of one could give back: line breaks at the very beginning, and byte order marks, which
-// decoders swallow. Characters whose bytes come in two pieces are put together. The zero value is ready.
+// LineEnds converts every line break in a text that arrives in pieces to LF, because event streams support no other. It
+// removes what clients of an event stream cannot receive: line breaks at the very beginning of the text, and byte order
+// marks, which decoders drop. It joins characters whose bytes arrive in different pieces. The zero value is ready for
+// use.
 type LineEnds struct {
-	begun   bool   // something has been passed on
-	afterCR bool   // the text so far ended with a CR, passed on as LF: an LF that follows belongs to it
-	partial string // the first bytes of a character that is not complete
+	begun   bool   // some text has been returned
+	afterCR bool   // the text so far ended with a CR, which was returned as LF: skip an LF that follows
+	partial string // first bytes of an incomplete character
 }
 
 var normaliseLineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\ufeff", "")
 
-// Next takes a piece and returns the text that can be passed on.
+// Next takes the next piece and returns the text that can be sent.
 func (l *LineEnds) Next(piece string) string {
 	piece = l.partial + piece
 	whole := len(piece) - partialRuneLen(piece)
@@ -40,7 +41,7 @@ func (l *LineEnds) normalise(piece string) string {
 	}
 	l.afterCR = strings.HasSuffix(piece, "\r")
 	if !utf8.ValidString(piece) {
-		piece = string([]rune(piece)) // one replacement for each byte, wherever pieces are cut
+		piece = string([]rune(piece)) // one replacement character for each invalid byte, however the text is split
 	}
 	piece = normaliseLineEnds.Replace(piece)
 	if !l.begun {
@@ -50,7 +51,7 @@ func (l *LineEnds) normalise(piece string) string {
 	return piece
 }
 
-// partialRuneLen returns how many bytes at the end of s begin a character that they do not finish.
+// partialRuneLen returns the number of bytes at the end of s that are the beginning of an incomplete character.
 func partialRuneLen(s string) int {
 	for n := 1; n < utf8.UTFMax && n <= len(s); n++ {
 		if tail := s[len(s)-n:]; utf8.RuneStart(tail[0]) {

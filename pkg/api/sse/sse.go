@@ -1,5 +1,5 @@
-// Package sse writes server-sent events (HTML standard, section 9.2), in such a way that clients get every character of a text
-// back. It knows nothing of what the events say; pkg/api may import it.
+// Package sse writes server-sent events (HTML standard, section 9.2) such that clients receive every character of a
+// text. It does not depend on the events' content; pkg/api may import it.
 package sse
 
 import (
@@ -12,12 +12,12 @@ import (
 	"time"
 )
 
-// contentType names the charset although server-sent events are always UTF-8: Python's requests and other clients decode text
-// without a charset as ISO 8859-1, HTTP's old default.
+// contentType names the charset although server-sent events are always UTF-8: Python's requests and other clients
+// decode text without a charset as ISO 8859-1, HTTP's old default.
 const contentType = "text/event-stream; charset=utf-8"
 
-// Stream writes server-sent events (HTML standard, section 9.2). It opens with the first event or heartbeat, so
-// that what fails before is a plain HTTP error. It is safe for concurrent use.
+// Stream writes server-sent events. It sends the HTTP header with the first event or heartbeat, so that an error before
+// that can be a plain HTTP error. It is safe for concurrent use.
 type Stream struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
@@ -28,12 +28,12 @@ type Stream struct {
 	last   time.Time // of the last write
 }
 
-// New returns a stream to the client of w. Each event has the time-out to reach it.
+// New returns a stream that writes to w. timeout is the time limit for writing one event.
 func New(w http.ResponseWriter, timeout time.Duration) *Stream {
 	return &Stream{w: w, control: http.NewResponseController(w), timeout: timeout}
 }
 
-// Send writes one event; without a name it is data alone. Every line of the text is a data line of its own.
+// Send writes one event, with a name unless it is "". Every line of data becomes a separate data field.
 func (e *Stream) Send(name, data string) error {
 	var text strings.Builder
 	if name != "" {
@@ -81,22 +81,22 @@ func (e *Stream) SetHeader(name, value string) {
 	}
 }
 
-// IsOpen reports whether something has been written, so that the status is sent.
+// IsOpen reports whether the status has been sent.
 func (e *Stream) IsOpen() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.opened
 }
 
-// silentFor is how long nothing has been written.
+// silentFor returns the time since the last write.
 func (e *Stream) silentFor() time.Duration {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return time.Since(e.last)
 }
 
-// KeepAlive writes a comment when nothing was written for the interval, at the latest after two of them, until stop is
-// called; stop waits for the last one.
+// KeepAlive writes a comment when nothing has been written for at least the interval, at the latest after twice the
+// interval. It ends when stop is called; stop waits for a comment that is being written.
 func (e *Stream) KeepAlive(interval time.Duration) (stop func()) {
 	done, ended := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -112,7 +112,7 @@ func (e *Stream) KeepAlive(interval time.Duration) (stop func()) {
 					continue
 				}
 				if e.Comment("keep-alive") != nil {
-					return // the writer of events meets the same error
+					return // the next event fails with the same error
 				}
 			}
 		}

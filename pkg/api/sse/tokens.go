@@ -5,18 +5,19 @@ import (
 	"unicode/utf8"
 )
 
-// TokenWriter passes on pieces of text in such a way that clients get every character back.
+// TokenWriter sends pieces of text such that clients receive every character.
 //
-// The most used client library drops the line break of an event whose data begins with one, so to its clients no event
-// may begin so. A piece may, though, and what precedes it has been sent by then. So the last character is always held
-// back: a line break that follows goes out behind it. It costs one character of delay, which other clients are spared.
+// The most popular client library drops a line break at the beginning of an event's data, so no event for it may begin
+// with one. But a piece may begin with a line break, and the piece before it has been sent by then. Therefore the
+// writer always holds back the last character of the text: a line break that follows is sent after it, in the same
+// event. This delays the text by one character, and only for clients that may use this library.
 type TokenWriter struct {
 	Send     func(text string) error
-	Buffer   bool   // the client may be that library's
-	buffered string // the last character before line breaks, and they
+	Buffer   bool   // the client may use this library
+	buffered string // the character held back, and line breaks after it
 }
 
-// Write passes on a piece.
+// Write sends a piece.
 func (t *TokenWriter) Write(piece string) error {
 	if !t.Buffer {
 		return t.sendAll(piece)
@@ -45,7 +46,7 @@ func (t *TokenWriter) sendAll(text string) error {
 	return nil
 }
 
-// SplitPiece splits a piece that a client would take for a mark of the protocol, in the middle of the mark.
+// SplitPiece splits a piece that clients would mistake for one of the protocol's markers, in the middle of the marker.
 func SplitPiece(piece string) []string {
 	switch {
 	case piece == "":

@@ -1,6 +1,6 @@
-// Package transfer moves bodies over a connection within limits of size and time: the bodies of requests, piece by
-// piece where they are uploads, and the pieces of long answers. It does not read their content; pkg/api and the
-// packages below it may import it.
+// Package transfer reads request bodies and writes long responses within limits of size and time. For uploads and
+// responses, the time limits apply to each piece. The package does not look at the content; pkg/api and the packages
+// below it may import it.
 package transfer
 
 import (
@@ -25,27 +25,27 @@ const (
 	pacedKey
 )
 
-// IsMultipart reports whether the body is a form with files.
+// IsMultipart reports whether the body is multipart/form-data.
 func IsMultipart(r *http.Request) bool {
 	kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
 	return strings.EqualFold(strings.TrimSpace(kind), "multipart/form-data")
 }
 
-// Checked is a JSON body that was found valid. The generated server takes its value instead of decoding the text again,
-// because decoding would match names in any case: Query for query.
+// Checked is a validated JSON body. The generated server uses its value instead of decoding the text again, because
+// encoding/json ignores case in field names and would accept Query for query.
 type Checked struct {
 	io.Reader
 	Value any
 	Raw   []byte // as sent
 }
 
-// Close implements io.Closer; the request's own body has been read and is closed by the server.
+// Close implements io.Closer. It does nothing: the server closes the original body.
 func (b *Checked) Close() error { return nil }
 
-// ValidatedValue returns the body as maps, slices and plain values.
+// ValidatedValue returns the body as maps, slices and basic values.
 func (b *Checked) ValidatedValue() any { return b.Value }
 
-// Read reads a JSON body within its limits of size and time: timeout is the one that ExpectBody was given.
+// Read reads a JSON body of at most limit bytes. timeout, the one passed to ExpectBody, appears in error messages.
 func Read(w http.ResponseWriter, r *http.Request, limit int64, timeout time.Duration) ([]byte, error) {
 	if err := RefuseEncoded(r); err != nil {
 		return nil, err
@@ -55,14 +55,14 @@ func Read(w http.ResponseWriter, r *http.Request, limit int64, timeout time.Dura
 	}
 	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
 	if err != nil {
-		w.Header().Set("Connection", "close") // or the server would wait for the rest before it answers
+		w.Header().Set("Connection", "close") // otherwise the server would wait for the rest before it responds
 		return nil, ReadError(err, timeout)
 	}
 	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 	return raw, nil
 }
 
-// RefuseEncoded refuses a body that is compressed or encoded otherwise: the limits bound the encoded size alone.
+// RefuseEncoded rejects compressed or otherwise encoded bodies, because the limits apply only to the encoded size.
 func RefuseEncoded(r *http.Request) error {
 	if r.ContentLength == 0 {
 		return nil
@@ -75,13 +75,14 @@ func RefuseEncoded(r *http.Request) error {
 	return nil
 }
 
-// ExpectBody sets the time in which a request's body must arrive, and watches how far it was read. It is lifted once
-// the body is there; when a request is refused before, it bounds how long the server waits for the rest.
+// ExpectBody sets the deadline for reading the request's body, and returns a request that tracks whether its body has
+// been read to the end. The deadline is lifted once the body has arrived. If the request is rejected earlier, it limits
+// how long the server waits for the rest.
 func ExpectBody(w http.ResponseWriter, r *http.Request, timeout time.Duration) *http.Request {
 	if r.ContentLength == 0 {
 		return r
 	}
-	// Where deadlines are not supported, in tests without a connection, no client can be slow.
+	// Ignore the error: without a connection, as in tests, there are no deadlines and no slow clients.
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(timeout))
 	body := &sentBody{ReadCloser: r.Body}
 	r = r.WithContext(context.WithValue(r.Context(), sentKey, body))
@@ -89,7 +90,7 @@ func ExpectBody(w http.ResponseWriter, r *http.Request, timeout time.Duration) *
 	return r
 }
 
-// ReadError tells a client's faults in sending a body from ours.
+// ReadError converts an error of reading a body. It distinguishes faults of the client from those of the service.
 func ReadError(err error, timeout time.Duration) error {
 	var tooLarge *http.MaxBytesError
 	var ours *domain.Error
@@ -103,7 +104,7 @@ func ReadError(err error, timeout time.Duration) error {
 	}
 }
 
-// TimedWriter returns a writer that gives each piece its time to reach the client, however long the whole takes.
+// TimedWriter returns a writer whose time-out applies to each write. The response as a whole may take any time.
 func TimedWriter(w http.ResponseWriter, timeout time.Duration) io.Writer {
 	return deadlineWriter{w, http.NewResponseController(w), timeout}
 }
@@ -116,6 +117,6 @@ type deadlineWriter struct {
 
 // Write implements io.Writer.
 func (t deadlineWriter) Write(p []byte) (int, error) {
-	_ = t.control.SetWriteDeadline(time.Now().Add(t.timeout)) // recorders in tests have none to set
+	_ = t.control.SetWriteDeadline(time.Now().Add(t.timeout)) // fails for recorders in tests, which have no deadline
 	return t.w.Write(p)
 }

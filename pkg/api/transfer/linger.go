@@ -7,19 +7,19 @@ import (
 	"time"
 )
 
-// Bounds for reading on from a body that is refused.
+// Limits for continuing to read the body of a rejected request.
 const (
 	lingerTime  = 2 * time.Second
 	lingerBytes = 64 << 20
-	serverDrain = 256 << 10 // which the server of net/http reads anyway
+	serverDrain = 256 << 10 // read by net/http's server in any case
 
-	maxLingering = 64 // refused uploads that are read on, so that their clients see why
+	maxLingering = 64 // maximum number of rejected requests whose bodies are read on, by a Lingerer
 )
 
-// sentBody is a request's body as it comes. It belongs to the request's goroutine.
+// sentBody is a request's body that records when its end has been reached. Only the request's goroutine uses it.
 type sentBody struct {
 	io.ReadCloser
-	ended bool // there is nothing more to read
+	ended bool // the body has been read to its end, or reading it failed
 }
 
 // Read implements io.Reader.
@@ -29,9 +29,9 @@ func (b *sentBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Linger lets a client that is still sending a large body read why it is refused: most read no answer before they have
-// sent all, and lose it if the connection is closed before. The caller calls after once the answer is written; it reads
-// on for a little.
+// Linger lets a client that is still sending a large body read why the request was rejected. Most clients read the
+// response only after they have sent everything, and lose it if the connection is closed earlier. The caller writes the
+// response and then calls after, which reads the body for a little longer.
 func Linger(w http.ResponseWriter, r *http.Request) (after func()) {
 	sent, ok := r.Context().Value(sentKey).(*sentBody)
 	if !ok {
@@ -40,11 +40,11 @@ func Linger(w http.ResponseWriter, r *http.Request) (after func()) {
 	return lingerOn(w, r, sent)
 }
 
-// Lingerer bounds the number of clients that are read on at once, of requests that are refused before anything is read.
-// The zero value is ready.
+// Lingerer does the same for requests that are rejected before any of the body is read, for a limited number of clients
+// at once. The zero value is ready for use.
 type Lingerer struct{ clients atomic.Int64 }
 
-// Linger is Linger for one of them.
+// Linger is like the function Linger. Beyond the limit of clients, after does nothing and the connection is closed.
 func (l *Lingerer) Linger(w http.ResponseWriter, r *http.Request) (after func()) {
 	if r.Body == nil || r.Body == http.NoBody || r.ContentLength >= 0 && r.ContentLength <= serverDrain {
 		return func() {}
@@ -61,11 +61,11 @@ func (l *Lingerer) Linger(w http.ResponseWriter, r *http.Request) (after func())
 func lingerOn(w http.ResponseWriter, r *http.Request, sent *sentBody) (after func()) {
 	nothing := func() {}
 	length := r.ContentLength
-	if sent.ended || length >= 0 && length <= serverDrain || r.ProtoMajor != 1 || r.Header.Get("Expect") != "" { // who waits to be told has not begun
+	if sent.ended || length >= 0 && length <= serverDrain || r.ProtoMajor != 1 || r.Header.Get("Expect") != "" { // a client that sent Expect has not begun to send the body
 		return nothing
 	}
 	control := http.NewResponseController(w)
-	if control.EnableFullDuplex() != nil { // else the server would read before it answers
+	if control.EnableFullDuplex() != nil { // otherwise the server would read the body before it responds
 		return nothing
 	}
 	w.Header().Set("Connection", "close")
@@ -73,6 +73,6 @@ func lingerOn(w http.ResponseWriter, r *http.Request, sent *sentBody) (after fun
 		if control.Flush() != nil || control.SetReadDeadline(time.Now().Add(lingerTime)) != nil {
 			return
 		}
-		_, _ = io.CopyN(io.Discard, sent, lingerBytes) // the connection is closed in any case
+		_, _ = io.CopyN(io.Discard, sent, lingerBytes) // ignore errors: the connection is closed in any case
 	}
 }

@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-// pacedBody reads an upload. How long the whole takes is the client's business.
+// pacedBody is the body of an upload. The time-out applies to each piece, not to the whole upload.
 type pacedBody struct {
 	io.ReadCloser
 	control *http.ResponseController
-	header  http.Header // of the answer
+	header  http.Header // of the response
 	timeout time.Duration
 }
 
-// PaceUpload returns the request with a body that is an upload: each piece must arrive within the time-out, and all of
-// them within the limit of size.
+// PaceUpload returns the request with a body for uploads: each piece must arrive within timeout, and the whole body may
+// have at most limit bytes.
 func PaceUpload(w http.ResponseWriter, r *http.Request, limit int64, timeout time.Duration) *http.Request {
 	body := &pacedBody{ReadCloser: http.MaxBytesReader(w, r.Body, limit), control: http.NewResponseController(w), header: w.Header(), timeout: timeout}
 	r = r.WithContext(context.WithValue(r.Context(), pacedKey, body))
@@ -26,13 +26,13 @@ func PaceUpload(w http.ResponseWriter, r *http.Request, limit int64, timeout tim
 
 // Read implements io.Reader.
 func (b *pacedBody) Read(p []byte) (int, error) {
-	// Where deadlines are not supported, in tests without a connection, no client can be slow.
+	// Ignore the error: without a connection, as in tests, there are no deadlines and no slow clients.
 	_ = b.control.SetReadDeadline(time.Now().Add(b.timeout))
 	return b.ReadCloser.Read(p)
 }
 
-// FinishUpload lifts the deadline of an upload that is complete: the connection waits for the answer now. After an
-// upload that is not, the connection is of no more use.
+// FinishUpload removes the read deadline if the upload is complete, because the client now waits for the response. If
+// the upload is incomplete, the connection is closed after the response.
 func FinishUpload(ctx context.Context, complete bool) {
 	b, ok := ctx.Value(pacedKey).(*pacedBody)
 	switch {

@@ -1,5 +1,5 @@
-// Package upload reads a multipart form with a file, which it puts into a temporary file, within bounds, and names
-// every fault of the form. It does not know datasources; pkg/api may import it.
+// Package upload reads a multipart form with a file, within limits, and stores the file temporarily. It reports every
+// fault of the form. It does not depend on datasources; pkg/api may import it.
 package upload
 
 import (
@@ -27,31 +27,31 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// Bounds of an upload other than the file's size.
+// Limits of an upload other than the file's size.
 const (
 	maxParts      = 50
 	maxFieldBytes = 16 << 10
 	maxNameChars  = 500
-	headBytes     = 4 << 10 // bytes from which the type of a file is detected
+	headBytes     = 4 << 10 // number of bytes from which the file's type is detected
 )
 
-// MaxCustomID bounds a custom id, in characters.
+// MaxCustomID is the maximum length of a custom id, in characters.
 const MaxCustomID = 200
 
 // uploadFields are the parts that a form may have.
 var uploadFields = []string{"file", "type", "datastoreId", "fileName", "custom_id", "metadata"}
 
-// metadataExample is what the field metadata may hold, for error messages.
+// metadataExample is an example of the field metadata, for error messages.
 const metadataExample = `{"team": "ops"}`
 
-// Form is a multipart form as it arrived. Its parts come in any order, so the file waits on disk.
+// Form is a received multipart form. The file is kept on disk, because the parts may arrive in any order.
 type Form struct {
 	Fields   map[string]string
-	Metadata map[string]any // of the field of this name; nil when there was none
-	File     *os.File       // nil when there was none
+	Metadata map[string]any // parsed from the field metadata; nil if there was none
+	File     *os.File       // nil if there was none
 	size     int64
-	fileName string // as the part had it
-	Declared string // its Content-Type
+	fileName string // as sent with the part
+	Declared string // Content-Type of the part
 	faults   []domain.FieldError
 }
 
@@ -71,17 +71,17 @@ func (f *Form) Close() error {
 	return err
 }
 
-// Options are the bounds of an upload.
+// Options are the limits of an upload.
 type Options struct {
-	TempDir     string        // where the file waits until the form is complete
-	MaxBytes    int64         // of the file
-	ReadTimeout time.Duration // the one that the body is paced with, for error messages
+	TempDir     string        // directory of the temporary file
+	MaxBytes    int64         // maximum size of the file
+	ReadTimeout time.Duration // the time-out passed to PaceUpload, for error messages
 }
 
-// MaxBody returns the bound of a form's size.
+// MaxBody returns the maximum size of the whole form.
 func (o Options) MaxBody() int64 { return o.MaxBytes + maxParts*maxFieldBytes }
 
-// Receive reads all parts. The form, which has to be closed, is never nil.
+// Receive reads all parts. The returned form is never nil, and the caller must close it.
 func Receive(parts *multipart.Reader, o Options) (*Form, error) {
 	form := &Form{Fields: map[string]string{}}
 	err := form.receive(parts, o)
@@ -152,12 +152,12 @@ func (f *Form) receivePart(part *multipart.Part, o Options) error {
 		case len(object) > 0 && object[0] == "config":
 			f.fault(jsonbody.Shorten(name), "is unknown in a form; send custom_id and metadata as separate fields")
 		}
-		_, err := io.Copy(io.Discard, part) // fields not known are ignored
+		_, err := io.Copy(io.Discard, part) // ignore unknown fields
 		return err
 	}
 }
 
-// spool writes the file to the disk, no more of it than the limit.
+// spool writes the file to disk, up to the size limit.
 func (f *Form) spool(part *multipart.Part, o Options) error {
 	file, err := os.CreateTemp(o.TempDir, "sluice-upload-*")
 	if err != nil {
@@ -177,7 +177,7 @@ func (f *Form) spool(part *multipart.Part, o Options) error {
 	return nil
 }
 
-// Check returns the faults of a form that has been read, as one error.
+// Check returns all faults of the form as one error, or nil.
 func (f *Form) Check() error {
 	switch {
 	case f.File == nil:
@@ -201,7 +201,7 @@ func (f *Form) Check() error {
 	return problem.Invalid(f.faults)
 }
 
-// readMetadata reads the JSON object in the field metadata, if there is one and no fault was found in it before.
+// readMetadata parses the JSON object in the field metadata, if the field is present and no fault has been found in it.
 func (f *Form) readMetadata() {
 	text := f.Fields["metadata"]
 	if text == "" || slices.ContainsFunc(f.faults, func(e domain.FieldError) bool { return e.Field == "metadata" }) {
@@ -214,7 +214,7 @@ func (f *Form) readMetadata() {
 	value, faults := jsonbody.Parse([]byte(text))
 	object, isObject := value.(map[string]any)
 	switch {
-	case len(faults) == 0 && value == nil: // null: there is none
+	case len(faults) == 0 && value == nil: // null means no metadata
 	case len(faults) > 0:
 		for _, e := range faults {
 			switch {
@@ -254,13 +254,13 @@ func pairsAsJSON(text string) string {
 		return ""
 	}
 	encoded, err := json.Marshal(object)
-	if err != nil { // texts always encode
+	if err != nil { // cannot happen: texts can always be encoded
 		return ""
 	}
 	return string(encoded)
 }
 
-// Name is the name the caller gave, or the part's own, without folders and control characters.
+// Name returns the file name from the field fileName or else from the part, without folders and control characters.
 func (f *Form) Name() string {
 	name := f.Fields["fileName"]
 	if name == "" {
@@ -269,7 +269,7 @@ func (f *Form) Name() string {
 	return CleanFileName(name)
 }
 
-// CleanFileName makes a name fit for a file: without folders and control characters.
+// CleanFileName returns a name that is safe for a file: without folders and control characters.
 func CleanFileName(name string) string {
 	name = path.Base(strings.ReplaceAll(name, `\`, "/"))
 	name = strings.TrimSpace(strings.Map(func(r rune) rune {
@@ -297,7 +297,7 @@ func (f *Form) Head() ([]byte, error) {
 	return head[:n], nil
 }
 
-// CheckType refuses a file of a type that no format has.
+// CheckType rejects a file whose type belongs to no format.
 func CheckType(name, mimeType string, formats []format.Format) error {
 	labels := make([]string, len(formats))
 	for i, f := range formats {
@@ -309,15 +309,15 @@ func CheckType(name, mimeType string, formats []format.Format) error {
 	return domain.Errorf(domain.CodeUnsupported, "%s has the type %s, which is not supported; supported types: %s", jsonbody.Describe(name), mimeType, strings.Join(labels, ", "))
 }
 
-// diskFault says that the disk of uploads is full, or that no more files can be opened. That is temporary, and nothing
-// was stored.
+// diskFault returns the error for a disk fault during an upload: the disk is full, or no more files can be opened. The
+// fault is temporary, and nothing was stored.
 func diskFault(err error) error {
 	return &domain.Error{
 		Code: domain.CodeUnavailable, Message: "the service cannot store uploads on its disk at the moment; try again later", Err: err,
 	}
 }
 
-// TooLarge says that a file is larger than the limit.
+// TooLarge returns the error for a file above the limit.
 func TooLarge(limit int64) *domain.Error {
 	return domain.Errorf(domain.CodeTooLarge, "the file is larger than the limit of %s; split it", jsonbody.ByteSize(limit))
 }
