@@ -12,8 +12,8 @@ const (
 	// ShortPerLong is the number of short documents that count as one long document. Short documents mostly wait for
 	// the disk, which serves several at once; long ones need the processor.
 	ShortPerLong = 4
-	// Limits in bytes of text. Documents up to them count as one, two and ShortPerLong parts; larger ones as
-	// hugeWeight.
+	// Maximum sizes of short, middle and long documents, in bytes of text. Such documents weigh 1, 2 and ShortPerLong
+	// parts. Larger documents weigh hugeWeight.
 	shortText  = 32 << 10
 	middleText = 64 << 10
 	longText   = 16 << 20
@@ -41,8 +41,8 @@ func NewAdmission(readers, long int) *Admission {
 	}
 }
 
-// read calls the function to read a document, and waits until it is admitted. The caller must call leave when it
-// no longer needs the document.
+// read reads a document with the given function, and waits until the document is admitted. The caller must call leave
+// once it no longer needs the document.
 //
 // A document that waits for admission still occupies a reading slot, so that few documents wait in memory. There is no
 // deadlock: admitted documents never wait for a reading slot.

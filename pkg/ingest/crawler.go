@@ -55,7 +55,7 @@ func (c *Crawler) Handle(ctx context.Context, job domain.Job) error {
 	if job.Type == domain.TypeWebSite {
 		stage, do = "discovering", c.site
 	}
-	// A page of a site is one of many and takes a moment: the site's progress is enough.
+	// A page of a site reports no progress: it takes only a moment, and the site's own progress is enough.
 	if job.GroupID == "" {
 		if err := report.progress(ctx, domain.EventRunning, stage, 0, 0); err != nil {
 			return err
@@ -68,7 +68,7 @@ func (c *Crawler) Handle(ctx context.Context, job domain.Job) error {
 	return c.classify(ctx, do(ctx, job, report), job, report)
 }
 
-// withAccess returns a context in which the requests of the job carry the headers of its site, if there are any.
+// withAccess returns a context in which the job's requests carry the headers of its site, if there are any.
 func (c *Crawler) withAccess(ctx context.Context, job domain.Job) (context.Context, error) {
 	sealed := job.Crawl.Access
 	if sealed == nil {
@@ -85,18 +85,18 @@ func (c *Crawler) withAccess(ctx context.Context, job domain.Job) (context.Conte
 }
 
 const (
-	// maxStreamWait is the maximum time for which a job waits for its host in the stream. For longer, it waits in the
-	// catalog.
+	// maxStreamWait is the maximum time that a job waits in the stream for its host. A job that must wait longer does
+	// so in the catalog.
 	maxStreamWait = time.Second
 	defaultTries  = 20
 	// faultTries is the number of attempts after status 500, which take about two minutes. Usually the page itself is
-	// broken, and the site waits for it.
+	// broken, and its site cannot finish before the last attempt.
 	faultTries = 8
 	// The delay between attempts doubles from firstRetry to lastRetry.
 	firstRetry, lastRetry = time.Second, 10 * time.Minute
-	// minTries is the minimum number of attempts, however long the host asks to wait. After them, the crawler gives up
-	// once the attempts have taken as long as the maximum number of them normally takes. Otherwise a host that always
-	// answers "retry tomorrow" would keep its site from ever finishing.
+	// minTries is the minimum number of attempts, however long the host asks to wait. After that, the crawler gives up
+	// once the attempts have taken as long as the maximum number of attempts normally takes. Otherwise a host that
+	// always answers "retry tomorrow" would keep its site from ever finishing.
 	minTries = 3
 )
 
@@ -116,8 +116,8 @@ func (c *Crawler) classify(ctx context.Context, err error, job domain.Job, repor
 		return jobs.Snooze(e.RetryAfter, err)
 	case e.Deferred && e.Err == nil:
 		return c.postpone(ctx, report, postponement{delay: e.RetryAfter, tries: job.Tries, since: job.Since, cause: e})
-	// The page or its host has failed. Both count as an attempt: if a host is down, only a few pages are requested
-	// between two holds, so the other pages would otherwise wait for weeks before they fail.
+	// The page or its host has failed. Either counts as an attempt. Otherwise, the pages of a host that is down could
+	// wait for weeks before they fail, because only a few of them are requested between two holds.
 	default:
 		return c.retry(ctx, report, e, err)
 	}
@@ -177,8 +177,8 @@ func (c *Crawler) postpone(ctx context.Context, report reporter, p postponement)
 	return jobs.Rescheduled(p.cause)
 }
 
-// site emits the pages of a site. Only at the end is it known whether their links must be followed; in that case the
-// root is the only page found. So the latest group of links is held back until the next one or the end.
+// site emits the pages of a site. Whether their links must be followed is known only at the end, so each group of links
+// is held back until the next group or the end. If links must be followed, the root is the only page found.
 func (c *Crawler) site(ctx context.Context, job domain.Job, report reporter) error {
 	var held []domain.Link
 	emit := func(follow bool) error {
@@ -228,7 +228,8 @@ func (c *Crawler) page(ctx context.Context, job domain.Job, report reporter) (er
 		URL: spec.URL, ETag: spec.ETag, LastModified: spec.LastModified, Depth: spec.Depth,
 		Scope: linkScope(spec), WantLinks: spec.Site != nil && spec.Site.Follow, PastPatterns: true,
 	}
-	// A page outside the site's settings may have been found before these were changed, or may be read for its links.
+	// A page that the settings exclude may have been found before the settings were changed, or may be read only for
+	// its links.
 	refused := ""
 	if spec.Site != nil {
 		if refused = spec.Site.Refuses(spec.Site.Patterns(), spec.URL, spec.Depth); refused != "" && !spec.Site.ReadsLinksOnly(refused, spec.URL) {
@@ -257,8 +258,9 @@ func (c *Crawler) page(ctx context.Context, job domain.Job, report reporter) (er
 		}
 		return report.skip(ctx, page.URL+" is a sitemap or a feed, not a page.")
 	}
-	// Links go first: once the page is fetched, its job is done and the site may count as complete. A page that asks
-	// not to be indexed may still lead to others; one that asks not to be followed has no links here.
+	// Report the links first: once the page is reported as fetched, its job is done and the site may count as complete.
+	// A page that asks not to be indexed may still lead to others. A page that asks not to be followed has no links
+	// here.
 	if err := reportLinks(ctx, report, page, req.WantLinks); err != nil {
 		return err
 	}
@@ -297,11 +299,11 @@ func linkScope(spec *domain.CrawlSpec) *domain.SiteScope {
 	return &site
 }
 
-// reportLinks reports the links of a page. With stored, the catalog stores them, even if there are none.
+// reportLinks reports the links of a page. If stored is true, the catalog stores them, even if there are none.
 func reportLinks(ctx context.Context, report reporter, page crawl.Page, stored bool) error {
 	refused := leftOut(page.Refused)
 	parts := (len(page.Links) + domain.MaxLinksPerEvent - 1) / domain.MaxLinksPerEvent
-	if parts == 0 && (stored || len(refused) > 0) { // modelError links are reported even without other links
+	if parts == 0 && (stored || len(refused) > 0) { // refused links are reported even without other links
 		parts = 1
 	}
 	links := page.Links
@@ -320,7 +322,7 @@ func reportLinks(ctx context.Context, report reporter, page crawl.Page, stored b
 	return nil
 }
 
-// storePage stores the page under a key that follows from the job's generation and the content.
+// storePage stores the page under a key derived from the job's generation and the content.
 func (c *Crawler) storePage(ctx context.Context, job domain.Job, page crawl.Page) (domain.Original, error) {
 	digest := sha256.New()
 	size, err := io.Copy(digest, page.Body)

@@ -15,8 +15,8 @@ import (
 	"github.com/sluice/sluice/pkg/telemetry"
 )
 
-// destination is an embedding model with the places of a job that store its vectors. Text is embedded once for all of
-// them.
+// destination is an embedding model with the places of a job that store its vectors. Text is embedded once for all
+// these places.
 type destination struct {
 	datastore string
 	model     string
@@ -25,7 +25,7 @@ type destination struct {
 	yield     func(context.Context) // called before each batch of texts; nil: nothing has precedence
 	engines   []*engine
 	caches    []*vectorCache // earlier generations to copy vectors from
-	shared    *VectorCache   // shared vectors of other documents
+	shared    *VectorCache   // vectors shared with other documents
 	dropped   atomic.Bool    // whether all its places have been dropped
 
 	tokens atomic.Int64 // in the embedded texts
@@ -45,7 +45,7 @@ func (i *Ingestor) destinations(ctx context.Context, job domain.Job) ([]*destina
 	byModel := make(map[string]*destination)
 	for _, p := range job.Places {
 		// If this process lacks the model or engine, its settings differ from those of the other processes. The job
-		// waits until they are corrected, or until another process gets it.
+		// waits until the settings are corrected, or until another process gets the job.
 		embedder, err := i.Embedders.Embedder(p.Model)
 		if err != nil {
 			err = fmt.Errorf("the embedding model %q of the datastore is not configured in this process: %w", p.Model, err)
@@ -73,10 +73,9 @@ func (i *Ingestor) destinations(ctx context.Context, job domain.Job) ([]*destina
 	return out, nil
 }
 
-// continueWithout decides whether a job continues without a place that it cannot write to: it returns nil if so, else
-// the error. The first place, which serves searches, is required. A place that the datastore is moving to is optional:
-// the move requests missing content again, and fails itself if necessary. Temporary errors are retried a few times
-// first.
+// continueWithout returns nil if a job should continue without a place that it cannot write to, else the error. The
+// first place, which serves searches, is required. A place that the datastore is moving to is optional: the move itself
+// requests missing content again, and fails if it cannot get it. Temporary errors are retried a few times first.
 func (i *Ingestor) continueWithout(ctx context.Context, job domain.Job, place domain.Place, err error) error {
 	if place == job.Places[0] || ctx.Err() != nil || !jobs.IsPermanent(err) && job.Delivery <= optionalFailures {
 		return err
@@ -86,8 +85,8 @@ func (i *Ingestor) continueWithout(ctx context.Context, job domain.Job, place do
 	return nil
 }
 
-// isUnchanged reports whether the job's only place already has the rows that the job would write. equal is whether they
-// equal the rows of the previous version.
+// isUnchanged reports whether the job's only place already has the rows that the job would write. equal says whether
+// these are the same as the rows of the previous version.
 func isUnchanged(ctx context.Context, job domain.Job, equal bool, d *destination) (bool, error) {
 	p := job.Previous
 	if !equal || job.Force || job.Move != "" || len(job.Places) != 1 || p == nil || p.Place != job.Places[0] || p.Chunks <= 0 {
@@ -100,8 +99,8 @@ func isUnchanged(ctx context.Context, job domain.Job, equal bool, d *destination
 	return rows == p.Chunks, nil
 }
 
-// findGeneration returns the space with the most rows of a generation for a model, and their number. dimensions is 0 if
-// they are unknown: a model server reports them with its first answer.
+// findGeneration returns the space of a model that has the most rows of a generation, and the number of these rows.
+// dimensions is 0 if they are unknown: a model server reports them with its first answer.
 func findGeneration(ctx context.Context, idx Index, job domain.Job, model string, dimensions int, generation uint64) (space index.Space, rows int64, err error) {
 	spaces, err := idx.Spaces(ctx, job.DatastoreID)
 	if err != nil {
@@ -122,7 +121,8 @@ func findGeneration(ctx context.Context, idx Index, job domain.Job, model string
 	return space, rows, nil
 }
 
-// vectors returns one vector for each text. It copies existing vectors and embeds the other texts, equal texts once.
+// vectors returns one vector for each text. It copies existing vectors and embeds the remaining texts, each distinct
+// text once.
 func (d *destination) vectors(ctx context.Context, texts []string) ([][]float32, error) {
 	out := make([][]float32, len(texts))
 	for _, s := range d.caches {

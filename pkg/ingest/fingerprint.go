@@ -14,7 +14,7 @@ import (
 	"github.com/sluice/sluice/pkg/textid"
 )
 
-// rowVersion is the version of the conversion of chunks to rows: which fields are set, and which text is embedded.
+// rowVersion is the version of the code that converts chunks to rows: which fields are set, and which text is embedded.
 // Raise it with every change.
 const rowVersion = 2
 
@@ -33,8 +33,8 @@ type fingerprintInputs struct {
 	Metadata map[string]any `json:"metadata,omitempty"` // encoded with sorted keys
 }
 
-// fingerprint returns the hexadecimal SHA-256 of the job's ingredients. Jobs with equal fingerprints write equal rows.
-// It returns "" if the content was stored without a checksum; "" equals no fingerprint.
+// fingerprint returns the hexadecimal SHA-256 of the job's fingerprintInputs. Jobs with equal fingerprints write equal
+// rows. It returns "" if the content was stored without a checksum. Callers must not treat two "" as equal.
 func (i *Ingestor) fingerprint(job domain.Job) (string, error) {
 	if job.Original == nil || job.Original.SHA256 == "" {
 		return "", nil
@@ -53,8 +53,8 @@ func (i *Ingestor) fingerprint(job domain.Job) (string, error) {
 
 // textID returns a hash of the text of the rows that a web page's job writes: see domain.Event.TextID. It covers the
 // extraction's version and the document's properties too, because an unchanged page keeps its stored properties. The
-// page's times of creation and change are ignored, because many servers change them with each response. It is "" for
-// other content.
+// page's times of creation and change are ignored, because many servers change them with each response. textID returns
+// "" for content other than web pages.
 func (i *Ingestor) textID(job domain.Job, doc *domain.Document, chunks []domain.Chunk) (string, error) {
 	if job.Type != domain.TypeWebPage {
 		return "", nil
@@ -62,7 +62,7 @@ func (i *Ingestor) textID(job domain.Job, doc *domain.Document, chunks []domain.
 	steady := make([]domain.Chunk, len(chunks))
 	for n, c := range chunks {
 		c.Text, c.Context, c.Heading = textid.SteadyStrict(c.Text), textid.SteadyStrict(c.Context), textid.SteadyStrict(c.Heading)
-		c.Offset, c.Tokens = 0, 0 // they change with the length of clocks and counters
+		c.Offset, c.Tokens = 0, 0 // they vary with the length of clocks and counters in the text
 		steady[n] = c
 	}
 	facts := *doc
@@ -73,7 +73,7 @@ func (i *Ingestor) textID(job domain.Job, doc *domain.Document, chunks []domain.
 		Row, Extract, Analysis int
 		Chunk, URL, ID         string
 		Metadata               map[string]any
-		Document               domain.Document // continueWithout its blocks, which are the chunks
+		Document               domain.Document // without its blocks, which are the chunks
 		Chunks                 []domain.Chunk
 	}{rowVersion, extract.Version, analysis.Version, i.Chunkers.Chunker(job.Chunking).Version(), pageURL(job), job.CustomID, job.Metadata, facts, steady})
 	if err != nil {

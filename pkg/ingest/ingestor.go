@@ -26,8 +26,8 @@ type Events interface {
 
 // Originals is the store of raw content.
 type Originals interface {
-	// Take returns the content under a key to its first reader, and may forget what was kept in memory for that. It
-	// fails with originals.ErrNotFound if the key does not exist.
+	// Take returns the content under a key. It is for the first reader, and may drop the copy that was cached for that
+	// reader. It fails with originals.ErrNotFound if the key does not exist.
 	Take(ctx context.Context, key string) (io.ReadCloser, error)
 }
 
@@ -39,7 +39,7 @@ type Extractor interface {
 // Chunker splits a document into chunks. Its errors are permanent.
 type Chunker interface {
 	Chunks(doc *domain.Document) ([]domain.Chunk, error)
-	// Version identifies everything but the document that determines the chunks.
+	// Version identifies everything that determines the chunks, except the document.
 	Version() string
 }
 
@@ -206,7 +206,7 @@ func (i *Ingestor) document(ctx context.Context, job domain.Job) (*domain.Docume
 	return doc, nil
 }
 
-// pageURL returns the base address of a web page for links and boilerplate detection, "" for other content.
+// pageURL returns the base address of a web page for links and boilerplate detection, or "" for other content.
 func pageURL(job domain.Job) string {
 	if job.Type == domain.TypeWebPage {
 		return job.Original.Name

@@ -8,19 +8,19 @@ import (
 
 // The stages of the work on a job.
 const (
-	StageFetch   = "fetch"   // a page, or the list of a site's pages
-	StageRead    = "read"    // finding an original
-	StageExtract = "extract" // text from it
-	StageChunk   = "chunk"   // cutting it
-	StageEmbed   = "embed"   // passages
-	StageIndex   = "index"   // writing rows
+	StageFetch   = "fetch"   // fetching a page, or finding the pages of a site
+	StageRead    = "read"    // opening an original
+	StageExtract = "extract" // extracting its text
+	StageChunk   = "chunk"   // splitting the text into chunks
+	StageEmbed   = "embed"   // embedding the chunks
+	StageIndex   = "index"   // writing rows to the index
 )
 
-// Measure is called when a stage begins. It returns the context of the stage, and the function that is called with its
-// error at the end. nil measures nothing.
+// Measure is called when a stage begins. It returns the context for the stage, and a function that is called with the
+// stage's error at the end. A nil Measure measures nothing.
 type Measure func(ctx context.Context, stage string, attributes ...telemetry.Attribute) (inner context.Context, end func(error))
 
-// measureStage runs a stage.
+// measureStage runs a stage and measures it.
 func measureStage[T any](ctx context.Context, m Measure, stage string, run func(context.Context) (T, error), attributes ...telemetry.Attribute) (out T, err error) {
 	if m == nil {
 		return run(ctx)

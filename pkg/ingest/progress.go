@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// progressAfter is the running time of a job before its first progress event. Most documents finish sooner and need
-	// no progress event, each of which is written to disk and applied to the catalog.
+	// progressAfter is the running time of a job before its first progress event. Most documents finish sooner. That
+	// saves a progress event, which would be written to disk and applied to the catalog.
 	progressAfter = 300 * time.Millisecond
 	// progressInterval is the minimum time between two progress events of a job.
 	progressInterval = time.Second
@@ -25,7 +25,7 @@ type progress struct {
 	cancel context.CancelFunc
 	begun  chan struct{} // closed once the first event has been sent or skipped
 
-	mu   sync.Mutex // findGeneration while sending, to keep the order of events
+	mu   sync.Mutex // also held while sending, to keep the order of events
 	now  domain.Progress
 	sent time.Time // time of the last event; zero before the first
 }

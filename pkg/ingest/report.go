@@ -22,7 +22,7 @@ func (r reporter) event(t domain.EventType) domain.Event { return r.job.Event(t,
 func (r reporter) emit(ctx context.Context, ev domain.Event) error {
 	err := r.events.Emit(ctx, ev)
 	switch {
-	case errors.Is(err, jobs.ErrTooLarge), errors.Is(err, jobs.ErrInvalid): // and always will be
+	case errors.Is(err, jobs.ErrTooLarge), errors.Is(err, jobs.ErrInvalid): // a retry cannot help
 		return jobs.Permanent(fmt.Errorf("reporting %s: %w", ev.Type, err))
 	case err != nil:
 		return fmt.Errorf("reporting %s: %w", ev.Type, err)
@@ -36,7 +36,7 @@ func (r reporter) progress(ctx context.Context, t domain.EventType, stage string
 	return r.emit(ctx, ev)
 }
 
-// skip reports that the page was read and is left out, and why.
+// skip reports that the page was read but is skipped, and why.
 func (r reporter) skip(ctx context.Context, why string) error {
 	ev := r.event(domain.EventSkipped)
 	ev.Error = why

@@ -7,7 +7,7 @@ import (
 
 // VectorCache is an LRU cache of vectors. Text that several documents of a datastore share, such as page footers or
 // duplicate files, is embedded once. Entries are identified by a hash of the text, and not shared between datastores:
-// otherwise the speed of ingestion would reveal the content of other tenants. Recent is safe for concurrent use.
+// otherwise the speed of ingestion would reveal the content of other tenants. VectorCache is safe for concurrent use.
 type VectorCache struct {
 	limit   int
 	mu      sync.Mutex

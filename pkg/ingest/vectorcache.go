@@ -15,8 +15,8 @@ import (
 const (
 	// Number of rows read at a time: 3 MB with the largest vectors.
 	vectorPage = 256
-	// Maximum memory for the vectors of a cache, in bytes: 10,000 vectors of 384 dimensions, or 1,300 of 3,072. Others
-	// are read again when needed.
+	// Maximum memory for the vectors of a cache, in bytes: 10,000 vectors of 384 dimensions, or 1,300 of 3,072. Further
+	// vectors are read again when needed.
 	vectorCacheBytes = 16 << 20
 	// Maximum number of index reads for one batch. If chunks have moved one by one, each needs its own read, and
 	// embedding them again is cheaper.
@@ -24,7 +24,7 @@ const (
 	// Maximum gap, in unneeded rows, between two rows that are read together.
 	maxVectorGap = 32
 	// optionalFailures is the number of runs that may fail because of something optional: vectors to copy, or a place
-	// that does not serve searches. These may depend on an engine that the datastore is leaving or cannot reach.
+	// that does not serve searches. Both may depend on an engine that the datastore is leaving or cannot reach.
 	optionalFailures = 2
 )
 
@@ -37,7 +37,7 @@ func hashOf(text string) (h textHash) {
 	return h
 }
 
-// vectorCache is an earlier generation of a datasource, as a source of vectors. It knows the position of each text, in
+// vectorCache provides the vectors of an earlier generation of a datasource. It stores the position of each text, in
 // about 40 bytes per row, so it finds text that has moved within the document. It caches vectors up to
 // vectorCacheBytes. It is not safe for concurrent use.
 type vectorCache struct {
@@ -114,7 +114,7 @@ func (s *vectorCache) rows(ctx context.Context, from, limit int) ([]index.Row, e
 	return s.index.Rows(ctx, s.space, s.job.DatasourceID, s.generation, from, limit)
 }
 
-// failed decides whether a job continues without the cache after a read error: it returns nil if so. Damaged rows and
+// failed returns nil if a job should continue without the cache after a read error, else an error. Damaged rows and
 // invalid requests do not go away, so the job continues at once. Other errors may be temporary, so the job is retried a
 // few times.
 func (s *vectorCache) failed(ctx context.Context, err error) error {
@@ -179,7 +179,7 @@ func run(again []missingVector) int {
 	return n
 }
 
-// read returns the vectors of rows first to last, by text.
+// read returns the vectors of the rows from first to last, by hash of the text.
 func (s *vectorCache) read(ctx context.Context, first, last int) (map[textHash][]float32, error) {
 	rows, err := s.rows(ctx, first, last-first+1)
 	if err != nil {

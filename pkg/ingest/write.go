@@ -58,7 +58,7 @@ func (w *writer) write(ctx context.Context, chunks []domain.Chunk) error {
 			w.progress.at(ctx, "indexing", int64(done), int64(len(chunks)))
 			b, ok := <-ready
 			if !ok {
-				return nil // embedding failed and returns the error
+				return nil // embedding failed; its goroutine returns the error
 			}
 			if err := w.store(ctx, b); err != nil {
 				return err
