@@ -11,8 +11,8 @@ import (
 //
 // The browser reports the frame of a request, but not its document: a frame keeps its old document until the new one
 // begins, and an empty frame has the origin of its creator. So after the page has shown a document of another origin,
-// the result is always "". After any frame has, it is also "" for requests of frames, unless the Referer reveals their
-// origin.
+// the result is always "". After any frame has shown such a document, it is also "" for requests of frames, unless the
+// Referer reveals their origin.
 func (n *traffic) asker(e *fetch.EventRequestPaused) string {
 	n.mu.Lock()
 	defer n.mu.Unlock()

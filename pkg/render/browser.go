@@ -11,10 +11,10 @@ import (
 	"github.com/sluice/sluice/pkg/crawl"
 )
 
-// Number of pages after which a local browser is replaced, because its memory grows with each.
+// Number of pages after which a local browser is replaced, because its memory use grows with each page.
 const pagesPerBrowser = 500
 
-// ErrClosed is the cause of the cancellation of renderings by Close.
+// ErrClosed is the cancellation cause of renderings that Close interrupted.
 var ErrClosed = errors.New("the browser is closed")
 
 // Browser renders pages. It is safe for concurrent use. It starts Chromium for the first page, and again after Chromium
@@ -60,7 +60,7 @@ func (b *Browser) Close() error {
 	return nil
 }
 
-// begin returns a context that ends with the caller's and with the browser.
+// begin returns a context that ends when the caller's context ends or the browser is closed.
 func (b *Browser) begin(ctx context.Context) (context.Context, func(), error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -81,9 +81,8 @@ func (b *Browser) begin(ctx context.Context) (context.Context, func(), error) {
 // that includes open shadow roots and embedded documents, without noscript elements and without scripts except linked
 // data. All requests of the page go through via.
 //
-// An error page of the server is rendered, too; see its Status. Errors are *crawl.Error, whose Permanent reports
-// whether a retry is pointless, unless ctx or Close ended the rendering. An error of via for the page itself is
-// wrapped.
+// An error page of the server is rendered, too; see its Status. Unless ctx or Close ended the rendering, errors are
+// *crawl.Error, whose Permanent says whether a retry is pointless. An error of via for the page itself is wrapped.
 func (b *Browser) Render(ctx context.Context, address string, via http.RoundTripper) (crawl.Rendered, error) {
 	u, err := url.Parse(address)
 	if err != nil || !isWeb(u) {
@@ -145,7 +144,7 @@ func (b *Browser) acquire(ctx context.Context) (*instance, error) {
 		b.retire(i)
 	}
 	if b.current == nil {
-		i, err := b.start(b.ctx) // b.ctx, because it also serves later pages
+		i, err := b.start(b.ctx) // b.ctx, because the instance also serves later pages
 		if err != nil {
 			return nil, err
 		}
@@ -156,7 +155,7 @@ func (b *Browser) acquire(ctx context.Context) (*instance, error) {
 	return b.current, nil
 }
 
-// release returns an instance. A bad one gets no new pages.
+// release gives an instance back. A bad instance gets no new pages.
 func (b *Browser) release(i *instance, bad bool) {
 	b.lock <- struct{}{}
 	defer func() { <-b.lock }()

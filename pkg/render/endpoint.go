@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	endpointTimeout  = 10 * time.Second // for the request for a running browser's WebSocket
+	endpointTimeout  = 10 * time.Second // for asking a running browser for its WebSocket
 	maxEndpointBytes = 64 << 10
 )
 
@@ -36,8 +36,8 @@ func parseEndpoint(raw string) (*url.URL, error) {
 	return u, nil
 }
 
-// socketURL returns the WebSocket URL of the browser at the endpoint. It requests it from the browser, unless the
-// address is already a WebSocket URL.
+// socketURL returns the WebSocket URL of the browser at the endpoint. It asks the browser for the URL, unless raw
+// already is one.
 func socketURL(ctx context.Context, raw string) (string, error) {
 	u, err := parseEndpoint(raw)
 	if err != nil {

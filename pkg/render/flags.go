@@ -10,11 +10,13 @@ import (
 // A proxy that does not exist: no service listens on the discard port. The browser has no other network.
 const (
 	deadProxy = "http://127.0.0.1:9"
-	// proxyLoopback sends loopback addresses to the proxy, too; by default Chromium connects to them directly.
+	// proxyLoopback sends requests for loopback addresses to the proxy, too. By default, Chromium connects to them
+	// directly.
 	proxyLoopback = "<-loopback>"
 )
 
-// Size of the window in pixels. It is high so that content that is loaded on scrolling is loaded.
+// Size of the window in pixels. The window is high, so that pages also load what they would otherwise load on
+// scrolling.
 const (
 	windowWidth  = 1280
 	windowHeight = 2400
@@ -88,7 +90,7 @@ func localOptions(path, dir string, asRoot bool) []chromedp.ExecAllocatorOption 
 		chromedp.NoInheritEnv,
 		chromedp.Env("PATH="+os.Getenv("PATH"), "HOME="+dir, "TMPDIR="+dir, "XDG_CONFIG_HOME="+dir, "XDG_CACHE_HOME="+dir,
 			"XDG_RUNTIME_DIR="+dir, "LANG=C.UTF-8", "TZ=UTC", "DBUS_SESSION_BUS_ADDRESS=disabled:"),
-		// Without it, chromedp decides. The sandbox stays on wherever Chromium supports it.
+		// Without this option, chromedp decides. The sandbox stays on wherever Chromium supports it.
 		chromedp.Flag("no-sandbox", asRoot),
 	}
 	for _, s := range switches {

@@ -14,7 +14,7 @@ import (
 	"github.com/chromedp/chromedp/remote"
 )
 
-// Timeout of the start of a browser, until it responds.
+// Timeout for the start of a browser, until its first response.
 const startTimeout = 30 * time.Second
 
 // instance is a running browser.
@@ -40,7 +40,7 @@ func (i *instance) alive() bool {
 	}
 }
 
-// start starts a browser or connects to a running one. It runs until ctx ends or it is stopped.
+// start starts a browser or connects to a running one. The instance lives until ctx ends or it is stopped.
 func (b *Browser) start(ctx context.Context) (*instance, error) {
 	if b.opts.URL != "" {
 		return b.connect(ctx)

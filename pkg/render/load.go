@@ -82,7 +82,7 @@ func (t *tab) load(ctx context.Context, address string) (crawl.Rendered, error) 
 	return crawl.Rendered{HTML: []byte(got.HTML), URL: got.Address, Status: status}, nil
 }
 
-// cause returns the reason for which loading the page ended.
+// cause returns the reason why loading the page ended.
 func (t *tab) cause(ctx, timed context.Context, address string, err error) error {
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, errCrashed):
@@ -110,7 +110,8 @@ func (t *tab) navigate(ctx context.Context, address string) error {
 	return nil
 }
 
-// failed returns the error for which the page could not be fetched.
+// failed returns the error of the latest request for the page. If there was none, it returns an error with the given
+// reason.
 func (t *tab) failed(address, reason string) error {
 	if _, err := t.net.outcome(); err != nil {
 		return err
@@ -118,8 +119,8 @@ func (t *tab) failed(address, reason string) error {
 	return &crawl.Error{URL: address, Message: fmt.Sprintf("%s could not be rendered: %s", address, reason)}
 }
 
-// waitIdle waits until the page is at rest. late reports whether that did not happen in time. Long gaps between checks
-// count little, because a browser without processor time is quiet, too.
+// waitIdle waits until the page is at rest. late reports whether that did not happen in time. A long gap between two
+// checks counts only in part, because a browser that gets no processor time is quiet, too.
 func (t *tab) waitIdle(ctx context.Context, address string) (late bool, err error) {
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
@@ -157,8 +158,8 @@ func (t *tab) waitIdle(ctx context.Context, address string) (late bool, err erro
 	}
 }
 
-// readPage reads the document. The scripts of a late page may run for ever, so they are stopped. It retries until the
-// page's time is up, and for at least readGrace; a flooded page needs long.
+// readPage reads the document. The scripts of a late page may run for ever, so they are stopped. readPage retries until
+// the page's time is up, and for at least readGrace, because an overloaded page responds slowly.
 func (t *tab) readPage(ctx, timed context.Context, late bool) (got pageContent, err error) {
 	script := fmt.Sprintf("%s(%d)", readScript, t.opts.MaxHTML)
 	for grace := time.Now().Add(readGrace); ; {

@@ -20,8 +20,8 @@ type Options struct {
 	Path string
 	// MaxHTML is the maximum size of a page in bytes, as fetched and after its scripts have run. Default: 16 MiB.
 	MaxHTML int64
-	// Timeout limits the time from the request for a page until it is at rest; then its current content is returned.
-	// Starting the browser, waiting for a tab and cleaning up are not included. Default: 30 s.
+	// Timeout limits the time from the request for a page until it is at rest. After that, the page's current content
+	// is returned. Starting the browser, waiting for a tab and cleaning up are not included. Default: 30 s.
 	Timeout time.Duration
 	// Concurrency is the maximum number of pages rendered at once; others wait. Default: 2.
 	Concurrency int

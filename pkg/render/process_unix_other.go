@@ -4,5 +4,5 @@ package render
 
 import "os/exec"
 
-// setProcess relies on the pipe to this process: the browser exits when it breaks.
+// setProcess relies on the pipe to this process: the browser exits when the pipe breaks.
 func setProcess(cmd *exec.Cmd) { inGroup(cmd) }

@@ -14,8 +14,8 @@ const (
 )
 
 // makeProfile creates the directory of a local browser, and removes those of killed processes. Chromium opens a socket
-// in it, whose path has a maximum length. If parent is too long for that, the directory is created in the system's
-// temporary directory.
+// in the directory, and the length of a socket's path is limited. If parent is too long for that, the directory is
+// created in the system's temporary directory.
 func makeProfile(parent string) (*lockdir.Dir, error) {
 	if parent == "" || len(filepath.Join(parent, profilePattern))+len("0123456789") > maxDirPath {
 		parent = os.TempDir()

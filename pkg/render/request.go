@@ -49,7 +49,7 @@ func (n *traffic) get(ctx context.Context, e *fetch.EventRequestPaused) error {
 	return n.fulfil(ctx, e, res)
 }
 
-// pageError returns the reason for which the page itself could not be fetched.
+// pageError returns an error that explains why the page itself could not be fetched.
 func (n *traffic) pageError(e *fetch.EventRequestPaused, err error) error {
 	u := e.Request.URL
 	var known *crawl.Error

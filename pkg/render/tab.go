@@ -28,8 +28,8 @@ const (
 )
 
 // restrictionScript removes the script features that bypass the proxy. This is a second line of defence, because the
-// flags of a remote browser are unknown. It also answers dialogs at once, each of which would block the page until it
-// is dismissed.
+// flags of a remote browser are unknown. It also answers dialogs at once, because a dialog would block the page until
+// it is dismissed.
 const restrictionScript = `for (const [name, value] of Object.entries({
 	RTCPeerConnection: undefined, webkitRTCPeerConnection: undefined, RTCDataChannel: undefined, WebTransport: undefined,
 	open: () => null, alert: () => {}, confirm: () => false, prompt: () => null, print: () => {},
@@ -50,7 +50,7 @@ type tab struct {
 	crash   context.CancelCauseFunc
 }
 
-// errCrashed is the cause after the process of a page has exited, usually because it ran out of memory.
+// errCrashed is the cancellation cause after the process of a page has exited, usually because it ran out of memory.
 var errCrashed = errors.New("the browser process of the page crashed, usually because the page needs too much memory")
 
 // open opens a tab whose requests go through via. The caller must close it.
@@ -148,7 +148,7 @@ func (t *tab) listen(event any) {
 	case *inspector.EventTargetCrashed:
 		t.crash(errCrashed)
 	case *page.EventJavascriptDialogOpening:
-		// Accept only that the page is left.
+		// Accept only dialogs about leaving the page.
 		t.net.dialog()
 		leave := e.Type == page.DialogTypeBeforeunload
 		t.net.do(func(ctx context.Context) {
@@ -157,7 +157,7 @@ func (t *tab) listen(event any) {
 	}
 }
 
-// close closes the tab and terminates its scripts, even if they hang. It reports whether the browser could not do so.
+// close closes the tab and terminates its scripts, even if they hang. It reports whether the browser failed to do so.
 func (t *tab) close() (bad bool) {
 	t.net.end()
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)

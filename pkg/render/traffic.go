@@ -20,9 +20,9 @@ import (
 const (
 	// Time after which a pending request no longer counts: long-polling requests never end.
 	slowRequest = 10 * time.Second
-	// Number of refused requests that ends a page: it repeats its requests.
+	// Number of refused requests after which a page is stopped, because it keeps repeating them.
 	maxRefused = 1000
-	// Number of dialogs that ends a page.
+	// Number of dialogs after which a page is stopped.
 	maxDialogs = 50
 )
 
@@ -46,13 +46,13 @@ type traffic struct {
 	refused          int
 	dialogs          int
 	documents        int    // requests for the page itself
-	address          string // address of the latest of them
+	address          string // address of the latest request for the page itself
 	left             int64  // remaining bytes of maxPageBytes
 	status           int    // status of the latest response for the page itself
 	failure          error  // error of the latest request for the page itself
 	origin           string // origin of the requested page
 	crossOriginFrame bool   // whether any frame has shown a document of another origin
-	leftOrigin       bool   // whether the page itself has
+	leftOrigin       bool   // whether the page itself has shown such a document
 }
 
 func newTraffic(o Options, via http.RoundTripper) *traffic {
@@ -71,7 +71,8 @@ func (n *traffic) open(address string) {
 	n.origin, _ = crawl.Origin(address)
 }
 
-// begin sets the target of responses. It must be called before the first request.
+// begin sets the session that receives the responses, and the frame of the page. It must be called before the first
+// request.
 func (n *traffic) begin(session *chromedp.Target, main cdp.FrameID) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -96,7 +97,7 @@ func (n *traffic) do(f func(context.Context)) {
 	}
 }
 
-// handle handles a request.
+// handle chooses the action for a request and performs it in the background.
 func (n *traffic) handle(e *fetch.EventRequestPaused) {
 	n.mu.Lock()
 	a := n.decide(e)
@@ -173,7 +174,7 @@ func sameSite(a, b string) bool {
 	return err == nil && one == other
 }
 
-// idleFor returns the time since the last request ended; 0 if one is pending.
+// idleFor returns the time since the last request started or ended, or 0 if a request is pending.
 func (n *traffic) idleFor() time.Duration {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -218,7 +219,8 @@ func (n *traffic) isPage(e *fetch.EventRequestPaused) bool {
 	return e.ResourceType == network.ResourceTypeDocument && e.FrameID == n.main
 }
 
-// isDownload reports whether the browser can stay on the current page because the target of a navigation is a download.
+// isDownload reports whether a page is already shown, so that the browser can stay on it when a navigation turns out to
+// be a download.
 func (n *traffic) isDownload(e *fetch.EventRequestPaused) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
