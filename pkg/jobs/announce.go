@@ -26,9 +26,9 @@ func (b *Broker) Announce(datastoreID, datasourceID string) {
 	}
 }
 
-// Announcements calls f with each announcement, one at a time, until ctx ends; then it returns nil. Announcements of
-// this process are included, and those of one process keep their order. Some are lost while f is busy or the connection
-// is down, so treat them only as hints to read again.
+// Announcements calls f with each announcement, one at a time, until ctx ends; then it returns nil. It includes this
+// process's own announcements, and keeps the order of the announcements from each process. Some are lost while f is
+// busy or the connection is down, so treat them only as hints to read again.
 func (b *Broker) Announcements(ctx context.Context, f func(datastoreID, datasourceID string)) error {
 	messages := make(chan *nats.Msg, announcementsWaiting)
 	sub, err := b.conn.nc.ChanSubscribe(prefixAnnounce+".*", messages)

@@ -22,11 +22,11 @@ type attemptCounts struct {
 	Starts    int    `json:"starts"`               // runs started; written before each run
 	Failures  int    `json:"failures,omitempty"`   // runs that ended with an error
 	HandBacks int    `json:"hand_backs,omitempty"` // runs cut short by a shutdown
-	LastError string `json:"last_error,omitempty"` // of the last failure, shown to users
+	LastError string `json:"last_error,omitempty"` // error of the last failure, shown to users
 
 	Started time.Time `json:"started"` // start of the last run
 
-	revision uint64 // of the stored entry; 0 if there is none
+	revision uint64 // revision of the stored entry; 0 if there is none
 }
 
 // crashes returns the number of runs that never ended because their worker died.
@@ -37,7 +37,7 @@ var errRevision = errors.New("jobs: written by another worker")
 
 // attemptStore stores the attempt counts of unfinished jobs and the checkpoints of consumers. Entries of finished jobs
 // are deleted, and the stream's age limit removes the rest. The stream is laid out as a key-value bucket, but the
-// client's Get is not used: any replica may answer it, and a lagging one would hide crashes.
+// client's Get is not used: any replica may answer it, and a lagging replica would hide crashes.
 type attemptStore struct {
 	js           jetstream.JetStream
 	stream       jetstream.Stream

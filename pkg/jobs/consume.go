@@ -94,9 +94,9 @@ type reader struct {
 	retry   backoff
 
 	// next is the consumer sequence of the next delivery if all earlier ones are settled; 0 if unknown. While
-	// deliveries arrive here without a gap from there, no other process holds any.
+	// deliveries arrive here without a gap from next on, no other process holds an unsettled event.
 	next uint64
-	// pinned is whether the server has ever made this process the only consumer.
+	// pinned says whether the server has ever made this process the only consumer.
 	pinned bool
 }
 
@@ -123,7 +123,8 @@ func (r *reader) consumer(ctx context.Context) (jetstream.Consumer, error) {
 		AckWait:       catalogAckWait,
 		MaxDeliver:    -1,
 		MaxAckPending: MaxBatch,
-		// Pinning saves work: one process at a time receives events. The method alone ensures their order.
+		// Pinning saves work: only one process at a time receives events. Their order is ensured by hasAllPending
+		// alone.
 		PriorityPolicy: jetstream.PriorityPolicyPinned,
 		PriorityGroups: []string{catalogGroup},
 		PinnedTTL:      catalogPin,
@@ -187,8 +188,8 @@ func (r *reader) fetch(ctx context.Context, consumer jetstream.Consumer) ([]rece
 	}
 	more := min(int(min(batch[0].meta.NumPending, MaxBatch)), r.limit-1)
 	if r.next == 0 {
-		// The server delivers unsettled events again but does not count them as pending. The method alone accepts a
-		// batch only if it holds all of them, so request as many as there can be.
+		// The server delivers unsettled events again but does not count them as pending. hasAllPending accepts a batch
+		// only if it holds all unsettled events, so request as many as there can be.
 		more = MaxBatch - 1
 	}
 	if more > 0 && ctx.Err() == nil {
@@ -249,7 +250,7 @@ func (r *reader) hasAllPending(ctx context.Context, consumer jetstream.Consumer,
 	return true, nil
 }
 
-// redeliver returns events for immediate redelivery. If a message is lost, its event is redelivered after
+// redeliver asks the server to deliver events again at once. If a request is lost, the event is redelivered after
 // catalogAckWait.
 func redeliver(batch []received) {
 	for _, m := range batch {

@@ -13,7 +13,7 @@ import (
 )
 
 // ensureConsumer creates a durable consumer or updates its configuration. A new consumer starts at the last checkpoint.
-// Without one it would deliver the whole stream, which holds every job that was ever done.
+// Without a checkpoint, it would deliver the whole stream, and JOBS also holds finished jobs.
 func (b *Broker) ensureConsumer(ctx context.Context, stream string, cfg jetstream.ConsumerConfig) (consumer jetstream.Consumer, err error) {
 	err = b.do(ctx, func(ctx context.Context) error {
 		consumer, err = b.tryConsumer(ctx, stream, cfg)
@@ -77,7 +77,8 @@ func (c checkpoint) appliesTo(s *jetstream.StreamInfo) bool {
 	return c.Floor > 0 && c.Stream.Equal(s.Created)
 }
 
-// rewriteInterval is the interval at which an unchanged checkpoint is written again, before its ledger entry expires.
+// rewriteInterval is the interval at which an unchanged checkpoint is written again, before its entry in the attempt
+// store expires.
 const rewriteInterval = 12 * time.Hour
 
 func checkpointKey(consumer string) string { return "consumer-" + consumer }
@@ -89,7 +90,7 @@ func (b *Broker) checkpointOf(ctx context.Context, consumer string) (c checkpoin
 	return c, nil
 }
 
-// checkpointInterval is the time between two checkpoints. If a consumer is deleted, this much work is repeated.
+// checkpointInterval is the time between two checkpoints. If a consumer is deleted, up to this much work is repeated.
 const checkpointInterval = 10 * time.Second
 
 // keepCheckpoints stores checkpoints of all consumers periodically until ctx ends.
@@ -126,7 +127,7 @@ func (b *Broker) checkpoint(ctx context.Context, stream, consumer string) error 
 		return err
 	})
 	if errors.Is(err, jetstream.ErrConsumerNotFound) {
-		return nil // no worker has started yet, or one is about to create it again
+		return nil // no worker has started yet, or a worker is about to recreate it
 	}
 	if err != nil {
 		return quorum.StreamError(stream, err)

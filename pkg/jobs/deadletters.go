@@ -114,7 +114,7 @@ func (b *Broker) ReplayDeadLetter(ctx context.Context, sequence uint64) (uint64,
 		return 0, err
 	}
 	// The job's own id may still be in the duplicate window, and the server would drop the message. The dead letter's
-	// sequence makes the id unique, and identical when a replay is repeated.
+	// sequence makes the id unique, but the same when a replay is repeated.
 	id := dl.Job.ID + "-replay-" + strconv.FormatUint(sequence, 10)
 	ack, err := b.store(ctx, StreamJobs, id, msg, jetstream.WithExpectLastSequencePerSubject(dl.Generation))
 	if quorum.WrongSequence(err) {

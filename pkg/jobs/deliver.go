@@ -33,7 +33,7 @@ func (w *worker) deliver(msg jetstream.Msg) {
 		return
 	}
 	if !w.claim(meta.Sequence.Stream) {
-		// Another slot is running it and extends the lease, which all deliveries of a message share.
+		// Another slot is running the job and extends the lease, which all deliveries of a message share.
 		w.opts.Observe(Outcome{Lane: w.lane, Kind: kindOf(w.lane), Generation: meta.Sequence.Stream, Result: Held})
 		return
 	}
@@ -162,8 +162,8 @@ func (d *delivery) begin(ctx context.Context) (result Result, run bool, err erro
 }
 
 // crashDelay returns the remaining delay of a job that was running when its worker died. The first crash may be a
-// coincidence and adds no delay. From the second on, the delay doubles: a job that kills its worker does so less and
-// less often, and a job that merely ran during a series of crashes is not abandoned for them.
+// coincidence and adds no delay. From the second crash on, the delay doubles. A job that kills its worker then does so
+// less and less often, and a job that merely ran during a series of crashes is not abandoned because of them.
 func (d *delivery) crashDelay() time.Duration {
 	n := d.counts.crashes()
 	if n < 2 {
@@ -306,7 +306,7 @@ func (d *delivery) postpone(ctx context.Context, later *snoozeError) (Result, er
 const handBackTimeout = 2 * time.Second
 
 // handBack returns an interrupted job for immediate redelivery. If the count cannot be stored now, the run will count
-// as a crash, which is better than to keep the job.
+// as a crash, which is better than keeping the job.
 func (d *delivery) handBack(ctx context.Context, runErr error) (Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, handBackTimeout)
 	defer cancel()

@@ -12,7 +12,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// DueHandler handles a datasource that became due at a time of the servers' clock. It may be called twice for one time.
+// DueHandler handles a datasource that became due at the given time of the servers' clock. It may be called twice for
+// the same time.
 type DueHandler func(ctx context.Context, datastoreID, datasourceID string, at time.Time) error
 
 const (
@@ -28,7 +29,7 @@ const (
 
 // Due calls the handler for each datasource that becomes due, one at a time, until ctx ends; then it returns nil. If
 // the handler fails or panics, it is called again after a growing delay, unless the datasource has become due again by
-// then. Any number of processes may call Due and share the work. Due recovers when the stream is created again.
+// then. Any number of processes may call Due and share the work. Due recovers when the stream is recreated.
 func (b *Broker) Due(ctx context.Context, handler DueHandler) error {
 	d := &dueReader{broker: b, handler: handler, retry: backoff{min: dueRetryMin, max: dueRetryMax}}
 	pause := backoff{min: 100 * time.Millisecond, max: 10 * time.Second}

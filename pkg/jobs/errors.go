@@ -33,7 +33,7 @@ var (
 
 	// ErrUnavailable means that NATS did not answer, or that too few of its servers are up. It is temporary.
 	ErrUnavailable = quorum.ErrUnavailable
-	// ErrStreamLost means that a stream was deleted or lost. Broker.Repair creates it again.
+	// ErrStreamLost means that a stream was deleted or lost. Broker.Repair recreates it.
 	ErrStreamLost = quorum.ErrStreamLost
 	// ErrReplicas means that more replicas are configured than the cluster has servers.
 	ErrReplicas = quorum.ErrReplicas
@@ -72,8 +72,8 @@ func Snooze(d time.Duration, err error) error {
 	return &snoozeError{after: d, err: err}
 }
 
-// Rescheduled marks a run that has scheduled a new job to do the work later. This job is acknowledged, with its work
-// not done; err is the reason. It returns nil if err is nil.
+// Rescheduled marks a run whose work a new job will do later. The current job is acknowledged although its work is not
+// done. err is the reason. It returns nil if err is nil.
 func Rescheduled(err error) error {
 	if err == nil {
 		return nil

@@ -40,7 +40,8 @@ func checkFormat(meta map[string]string) error {
 func (b *Broker) Installation() string { return b.installation }
 
 // identify checks which catalog owns the jobs on the servers. It fails with ErrForeign if another catalog does. A
-// catalog that has never published a job takes over the streams if no process serves their catalog: that one was lost.
+// catalog that has never published a job takes over the streams if no process serves the catalog that owns them: the
+// owner must have been lost.
 func (b *Broker) identify(ctx context.Context, o Options) error {
 	var meta map[string]string
 	err := b.do(ctx, func(ctx context.Context) error {
@@ -102,8 +103,8 @@ func (b *Broker) answerServed() (stop func(), err error) {
 	return func() { _ = sub.Unsubscribe() }, nil // fails only if the connection is closed
 }
 
-// served reports whether an api process is running. It asks the processes themselves first: the consumer of events
-// shows no waiting process while one applies events, which may take as long as the catalog's database is down.
+// served reports whether an api process is running. It asks the processes themselves first. The consumer of events
+// shows no waiting process while a process applies events, and that may last as long as the catalog's database is down.
 func (b *Broker) served(ctx context.Context) (bool, error) {
 	asking, cancel := context.WithTimeout(ctx, servedTimeout)
 	defer cancel()

@@ -12,8 +12,8 @@ import (
 
 // PurgeDatasource removes a datasource's jobs with generations below the bound. With domain.AllGenerations it removes
 // all its jobs, events, dead letters and its schedule. Use a bound for datasources whose id may be reused, such as
-// pages, so that newer jobs stay. A running job continues; the sweep removes what it writes. It is no error if nothing
-// exists.
+// pages, so that newer jobs stay. A running job continues; the sweep removes what it writes. It returns nil if there is
+// nothing to remove.
 func (b *Broker) PurgeDatasource(ctx context.Context, datastoreID, datasourceID string, below uint64) error {
 	if err := checkIDs(datastoreID, datasourceID); err != nil {
 		return err
@@ -24,8 +24,8 @@ func (b *Broker) PurgeDatasource(ctx context.Context, datastoreID, datasourceID 
 	return b.purgeBelow(ctx, everyLane(datastoreID, datasourceID), below)
 }
 
-// PurgeCrawls removes a datasource's crawl jobs with generations below the bound, which have been cancelled. A running
-// job continues. Jobs of other kinds stay; the last of them says which content was indexed.
+// PurgeCrawls removes a datasource's cancelled crawl jobs: those with generations below the bound. A running job
+// continues. Jobs of other kinds stay; the last of them says which content was indexed.
 func (b *Broker) PurgeCrawls(ctx context.Context, datastoreID, datasourceID string, below uint64) error {
 	if err := checkIDs(datastoreID, datasourceID); err != nil {
 		return err

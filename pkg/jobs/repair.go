@@ -13,8 +13,8 @@ import (
 
 // Repaired is the result of Repair.
 type Repaired struct {
-	Streams []string // that were missing; they were created again, empty
-	// JobsReset is whether JOBS was created again, or emptied because it was older than the catalog. The catalog's
+	Streams []string // streams that were missing and were recreated, empty
+	// JobsReset says whether JOBS was recreated, or emptied because it was older than the catalog. The catalog's
 	// unfinished jobs are missing from it and must be published again.
 	JobsReset bool
 	// FirstGeneration is the first generation of JOBS after a reset, else 0.
@@ -33,13 +33,13 @@ func (r Repaired) Lines() []string {
 	return lines
 }
 
-// generationGap is the number of generations skipped above the highest known one when JOBS starts again. Jobs published
-// just before the loss may have had higher generations than the catalog knows, and rows may carry them.
+// generationGap is the number of generations skipped above the highest known generation when JOBS starts again. Jobs
+// published just before the loss may have had higher generations than the catalog knows, and rows may carry them.
 const generationGap = 1 << 20
 
-// Repair creates streams again that were deleted, or lost with their disk, while processes are running. JOBS starts
-// above the highest generation that the catalog knows. The messages are lost: the owner of the catalog has to publish
-// its unfinished jobs again; finished ones are not needed. Workers and readers of events find the new streams by
+// Repair recreates streams that were deleted or lost with their disk while processes are running. JOBS starts above the
+// highest generation that the catalog knows. The messages are lost: the owner of the catalog has to publish its
+// unfinished jobs again. Finished jobs are not needed. Workers and readers of events find the new streams by
 // themselves.
 //
 // Processes that own the catalog call Repair every few seconds. It changes nothing if all streams exist, and any number
@@ -102,8 +102,8 @@ func firstGeneration(highest uint64) uint64 {
 }
 
 // advance empties a JOBS stream that lags behind the catalog, and moves it above the catalog's highest generation.
-// Otherwise generations would repeat. It reports whether the stream was older than the catalog, or else whether nothing
-// was ever published to it.
+// Otherwise generations would repeat. older reports whether the stream was behind the catalog. If it was not, unused
+// reports whether nothing was ever published to it.
 func (b *Broker) advance(ctx context.Context, highest uint64) (older, unused bool, err error) {
 	var stream jetstream.Stream
 	err = b.do(ctx, func(ctx context.Context) error {

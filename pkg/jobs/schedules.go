@@ -31,7 +31,7 @@ const (
 )
 
 // SetSchedule sets the refresh schedule of a datasource, replacing the previous one. The zero Refresh removes it.
-// Setting an interval restarts it, even if it is unchanged. If the servers miss several times while they are down, the
+// Setting an interval restarts it, even if it is unchanged. If several due times pass while the servers are down, the
 // datasource becomes due once, soon after they are back. Datasources with equal intervals that were set together become
 // due together; the dispatcher's window admits their jobs gradually.
 //

@@ -29,7 +29,8 @@ type serverClock struct {
 	at     time.Time // local time of that answer
 }
 
-// now returns the servers' time. It asks them if the last answer is old, and fails only if there has never been one.
+// now returns the servers' time. It asks the servers if their last answer is old, and fails only if they have never
+// answered.
 func (c *serverClock) now(ctx context.Context) (time.Time, error) {
 	if now, age, known := c.estimate(); known && (age < clockEvery || !c.asking.TryLock()) {
 		return now, nil // another goroutine is asking

@@ -20,7 +20,7 @@ import (
 var ErrSlotsClosed = errors.New("jobs: the process is stopping and grants no more requests to hosts")
 
 const (
-	// hostIdle is the time after its last use at which this process forgets a host's state.
+	// hostIdle is the time without use after which this process forgets a host's state.
 	hostIdle = time.Minute
 	// slotsCloseTimeout is how long Close waits for slots to be released. The rest end with their leases.
 	slotsCloseTimeout = 2 * time.Second
@@ -31,8 +31,8 @@ const (
 //
 // The state of a host is an entry in a small in-memory stream, which is updated by compare-and-set. This process
 // combines its requests for a host into one write at a time. All times are those of the servers: the crawlers' clocks
-// may differ by any amount, but the servers' clocks must agree. If all servers restart at once, the state is lost, and
-// each host may be requested at once, at its pace. HostSlots is safe for concurrent use.
+// may differ by any amount, but the servers' clocks must agree. If all servers restart together, the state is lost, and
+// each host may be requested immediately, at its pace. HostSlots is safe for concurrent use.
 type HostSlots struct {
 	stream       string
 	js           jetstream.JetStream
@@ -68,7 +68,7 @@ func (c sharedClock) estimate() (time.Time, time.Duration, bool) { return c(), 0
 
 // HostSlotsOptions configure HostSlots. The zero value is right for crawlers.
 type HostSlotsOptions struct {
-	Now func() time.Time // a clock that all crawlers share; default: the clock of the NATS servers
+	Now func() time.Time // clock that all crawlers share; default: the clock of the NATS servers
 }
 
 // slotHost is this process's view of a host.
@@ -160,7 +160,8 @@ func (t *HostSlots) Close() {
 	<-done
 }
 
-// free grants a slot for a pace without limits from a state that was read within the last second.
+// free grants or refuses a slot without asking the servers. It is for paces without limits, and returns false if the
+// host's state was not read within the last second.
 func (t *HostSlots) free(host string, maxWait time.Duration) (domain.HostSlot, bool) {
 	now, _, known := t.clock.estimate()
 	t.mu.Lock()

@@ -32,7 +32,7 @@ type hostState struct {
 // slotLease is a slot that has not been released.
 type slotLease struct {
 	ID    string    `json:"id"`
-	Until time.Time `json:"until"` // end of the lease: its crawler counts as dead
+	Until time.Time `json:"until"` // end of the lease, after which its crawler counts as dead
 }
 
 func (s hostState) clone() hostState {
@@ -45,7 +45,7 @@ func (s *hostState) expire(now time.Time) {
 	s.Leases = slices.DeleteFunc(s.Leases, func(l slotLease) bool { return !l.Until.After(now) })
 }
 
-// lasts returns the time until the state has no effect any more.
+// lasts returns the time after which the state no longer has any effect.
 func (s hostState) lasts(now time.Time) time.Duration {
 	last := s.Next
 	if s.Held.After(last) {
@@ -68,7 +68,7 @@ type reservation struct {
 	full    bool          // refused because all slots are taken, which may change at any time
 }
 
-// reserve reserves the next slot if it starts within maxWait. The id becomes that of its lease.
+// reserve reserves the next slot if it starts within maxWait. id becomes the id of the slot's lease.
 func (s *hostState) reserve(id string, pace domain.Pace, maxWait time.Duration, now time.Time) reservation {
 	start := now
 	for _, bound := range []time.Time{s.Next, s.Held} {

@@ -20,19 +20,19 @@ import (
 )
 
 const (
-	// stateMaxAge is the time for which a host's state is used without reading it again.
+	// stateMaxAge is how long a host's state is used without reading it again.
 	stateMaxAge = time.Second
-	// writeTries is the maximum number of attempts at a write that conflicts with those of other crawlers. Each
-	// conflict means that another crawler succeeded: even with a dozen crawlers at one host, few writes need many
+	// writeTries is the maximum number of attempts at a write that conflicts with writes of other crawlers. Each
+	// conflict means that another crawler succeeded, so even with a dozen crawlers at one host, few writes need many
 	// attempts.
 	writeTries = 12
 	// writePause is the maximum pause between these attempts. Pauses are random and grow up to it.
 	writePause = 64 * time.Millisecond
 	// failedPause is the maximum pause after a failed batch.
 	failedPause = time.Second
-	// maxSlotLateness is the maximum delay of a request because its write took long. If a request is later than this,
-	// and later than a quarter of the host's delay, the slot is reserved again, since the next slot was scheduled from
-	// its start.
+	// maxSlotLateness is how late a slot may start because its write took long. A slot that is later than this, and
+	// later than a quarter of the host's delay, is reserved again, because the next slot was scheduled from the start
+	// of this one.
 	maxSlotLateness = 50 * time.Millisecond
 	// entryMargin is how long an entry outlives the state in it, to allow for clock differences.
 	entryMargin = 10 * time.Second
@@ -74,7 +74,7 @@ type slotResult struct {
 	err error
 }
 
-// write applies the queued requests for a host, all at a time, until there are none.
+// write applies all queued requests for a host in one batch, and repeats this until none are left.
 func (t *HostSlots) write(h *slotHost) {
 	for {
 		t.mu.Lock()
@@ -103,7 +103,7 @@ func (t *HostSlots) write(h *slotHost) {
 	}
 }
 
-// round applies a batch. It returns the requests to retry and the pause before that.
+// round applies a batch. It returns the requests to retry and the pause before the retry.
 func (t *HostSlots) round(h *slotHost, batch []*slotRequest) (rest []*slotRequest, pause time.Duration) {
 	now, err := t.clock.now(t.life)
 	if err != nil {
@@ -129,7 +129,7 @@ func (t *HostSlots) round(h *slotHost, batch []*slotRequest) (rest []*slotReques
 	return nil, 0
 }
 
-// wanted drops requests that have no effect any more.
+// wanted drops requests that no longer have any effect.
 func (t *HostSlots) wanted(batch []*slotRequest, now time.Time) []*slotRequest {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -164,8 +164,8 @@ func (t *HostSlots) attempt(h *slotHost, batch []*slotRequest) (again []*slotReq
 	if err != nil {
 		return nil, err
 	}
-	// If an older state says that all slots are taken, read it again: a slot may have ended since. Other refusals
-	// remain valid, because the times in them only move later.
+	// If an older state says that all slots are taken, read the state again, because a slot may have ended since. Other
+	// refusals remain valid, because their times can only move later.
 	if !changed && !fresh && anyFull(answers) {
 		if err := t.load(h); err != nil {
 			return nil, err
@@ -337,8 +337,8 @@ func (t *HostSlots) store(h *slotHost, next hostState) error {
 	return nil
 }
 
-// slotsConfig returns the configuration of TURNS: states are in memory, and expire when they have no effect any more. A
-// host with a limited pace causes two writes for each page.
+// slotsConfig returns the configuration of TURNS: states are in memory, and expire when they no longer have any effect.
+// A host with a limited pace causes two writes for each page.
 func (o Options) slotsConfig() jetstream.StreamConfig {
 	return jetstream.StreamConfig{
 		Name:              streamSlots,

@@ -15,7 +15,7 @@ const (
 	MaxEventBytes = 768 << 10
 )
 
-// maxDeadLetterBytes allows for the job, in base64 if it is invalid, and the error.
+// maxDeadLetterBytes is the maximum size of a dead letter in bytes: the job, in base64 if it is invalid, and the error.
 const maxDeadLetterBytes = 768 << 10
 
 // Options configure the streams. The zero value suits a single embedded server.
@@ -25,8 +25,8 @@ type Options struct {
 	// repeat. See Broker.Reset.
 	HighestGeneration uint64
 	Catalog           string // id of the catalog that owns the jobs; "": not checked
-	// Replicas of every stream, 1 to 5, at most the number of servers. Default 1. It raises the replicas of existing
-	// streams and never lowers them.
+	// Replicas is the number of replicas of every stream: 1 to 5, and at most the number of servers. Default 1. Open
+	// raises the number of an existing stream, but never lowers it.
 	Replicas          int
 	DuplicateWindow   time.Duration // within which a job id is stored only once; default 10 min
 	EventsMaxAge      time.Duration // default 7 days
@@ -35,7 +35,7 @@ type Options struct {
 	JobsMaxBytes      int64         // 0, the default: no limit. When full, Publish fails with ErrFull
 	EventsMaxBytes    int64         // 0, the default: no limit. When full, the oldest events are dropped
 
-	// RetryTimeout is the time for which a request is retried while the servers elect a leader. Default 20 s.
+	// RetryTimeout is how long a request is retried while the servers elect a leader. Default 20 s.
 	RetryTimeout time.Duration
 
 	Now func() time.Time // default time.Now

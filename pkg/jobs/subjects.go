@@ -29,7 +29,7 @@ const (
 // "worker-local". Its pending and unacknowledged messages are the lane's backlog.
 func ConsumerOf(lane domain.Lane) string { return "worker-" + string(lane) }
 
-// Subjects of the streams: a prefix and three or two tokens.
+// Prefixes of the streams' subjects. Two or three tokens follow.
 const (
 	prefixJobs        = "jobs"
 	prefixEvents      = "events"
@@ -38,7 +38,7 @@ const (
 	prefixDue         = "due"
 )
 
-// prefixSlots is the prefix of the subjects of streamSlots. The host's key follows.
+// prefixSlots is the prefix of the subjects of streamSlots. The hash of the host follows.
 const prefixSlots = "turns."
 
 // prefixAttempts is the prefix of the subjects of streamAttempts. The key follows.
@@ -87,7 +87,8 @@ func scheduleSubject(datastoreID, datasourceID string) string {
 	return strings.Join([]string{prefixSchedules, datastoreID, datasourceID}, ".")
 }
 
-// dueSubject returns the subject of the servers' message that a datasource is due. The ids may be "*".
+// dueSubject returns the subject of the message with which the servers announce that a datasource is due. The ids may
+// be "*".
 func dueSubject(datastoreID, datasourceID string) string {
 	return strings.Join([]string{prefixDue, datastoreID, datasourceID}, ".")
 }

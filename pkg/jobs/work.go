@@ -18,9 +18,9 @@ import (
 //
 //	nil               the job is done
 //	Permanent(err)    the job ends with an error event
-//	Rescheduled(err)       the job ends; another job does the work later
+//	Rescheduled(err)  the job ends; another job does the work later
 //	RetryAfter(d, e)  the job is retried after d or later
-//	Snooze(d, err)     the job is retried after d; the run does not count
+//	Snooze(d, err)    the job is retried after d; the run does not count
 //	any other error   the job is retried after a growing delay, and abandoned after MaxFailures
 //
 // A panic counts as an error. The context ends when the job has run for MaxRun or the worker stops. A run that is
@@ -32,7 +32,7 @@ type Handler func(ctx context.Context, job domain.Job) error
 type WorkerOptions struct {
 	Concurrency int // jobs at a time in this process; default 2
 	// AckWait is the time after which the jobs of a silent worker are delivered again. A worker extends its running
-	// jobs three times in that time. It must be longer than a leader election, during which no extension arrives;
+	// jobs three times in that time. AckWait must be longer than a leader election, during which no extension arrives;
 	// otherwise jobs run twice. Default 30 s. If workers and server share a process, 5 s are enough.
 	AckWait time.Duration
 	// MaxAckPending is the maximum number of jobs of the lane that are running or waiting for a retry. Beyond it, no
@@ -137,7 +137,7 @@ func (b *Broker) Work(ctx context.Context, lane domain.Lane, o WorkerOptions, h 
 		log:   b.log.With("lane", lane),
 		held:  map[uint64]bool{},
 	}
-	// Servers that are down now are waited for in the loop.
+	// If the servers are down now, the loop waits for them.
 	if _, err := w.consumer(ctx); err != nil && !errors.Is(err, ErrUnavailable) {
 		if ctx.Err() != nil {
 			return nil
@@ -172,7 +172,7 @@ type worker struct {
 	lane     domain.Lane
 	opts     WorkerOptions
 	handler  Handler
-	run      context.Context // of handlers: ends after stopping, by the grace period
+	run      context.Context // context of the handlers; ends a grace period after stopping
 	stopping context.Context // ends when the worker must accept no more jobs
 	retry    backoff
 	log      *slog.Logger
@@ -240,7 +240,7 @@ func (w *worker) loop(ctx context.Context) {
 
 // take processes jobs until a request for more fails or ctx ends.
 func (w *worker) take(ctx context.Context) error {
-	// Create it again after every failure: the consumer may have been deleted with its stream.
+	// Create the consumer again after every failure, because it may have been deleted with its stream.
 	consumer, err := w.consumer(ctx)
 	if err != nil {
 		return err

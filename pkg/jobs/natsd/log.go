@@ -34,8 +34,8 @@ func (l *logger) begin() {
 	}
 }
 
-// writeFailures are parts of the server's messages about a failed write. Only these messages reveal it: the server
-// keeps answering other requests, but does not acknowledge messages for the affected stream any more.
+// writeFailures are parts of the server's messages about a failed write. Only these messages reveal the failure: the
+// server keeps answering other requests, but no longer acknowledges messages for the affected stream.
 var writeFailures = []string{"Critical write error", "failed to store a msg", "will be DISABLED", "disabling JetStream"}
 
 func (l *logger) notice(text string) {
@@ -53,8 +53,8 @@ func (l *logger) notice(text string) {
 	}
 }
 
-// The server's message about a consumer that it cannot recover. It ignores such a consumer and refuses to create it
-// again.
+// The server's message about a consumer that it cannot recover. The server ignores such a consumer and refuses to
+// create it again.
 const (
 	lostConsumer = "Error adding consumer '%s > %s > %s': %v"
 	corruptState = "corrupt state file"

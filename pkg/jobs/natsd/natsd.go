@@ -102,8 +102,8 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 // Time limit of the shutdown after a failed start.
 const failedStartTimeout = 10 * time.Second
 
-// run starts a server. It removes the damaged state of consumers, because the server would refuse to create them again.
-// Their users then create them again at their checkpoints.
+// run starts a server. It removes the damaged state of consumers, because the server would refuse to create such
+// consumers again. Their users then recreate them from checkpoints.
 func (s *Server) run(ctx context.Context, opts *server.Options) error {
 	if err := s.try(ctx, opts.Clone()); err != nil {
 		return err
@@ -127,7 +127,7 @@ func (s *Server) run(ctx context.Context, opts *server.Options) error {
 }
 
 // try creates a server and waits until it is ready. If the start fails, it stops the server, in the background if that
-// takes long. It does not create another before the last one has stopped, since both would write the same files.
+// takes long. It does not create a server before the previous one has stopped, since both would write the same files.
 func (s *Server) try(ctx context.Context, opts *server.Options) error {
 	if s.stopped != nil {
 		select {

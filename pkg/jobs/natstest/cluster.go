@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// Cluster is a cluster of servers that live as long as the test.
+// Cluster is a cluster of servers that run until the test ends.
 type Cluster struct {
 	t       testing.TB
 	Servers []*Server
@@ -21,7 +21,7 @@ type Cluster struct {
 func Start(t testing.TB, n int) *Cluster {
 	t.Helper()
 	c := &Cluster{t: t}
-	// All of 127.0.0.0/8 is this machine: on an address of their own, no two clusters meet on a port.
+	// All of 127.0.0.0/8 is this machine. A random address per cluster avoids port conflicts between clusters.
 	host := fmt.Sprintf("127.%d.%d.%d", 1+rand.IntN(250), rand.IntN(250), 1+rand.IntN(250))
 	var routes []string
 	for i := range n {
@@ -45,7 +45,7 @@ func Start(t testing.TB, n int) *Cluster {
 	return c
 }
 
-// URL is where clients find the cluster: the addresses of all servers, parted by commas.
+// URL returns the address of the cluster for clients: the addresses of all servers, separated by commas.
 func (c *Cluster) URL() string {
 	urls := make([]string, len(c.Servers))
 	for i, s := range c.Servers {
@@ -54,7 +54,7 @@ func (c *Cluster) URL() string {
 	return strings.Join(urls, ",")
 }
 
-// Named returns the server of that name, such as that of a stream's leader.
+// Named returns the server with the given name, for example the leader of a stream.
 func (c *Cluster) Named(name string) *Server {
 	c.t.Helper()
 	for _, s := range c.Servers {

@@ -21,7 +21,7 @@ const startTimeout = 40 * time.Second
 // Server is one server of a cluster.
 type Server struct {
 	Name string
-	URL  string // of clients
+	URL  string // for clients
 
 	t      testing.TB
 	config config
@@ -30,15 +30,15 @@ type Server struct {
 	process *process // nil: not running
 }
 
-// process is one life of a server.
+// process is one run of a server.
 type process struct {
 	cmd   *exec.Cmd
 	stdin io.Closer
-	ready chan struct{} // closed when the server serves
-	ended chan struct{} // closed when it is gone
+	ready chan struct{} // closed when the server serves clients
+	ended chan struct{} // closed when the process has ended
 }
 
-// Start runs the server again on what it has stored, and returns when it serves clients.
+// Start starts the server again with its stored data, and returns when it serves clients.
 func (s *Server) Start() {
 	s.t.Helper()
 	s.Launch()
@@ -73,12 +73,12 @@ func (s *Server) Launch() {
 	go func() {
 		defer close(p.ended)
 		lines := bufio.NewScanner(stdout)
-		if lines.Scan() { // it says one line, when it serves
+		if lines.Scan() { // it prints one line, when it serves clients
 			close(p.ready)
 		}
-		for lines.Scan() { // until it ends
+		for lines.Scan() { // until the process ends
 		}
-		_ = cmd.Wait() // killed, mostly
+		_ = cmd.Wait() // usually an error, because the process was killed
 	}()
 }
 
@@ -96,10 +96,11 @@ func (s *Server) wait() {
 	}
 }
 
-// Kill ends the server at once, without a word to anyone. One that does not run is left alone.
+// Kill kills the server, so that it cannot shut down cleanly. It does nothing if the server is not running.
 func (s *Server) Kill() { s.signal(syscall.SIGKILL) }
 
-// Stop asks the server to end, and waits until it has: it hands over what it leads first.
+// Stop shuts the server down cleanly and waits until it has ended. The server first hands over the streams that it
+// leads.
 func (s *Server) Stop() { s.signal(syscall.SIGTERM) }
 
 func (s *Server) signal(sig syscall.Signal) {
@@ -112,7 +113,7 @@ func (s *Server) signal(sig syscall.Signal) {
 		return
 	}
 	_ = p.cmd.Process.Signal(sig)
-	_ = p.cmd.Process.Signal(syscall.SIGCONT) // a paused one ends too
+	_ = p.cmd.Process.Signal(syscall.SIGCONT) // a paused server must continue to end
 	select {
 	case <-p.ended:
 	case <-time.After(startTimeout):
@@ -120,11 +121,11 @@ func (s *Server) signal(sig syscall.Signal) {
 	}
 }
 
-// Pause stops the server in its tracks, as a machine does that swaps or a network that is cut: its connections stay open,
-// and nothing comes from it.
+// Pause freezes the server, as a swapping machine or a cut network would: its connections stay open, but it sends
+// nothing.
 func (s *Server) Pause() { s.send(syscall.SIGSTOP) }
 
-// Resume lets a paused server go on, believing what it believed.
+// Resume lets a paused server continue. The server does not know that it was paused.
 func (s *Server) Resume() { s.send(syscall.SIGCONT) }
 
 func (s *Server) send(sig syscall.Signal) {
@@ -139,10 +140,10 @@ func (s *Server) send(sig syscall.Signal) {
 	}
 }
 
-// envServer makes the test's binary a server of this configuration.
+// envServer is the environment variable with the configuration of a server. It makes the test's binary run that server.
 const envServer = "SLUICE_TEST_NATS_SERVER"
 
-// config is what a server's process is told.
+// config is the configuration of a server.
 type config struct {
 	Name        string   `json:"name"`
 	Host        string   `json:"host"`
@@ -152,7 +153,7 @@ type config struct {
 	Dir         string   `json:"dir"`
 }
 
-// Main turns this process into a server, and does not return, if it was started as one. TestMain calls it first.
+// Main runs a server and does not return, if this process was started as a server. TestMain must call it first.
 func Main() {
 	data := os.Getenv(envServer)
 	if data == "" {
@@ -186,12 +187,12 @@ func serve(data string) error {
 	if err != nil {
 		return fmt.Errorf("making server %s: %w", c.Name, err)
 	}
-	srv.Start() // takes signals: SIGTERM ends the process in good order
+	srv.Start() // handles signals: SIGTERM ends the process cleanly
 	if !srv.ReadyForConnections(startTimeout) {
 		return fmt.Errorf("server %s is not ready", c.Name)
 	}
 	fmt.Println("ready")
-	// A server ends with its standard input at the latest, so that none outlives a test that was killed.
+	// The server also ends when its standard input is closed, so that it does not outlive a test that was killed.
 	_, err = io.Copy(io.Discard, os.Stdin)
 	srv.Shutdown()
 	return err

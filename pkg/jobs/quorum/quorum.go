@@ -18,14 +18,14 @@ import (
 var (
 	// ErrUnavailable means that the servers did not answer, or that too few are up for a majority. It is temporary.
 	ErrUnavailable = errors.New("NATS is not available")
-	// ErrStreamLost means that a stream does not exist any more. Its owner has to create it again.
+	// ErrStreamLost means that a stream no longer exists. Its owner has to recreate it.
 	ErrStreamLost = errors.New("stream does not exist")
 	// ErrReplicas means that more replicas are requested than the cluster has servers.
 	ErrReplicas = errors.New("more replicas than servers")
 )
 
-// DefaultTimeout is the default time for which a request is retried. A leader election takes four to nine seconds, and
-// twice as long after a split vote.
+// DefaultTimeout is how long a request is retried by default. A leader election takes four to nine seconds, and twice
+// as long after a split vote.
 const DefaultTimeout = 20 * time.Second
 
 // Parameters of retries.

@@ -18,19 +18,18 @@ type Reader struct {
 	Timeout time.Duration // 0: DefaultTimeout
 }
 
-// Last returns the last message of a subject, which may contain wildcards, or
-// jetstream.ErrMsgNotFound.
+// Last returns the last message of a subject, or jetstream.ErrMsgNotFound. The subject may contain wildcards.
 func (r Reader) Last(ctx context.Context, subject string) (*jetstream.RawStreamMsg, error) {
 	return r.get(ctx, getRequest{LastFor: subject})
 }
 
-// Next returns the first message of a subject, which may have wildcards, from a sequence on, or
-// jetstream.ErrMsgNotFound.
+// Next returns the first message of a subject at or after a sequence, or jetstream.ErrMsgNotFound. The subject may
+// contain wildcards.
 func (r Reader) Next(ctx context.Context, sequence uint64, subject string) (*jetstream.RawStreamMsg, error) {
 	return r.get(ctx, getRequest{Sequence: sequence, NextFor: subject})
 }
 
-// At returns the message of a sequence, or jetstream.ErrMsgNotFound.
+// At returns the message with the given sequence, or jetstream.ErrMsgNotFound.
 func (r Reader) At(ctx context.Context, sequence uint64) (*jetstream.RawStreamMsg, error) {
 	return r.get(ctx, getRequest{Sequence: sequence})
 }
@@ -63,7 +62,7 @@ type getRequest struct {
 	NextFor  string `json:"next_by_subj,omitempty"`
 }
 
-// getResponse is its answer.
+// getResponse is the server's response to a getRequest.
 type getResponse struct {
 	Error   *jetstream.APIError `json:"error"`
 	Message *struct {
