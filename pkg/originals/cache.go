@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// minCacheTime is the time after which newer content may displace content that was not taken.
+// minCacheTime is the time after which content that was not taken makes way for newer content.
 const minCacheTime = time.Minute
 
 // contentCache caches the content of small originals from their Put until it is taken. If the cache is full, older
@@ -18,7 +18,7 @@ type contentCache struct {
 
 	mu    sync.Mutex
 	bytes int
-	order *list.List // of kept, oldest first
+	order *list.List // of cachedContent, oldest first
 	byKey map[string]*list.Element
 }
 

@@ -29,8 +29,8 @@ func (s *Store) Get(ctx context.Context, key string) (io.ReadCloser, error) {
 	return &reader{ctx: ctx, store: s, info: info, sum: sum, hash: sha256.New(), next: 1}, nil
 }
 
-// Take is like Get, for the first reader of an original: it returns content that this Store has just put from the
-// cache, and removes it there.
+// Take is like Get, but for the first reader of an original. If this Store has just put the content and still caches
+// it, Take returns it from the cache and removes it there.
 func (s *Store) Take(ctx context.Context, key string) (io.ReadCloser, error) {
 	if content, ok := s.cache.take(key); ok {
 		return io.NopCloser(bytes.NewReader(content)), nil
@@ -54,7 +54,7 @@ func (s *Store) find(ctx context.Context, key string) (jetstream.ObjectInfo, err
 	return s.lookUp(ctx, key)
 }
 
-// readAnyTimeout is the time limit of a read from any server. If it fails, the leader is asked.
+// readAnyTimeout is the time limit of a read from any server. If the read fails, the leader is asked.
 const readAnyTimeout = 3 * time.Second
 
 func (s *Store) readAny(ctx context.Context, read func(context.Context) (*jetstream.RawStreamMsg, error)) (*jetstream.RawStreamMsg, error) {

@@ -12,13 +12,13 @@ import (
 
 // Errors to be tested with errors.Is.
 var (
-	// ErrNotFound says that there is no original of that key.
+	// ErrNotFound means that there is no original with the key.
 	ErrNotFound = errors.New("originals: not found")
-	// ErrTooLarge says that content went over the limit of a Put. Nothing of it was kept.
+	// ErrTooLarge means that content exceeds the limit of a Put. None of it was stored.
 	ErrTooLarge = errors.New("originals: content too large")
-	// ErrCorrupt says that content does not match the digest it was stored with.
+	// ErrCorrupt means that content does not match the digest that was stored with it.
 	ErrCorrupt = errors.New("originals: content does not match its digest")
-	// ErrInvalidKey means that a key does not have the form of UploadKey and PageKey.
+	// ErrInvalidKey means that a key does not have the form that UploadKey or PageKey returns.
 	ErrInvalidKey = errors.New("originals: invalid key")
 	// ErrExists means that the key is already used: originals are never overwritten.
 	ErrExists = errors.New("originals: key has been used")

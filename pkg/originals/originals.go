@@ -1,5 +1,5 @@
-// Package originals stores raw content, which is uploads and fetched pages, in a JetStream object store. An original
-// has a unique key and never changes.
+// Package originals stores raw content (uploads and fetched pages) in a JetStream object store. An original has a
+// unique key and never changes.
 //
 // The store has the format of NATS object stores, so that the nats command can read it: the chunks of an object have
 // their own subject, and one metadata message completes the object. This package writes the format itself, because the
@@ -27,13 +27,13 @@ const (
 	streamName  = "OBJ_" + Bucket
 	chunkPrefix = "$O." + Bucket + ".C."
 	metaPrefix  = "$O." + Bucket + ".M."
-	// unused is a subject without messages: no Put uses such an id.
+	// unused is a subject without messages, because no Put uses this id.
 	unused = chunkPrefix + "none"
 )
 
 // Options configure the store. The zero value suits a single embedded server.
 type Options struct {
-	Replicas int   // 1 to 5, at most the number of servers; default 1. It may be changed.
+	Replicas int   // 1 to 5, at most the number of servers; default 1. It may be changed later.
 	MaxBytes int64 // maximum size of all originals; default 0: no limit
 	Now      func() time.Time
 	// Broken returns a channel that is closed while the server cannot store anything, so that Put fails at once.
@@ -43,7 +43,7 @@ type Options struct {
 	CacheBytes int
 }
 
-// config returns the configuration of an object store.
+// config returns the configuration of the object store's stream.
 func (o Options) config() jetstream.StreamConfig {
 	cfg := jetstream.StreamConfig{
 		Name:        streamName,
@@ -81,7 +81,7 @@ func Open(ctx context.Context, js jetstream.JetStream, o Options) (*Store, error
 	return o.store(ctx, js)
 }
 
-// Repair creates the store again if it was deleted or lost with its disk, and reports whether it did. Any number of
+// Repair recreates the store if it was deleted or lost with its disk, and reports whether it did. Any number of
 // processes may call it at once.
 func (s *Store) Repair(ctx context.Context) (bool, error) {
 	err := quorum.Retry(ctx, quorum.DefaultTimeout, func(ctx context.Context) error {
@@ -137,7 +137,7 @@ func metaSubject(key string) string {
 	return metaPrefix + base64.URLEncoding.EncodeToString([]byte(key))
 }
 
-// lookUp returns the metadata of a key, or ErrNotFound. ErrNotFound is definite, because it ends the job of a missing
+// lookUp returns the metadata of a key, or ErrNotFound. ErrNotFound is definite, because it ends the job that needs the
 // original.
 func (s *Store) lookUp(ctx context.Context, key string) (jetstream.ObjectInfo, error) {
 	if _, err := DatasourceID(key); err != nil {

@@ -23,15 +23,15 @@ import (
 	"github.com/sluice/sluice/pkg/jobs/quorum"
 )
 
-// chunkSize is the size of a chunk in bytes: half of the maximum message. Each chunk is one write to disk, so large
-// ones are cheap.
+// chunkSize is the size of a chunk in bytes: half of the maximum message size. Each chunk is one write to disk, so
+// large chunks are cheaper than small ones.
 const chunkSize = 512 << 10
 
 // MaxPutTime is the time limit of a Put. Prune keeps chunks that are younger than twice this time.
 const MaxPutTime = time.Hour
 
-// cleanTimeout is the time limit for removing the chunks of a failed Put, whose context may have ended. If the servers
-// did not answer, it is unavailableTimeout.
+// cleanTimeout is the time limit for removing the chunks of a failed Put, even if its context has ended. If the Put
+// failed because the servers did not answer, the limit is unavailableTimeout.
 const (
 	cleanTimeout       = 10 * time.Second
 	unavailableTimeout = 2 * time.Second
@@ -44,7 +44,7 @@ type PutOptions struct {
 	Name     string // file name or address, returned with the original
 }
 
-// buffers are reused. An upload of any size needs one chunk in memory.
+// buffers holds chunks for reuse. An upload of any size needs only one chunk in memory.
 var buffers = sync.Pool{New: func() any { return new([chunkSize]byte) }}
 
 // Put stores the content of r under the key. When it returns nil, the content is as durable as the server's storage;
@@ -133,7 +133,7 @@ type put struct {
 	opts   PutOptions
 	id     string // id of the object's chunks
 	chunks uint32
-	whole  []byte // the content, if it is cached
+	whole  []byte // the content, if it is to be cached
 }
 
 // cachePut caches the content if it fits in one chunk.
@@ -238,7 +238,7 @@ func (p *put) seal(ctx context.Context, o domain.Original, sum []byte) error {
 }
 
 // clean removes the chunks of the Put, unless the original was sealed and only the answer was lost, for example because
-// the server was killed. It then stays, because a Put of the same content may have found it and rely on it.
+// the server was killed. The original then stays, because a Put of the same content may have found it and rely on it.
 func (p *put) clean(ctx context.Context, timeout time.Duration) (sealed bool, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
 	defer cancel()

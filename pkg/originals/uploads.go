@@ -25,7 +25,7 @@ func (u Uploads) Put(ctx context.Context, datasourceID, name, mimeType string, r
 	return o, domain.Transient(err, "the store of originals cannot accept content at the moment; try again shortly")
 }
 
-// Get returns the content of a key. It fails with domain.CodeNotFound if it does not exist any more.
+// Get returns the content of a key. It fails with domain.CodeNotFound if the content no longer exists.
 func (u Uploads) Get(ctx context.Context, key string) (io.ReadCloser, error) {
 	content, err := u.Store.Get(ctx, key)
 	if errors.Is(err, ErrNotFound) {
