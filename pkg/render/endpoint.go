@@ -36,8 +36,8 @@ func parseEndpoint(raw string) (*url.URL, error) {
 	return u, nil
 }
 
-// socketURL returns the WebSocket URL of the browser at the endpoint. It asks the browser for the URL, unless raw
-// already is one.
+// socketURL returns the WebSocket URL of the browser at the endpoint. It asks the browser for the URL, unless the
+// address already is one.
 func socketURL(ctx context.Context, raw string) (string, error) {
 	u, err := parseEndpoint(raw)
 	if err != nil {
