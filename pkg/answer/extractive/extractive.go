@@ -149,11 +149,17 @@ func (q question) sure(quotes []sentence, pages []page, about topics) bool {
 		if s.kind == partCode || s.listed || s.evidence.certain {
 			return true
 		}
-		if !s.evidence.scrap && s.evidence.value >= 0 && (q.covered(about, s.said) >= sureShare || (s.single() || ends(s.text)) && q.covered(about, s.said) >= ownShare && q.covered(about, s.said, pages[s.fragment].title) >= titledShare) {
+		if !s.evidence.scrap && s.evidence.value >= 0 && q.saysMore(s, pages, about) && (q.covered(about, s.said) >= sureShare || (s.single() || ends(s.text)) && q.covered(about, s.said) >= ownShare && q.covered(about, s.said, pages[s.fragment].title) >= titledShare) {
 			return true
 		}
 	}
 	return false
+}
+
+// saysMore reports whether a sentence contains a topic that is neither a name nor in the headings, if there is one. A
+// sentence that only repeats the name of a company answers nothing.
+func (q question) saysMore(s sentence, pages []page, about topics) bool {
+	return q.covered(q.distinctive(pages[s.fragment], about), s.said) > 0
 }
 
 // supported reports whether quotations are likely to be an answer although no passage has enough of the topics: one is a
@@ -162,7 +168,7 @@ func (q question) supported(quotes []sentence, pages []page) bool {
 	about := q.topicsOf("")
 	return slices.ContainsFunc(quotes, func(s sentence) bool {
 		p := pages[s.fragment]
-		return q.few || s.kind == partProse && ends(s.text) && q.eligible(p, about) && q.covered(about, p.own, p.title) >= keptCover
+		return q.few || q.saysMore(s, pages, about) && s.kind == partProse && ends(s.text) && q.eligible(p, about) && q.covered(about, p.own, p.title) >= keptCover
 	})
 }
 
@@ -181,7 +187,7 @@ func (e *Provider) analyse(ctx context.Context, p chat.Prompt, fragments []domai
 func (q question) sentences(fragments []domain.Fragment) []sentence {
 	var out []sentence
 	for i, f := range fragments {
-		if holdsOptions(f, q.options) {
+		if holdsOptions(f, q.options) && holdsCodes(f, q.codes) {
 			out = append(out, q.readFragment(i, f, fragments[0].Score)...)
 		}
 	}

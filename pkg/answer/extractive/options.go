@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/sluice/sluice/pkg/answer/language"
 	"github.com/sluice/sluice/pkg/domain"
@@ -42,10 +43,30 @@ func holdsOptions(f domain.Fragment, options []string) bool {
 	})
 }
 
+// normalisedCode returns a text in lower case without the characters that separate the parts of codes: VD-1040, vd1040.
+func normalisedCode(text string) string {
+	return strings.Map(func(r rune) rune {
+		if strings.ContainsRune("-_./ \u2010\u2011\u00a0", r) {
+			return -1
+		}
+		return unicode.ToLower(r)
+	}, text)
+}
+
+// holdsCodes reports whether a fragment or its title contains all of the normalised codes.
+func holdsCodes(f domain.Fragment, codes []string) bool {
+	if len(codes) == 0 {
+		return true
+	}
+	text := normalisedCode(titleOf(f) + "\n" + f.Text)
+	return !slices.ContainsFunc(codes, func(c string) bool { return !strings.Contains(text, c) })
+}
+
 // Maximum number of digits of a number that is meaningless without the word before it: version 2, article 14.
 const maxOrdinalDigits = 2
 
-// numberedTerms returns the pairs of terms of which the second is a short number directly after the first: "version 2".
+// numberedTerms returns the pairs of terms of which the second is a short number next to the first, a word before it or a
+// unit after it: "version 2", "22 kW".
 func (q question) numberedTerms(asked string) [][2]int {
 	var out [][2]int
 	words := strings.FieldsFunc(strings.ToLower(asked), func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("?!,;:()", r) })
@@ -54,14 +75,26 @@ func (q question) numberedTerms(asked string) [][2]int {
 		if n == "" || len(n) > maxOrdinalDigits || strings.ContainsFunc(n, func(r rune) bool { return !unicode.IsDigit(r) }) {
 			continue
 		}
-		if language.IsFunctionWord(words[i-1]) || language.FramingWords[words[i-1]] {
-			continue
+		if i+1 < len(words) && utf8.RuneCountInString(words[i+1]) <= maxUnitLetters && !language.IsFunctionWord(words[i+1]) {
+			out = append(out, q.termPairs(words[i+1], n)...)
 		}
-		for a, first := range termsIn(q.terms, words[i-1:i]) {
-			for b, second := range termsIn(q.terms, []string{n}) {
-				if first && second && a != b {
-					out = append(out, [2]int{a, b})
-				}
+		if !language.IsFunctionWord(words[i-1]) && !language.FramingWords[words[i-1]] {
+			out = append(out, q.termPairs(words[i-1], n)...)
+		}
+	}
+	return out
+}
+
+// Maximum length of a unit after a number, in characters.
+const maxUnitLetters = 3
+
+// termPairs returns the pairs of terms of two words.
+func (q question) termPairs(word, number string) [][2]int {
+	var out [][2]int
+	for a, first := range termsIn(q.terms, []string{word}) {
+		for b, second := range termsIn(q.terms, []string{number}) {
+			if first && second && a != b {
+				out = append(out, [2]int{a, b})
 			}
 		}
 	}

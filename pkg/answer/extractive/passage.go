@@ -17,13 +17,14 @@ import (
 // topics are the terms of a question, or of a clause, that an answer has to be about.
 type topics []bool
 
-// topicsOf returns the terms of a clause that carry a topic. A clause without any has all those of the question.
+// topicsOf returns the terms of a clause that carry a topic. A clause with
+// names alone has all those of the question and of the earlier questions that it continues.
 func (q question) topicsOf(clause string) topics {
 	out := topics(termsIn(q.terms, strings.Fields(clause)))
 	any := false
 	for i := range out {
 		out[i] = out[i] && q.own[i] && !q.framing[i]
-		any = any || out[i]
+		any = any || out[i] && !q.names[i]
 	}
 	if !any {
 		for i := range out {
@@ -280,7 +281,7 @@ func (q question) best(pages []page, about topics) (at int, cover float64) {
 // eligible reports whether a page has the numbers, codes and options of the topics, and a value of the requested kind if
 // that has a universal form.
 func (q question) eligible(p page, about topics) bool {
-	if len(p.lines) == 0 || !holdsOptions(p.fragment, q.options) {
+	if len(p.lines) == 0 || !holdsOptions(p.fragment, q.options) || !holdsCodes(p.fragment, q.codes) {
 		return false
 	}
 	if (q.wants.plain() || q.wants.kind == wantMass) && !q.wants.heldBy(p.fragment.Text) && !(q.wants.kind == wantMoney && amount.MatchString(p.fragment.Text)) {
@@ -312,7 +313,7 @@ func (q question) passagesFor(clauses []string, pages []page, supported bool, ch
 	for _, clause := range clauses {
 		about := q.topicsOf(clause)
 		at, cover := q.best(pages, about)
-		if at < 0 || cover < least || !supported && !q.speaksOf(pages[at], about) {
+		if at < 0 || cover < least || q.unheardOf(pages, about) || !supported && !q.speaksOf(pages[at], about) {
 			continue
 		}
 		p := passage{fragment: at}
@@ -324,6 +325,29 @@ func (q question) passagesFor(clauses []string, pages []page, supported bool, ch
 
 // Minimum share of the topics other than names that a page contains if no sentence is likely to be an answer.
 const otherTopics = 0.4
+
+// Minimum share of a topic that no chunk of the datastore contains, above which the documents do not answer.
+const unheardShare = 0.3
+
+// unheardOf reports whether a topic of some weight is as rare as words get and in none of the pages.
+func (q question) unheardOf(pages []page, about topics) bool {
+	if q.few || q.unspaced || len(q.options) > 0 {
+		return false
+	}
+	total := 0.0
+	for i, w := range q.weights {
+		if about[i] {
+			total += w
+		}
+	}
+	for i, w := range q.weights {
+		if about[i] && w >= q.rare && w >= unheardShare*total &&
+			!slices.ContainsFunc(pages, func(p page) bool { return q.holds(p.own, i)+q.holds(p.title, i) > 0 }) {
+			return true
+		}
+	}
+	return false
+}
 
 // speaksOf reports whether a page is about the topics themselves and not only about the things named: their colour, if
 // that is asked for. In a table, one row has all names.

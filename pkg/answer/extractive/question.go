@@ -37,8 +37,10 @@ type question struct {
 	implied  []bool // terms that a value of the requested kind substitutes
 	lang     analysis.Language
 	proper   []properName
-	strange  []bool // fragments about something other than the named thing
-	options  []string
+	strange  []bool   // fragments about something other than the named thing
+	options  []string // names of options of a program
+	codes    []string // article numbers and the like, normalised
+	rare     float64  // weight of the rarest word of the search
 	few      bool     // the datastore has too few chunks for word frequencies to mean anything
 	numbered [][2]int // pairs of a word and the number after it
 }
@@ -85,7 +87,10 @@ func newQuestion(p chat.Prompt, fragments []domain.Fragment) question {
 	}
 	q.rarest, q.proper = q.rarestTerms(), q.properNames(p.Question)
 	q.strange = q.strangers(fragments)
-	q.few = even > 0
+	q.few, q.rare = even > 0, rare+even
+	for _, c := range language.Codes(p.Question) {
+		q.codes = append(q.codes, normalisedCode(c))
+	}
 	q.options, q.numbered = optionsIn(p.Question), q.numberedTerms(p.Question)
 	q.addConcepts(p.Question, langs)
 	return q

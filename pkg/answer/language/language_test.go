@@ -12,13 +12,14 @@ import (
 func TestNamesIn(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"How long is the warranty of the Aurora X2?": "Aurora X2",
-		"What does error E-23 of Nimbus mean?":       "E-23 Nimbus",
-		"Wie schwer ist die Pumpe Aurora X2?":        "Aurora X2",
-		"Wie hoch ist das Tagegeld im Ausland?":      "",
-		"How Long Is The Warranty Here?":             "",
-		"Where am I?":                                "",
-		"契約期間は3年ですか？":                                "",
+		"How long is the warranty of the Aurora X2?":       "Aurora X2",
+		"What does error E-23 of Nimbus mean?":             "E-23 Nimbus",
+		"Wie schwer ist die Pumpe Aurora X2?":              "Aurora X2",
+		"Was kostet die Wartung bei Elektro Brandstetter?": "Elektro Brandstetter",
+		"Wie hoch ist das Tagegeld im Ausland?":            "",
+		"How Long Is The Warranty Here?":                   "",
+		"Where am I?":                                      "",
+		"契約期間は3年ですか？":                                      "",
 	} {
 		if got := strings.Join(Names(text), " "); got != want {
 			t.Errorf("names in %q are %q, want %q", text, got, want)

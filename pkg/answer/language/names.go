@@ -26,8 +26,15 @@ var FramingWords = wordset.Of(`
 	каков какова каково каковы означает значит
 `)
 
+// isCapitalised reports whether a word begins with a capital letter.
+func isCapitalised(w string) bool {
+	first, _ := utf8.DecodeRuneInString(w)
+	return unicode.IsUpper(first)
+}
+
 // Names returns the words of a question that name something: numbers, codes, and words capitalised inside the question.
-// If nouns are capitalised too, only capitalised words next to a number or code are names.
+// If nouns are capitalised too, only capitalised words before a number or code or next to one another are names, but
+// not the noun of "die Pumpe Aurora".
 func Names(text string) []string {
 	words := strings.FieldsFunc(text, func(r rune) bool {
 		return unicode.IsSpace(r) || strings.ContainsRune(`?!.,;:"'()«»“”„’`, r)
@@ -44,7 +51,8 @@ func Names(text string) []string {
 			names[i] = true
 		case upper && i > 0 && !IsFunctionWord(w):
 			capitals++
-			names[i] = !german || i+1 < len(words) && strings.ContainsFunc(words[i+1], unicode.IsDigit)
+			names[i] = !german || i+1 < len(words) && (strings.ContainsFunc(words[i+1], unicode.IsDigit) || isCapitalised(words[i+1]) && !IsFunctionWord(words[i-1])) ||
+				i > 1 && isCapitalised(words[i-1]) && !IsFunctionWord(words[i-1])
 		case i > 0 && utf8.RuneCountInString(w) > 3:
 			lower++
 		}
