@@ -10,9 +10,9 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// testClocks changes the clock between two steps of every operation that depends on it. The catalog cannot detect that,
-// so it must not lose anything, do anything twice, or leave anything to a dead holder for longer than without the
-// change.
+// testClocks sets the clock forward or back between two steps of every operation that depends on it. The catalog cannot
+// detect the change. It must lose nothing, do nothing twice, and leave nothing to a dead holder for longer than without
+// the change.
 func testClocks(t *testing.T, open world.Open) {
 	jumps := []time.Duration{-24 * time.Hour, -time.Hour, time.Hour, 24 * time.Hour}
 	if testing.Short() { // for the race detector one jump is sufficient
@@ -89,7 +89,7 @@ func testRequestInAJump(t *testing.T, w *world.World, jump time.Duration) {
 	w.Clock.Advance(jump)
 	world.Equal(t, true, keepClaim(w, lost)) // while its process lives
 	requireBusy(w, "key", "hash")
-	w.Clock.Advance(-jump) // its process dies, and its results are within its day
+	w.Clock.Advance(-jump) // now the process dies; the next jump must end within the day for which the claim is kept
 	w.Clock.Advance(min(jump, 23*time.Hour))
 	w.Clock.Advance(catalog.IdempotencyLease + time.Second)
 	again := claimKey(w, "key", "hash")

@@ -387,7 +387,7 @@ func testConversationLocks(t *testing.T, open world.Open) {
 		got, err = w.Lock(w.Ctx, v.ID, "a", time.Minute)
 		world.OK(t, err)
 		world.Equal(t, false, got)
-		world.OK(t, w.Unlock(w.Ctx, v.ID, "a")) // the turn has passed to another holder
+		world.OK(t, w.Unlock(w.Ctx, v.ID, "a")) // the lock has passed to another holder
 		got, err = w.Lock(w.Ctx, v.ID, "c", time.Minute)
 		world.OK(t, err)
 		world.Equal(t, false, got)

@@ -82,7 +82,7 @@ func (u *concurrentMoves) run() {
 	u.checkActive()
 }
 
-// rest simulates one round of everything except moving, in one process: mover, dispatcher, worker and applier.
+// rest simulates one round of mover, dispatcher, worker and applier in one process.
 func (u *concurrentMoves) rest(c *catalog.Catalog) {
 	d, err := c.DatastoreByID(u.Ctx, u.StoreID)
 	if err != nil {
@@ -126,7 +126,8 @@ func (u *concurrentMoves) publish(j domain.Job) domain.Job {
 	return j
 }
 
-// take does some jobs of the stream and returns their events; some are returned twice.
+// take runs some jobs of the stream and returns their events. Some jobs stay in the stream, so their events are
+// returned again.
 func (u *concurrentMoves) take() (out []domain.Event) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

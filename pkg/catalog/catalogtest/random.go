@@ -45,7 +45,7 @@ type history struct {
 	alive  []string       // ids known to callers
 	events []domain.Event // in transit
 	jobs   []domain.Job   // published
-	// written are the generations completely written to a place, by datasource.
+	// written lists the generations that were completely written to a place, by datasource.
 	written map[string][]version
 }
 
@@ -131,7 +131,7 @@ func (h *history) requeue() {
 	world.OK(h.T, err)
 }
 
-// publish sends some jobs into the stream. Sometimes the dispatcher dies before it can record that.
+// publish sends some jobs into the stream. Sometimes the dispatcher dies before it can record this.
 func (h *history) publish() {
 	h.T.Helper()
 	jobs, err := h.Outbox(h.Ctx, 1+h.rand.IntN(4))
@@ -214,7 +214,7 @@ func (h *history) workOnce() {
 	}
 }
 
-// stop sometimes stops a crawl.
+// stop stops the crawl of a random datasource, if it has one.
 func (h *history) stop() {
 	h.T.Helper()
 	if id, any := pick(h, h.alive); any {
@@ -311,8 +311,8 @@ func (h *history) drain() {
 	h.T.Fatal("jobs follow from jobs without end")
 }
 
-// checkPages requires that every site counts its pages correctly and is settled only if none waits, that no two pages
-// of a site with content are equal, and that for every page left out as a duplicate the other page exists.
+// checkPages requires that every site counts its pages correctly and is settled only if no page waits, that no two
+// pages of a site have the same content, and that the kept page exists for every page left out as a duplicate.
 func (h *history) checkPages() {
 	h.T.Helper()
 	for _, id := range h.alive {

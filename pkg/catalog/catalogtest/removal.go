@@ -311,7 +311,7 @@ func testDeletion(t *testing.T, open world.Open) {
 		world.Equal(t, 2, len(sweeps))
 		world.Equal(t, w.Seq+1, sweeps[0].Below)
 		world.Equal(t, []string{"late"}, sweeps[1].Originals)
-		for _, s := range sweeps { // including the job, but not that of a later datasource with the same id
+		for _, s := range sweeps { // the sweeps include the job, but not the job of a later datasource with the same id
 			world.Equal(t, []any{true, w.Seq + 1}, []any{s.Jobs, s.Below})
 		}
 	})

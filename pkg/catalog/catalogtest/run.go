@@ -1,5 +1,5 @@
-// Package catalogtest is the conformance suite of the catalog for all engines: each sentence of a method's contract is
-// a subtest with that name.
+// Package catalogtest is the conformance suite of the catalog for all engines. Each sentence of a method's contract is
+// the name of a subtest.
 package catalogtest
 
 import (

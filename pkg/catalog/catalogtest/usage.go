@@ -157,7 +157,7 @@ func testQuotas(t *testing.T, open world.Open) {
 			keys, err := w.KeyUsage(w.Ctx, w.WS, w.Clock.Now())
 			world.OK(t, err)
 			world.Equal(t, int64(3), keys[key][domain.MetricQueries])
-			if name == "key" { // which does not affect others
+			if name == "key" { // the limit of a key does not affect other keys
 				world.OK(t, w.Admit(w.Ctx, AccountOf(w, "")))
 			}
 			w.Clock.Advance(31 * 24 * time.Hour)

@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// crawlAgain starts another crawl of the site and simulates its discovery.
+// crawlAgain starts another crawl of the site and simulates the discovery of the urls.
 func crawlAgain(w *world.World, site domain.Datasource, change func(*domain.Event), urls ...string) domain.Datasource {
 	w.T.Helper()
 	_, err := w.Requeue(w.Ctx, w.WS, site.ID, domain.NewCrawlJob(site, w.Settled()), catalog.PriorityReplay)
@@ -78,7 +78,7 @@ func testCrawls(t *testing.T, open world.Open) {
 		site := follows(w, p, world.PageA, domain.DatasourceConfig{})
 		delete(p, world.PageB)
 		site = crawlAgain(w, site, partial, world.PageB)
-		w.RunWorkers(p) // the first page is requested last, and links to removed pages
+		w.RunWorkers(p) // the first page, which links to removed pages, is requested last
 		w.IsGone(domain.ChildID(site.ID, world.PageB))
 		world.Equal(t, domain.SiteProgress{Discovered: 1, Unchanged: 1, Removed: 1}, w.ProgressOf(site.ID))
 		p[world.PageB] = world.Answer{Content: "b"}

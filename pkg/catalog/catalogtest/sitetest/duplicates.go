@@ -162,7 +162,7 @@ func testDuplicates(t *testing.T, open world.Open) {
 		world.Equal(t, []any{domain.StatusSkipped, "Its canonical address is " + world.PageA + ".", w.PageAt(site, world.PageA).ID},
 			[]any{x.Status, x.Error, x.DuplicateOf})
 		world.Equal(t, map[string]bool{world.PageA: true, pageX: false}, kept(w, site, world.PageA, pageX))
-		// The sitemap only lists the other address, which keeps this one in the site.
+		// The sitemap lists only the other address. That keeps the canonical page in the site.
 		crawlAgain(w, site, complete, pageX)
 		_, ingests := w.RunWorkers(p)
 		world.Equal(t, 0, ingests)
@@ -211,7 +211,7 @@ func testDuplicates(t *testing.T, open world.Open) {
 			for _, j := range w.PublishAll() {
 				w.Crawl(j, p)
 			}
-			readable := func() { // in every step
+			readable := func() { // must hold after every step
 				t.Helper()
 				world.Equal(t, true, kept(w, site, pageX)[pageX] || kept(w, site, world.PageA)[world.PageA])
 			}

@@ -10,7 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// linked returns a site with a chain of pages: the root links to the first, and each page links to the next.
+// linked returns a site with a chain of pages, and their addresses: the root links to the first page, and each page
+// links to the next.
 func linked(paths ...string) (world.Pages, []string) {
 	p, urls := world.Pages{}, []string{root}
 	for _, path := range paths {
@@ -35,7 +36,7 @@ func searchable(w *world.World, site domain.Datasource, p world.Pages) []string 
 	return out
 }
 
-// change changes the settings of a site and does the resulting work.
+// change changes the settings of a site, does the resulting work, and returns the number of fetches.
 func change(w *world.World, site domain.Datasource, patch domain.WebPatch, p world.Pages) (fetches int) {
 	w.T.Helper()
 	_, err := w.UpdateWebConfig(w.Ctx, w.WS, site.ID, patch)

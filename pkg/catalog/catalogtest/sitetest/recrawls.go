@@ -15,7 +15,7 @@ import (
 
 const pageC = "https://pumps.example/c"
 
-// twoBatches returns more pages than two batches of work on a site.
+// twoBatches returns more pages than two batches of work on a site contain.
 func twoBatches() (p world.Pages, urls []string) {
 	p = world.Pages{}
 	for i := range 450 {
@@ -260,7 +260,7 @@ func testStops(t *testing.T, open world.Open) {
 		}
 		stopped := w.PageAt(site, urls[1])
 		world.Equal(t, []any{domain.StatusSynched, "", true}, []any{stopped.Status, stopped.JobID, stopped.ActiveGeneration > 0})
-		world.Equal(t, int64(1), w.CountInFlight()) // the one being read
+		world.Equal(t, int64(1), w.CountInFlight()) // the page that is being read
 		swept := map[string]domain.Sweep{}
 		for _, s := range w.AllSweeps() {
 			s.ID = ""
@@ -339,7 +339,7 @@ func testStops(t *testing.T, open world.Open) {
 		t.Parallel()
 		ctx, die := context.WithCancel(t.Context())
 		defer die()
-		var left atomic.Int64 // reads of the clock until it dies
+		var left atomic.Int64 // number of readings of the clock until the process dies
 		w := world.New(t, open, func(o *catalog.Options) {
 			now := o.Now
 			o.Now = func() time.Time {
@@ -354,7 +354,7 @@ func testStops(t *testing.T, open world.Open) {
 		discover(w, site, urls[:1])
 		running := w.PublishAll()
 		discover(w, site, urls)
-		left.Store(300) // in its second batch
+		left.Store(300) // the process dies in the second batch
 		_, err := w.StopCrawl(ctx, w.WS, site.ID)
 		world.Equal(t, true, err != nil)
 		world.Equal(t, 249, len(w.OutboxIDs()))

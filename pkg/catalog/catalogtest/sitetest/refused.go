@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// fan returns a site whose root links to n pages in a folder.
+// fan returns n pages in a folder of a site, and their addresses.
 func fan(folder string, n int) (world.Pages, []string) {
 	p, urls := world.Pages{}, []string{}
 	for i := range n {
@@ -24,7 +24,7 @@ func testRefused(t *testing.T, open world.Open) {
 	warning := func(limit int) []string {
 		return []string{fmt.Sprintf("The site has more pages than its limit of %d; the rest were skipped.", limit)}
 	}
-	// mixed returns a site of nine tags and then six posts, all linked from the root.
+	// mixed returns a site whose root links to nine tags and then to six posts, and the addresses of the posts.
 	mixed := func() (world.Pages, []string) {
 		p, tags := fan("tag", 9)
 		posts, urls := fan("post", 6)

@@ -8,8 +8,8 @@ import (
 	"github.com/sluice/sluice/pkg/textid"
 )
 
-// Pages simulates crawlers and ingestors. It contains the response of each address of a site; missing addresses do not
-// exist.
+// Pages contains the response of each address of a site, for simulated crawlers and ingestors. Addresses without a
+// response do not exist.
 type Pages map[string]Answer
 
 // Answer is the result of fetching an address.
@@ -89,7 +89,7 @@ func (w *World) Crawl(j domain.Job, p Pages) {
 	}
 }
 
-// WorkOnSites does all queued work on sites, and returns the number of batches.
+// WorkOnSites does all queued work on sites in batches, and returns their number.
 func (w *World) WorkOnSites() (batches int) {
 	w.T.Helper()
 	for {
@@ -109,7 +109,7 @@ func WithReason(reason string) func(*domain.Event) {
 	return func(ev *domain.Event) { ev.Error = reason }
 }
 
-// Found sets the fetched page of an event, stored under a new key.
+// Found sets the fetched page of an event. The page is stored under a new key.
 func Found(j domain.Job, content string) func(*domain.Event) {
 	return func(ev *domain.Event) {
 		ev.Fetched = &domain.Fetched{
@@ -132,7 +132,7 @@ func (w *World) CreatePage(change ...func(*domain.Datasource)) domain.Datasource
 	return w.Create(catalog.NewDatasource{Datasource: d, Job: domain.NewCrawlJob(d, w.Settled())})[0]
 }
 
-// FetchAgain has a datasource fetched again.
+// FetchAgain queues another fetch of a datasource.
 func (w *World) FetchAgain(d domain.Datasource) domain.Datasource {
 	w.T.Helper()
 	job, err := w.NewJob(w.Ctx, d, domain.JobCrawl)

@@ -38,7 +38,7 @@ func (w *World) ClearSweeps() {
 	}
 }
 
-// Active returns the data that queries need of datasources, by id.
+// Active returns the data of datasources that queries need, by id.
 func (w *World) Active(ctx context.Context, ids []string) (map[string]domain.ActiveDatasource, error) {
 	found, err := w.ActiveOf(ctx, ids)
 	out := make(map[string]domain.ActiveDatasource, len(found))
@@ -50,7 +50,7 @@ func (w *World) Active(ctx context.Context, ids []string) (map[string]domain.Act
 	return out, err
 }
 
-// ActiveOne returns the data that retrieval needs of a datasource.
+// ActiveOne returns the data of one datasource that queries need.
 func (w *World) ActiveOne(id string) domain.ActiveDatasource {
 	w.T.Helper()
 	all, err := w.Active(w.Ctx, []string{id})
@@ -58,7 +58,7 @@ func (w *World) ActiveOne(id string) domain.ActiveDatasource {
 	return all[id]
 }
 
-// StuckFor returns the datasources without a sign of life for a time.
+// StuckFor returns the datasources that have shown no sign of life for the given time.
 func (w *World) StuckFor(silence time.Duration) []catalog.StuckDatasource {
 	w.T.Helper()
 	s, err := w.Stuck(w.Ctx, w.Clock.Now().Add(-silence), 100)
@@ -95,7 +95,7 @@ type World struct {
 	Clock     *clock
 	WS        string
 	StoreID   string
-	Seq       uint64          // of the simulated job stream
+	Seq       uint64          // last sequence of the simulated job stream
 	siteCount atomic.Int64    // number of sites created
 	known     map[string]bool // ids of jobs in the stream, which drops jobs with known ids
 }
@@ -170,7 +170,7 @@ func (w *World) CreateFile(change ...func(*catalog.NewDatasource)) domain.Dataso
 	return w.Create(w.File(change...))[0]
 }
 
-// CreateSite creates a site and simulates its discovery up to the given pages.
+// CreateSite creates a site and simulates the discovery of the given pages.
 func (w *World) CreateSite(config domain.DatasourceConfig, pages ...string) domain.Datasource {
 	w.T.Helper()
 	if config.SourceURL == "" {
@@ -223,7 +223,7 @@ func (w *World) PublishAll() []domain.Job {
 	}
 }
 
-// Event returns a worker's event about the datasource's newest job in its latest generation.
+// Event returns a worker's event about the datasource's newest job, with the latest generation of the stream.
 func (w *World) Event(d domain.Datasource, typ domain.EventType, change ...func(*domain.Event)) domain.Event {
 	ev := domain.Event{
 		Type: typ, JobID: d.JobID, JobKind: domain.JobIngest, WorkspaceID: d.WorkspaceID, DatastoreID: d.DatastoreID,
@@ -246,7 +246,7 @@ func (w *World) ApplyEvent(d domain.Datasource, typ domain.EventType, change ...
 	return done
 }
 
-// Synch simulates a datasource's ingest job to its end.
+// Synch simulates a successful ingest job of a datasource.
 func (w *World) Synch(id string) domain.Datasource {
 	w.T.Helper()
 	w.PublishAll()
