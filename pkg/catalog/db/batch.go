@@ -11,7 +11,7 @@ import (
 
 // Write is a statement whose result the transaction does not wait for.
 type Write struct {
-	Doing string // for its error
+	Doing string // for the error message
 	Text  string
 	Args  []any
 	Check func(rows int64) error // nil: any number of rows is valid
@@ -20,8 +20,8 @@ type Write struct {
 // Maximum number of buffered writes.
 const maxBatch = 256
 
-// Queue runs the write before the next query or at the latest before the commit. Writes are sent together in one round
-// trip. With SQLite, which has no round trips, the write runs at once.
+// Queue runs the write before the next query, and at the latest before the commit. Writes are sent together in one
+// round trip. With SQLite, which has no round trips, the write runs at once.
 func (t *Tx) Queue(ctx context.Context, w Write) error {
 	if t.conn == nil {
 		rows, err := t.Exec(ctx, w.Text, w.Args...)

@@ -46,7 +46,7 @@ type DB struct {
 	groups *groupCommit
 	// migrations opens a connection without the timeouts of requests.
 	migrations func() (*sql.DB, error)
-	migrated   bool // it has a schema of any version
+	migrated   bool // the database has a schema, of any version
 	ready      func(ctx context.Context) error
 	session    func(sessionOptions) *session // nil: no other process shares the database
 	observer   observer                      // nil: changed rows are not reported

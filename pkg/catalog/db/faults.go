@@ -17,8 +17,9 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Fault adds a code to temporary errors, which occur if the database is down or busy. The failed operation had no
-// effect or, if the connection broke during a commit, either all of its effect or none.
+// Fault adds the code domain.CodeUnavailable to temporary errors, which occur if the database is down or busy. The
+// failed operation had no effect, unless the connection broke during a commit: then it had either all of its effect or
+// none.
 func Fault(err error) error {
 	if err == nil || !isTransient(err) {
 		return err
@@ -81,14 +82,14 @@ func isContention(err error) bool {
 	return errors.As(err, &refusal) && (refusal.Code == "40001" || refusal.Code == "40P01")
 }
 
-// isForeignKeyFault reports whether a row that a stored row depends on was deleted concurrently. When run again, the
-// transaction does not find it and returns the proper error.
+// isForeignKeyFault reports whether a stored row refers to a row that was deleted concurrently. When the transaction is
+// run again, it does not find the deleted row and returns the proper error.
 func isForeignKeyFault(err error) bool {
 	var refusal *pgconn.PgError
 	return errors.As(err, &refusal) && refusal.Code == "23503"
 }
 
-// Maximum runs of a transaction that conflicts with others.
+// Maximum number of runs of a transaction that conflicts with others.
 const maxRuns = 8
 
 // backOff waits before a transaction is run again, with increasing delays up to about half a second.
@@ -103,8 +104,8 @@ func backOff(ctx context.Context, run int) error {
 	}
 }
 
-// clean removes NUL and invalid UTF-8 from texts, because PostgreSQL does not store them, so that both engines store
-// and find the same.
+// clean removes NUL from texts and replaces invalid UTF-8. PostgreSQL cannot store either, and both engines must store
+// and find the same texts.
 func clean(args []any) []any {
 	for i, a := range args {
 		if s, ok := a.(string); ok {

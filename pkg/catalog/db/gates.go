@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// key returns the key of a PostgreSQL advisory lock. If two names have the same key, they only wait for each other.
+// key returns the key of a PostgreSQL advisory lock. If two names happen to have the same key, their transactions only
+// wait for each other.
 func (d *DB) key(kind, name string) int64 {
 	sum := sha256.Sum256([]byte(strings.Join([]string{"sluice", d.scope, kind, name}, "\x1f")))
 	return int64(binary.BigEndian.Uint64(sum[:8]))
@@ -48,8 +49,8 @@ func (t *Tx) gates(ctx context.Context, text, kind string, names []string) error
 	return nil
 }
 
-// LockCreation serialises transactions of a kind and name that first look for rows and then create those they did not
-// find.
+// LockCreation serialises the transactions that call it with the same kind and name. It is for transactions that look
+// for rows and then create those that they did not find.
 func (t *Tx) LockCreation(ctx context.Context, kind, name string) error {
 	if !t.IsShared() {
 		return nil

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// Maximum transactions per commit.
+	// Maximum number of transactions per commit.
 	maxGroupSize = 32
 	// Time for which a shared commit accepts further transactions, which bounds the wait of its members.
 	maxGroupDelay = 5 * time.Millisecond
@@ -19,8 +19,8 @@ const (
 // errRolledBack is returned if a transaction was undone because of another one, and must be run again.
 var errRolledBack = errors.New("undone with another transaction")
 
-// groupCommit is group commit for the single writing connection: each transaction runs in a savepoint and can be undone
-// separately, and the last one in sight commits for all. None returns before that.
+// groupCommit implements group commit for the single writing connection. Each transaction runs in a savepoint, so it
+// can be undone separately. The last of the waiting transactions commits for all of them, and none returns before that.
 type groupCommit struct {
 	lock     chan struct{} // full while a goroutine uses the fields below
 	open     *commit       // begun but not committed; nil: none
@@ -57,7 +57,7 @@ func (g *groupCommit) run(ctx context.Context, t *Tx, f func(*Tx) error) error {
 	if err := g.runMember(ctx, c, t, f); err != nil {
 		return err
 	}
-	<-c.done // soon; only then is the result known
+	<-c.done // the commit follows soon, and only then is the result known
 	if c.err != nil {
 		return fmt.Errorf("committing: %w", c.err)
 	}
@@ -184,6 +184,6 @@ func (g *groupCommit) abandon(c *commit, cause error) {
 	}
 	g.open = nil
 	c.err = cause
-	_ = c.tx.Rollback() // it is already undone, or the reason cannot be determined
+	_ = c.tx.Rollback() // ignore the error: the commit is lost in any case
 	close(c.done)
 }

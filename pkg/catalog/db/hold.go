@@ -18,8 +18,8 @@ type holds struct {
 	all map[*hold]bool
 }
 
-// hold is one of these resources. It lasts as long as a connection to the database. If the connection breaks, the hold
-// is acquired again, and until then the process is not ready.
+// hold is one resource that this process uses exclusively. It lasts as long as a connection to the database. If the
+// connection breaks, the hold is acquired again, and until then the process is not ready.
 type hold struct {
 	name    string
 	session *session
@@ -32,8 +32,8 @@ var errHeld = errors.New("another process holds it")
 
 // Hold acquires a resource that only one of the processes sharing the database may have, such as the embedded index,
 // until release or Close. It fails with domain.CodeConflict if another process has it. A hold that is lost because the
-// connection broke is acquired again; meanwhile, or if another process was faster, Ready reports it. With SQLite it
-// does nothing, because the data directory is locked.
+// connection broke is acquired again. Until then, or if another process acquires it first, Ready returns an error. With
+// SQLite it does nothing, because the data directory is locked.
 func (d *DB) Hold(ctx context.Context, name string) (release func(), err error) {
 	if d.session == nil {
 		return func() {}, nil
@@ -50,7 +50,7 @@ func (d *DB) Hold(ctx context.Context, name string) (release func(), err error) 
 			}
 			select {
 			case first <- err:
-			default: // it has been answered
+			default: // Hold has already received the first result
 			}
 			return err
 		},
@@ -72,8 +72,8 @@ func (d *DB) Hold(ctx context.Context, name string) (release func(), err error) 
 	return func() { d.holds.release(h) }, nil
 }
 
-// The server releases the locks of a process that has just ended when it notices the closed connection, which takes a
-// moment if it is busy.
+// Maximum time to wait for a hold, and the pause between attempts. The server releases the locks of a process that has
+// just ended when it notices the closed connection, which takes a moment on a busy server.
 const (
 	holdTimeout = 2 * time.Second
 	holdPause   = 50 * time.Millisecond
@@ -101,7 +101,7 @@ func takeHold(ctx context.Context, conn *pgx.Conn, key int64) error {
 	}
 }
 
-// set records whether the hold is held, and returns the previous state.
+// set stores the hold's fault, nil if it is held, and returns the previous one.
 func (h *hold) set(fault error) (was error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// ClockSkew is greater than the difference between the clocks of processes that share a catalog. A time that is further
-// in the future than it could have been set, plus ClockSkew, was set before a clock was set back.
+// ClockSkew is more than the difference between the clocks of processes that share a catalog. If a stored time lies
+// more than ClockSkew beyond the latest time that could be stored now, a clock was set back since.
 const ClockSkew = 10 * time.Second
 
 // Lease acquires or renews the lease for the holder, for the duration ttl from now, and reports whether the holder has
 // it. It is for work that only one of several processes should do. It uses the clock of the process, so ttl must be
-// much longer than the clocks differ, and the lease must be renewed well before its end. A lease that ends later than
-// ttl from now, because the clock was set back, is free.
+// much longer than the difference between clocks, and the lease must be renewed well before its end. A lease that ends
+// later than ttl from now, because the clock was set back, is free.
 func (d *DB) Lease(ctx context.Context, name, holder string, ttl time.Duration) (held bool, err error) {
 	err = d.Update(ctx, "taking a lease", func(t *Tx) error {
 		now := d.Now()

@@ -82,8 +82,8 @@ func Versions(schema fs.FS) (oldest, newest int64, err error) {
 	return oldest, newest, nil
 }
 
-// CheckVersion returns a NewerError or an OlderError if the migrations cannot update a database of this version. 0 is
-// an empty database.
+// CheckVersion returns a NewerError or an OlderError if the migrations cannot update a database of this version.
+// Version 0 means an empty database.
 func CheckVersion(schema fs.FS, have int64) error {
 	oldest, newest, err := Versions(schema)
 	switch {

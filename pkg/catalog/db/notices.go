@@ -16,9 +16,9 @@ import (
 // noticePause is the minimum time between two notices of a process; topics announced meanwhile are sent together.
 const noticePause = 20 * time.Millisecond
 
-// notices notify other processes of work that this one has queued, and signal this one when they do. A notice is sent
-// after the commit, not as part of it, because PostgreSQL serialises the commits of transactions that notify. It may
-// therefore be lost, and only saves waiting time.
+// notices notify other processes of work that this process has queued, and signal this process when others queue work.
+// A notice is sent after the commit, not as part of it, because PostgreSQL serialises the commits of transactions that
+// notify. So a notice may be lost; it only saves waiting time.
 type notices struct {
 	db      *DB
 	me      string // distinguishes this process's own notices
@@ -31,7 +31,8 @@ type notices struct {
 	sending sync.WaitGroup
 }
 
-// startNotices returns when this process is listening, or its first attempt has failed.
+// startNotices starts sending and listening. It returns when this process listens, or when its first attempt to do so
+// has failed.
 func startNotices(ctx context.Context, d *DB) *notices {
 	if d.session == nil {
 		return nil
@@ -118,7 +119,7 @@ func (n *notices) send(ctx context.Context) {
 	}
 }
 
-// stop may be called twice.
+// stop ends sending and listening. It may be called twice.
 func (n *notices) stop() {
 	if n == nil {
 		return

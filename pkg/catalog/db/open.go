@@ -23,7 +23,8 @@ type Options struct {
 	Log          *slog.Logger // nil: slog.Default()
 	// Now is the clock for stored times; nil: time.Now.
 	Now func() time.Time
-	// Aged is the clock for deleting old rows, which may follow clock changes more slowly than Now; nil: Now.
+	// Aged is the clock for deleting old rows. It may follow changes of the system clock more slowly than Now. nil:
+	// Now.
 	Aged func() time.Time
 	// Schema holds the migrations.
 	Schema fs.FS
@@ -126,9 +127,9 @@ func (d *DB) Stamp() int64 {
 	}
 }
 
-// Topic returns a channel that receives after a commit that has announced the topic, by this process or, with
-// PostgreSQL and Tx.Notify, by another one, and once after opening. Several commits may cause one signal, and a notice
-// of another process may be lost, so poll as well.
+// Topic returns a channel that receives a value after a commit that has announced the topic, and once after opening.
+// With PostgreSQL and Tx.Notify, the commit may be one of another process. Several commits may cause one signal, and
+// notices of other processes may be lost, so poll as well.
 func (d *DB) Topic(name string) <-chan struct{} { return d.topics[name] }
 
 func (t topics) wakeAll() {

@@ -25,7 +25,7 @@ const MinPostgres = 13
 // DefaultConnections is the default of Options.Connections.
 const DefaultConnections = 16
 
-// Timeouts of a connection to PostgreSQL. Those of the server apply unless the URL sets them.
+// Timeouts of a connection to PostgreSQL. The URL can set other values for the timeouts that the server enforces.
 const (
 	connectTimeout   = 10 * time.Second
 	statementTimeout = time.Minute      // of one statement
@@ -88,7 +88,7 @@ func openPostgres(ctx context.Context, o Options) (*DB, error) {
 	return d, nil
 }
 
-// connectPause is the time between attempts to reach a server that is not there yet.
+// connectPause is the time between attempts to reach a server that does not answer yet.
 const connectPause = 250 * time.Millisecond
 
 // Times after which the log reports that the server has not answered. One attempt can take twice connectTimeout.

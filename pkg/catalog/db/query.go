@@ -42,7 +42,7 @@ type Querier interface {
 	limit(ctx context.Context) (context.Context, context.CancelFunc)
 }
 
-// Scanner is the single row of a query, or the current one of several.
+// Scanner is the only row of a query, or the current row of several.
 type Scanner interface{ Scan(dest ...any) error }
 
 // failedRow is the row of a query that could not be sent.
@@ -69,7 +69,7 @@ const answerTimeout = statementTimeout + 15*time.Second
 // errTimeout is the cause of a context that ended because the server did not answer.
 var errTimeout = errors.New("no answer in time")
 
-// bound adds a timeout for a server; reads of a file only depend on their context.
+// bound adds a timeout to a statement for a server. SQLite needs none: it only reads a file.
 func (d dialect) bound(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	if !d.shared {
 		return ctx, func() {}
@@ -118,7 +118,8 @@ func (p *Pool) known(text string) *sql.Stmt {
 	return p.stmts[text]
 }
 
-// prepare needs a free connection, so it must not be called in a transaction on the same pool.
+// prepare returns the prepared statement. It needs a free connection, so it must not be called in a transaction on the
+// same pool.
 func (p *Pool) prepare(ctx context.Context, text string) (*sql.Stmt, error) {
 	if s := p.known(text); s != nil {
 		return s, nil
@@ -226,7 +227,7 @@ func ScanString(s Scanner) (string, error) {
 // change the result and keeps the number of statements small.
 var inSizes = []int{1, 4, 16, 32, 64, 128, 256}
 
-// Scan returns a scan function that reads the columns into the given variables, in order.
+// Scan returns a scan function that reads the columns of a row, in order, into the variables that into returns.
 func Scan[T any](into func(*T) []any) func(Scanner) (T, error) {
 	return func(s Scanner) (v T, err error) {
 		err = s.Scan(into(&v)...)
@@ -234,8 +235,8 @@ func Scan[T any](into func(*T) []any) func(Scanner) (T, error) {
 	}
 }
 
-// InLists splits values into lists and calls f with the condition that a column is in the list, to be placed after the
-// column's name, and its arguments.
+// InLists splits values into lists and calls f for each list. The condition in, placed after a column's name, means
+// that the column's value is in the list; args are its arguments.
 func InLists(q Querier, values []string, f func(in string, args []any) error) error {
 	d := q.engine()
 	for len(values) > 0 {

@@ -12,7 +12,8 @@ import (
 // sessionOptions are the callbacks of a session.
 type sessionOptions struct {
 	log *slog.Logger
-	// begin is called with every new connection. If it fails, the connection is closed and made again after a pause.
+	// begin is called with every new connection. If it fails, the connection is closed, and a new one is opened after a
+	// pause.
 	begin func(ctx context.Context, conn *pgx.Conn) error
 	// notice is called with the text of every notification; nil if none are expected.
 	notice func(text string)
@@ -20,8 +21,8 @@ type sessionOptions struct {
 	lost func(err error)
 }
 
-// session is a dedicated connection to PostgreSQL that is kept open for listening and for locks, which end with a
-// connection. One goroutine owns it, and reconnects when it breaks.
+// session is a dedicated connection to PostgreSQL. It is kept open for listening and for locks, which end with the
+// connection. One goroutine owns it, and reconnects when the connection breaks.
 type session struct {
 	o     sessionOptions
 	cfg   *pgx.ConnConfig

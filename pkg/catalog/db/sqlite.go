@@ -62,7 +62,7 @@ func openSQLite(ctx context.Context, o Options) (*DB, error) {
 	d.migrations = func() (*sql.DB, error) { return writing(nil) }
 	d.groups = newGroupCommit(o.Observer)
 	// The first read after a commit writes to the memory-mapped file through which connections coordinate. If the disk
-	// hangs, that write would block its thread in a page fault, where Go's garbage collector waits for it, and
+	// hangs, that write would block its thread in a page fault. Go's garbage collector would wait for the thread, and
 	// everything else for the collector. So do this read now, right after the commit has written to the same page.
 	d.groups.committed = func() {
 		var version int

@@ -18,8 +18,8 @@ type Tx struct {
 	timeout time.Duration // see ExtendTimeout; 0: answerTimeout
 	// unprepared are statements that ran unprepared, because the only connection was in use by this transaction.
 	unprepared []string
-	locks      map[int64]bool  // locks held; see gates
-	announced  map[string]bool // topics; true: also to other processes
+	locks      map[int64]bool  // advisory locks held, by key; see gates
+	announced  map[string]bool // topics to announce; true: to other processes too
 	locals     map[any]any     // see Local
 }
 

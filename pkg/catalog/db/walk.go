@@ -7,7 +7,7 @@ import (
 )
 
 // Walk reads a complete table in the order of a key, in batches, so that no transaction stays open while the caller
-// processes rows. The placeholders of its text are args, the key after which to continue, and the batch size.
+// processes rows. The placeholders in Text stand for Args, the key after which to continue, and the batch size.
 type Walk[T any] struct {
 	Text  string
 	Args  []any
@@ -17,7 +17,7 @@ type Walk[T any] struct {
 	Batch int // rows per batch; 0: walkBatch
 }
 
-// Default rows per batch, for small rows.
+// Default number of rows per batch, for small rows.
 const walkBatch = 1000
 
 // Run calls f with every row until f fails, and returns f's error.
