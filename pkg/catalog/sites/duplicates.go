@@ -22,8 +22,9 @@ type verdict struct {
 // duplicates were detected.
 const maxEqualPages = 16
 
-// Judge decides whether a fetched page is kept. It is not if it names another page of the site as canonical. Among
-// pages with the same content only the one with the best address is kept, and the others are left out.
+// Judge decides whether a fetched page is kept. A page that names another page of the site as canonical may be replaced
+// by that page; see canonical. Among pages with the same content, only the one with the best address is kept, and the
+// others are left out.
 func (c *Sites) Judge(ctx context.Context, t *db.Tx, r record.Record, store domain.Datastore, f domain.Fetched, at time.Time) (verdict, error) {
 	site, exists, err := record.Find(ctx, t, r.GroupID)
 	if err != nil || !exists {
@@ -44,7 +45,7 @@ func (c *Sites) Judge(ctx context.Context, t *db.Tx, r record.Record, store doma
 	if name == "" {
 		return verdict{}, nil
 	}
-	// Pages fetched by versions that compared bytes have no text hash.
+	// Pages that were fetched by older versions, which compared bytes, have no text hash.
 	equal, err := db.Collect(ctx, t, record.Scan, `SELECT `+record.Columns+` FROM datasources
 		WHERE group_id = ? AND content_hash IN (?, ?) AND content_hash <> '' AND id <> ? LIMIT ?`+t.Lock,
 		r.GroupID, name, f.Original.SHA256, r.ID, maxEqualPages)

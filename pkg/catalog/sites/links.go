@@ -22,7 +22,7 @@ const (
 	maxLinkPartBytes = 64 << 10
 )
 
-// StoreLinks stores one part of the links of a page's last fetch. They replace the links of the fetch before.
+// StoreLinks stores one part of the links of a page's last fetch. They replace the links of the previous fetch.
 func StoreLinks(ctx context.Context, t *db.Tx, ev domain.Event) error {
 	if ev.Part < 0 || ev.Part >= min(ev.Parts, maxLinkParts) {
 		return nil
@@ -74,7 +74,7 @@ func linksOf(ctx context.Context, t *db.Tx, pageIDs []string) (map[string][]stri
 	return out, nil
 }
 
-// linksKnown returns the pages whose links are stored, even if there are no links.
+// linksKnown returns the ids of the pages whose links are stored, even if a page has no links.
 func linksKnown(ctx context.Context, t *db.Tx, pageIDs []string) (map[string]bool, error) {
 	known := make(map[string]bool, len(pageIDs))
 	err := db.InLists(t, pageIDs, func(in string, args []any) error {
@@ -112,7 +112,7 @@ func (c *Sites) FollowStored(ctx context.Context, t *db.Tx, page record.Record, 
 }
 
 // addStoredLinks adds stored links as pages, and records if the site has reached its page limit. It does not count
-// refused links, because the crawl that found them did.
+// refused links, because the crawl that found them has already done so.
 func (c *Sites) addStoredLinks(ctx context.Context, t *db.Tx, site *record.Record, store domain.Datastore, found []foundLink) (int, error) {
 	if len(found) == 0 {
 		return 0, nil

@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Begin prepares for a new crawl of the site in the record, if the job is one. It discards queued work of an older
+// Begin prepares the site in the record for a new crawl, if the job starts one. It discards queued work of an older
 // crawl.
 func Begin(ctx context.Context, t *db.Tx, r *record.Record, job domain.Job) error {
 	if r.Type != domain.TypeWebSite || job.Kind != domain.JobCrawl {
@@ -26,7 +26,7 @@ func Begin(ctx context.Context, t *db.Tx, r *record.Record, job domain.Job) erro
 	return recount(ctx, t, r.ID)
 }
 
-// CountPage adds to the number of pages of a site. Unknown sites are ignored.
+// CountPage adds n to the number of pages of a site. Unknown sites are ignored.
 func CountPage(ctx context.Context, t *db.Tx, siteID string, n int) error {
 	return t.Queue(ctx, db.Write{
 		Doing: "counting pages of site " + siteID,
@@ -44,7 +44,7 @@ func recount(ctx context.Context, t *db.Tx, siteID string) error {
 	})
 }
 
-// AdoptedPages counts an adopted page, or the pages of an adopted site, which may have been adopted before it.
+// AdoptedPages counts an adopted page, or the pages of an adopted site, which may have been adopted before their site.
 func AdoptedPages(ctx context.Context, t *db.Tx, r record.Record) error {
 	switch {
 	case r.GroupID != "":

@@ -12,8 +12,8 @@ import (
 )
 
 // Reasons for leaving out addresses found by crawlers. Crawlers leave decisions about depth and patterns to the
-// catalog: only the catalog knows whether another page leads to the address by a shorter path, and has the present
-// settings. tooDeep is the crawler's text.
+// catalog: only the catalog knows the present settings, and whether a shorter path leads to the address. tooDeep is the
+// text that crawlers use.
 const (
 	overLimit = "past the site's limit of pages"
 	tooDeep   = domain.LeftTooDeep
@@ -30,7 +30,7 @@ func (c *Sites) Discovered(ctx context.Context, t *db.Tx, siteID string, from re
 		return 0, nil
 	}
 	if from.ID != site.ID && from.Config.Lead > domain.MaxLead {
-		return 0, nil // the settings exclude the page since it was requested
+		return 0, nil // since the page was requested, the settings were changed to exclude it
 	}
 	queued, refused, err := c.addPages(ctx, t, &site, store, toFoundLinks(from, out.Links))
 	if err != nil {
@@ -172,9 +172,9 @@ func requestWith(ctx context.Context, t *db.Tx, site record.Record, page *record
 	return record.Enqueue(ctx, t, job, record.PriorityReplay)
 }
 
-// updateDepth handles a shorter path from the root to a page that the crawl has already requested, because crawlers do
-// not find pages in order of depth. The depth limits how far the page's own links are followed. So a waiting job is
-// updated, and a fetched page is fetched again if its links count, or if it was left out for its depth.
+// updateDepth handles the discovery of a shorter path from the root to a page that the crawl has already requested;
+// crawlers do not find pages in order of depth. The depth limits how far the page's own links are followed. So a
+// waiting job is updated, and a fetched page is fetched again if its links count, or if it was left out for its depth.
 func updateDepth(ctx context.Context, t *db.Tx, site record.Record, page *record.Record, store domain.Datastore, depth int) error {
 	deepest := site.Config.Scope(true).MaxDepth
 	counts := depth < deepest || depth == deepest && page.Config.Depth > deepest
@@ -183,7 +183,7 @@ func updateDepth(ctx context.Context, t *db.Tx, site record.Record, page *record
 	if !waits && page.Status != domain.StatusError && counts {
 		job := domain.NewPageJob(site.Datasource, page.Datasource, site.RunID, store)
 		job.ID = domain.NearerJobID(job.ID, depth)
-		job.Crawl.ETag, job.Crawl.LastModified = "", "" // an answer of "not modified" shows no links
+		job.Crawl.ETag, job.Crawl.LastModified = "", "" // a "not modified" response contains no links
 		return requestWith(ctx, t, site, page, store, job)
 	}
 	if waits {
@@ -246,7 +246,8 @@ func addPage(ctx context.Context, t *db.Tx, site record.Record, link foundLink, 
 	return page, record.Enqueue(ctx, t, job, record.PriorityPages)
 }
 
-// pageLimit returns the page limit of the site, which may be lower than that of the service, but not higher.
+// pageLimit returns the page limit of the site. A site's own setting can lower the limit of the service, but not raise
+// it.
 func (c *Sites) pageLimit(site record.Record) int {
 	if n := site.Config.MaxPages; n > 0 && n < c.maxPages {
 		return n
@@ -266,7 +267,7 @@ func pagesByID(ctx context.Context, t *db.Tx, siteID string, links []foundLink) 
 	return known, nil
 }
 
-// blockedPages returns those of the links that were deleted or found gone since the site's newest crawl began.
+// blockedPages returns the ids of linked pages that were deleted or found gone since the site's newest crawl began.
 func blockedPages(ctx context.Context, t *db.Tx, siteID string, links []foundLink, known map[string]record.Record) (map[string]bool, error) {
 	var ids []string
 	for _, l := range links {

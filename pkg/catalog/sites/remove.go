@@ -44,7 +44,7 @@ func RemovePages(ctx context.Context, t *db.Tx, siteID string) (more bool, err e
 	})
 }
 
-// nextDoomed returns a deleted site with remaining pages; sql.ErrNoRows if there is none.
+// nextDoomed returns a deleted site with remaining pages. It fails with sql.ErrNoRows if there is none.
 func nextDoomed(ctx context.Context, q db.Querier) (siteID string, err error) {
 	return db.ScanString(q.QueryRow(ctx, `SELECT site_id FROM doomed_sites ORDER BY site_id LIMIT 1`))
 }

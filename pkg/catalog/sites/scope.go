@@ -36,8 +36,8 @@ func toFoundLinks(from record.Record, links []domain.Link) []foundLink {
 	return out
 }
 
-// scope applies changed settings of the site to its pages, one batch at a time. Links are evaluated afterwards by
-// links, when it is known for every page whether the settings include it.
+// scope applies changed settings of the site to its pages, one batch at a time. The links are evaluated afterwards, by
+// workLinks, when it is known for every page whether the settings include it.
 func (w *siteWork) scope(ctx context.Context) error {
 	pages, err := w.batch(ctx)
 	if err != nil {
@@ -139,7 +139,8 @@ func walkPosition(page record.Record) string {
 	return strconv.FormatInt(db.Micros(page.CreatedAt), 10) + "/" + page.ID
 }
 
-// parseWalkPosition parses a position from walkPosition. A task of an earlier version, which used ids, starts again.
+// parseWalkPosition parses a position from walkPosition. A position stored by an earlier version is only an id; that
+// task starts again.
 func parseWalkPosition(place string) (at int64, id string) {
 	first, id, found := strings.Cut(place, "/")
 	at, err := strconv.ParseInt(first, 10, 64)
@@ -158,7 +159,7 @@ func idsOf(pages []record.Record) []string {
 }
 
 // applySettings applies the site's settings to a page. why is the reason for leaving the page out; "" if it is in
-// scope. known is whether its links are stored.
+// scope. known tells whether its links are stored.
 func (w *siteWork) applySettings(ctx context.Context, p *record.Record, scope domain.SiteScope, why string, known bool) error {
 	before := p.Datasource
 	root := scope.Follow && domain.SameAddress(p.Config.SourceURL, scope.Root)
@@ -199,7 +200,8 @@ func (w *siteWork) applySettings(ctx context.Context, p *record.Record, scope do
 	return w.refetch(ctx, p)
 }
 
-// refetch has a page fetched with the present settings. The crawl may already have a job for it with the old ones.
+// refetch queues a fetch of a page with the present settings. The crawl may already have a job for the page with the
+// old settings.
 func (w *siteWork) refetch(ctx context.Context, p *record.Record) error {
 	job := domain.NewPageJob(w.site.Datasource, p.Datasource, w.site.RunID, w.store)
 	job.ID = domain.NewID()

@@ -15,7 +15,7 @@ import (
 )
 
 // SettleSite updates the status of a site from its pages: synched when discovery is complete and no page waits, running
-// when one waits again. It returns the site if it changed, otherwise nil.
+// when a page waits again. It returns the site if it changed, otherwise nil.
 func (c *Sites) SettleSite(ctx context.Context, t *db.Tx, siteID string, at time.Time) (*domain.Datasource, error) {
 	if siteID == "" {
 		return nil, nil

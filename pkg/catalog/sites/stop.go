@@ -9,11 +9,11 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// StopCrawl stops the crawl of a site or a page at once. Pages that wait to be fetched wait no longer: a page with
-// content is synched, one without is skipped. Their jobs are deleted from the job stream, and results of running ones
-// are refused. Fetched pages are still read. The site settles when none of its jobs is in progress. If the datasource
-// waits for nothing, nothing changes. It fails with domain.CodeInvalid for a datasource that is not web content. It
-// returns the changed datasource.
+// StopCrawl stops the crawl of a site or a page at once. Waiting pages are no longer fetched: a page with content
+// becomes synched, a page without content becomes skipped. Their jobs are deleted from the job stream, and results of
+// running jobs are refused. Fetched pages are still read. The site settles when none of its jobs is in progress. If the
+// datasource waits for no job, nothing changes. It fails with domain.CodeInvalid for a datasource that is not web
+// content. It returns the changed datasource.
 //
 // After the commit of the stop, no new pages are added, and a page whose fetch is postponed no longer counts as
 // waiting. Waiting pages are processed in batches, here and, if the process dies, by WorkOnSite.
@@ -84,8 +84,8 @@ func stopSite(ctx context.Context, t *db.Tx, site record.Record) (bool, error) {
 	return true, queueWork(ctx, t, siteTask{siteID: site.ID, kind: workStop})
 }
 
-// stop withdraws the next pages that wait to be fetched. Those in the stream come last, because each frees capacity
-// that other waiting pages would use.
+// stop withdraws the next pages that wait to be fetched. Pages in the stream come last, because withdrawing one frees
+// capacity that pages in the outbox would use.
 func (w *siteWork) stop(ctx context.Context) error {
 	pages, err := w.pages(ctx, `group_id = ? AND group_id <> '' AND status = 'unsynched' AND place = 1 AND job_kind = 'crawl'`, w.site.ID)
 	if err == nil && !w.more {

@@ -16,17 +16,17 @@ import (
 type workKind int
 
 const (
-	workStop    workKind = 1 // pages wait no longer to be fetched, because the crawl was stopped
+	workStop    workKind = 1 // withdraw the pages that wait to be fetched, because the crawl was stopped
 	workRest    workKind = 2 // handle the pages that the newest crawl has not found; see domain.MissingPolicy
 	workRelease workKind = 3 // fetch pages again that were left out in favour of a page that has lost its content
 	workCompare workKind = 4 // fetch pages again that were left out in favour of a page whose content has changed
-	workYield   workKind = 5 // removePages out the pages that name a page as canonical which now has content
+	workYield   workKind = 5 // leave out pages whose canonical page now has content
 	workLinks   workKind = 6 // evaluate the stored links of one page or of all, after a change of the settings
 	workScope   workKind = 7 // apply changed settings of the site to its pages; workLinks follows
 	workNamed   workKind = 8 // fetch pages again that were left out for their canonical page, if its newly known text differs
 )
 
-// workOf is the work that follows from the change of a page in favour of which others were left out.
+// workOf maps the change of a page to the work on the pages that were left out in favour of it.
 var workOf = map[domain.PageChange]workKind{domain.PageLost: workRelease, domain.PageKnown: workNamed, domain.PageDiffers: workCompare}
 
 func changeOf(kind workKind) domain.PageChange {
@@ -38,14 +38,14 @@ func changeOf(kind workKind) domain.PageChange {
 	return domain.PageSame
 }
 
-// Maximum pages per transaction.
+// Maximum number of pages per transaction.
 const siteBatch = 200
 
 // siteTask is work on pages of a site. The site is not settled before it is done.
 type siteTask struct {
 	siteID string
 	kind   workKind
-	pageID string // the page in favour of which others were left out, or ""
+	pageID string // the page that the work is about; "": the whole site
 }
 
 // SiteTask is work on pages of a site that WorkOnSite does, one batch at a time.
@@ -243,7 +243,7 @@ func (w *siteWork) splitReferenced(ctx context.Context, pages []record.Record) (
 	return kept, left, nil
 }
 
-// refetchPages has pages fetched again.
+// refetchPages queues another fetch of pages.
 func (w *siteWork) refetchPages(ctx context.Context, pages []record.Record) error {
 	for i := range pages {
 		if err := requestPage(ctx, w.t, w.site, &pages[i], w.store); err != nil {
@@ -254,7 +254,8 @@ func (w *siteWork) refetchPages(ctx context.Context, pages []record.Record) erro
 	return nil
 }
 
-// release has pages fetched again that were left out in favour of another, unless that page has content again.
+// release queues another fetch of pages that were left out in favour of the task's page. If that page had lost its
+// content and has it again, release does nothing.
 func (w *siteWork) release(ctx context.Context) error {
 	keeper, exists, err := record.Find(ctx, w.t, w.task.pageID)
 	if err != nil {
