@@ -32,7 +32,8 @@ type Options struct {
 	Log          *slog.Logger // nil: slog.Default()
 	// Now is the clock for stored times; nil: time.Now.
 	Now func() time.Time
-	// Aged is the clock for deleting old rows, which may follow clock changes more slowly than Now; nil: Now.
+	// Aged is the clock for deleting old rows. It may follow changes of the system clock more slowly than Now. nil:
+	// Now.
 	Aged func() time.Time
 	// MaxPagesPerSite limits the pages of a web site, in addition to the site's own setting; 0: DefaultMaxPagesPerSite.
 	MaxPagesPerSite int
@@ -85,7 +86,8 @@ func database(o Options, cache *resources.ReadCache) db.Options {
 	}
 }
 
-// Close stores buffered uses, ends listening and holds, and closes the database. It may be called twice.
+// Close stores buffered uses, stops listening for notices, releases holds, and closes the database. It may be called
+// twice.
 func (c *Catalog) Close() error {
 	c.Accounts.Close()
 	return c.db.Close()

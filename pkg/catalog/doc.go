@@ -5,12 +5,12 @@
 //
 // # Location of a datasource's job
 //
-// A datasource that waits for a job is in exactly one location, which is stored in its row and changed only together
-// with the job:
+// The job of a datasource is in exactly one location. The location is stored in the datasource's row and changes only
+// together with the job:
 //
-//   - the outbox: a row of table outbox contains its newest job;
-//   - the stream: its job was published and has not ended (the datasource is "in flight", see InFlight);
-//   - nowhere: it is synched, skipped or failed, or is a site that waits for its pages.
+//   - the outbox: a row of table outbox contains the job;
+//   - the stream: the job was published and has not ended (the datasource is "in flight", see InFlight);
+//   - nowhere: the datasource is synched, skipped or failed, or is a site that waits for its pages.
 //
 // So admission, rescue and the end of a site's crawl are lookups in small partial indexes, regardless of the number of
 // datasources.
@@ -22,7 +22,7 @@
 //   - db: engines, transactions, group commit, notices, locks, leases and migrations; no table of the catalog;
 //   - record: the rows of datastores, datasources, the outbox and sweeps, which other packages share;
 //   - accounts: workspaces, keys, limits, usage, idempotency keys;
-//   - conversations: conversations, messages, turns;
+//   - conversations: conversations, messages, and the locks that order answers;
 //   - sites: the pages of a site: scope, duplicates, canonical addresses, the end of a crawl;
 //   - pipeline: the outbox, events, sweeps, replays, moves, rescue;
 //   - resources: datastores, datasources and agents as users see them;

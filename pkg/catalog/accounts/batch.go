@@ -18,13 +18,13 @@ const batchTimeout = 10 * time.Second
 // usageQueue combines concurrent uses so that one transaction stores them all: while it stores some, the others wait
 // and form the next group.
 type usageQueue struct {
-	lock sync.Mutex // claimedByHolder while uses are stored
+	lock sync.Mutex // held while uses are stored
 
 	mu   sync.Mutex
 	next *usageBatch // uses to store next; nil: none
 }
 
-// usageBatch are uses that are stored together. The holder of lock owns done and errs.
+// usageBatch holds uses that are stored together. The holder of lock owns done and errs.
 type usageBatch struct {
 	sums map[domain.Account]map[domain.Metric]int64
 	done bool
@@ -48,14 +48,14 @@ func (y *usageQueue) count(ctx context.Context, a domain.Account, uses map[domai
 	y.mu.Lock()
 	y.next = nil
 	y.mu.Unlock()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), batchTimeout) // the context of this caller must not cancel the uses of others
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), batchTimeout) // this caller's context must not cancel the uses of other callers
 	defer cancel()
 	own.store(ctx, store)
 	return own.errs[a]
 }
 
-// store stores all uses together. If that fails, it stores each account's separately, so that a fault of one does not
-// lose the others.
+// store stores all uses together. If that fails, it stores the uses of each account separately, so that an error of one
+// account does not lose the uses of others.
 func (t *usageBatch) store(ctx context.Context, store func(context.Context, []accountUses) error) {
 	t.done = true
 	all := t.ordered()
@@ -101,7 +101,7 @@ func (t *usageBatch) add(a domain.Account, uses map[domain.Metric]int64) {
 	}
 }
 
-// ordered returns the uses by account, in the order in which all transactions lock workspaces.
+// ordered returns the uses by account, in the order that all transactions use for locking workspaces.
 func (t *usageBatch) ordered() []accountUses {
 	accounts := slices.SortedFunc(maps.Keys(t.sums), func(a, b domain.Account) int {
 		return cmp.Or(strings.Compare(a.WorkspaceID, b.WorkspaceID), strings.Compare(a.KeyID, b.KeyID))

@@ -52,10 +52,10 @@ func (c *Accounts) flushDeferred(ctx context.Context) error {
 		return nil
 	}
 	stored := make(chan struct{})
-	go func() { // the slot allows only one of these at a time
+	go func() { // the lock allows only one such goroutine at a time
 		defer close(stored)
 		defer func() { <-c.deferred.lock }()
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), batchTimeout) // the callers do not wait
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), batchTimeout) // ctx only limits the caller's wait
 		defer cancel()
 		next.store(ctx, c.storeUses)
 		for a, err := range next.errs {

@@ -20,24 +20,25 @@ type StoredResponse struct {
 const (
 	// Time for which a response is kept.
 	idempotencyExpiry = 24 * time.Hour
-	// IdempotencyLease is the time after a request's last KeepIdempotent at which the request counts as lost, together
-	// with its process. The clocks of processes that share a catalog must differ by much less.
+	// IdempotencyLease is the time after a request's last KeepIdempotent at which the request and its process count as
+	// lost. The clocks of processes that share a catalog must differ by much less.
 	IdempotencyLease = 10 * time.Second
 	// Retry-After for the client of a request that is still in progress.
 	idempotencyRetry = 2 * time.Second
 )
 
-// Claim is the right to execute the request with an idempotency key. A holder that loses the claim, because it was not
-// renewed, may continue: created objects have ids derived from the request, so that two runs create them once.
+// Claim is the right to execute the request with an idempotency key. A holder that loses the claim because it did not
+// renew it may continue: the ids of created objects are derived from the request, so two runs create each object only
+// once.
 type Claim struct {
-	// Repeated is whether an earlier run of the request ended without a response. It may have done all of the work, or
-	// none.
+	// Repeated tells whether an earlier run of the request ended without a response. That run may have done all, some
+	// or none of the work.
 	Repeated bool
 	// Begun is the start of the first run.
 	Begun time.Time
 
 	ws, key, requestHash string
-	expires              int64  // microseconds; with the fields above it identifies the request among all with its key
+	expires              int64  // in microseconds; identifies the request, together with ws, key and requestHash
 	holder               string // the process that may keep, release or abandon the claim
 }
 
@@ -48,7 +49,7 @@ func (c *Claim) ID(parts ...string) string {
 }
 
 // BeginIdempotent claims an idempotency key for a request, identified by a hash. If it returns a claim, the caller
-// executes the request, calls KeepIdempotent repeatedly and well within IdempotencyLease, and at the end
+// executes the request, calls KeepIdempotent at intervals well below IdempotencyLease, and at the end calls
 // FinishIdempotent, ReleaseIdempotent or AbandonIdempotent. Otherwise it returns the response to the same request,
 // which is kept for 24 hours from its start. It fails with domain.CodeConflict if the key was used for another request,
 // or if the request is in progress.
@@ -77,9 +78,9 @@ func (c *Accounts) BeginIdempotent(ctx context.Context, ws, key, requestHash str
 	return claim, have, nil
 }
 
-// take makes the claim if the key is free or its request is lost. Each statement checks and claims in one step, so that
-// of several concurrent requests, in any processes, only one succeeds. While the status is 0, body is the holder. A
-// request whose last renewal is in the future also counts as lost: the clock was set back.
+// take claims the key if it is free or its request is lost. Each statement checks and claims in one step, so that of
+// several concurrent requests, in any processes, only one succeeds. While the status is 0, body is the holder. A
+// request whose last renewal lies in the future also counts as lost, because the clock was set back.
 func (c *Claim) take(ctx context.Context, t *db.Tx, now time.Time) (bool, error) {
 	fresh, err := t.Exec(ctx, `INSERT INTO idempotency_keys (workspace_id, key, request_hash, status, body, begun_at, expires_at)
 		VALUES (?, ?, ?, 0, ?, ?, ?) ON CONFLICT DO NOTHING`, c.ws, c.key, c.requestHash, c.holder, db.Micros(now), c.expires)
@@ -106,7 +107,7 @@ func storedResponse(ctx context.Context, t *db.Tx, ws, key, requestHash string) 
 	err := t.QueryRow(ctx, `SELECT request_hash, status, body FROM idempotency_keys WHERE workspace_id = ? AND key = ?`,
 		ws, key).Scan(&hash, &r.Status, &r.Body)
 	switch {
-	case errors.Is(err, sql.ErrNoRows): // given back in between
+	case errors.Is(err, sql.ErrNoRows): // the key was released in between
 	case err != nil:
 		return nil, err
 	case hash != requestHash:
@@ -122,8 +123,8 @@ func storedResponse(ctx context.Context, t *db.Tx, ws, key, requestHash string) 
 // claimedByHolder is the condition for a claim's row while the holder has the claim.
 const claimedByHolder = `workspace_id = ? AND key = ? AND status = 0 AND body = ?`
 
-// KeepIdempotent renews the claim, and reports whether it still holds. If not, another process has treated the request
-// as lost.
+// KeepIdempotent renews the claim, and reports whether the caller still has it. If not, another process has treated the
+// request as lost.
 func (c *Accounts) KeepIdempotent(ctx context.Context, claim *Claim) (holds bool, err error) {
 	err = c.db.Update(ctx, "keeping an idempotency key", func(t *db.Tx) error {
 		n, err := t.Exec(ctx, `UPDATE idempotency_keys SET begun_at = ? WHERE `+claimedByHolder, db.Micros(c.db.Now()), claim.ws, claim.key, claim.holder)
@@ -144,7 +145,7 @@ func (c *Accounts) FinishIdempotent(ctx context.Context, claim *Claim, r StoredR
 }
 
 // ReleaseIdempotent ends a run that has no response to keep but may have had effects. The request can be repeated at
-// once, as Repeated, and the key stays reserved for it.
+// once, then with Repeated set. The key stays reserved for the request.
 func (c *Accounts) ReleaseIdempotent(ctx context.Context, claim *Claim) error {
 	return c.db.Update(ctx, "releasing an idempotency key", func(t *db.Tx) error {
 		_, err := t.Exec(ctx, `UPDATE idempotency_keys SET begun_at = 0, body = '' WHERE `+claimedByHolder, claim.ws, claim.key, claim.holder)

@@ -138,7 +138,7 @@ func limitReached(what string, limit, has int64) error {
 
 // WithinStorage runs f, which stores content of the workspace, and fails with domain.CodeUsageLimit if the workspace
 // then exceeds a limit. Concurrent callers cannot exceed it together. A call that does not add content always succeeds.
-// It must be the first call in its transaction; see locks.go.
+// It must be the first call in its transaction; see the order of locks in record/locks.go.
 func (c *Accounts) WithinStorage(ctx context.Context, t *db.Tx, ws string, f func() error) error {
 	limits, _, err := c.accountLimits(ctx, t, domain.Account{WorkspaceID: ws})
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// MonthOf returns the month (UTC) in which uses at a time are counted.
+// MonthOf returns the month (UTC) to which uses at the time t count.
 func MonthOf(t time.Time) string { return t.UTC().Format("2006-01") }
 
 // Count adds to the account's counters of the current month (UTC), all or none. It ignores zeros and subtracts negative
@@ -122,7 +122,7 @@ func checkTokens(ctx context.Context, t *db.Tx, a domain.Account, month string, 
 	return nil
 }
 
-// orUnlimited returns the limit for comparisons; no limit is the maximum integer.
+// orUnlimited returns the limit, or the maximum integer if there is no limit.
 func orUnlimited(limit int64) int64 {
 	if limit <= 0 {
 		return 1<<63 - 1
@@ -138,7 +138,7 @@ func quotaExceeded(whose string, limits domain.Limits, m domain.Metric) error {
 		whose, limits[m], limitNames[m])
 }
 
-// counter is one counter.
+// counter is the use or limit of one metric for a key; key "" stands for the workspace.
 type counter struct {
 	key    string
 	metric domain.Metric
@@ -147,7 +147,8 @@ type counter struct {
 
 var scanUse = db.Scan(func(u *counter) []any { return []any{&u.key, &u.metric, &u.value} })
 
-// Usage returns the workspace's counters of the month (UTC) that contains the time. Metrics never counted are absent.
+// Usage returns the workspace's counters of the month (UTC) that contains the time. Metrics that were never counted are
+// absent.
 func (c *Accounts) Usage(ctx context.Context, ws string, month time.Time) (map[domain.Metric]int64, error) {
 	if err := c.flushDeferred(ctx); err != nil {
 		return nil, fmt.Errorf("reading use: %w", err)
@@ -163,7 +164,7 @@ func (c *Accounts) Usage(ctx context.Context, ws string, month time.Time) (map[d
 	return out, nil
 }
 
-// KeyUsage is Usage by key id, including revoked keys; "" is use without a key.
+// KeyUsage returns the same counters by key id, including revoked keys. The key id "" stands for use without a key.
 func (c *Accounts) KeyUsage(ctx context.Context, ws string, month time.Time) (map[string]map[domain.Metric]int64, error) {
 	if err := c.flushDeferred(ctx); err != nil {
 		return nil, fmt.Errorf("reading use by key: %w", err)

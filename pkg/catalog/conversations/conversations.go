@@ -123,8 +123,8 @@ func readConversation(ctx context.Context, q db.Querier, ws, agentID, id string)
 	return v, nil
 }
 
-// ConversationsByCallerID returns at most limit conversations of the workspace with a caller's id, newest first. A
-// non-empty agent or visitor restricts the result.
+// ConversationsByCallerID returns the newest conversations of the workspace whose caller chose callerID as the id, at
+// most limit, newest first. A non-empty agentID or visitorID restricts the result.
 func (c *Store) ConversationsByCallerID(ctx context.Context, ws, agentID, visitorID, callerID string, limit int) ([]domain.Conversation, error) {
 	vs, err := db.Collect(ctx, c.db.Read, scanConversation, `SELECT `+conversationColumns+` FROM conversations
 		WHERE workspace_id = ? AND caller_id = ? AND caller_id <> '' AND (? = '' OR agent_id = ?) AND (? = '' OR visitor_id = ?)
@@ -179,8 +179,8 @@ func (c *Store) Conversations(ctx context.Context, ws string, f ConversationFilt
 	return items, next, nil
 }
 
-// DeleteConversation deletes the conversation with its messages and returns it. An answer in progress then fails to be
-// stored, because its conversation does not exist.
+// DeleteConversation deletes the conversation with its messages and returns it. Storing an answer in progress then
+// fails, because its conversation no longer exists.
 func (c *Store) DeleteConversation(ctx context.Context, ws, id string) (domain.Conversation, error) {
 	var v domain.Conversation
 	err := c.db.Update(ctx, "deleting a conversation", func(t *db.Tx) (err error) {
@@ -234,7 +234,7 @@ func (c *Store) Messages(ctx context.Context, conversationID string, limit int) 
 	return ms, nil
 }
 
-// Messages per batch of EachMessage: each may be as long as an answer.
+// Number of messages per batch of EachMessage. It is small because a message may be as long as an answer.
 const messageBatch = 20
 
 // EachMessage calls f with every message of the conversation, oldest first, until f fails, and returns f's error. It
@@ -243,7 +243,7 @@ func (c *Store) EachMessage(ctx context.Context, conversationID string, f func(d
 	w := db.Walk[domain.Message]{
 		Text: `SELECT ` + messageColumns + ` FROM messages WHERE conversation_id = ? AND seq > ? ORDER BY seq LIMIT ?`,
 		Args: []any{conversationID}, After: []any{int64(math.MinInt64)}, Scan: scanMessage, Batch: messageBatch,
-		Key: func(m domain.Message) []any { return []any{db.Micros(m.CreatedAt)} }, // the key of its position in the conversation
+		Key: func(m domain.Message) []any { return []any{db.Micros(m.CreatedAt)} }, // the message's seq
 	}
 	return w.Run(ctx, c.db.Read, f)
 }

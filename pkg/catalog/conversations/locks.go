@@ -7,10 +7,10 @@ import (
 	"github.com/sluice/sluice/pkg/catalog/db"
 )
 
-// Lock lets the holder answer a question of the conversation for the duration ttl from now, or renews the lock
-// that it has. It returns false if another holder has the lock. A lock that was not released, because its process died,
-// ends after its ttl. Concurrent questions in several processes are thus answered one after the other, each with the
-// earlier answers. Like Lease, it uses the clock of the process.
+// Lock lets the holder answer a question of the conversation for the duration ttl from now, or renews the lock that it
+// has. It returns false if another holder has the lock. A lock that was not released, because its process died, ends
+// after its ttl. So concurrent questions in several processes are answered one after the other, and each answer can use
+// the earlier ones. Like Lease, it uses the clock of the process.
 //
 // A conversation that is not stored yet can be locked too, so that concurrent first questions are ordered. The lock
 // only orders answers: an answer that arrives after its lock has passed to another holder is still stored completely,
@@ -42,7 +42,7 @@ func (c *Store) Unlock(ctx context.Context, conversationID, holder string) error
 	})
 }
 
-// Conversations deleted per transaction.
+// Number of conversations deleted per transaction.
 const forgetBatch = 100
 
 // ForgetConversations deletes a batch of conversations without messages since the given time and without a question in

@@ -35,8 +35,8 @@ func Write(list List, p Position) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(string(list) + "." + strconv.FormatInt(p.At, 36) + "." + p.ID))
 }
 
-// Read returns the position of a cursor of the list. Any string that Write has not returned for this list is an invalid
-// request, with the field "cursor".
+// Read returns the position of a cursor of the list. It fails with domain.CodeInvalid and the field "cursor" for any
+// string that Write has not returned for this list.
 func Read(list List, s string) (Position, error) {
 	// Ignore errors: a wrong text fails the comparison below.
 	raw, _ := base64.RawURLEncoding.DecodeString(s)

@@ -26,11 +26,12 @@ const (
 	recoveredPrefix         = "Recovered "
 )
 
-// Adopt takes over a datasource's last job in the job log, with its Generation set, if the catalog does not know the
-// job because an older copy of the database was put in place. An unknown datasource is created from the job's data, if
-// necessary with its workspace and datastore under a name that says so. A known one gets the job's name, custom id,
-// metadata and original. Either is queued again with the priority of replays. Datasources that are up to date, being
-// deleted or changed since are left alone, so adopting again has no effect.
+// Adopt takes over a datasource's last job from the job log if the catalog does not know the job, because an older copy
+// of the database was put in place. The job's Generation must be set. An unknown datasource is created from the job's
+// data, if necessary with its workspace and datastore, whose names then say that they were recovered. A known
+// datasource gets the job's name, custom id, metadata and original. In both cases the datasource is queued again with
+// the priority of replays. Datasources that are up to date, being deleted or changed since are left alone, so adopting
+// again has no effect.
 func (c *Maintenance) Adopt(ctx context.Context, job domain.Job) (Adopted, error) {
 	what := NothingAdopted
 	if job.Move != "" || job.Kind == domain.JobIngest && job.Original == nil || job.Kind == domain.JobCrawl && job.Crawl == nil {
@@ -69,7 +70,7 @@ func (c *Maintenance) Adopt(ctx context.Context, job domain.Job) (Adopted, error
 	return what, nil
 }
 
-// includesJob reports whether the record is of this job or a later one.
+// includesJob reports whether the record already includes this job or a later one.
 func includesJob(r *record.Record, job domain.Job) bool {
 	if job.ID == r.JobID || job.Generation <= max(r.Seen, r.ActiveGeneration, r.Fence) {
 		return true
@@ -78,7 +79,7 @@ func includesJob(r *record.Record, job domain.Job) bool {
 	if mine && theirs {
 		return r.JobID > job.ID // both ids contain their times
 	}
-	return r.Location == record.InOutbox // accepted but not published, so it is not in the log
+	return r.Location == record.InOutbox // the record's job was accepted but not published, so it is not in the log
 }
 
 // isTimeOrdered reports whether the id contains the time of its creation.
@@ -121,7 +122,7 @@ func adoptUnknown(ctx context.Context, t *db.Tx, job domain.Job) (Adopted, error
 	r.UpdatedAt = r.CreatedAt
 	next := r.Accept(newJobFor(job), *store)
 	if job.GroupID != "" {
-		r.RunID = job.GroupID // not of a crawl of its site: the next crawl fetches it
+		r.RunID = job.GroupID // not the id of a crawl, so the site's next crawl fetches the page
 	}
 	if err := r.Insert(ctx, t, domain.Errorf(domain.CodeConflict, "datasource %q has just come back", r.ID)); err != nil {
 		return NothingAdopted, err
@@ -133,7 +134,8 @@ func adoptUnknown(ctx context.Context, t *db.Tx, job domain.Job) (Adopted, error
 }
 
 // adoptStore returns the datastore of a job of an unknown datasource, and creates it if necessary. It returns nil if
-// the datastore or the datasource was deleted and the log does not know yet, or if it belongs to another workspace.
+// the datastore or the datasource was deleted but its job is still in the log, or if the datastore belongs to another
+// workspace.
 func adoptStore(ctx context.Context, t *db.Tx, job domain.Job) (*domain.Datastore, error) {
 	deleted, err := db.Exists(ctx, t, `SELECT 1 FROM sweeps WHERE datastore_id = ? AND datasource_id IN ('', ?) AND jobs = 1 LIMIT 1`,
 		job.DatastoreID, job.DatasourceID)
@@ -172,7 +174,7 @@ func datasourceFromJob(job domain.Job) domain.Datasource {
 		ID: job.DatasourceID, WorkspaceID: job.WorkspaceID, DatastoreID: job.DatastoreID, GroupID: job.GroupID, Type: job.Type,
 		Name: job.Name, CustomID: job.CustomID, Metadata: job.Metadata, Original: job.Original,
 		Config:     domain.DatasourceConfig{CustomID: job.CustomID},
-		Processing: domain.Processing{Runs: 1}, // it may have left rows without references; the next run sweeps them
+		Processing: domain.Processing{Runs: 1}, // the job may have left rows that nothing refers to; the next run sweeps them
 	}
 	if o := job.Original; o != nil {
 		d.Config.MIMEType, d.Config.FileSize, d.Config.SHA256 = o.MIMEType, o.Size, o.SHA256

@@ -63,7 +63,7 @@ func (c *Maintenance) RequestRepair(ctx context.Context, prune bool) (id string,
 // repair is in progress. A repair without a note for a minute is taken from its holder.
 func (c *Maintenance) ClaimRepair(ctx context.Context, holder string) (*RepairRequest, error) {
 	if r, err := c.openRepair(ctx, c.db.Read); err != nil || r == nil {
-		return nil, err // called often, and usually in vain, so without a transaction
+		return nil, err // called often and usually without result, so check without a transaction first
 	}
 	var claimed *RepairRequest
 	err := c.db.Update(ctx, "claiming a repair", func(t *db.Tx) error {

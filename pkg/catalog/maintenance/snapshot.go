@@ -40,7 +40,7 @@ func CheckFile(ctx context.Context, path string) error {
 type Snapshot struct {
 	Path   string
 	Schema int64  // version of its schema
-	ID     string // of the catalog
+	ID     string // id of the catalog
 	file   *sql.DB
 }
 
@@ -177,8 +177,8 @@ func (s *Snapshot) Close() error { return errors.Join(s.file.Close(), os.Remove(
 const generationLeap = 1_000_000_000
 
 // RaiseGenerations must be called once on a catalog restored from a copy. It raises generations far above those in the
-// copy, so that rows and jobs created after the copy, in an index or job log that still exists, are not mistaken for
-// new ones.
+// copy. An index or job log that still exists may contain rows and jobs created after the copy, and they must not be
+// mistaken for new ones.
 func (c *Maintenance) RaiseGenerations(ctx context.Context) error {
 	return c.db.Update(ctx, "raising the generation", func(t *db.Tx) error {
 		_, err := t.Exec(ctx, `UPDATE marks SET value = value + ? WHERE name = 'generation'`, int64(generationLeap))

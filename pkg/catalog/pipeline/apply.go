@@ -20,7 +20,7 @@ import (
 // Applied is the effect of an event.
 type Applied struct {
 	Found      bool              // false: the datasource no longer exists
-	Changed    bool              // of the datasource's row, its site's row, or its site's list of pages
+	Changed    bool              // the datasource's row, its site's row or its site's list of pages has changed
 	Datasource domain.Datasource // state after the event
 	Site       *domain.Datasource
 	NewPages   int      // pages of the site that were put into the outbox
@@ -79,7 +79,7 @@ func isServedGeneration(d domain.Datasource, generation uint64) bool {
 	return d.ActiveGeneration == generation || d.Target != nil && d.Target.Generation == generation
 }
 
-// embeddedTokens counts the tokens embedded by workers according to a transaction's events, by workspace.
+// embeddedTokens sums the tokens that workers have embedded, as reported by a transaction's events, by workspace.
 type embeddedTokens map[string]int64
 
 func embeddedTokensOf(t *db.Tx) embeddedTokens {
@@ -200,8 +200,8 @@ func (c *Pipeline) apply(ctx context.Context, t *db.Tx, ev domain.Event) (Applie
 	return done, nil
 }
 
-// isSameForSite reports whether a page's state matters to its site as before. A move changes every page, and checking
-// all pages of the site each time would take quadratic time.
+// isSameForSite reports whether a change of a page does not matter to its site. A move changes every page, and checking
+// all pages of the site after each change would take quadratic time.
 func isSameForSite(before, after record.Record) bool {
 	return after.GroupID != "" && before.OwnStatus().Terminal() && before.OwnStatus() == after.OwnStatus()
 }
@@ -256,7 +256,7 @@ func queueSiteWork(ctx context.Context, t *db.Tx, before, after record.Record) e
 	return sites.QueueYield(ctx, t, after.Datasource)
 }
 
-// showSite adds the event's changes of the site.
+// showSite adds the changes of the site to the result.
 func (a *Applied) showSite(siteID string, site *domain.Datasource) {
 	a.Changed = a.Changed || site != nil || a.NewPages > 0
 	switch {

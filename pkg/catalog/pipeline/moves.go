@@ -11,8 +11,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Direct starts the move of a datastore to a place, replaces or cancels the present move or, if there is no content to
-// move, switches at once. The caller holds the datastore's exclusive lock and stores its row.
+// Direct moves a datastore to a place: it starts a move, replaces or cancels the present one or, if there is no content
+// to move, switches at once. The caller holds the datastore's exclusive lock and stores its row.
 func Direct(ctx context.Context, t *db.Tx, d *domain.Datastore, to domain.Place) error {
 	if d.Move != nil && d.Move.To == to || d.Move == nil && d.Serving() == to {
 		return nil
@@ -71,9 +71,9 @@ func cancelMove(ctx context.Context, t *db.Tx, d *domain.Datastore, mark uint64)
 	return record.QueueSweep(ctx, t, placeSweep(*d, d.Move.To, mark))
 }
 
-// endMoveJobs restores the state before the move of datasources whose move job has failed, or still waits in the
-// outbox. The latter jobs are deleted, and have no effect even if they were published. Datasources in flight follow
-// when their jobs end.
+// endMoveJobs restores the earlier state of datasources whose move job has failed or still waits in the outbox. Waiting
+// jobs are deleted, and have no effect even if they were published. Datasources in flight are restored when their jobs
+// end.
 func endMoveJobs(ctx context.Context, t *db.Tx, datastoreID string) error {
 	if _, err := t.Exec(ctx, `DELETE FROM outbox WHERE datasource_id IN
 		(SELECT id FROM datasources WHERE datastore_id = ? AND place = 1 AND resume_status <> '')`, datastoreID); err != nil {
@@ -116,7 +116,7 @@ func (c *Pipeline) IssueMoves(ctx context.Context, datastoreID, moveID string, l
 		if err != nil {
 			return fmt.Errorf("reading the datastore: %w", err)
 		}
-		// A move id in a row is that of the present move, because it is cleared when a move ends.
+		// A move id in a row is always that of the present move, because the end of a move clears it.
 		due, err := db.Collect(ctx, t, record.Scan, `SELECT `+record.Columns+` FROM datasources WHERE `+notMoved+` AND move_id = ''
 			AND place = 0 AND status IN ('synched', 'error') ORDER BY id LIMIT ?`+t.Lock, datastoreID, limit)
 		if err != nil {

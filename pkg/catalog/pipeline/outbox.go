@@ -13,8 +13,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// OutboxBacklog returns the number of due jobs in the outbox, and since when the oldest has been due; the zero time if
-// there is none. It reads all of them.
+// OutboxBacklog returns the number of due jobs in the outbox, and the time since which the oldest job has been due, or
+// the zero time if there is none. It reads all due jobs.
 func (c *Pipeline) OutboxBacklog(ctx context.Context) (due int64, oldest time.Time, err error) {
 	var first sql.NullInt64
 	err = c.db.Read.QueryRow(ctx, `SELECT COUNT(*), MIN(CASE WHEN not_before > seq THEN not_before ELSE seq END)
@@ -91,7 +91,7 @@ func (c *Pipeline) roundRobin(ctx context.Context, p record.Priority, limit int)
 	return jobs, nil
 }
 
-// queue holds the jobs read so far of a workspace and priority.
+// queue holds the jobs that were read so far for one workspace and priority.
 type queue struct {
 	workspace string
 	jobs      []domain.Job
@@ -103,7 +103,8 @@ type queue struct {
 func (c *Pipeline) queues(ctx context.Context, p record.Priority, now int64, limit int) ([]*queue, error) {
 	var out []*queue
 	first := c.last[p]
-	// The first query does not filter by due time: it would scan all jobs of a workspace with many that are not due.
+	// The first query does not filter by due time: it would have to scan all jobs of a workspace in which many jobs are
+	// not due.
 	const next = `SELECT workspace_id FROM outbox WHERE priority = ? AND workspace_id > ?`
 	const due = `SELECT workspace_id FROM outbox WHERE priority = ? AND workspace_id = ? AND not_before <= ? LIMIT 1`
 	after, wrapped := first, false
@@ -168,9 +169,9 @@ func (c *Pipeline) Published(ctx context.Context, job domain.Job, seq uint64) er
 	return c.PublishedAll(ctx, []domain.Job{job})
 }
 
-// PublishedAll records that jobs are in the stream, with Generation as the sequence of each. A job is removed from the
-// outbox; its datasource is in flight, and pending if it was unsynched. If a newer job has replaced it in the outbox,
-// or it has already ended, nothing changes.
+// PublishedAll records that jobs are in the stream; the Generation of each is its sequence. It removes each job from
+// the outbox. The job's datasource is then in flight and, if it was unsynched, pending. For a job that was replaced in
+// the outbox or has already ended, only the generation is recorded.
 func (c *Pipeline) PublishedAll(ctx context.Context, jobs []domain.Job) error {
 	var highest uint64
 	stores, ids := make([]string, len(jobs)), make([]string, len(jobs))
@@ -198,7 +199,8 @@ func (c *Pipeline) PublishedAll(ctx context.Context, jobs []domain.Job) error {
 	return err
 }
 
-// published records one job: first if it is in the outbox, then if it was replaced there or has ended.
+// published records one job. Only the second statement has an effect if the job was replaced in the outbox or has
+// ended.
 func published(ctx context.Context, t *db.Tx, j domain.Job) error {
 	now, generation := t.Stamp(), db.Unsigned(j.Generation)
 	for _, w := range []db.Write{
@@ -247,7 +249,7 @@ func (c *Pipeline) MaxGeneration(ctx context.Context) (uint64, error) {
 	return g, nil
 }
 
-// RaiseMark stores the highest generation. It only writes if the process has not seen one as high.
+// RaiseMark stores the highest generation. It writes only if this process has not seen one as high before.
 func (c *Pipeline) RaiseMark(ctx context.Context, t *db.Tx, generation uint64) error {
 	if generation <= c.generation.Load() {
 		return nil
@@ -259,7 +261,7 @@ func (c *Pipeline) RaiseMark(ctx context.Context, t *db.Tx, generation uint64) e
 	return nil
 }
 
-// MarkStored records after the commit that RaiseMark need not write up to this generation again.
+// MarkStored records, after the commit, that RaiseMark need not write generations up to this one again.
 func (c *Pipeline) MarkStored(generation uint64) {
 	for {
 		have := c.generation.Load()

@@ -30,10 +30,10 @@ func New(d *db.DB, a *accounts.Accounts, s *sites.Sites) *Pipeline {
 	return &Pipeline{db: d, accounts: a, sites: s, last: map[record.Priority]string{}}
 }
 
-// OutboxWake returns a channel that receives after a commit that has put a job into the outbox, by this process or,
-// with PostgreSQL, another one; after a commit of this process that has ended a job in the stream, which frees
-// capacity; and once after opening. Several commits may cause one signal, and a notice of another process may be lost,
-// so poll as well.
+// OutboxWake returns a channel that receives a value once after opening, after a commit that has put a job into the
+// outbox, and after a commit of this process that has ended a job in the stream and so freed capacity. With PostgreSQL,
+// new jobs of other processes are announced as well. Several commits may cause one signal, and notices of other
+// processes may be lost, so poll as well.
 func (c *Pipeline) OutboxWake() <-chan struct{} { return c.db.Topic(record.TopicOutbox) }
 
 // SweepWake returns a channel that receives after a commit that has queued a sweep, as OutboxWake does for jobs.

@@ -9,7 +9,7 @@ import (
 
 // Waiting counts the datasources that must be read again.
 type Waiting struct {
-	Any      bool  // there are any datasources
+	Any      bool  // the catalog has datasources
 	Queued   int64 // in the outbox with the priority of replays; at most maxWaiting
 	InFlight int64 // in the job stream, for any reason
 }

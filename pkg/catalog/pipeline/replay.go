@@ -21,7 +21,7 @@ type ReplayFilter struct {
 	WorkspaceID  string
 	DatastoreID  string
 	GroupID      string    // pages of this site
-	DatasourceID string    // only this one
+	DatasourceID string    // only this datasource
 	Failed       bool      // only datasources in status error
 	Since        time.Time // only datasources changed at or after this time
 
@@ -34,9 +34,9 @@ type ReplayFilter struct {
 // Datasources queued per transaction of a replay.
 const replayBatch = 200
 
-// kind returns the job that a datasource gets; "" for none. If a site is fetched again, its pages follow from the site;
-// a site has no content of its own to read. A page that was never fetched must be fetched, and so must one whose fetch
-// has failed, if failures are replayed.
+// kind returns the kind of job that a datasource gets, or "" for none. If a site is fetched again, jobs for its pages
+// follow from the site's job; a site has no content of its own to read. A page that was never fetched must be fetched,
+// and so must one whose fetch has failed, if failures are replayed.
 func (f ReplayFilter) kind(d record.Record) domain.JobKind {
 	web := d.Type == domain.TypeWebPage || d.Type == domain.TypeWebSite
 	switch {
@@ -49,7 +49,7 @@ func (f ReplayFilter) kind(d record.Record) domain.JobKind {
 	case d.Type == domain.TypeWebSite:
 		return ""
 	case d.Status == domain.StatusSkipped:
-		return "" // there is nothing of it to be read
+		return "" // it has no content to read
 	case d.Original != nil:
 		return domain.JobIngest
 	case d.Type == domain.TypeWebPage:
@@ -153,7 +153,7 @@ func (c *Pipeline) replay(ctx context.Context, t *db.Tx, f ReplayFilter, batch [
 		return 0, fmt.Errorf("reading datasources to replay: %w", err)
 	}
 	for _, id := range ids {
-		r, exists := records[id] // deleted since if it does not exist
+		r, exists := records[id] // if the record does not exist, the datasource was deleted since
 		kind := f.kind(r)
 		if !exists || kind == "" || f.Failed && r.Status != domain.StatusError {
 			continue
@@ -200,7 +200,7 @@ func replayOne(ctx context.Context, t *db.Tx, f ReplayFilter, r record.Record, k
 	return record.Enqueue(ctx, t, job, f.Priority)
 }
 
-// ReplayProgress counts the datasources queued by a replay and not by a later one: all, those that have succeeded
+// ReplayProgress counts the datasources that were last queued by this replay: all of them, those that have succeeded
 // (synched or skipped), and those that have failed.
 func (c *Pipeline) ReplayProgress(ctx context.Context, replayID string) (total, done, failed int64, err error) {
 	err = c.db.Read.QueryRow(ctx, `SELECT COUNT(*), COALESCE(SUM(CASE WHEN status IN ('synched', 'skipped') THEN 1 ELSE 0 END), 0),

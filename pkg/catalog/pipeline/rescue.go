@@ -19,9 +19,9 @@ type StuckDatasource struct {
 	Job domain.Job
 }
 
-// Stuck returns up to limit datasources whose job is not in the outbox and without a sign of life since the given time,
-// longest silence first. Each has a job with which Reissue can replace the lost one. A site that only waits for its
-// pages is not stuck.
+// Stuck returns up to limit datasources whose job is not in the outbox and has shown no sign of life since the given
+// time, longest silence first. Each comes with a job that can replace the lost one; see Reissue. A site that only waits
+// for its pages is not stuck.
 func (c *Pipeline) Stuck(ctx context.Context, before time.Time, limit int) ([]StuckDatasource, error) {
 	records, err := db.Collect(ctx, c.db.Read, record.Scan, `SELECT `+record.Columns+` FROM datasources
 		WHERE place <> 1 AND `+record.Live+` AND `+record.NotDeleted+` AND touched_at < ? AND NOT (type = 'web_site' AND discovery_done = 1)
@@ -54,8 +54,8 @@ func (c *Pipeline) Stuck(ctx context.Context, before time.Time, limit int) ([]St
 	return out, nil
 }
 
-// Reissue replaces a lost job by the given one in the outbox, and reports whether it did. It does nothing if the
-// datasource is gone, has a newer job than expectJobID, or waits for nothing.
+// Reissue replaces a lost job with the given one in the outbox, and reports whether it did. It does nothing if the
+// datasource is gone, has a newer job than expectJobID, or waits for no job.
 func (c *Pipeline) Reissue(ctx context.Context, datasourceID, expectJobID string, job domain.Job) (bool, error) {
 	reissued := false
 	err := c.db.Update(ctx, "issuing a job again", func(t *db.Tx) error {

@@ -17,7 +17,8 @@ type GroupCount struct {
 
 var scanGroupCount = db.Scan(func(g *GroupCount) []any { return []any{&g.Group, &g.Status, &g.N} })
 
-// CountByStatus counts datasources by status, with a query that groups them for an id.
+// CountByStatus returns the number of datasources by status. The query text has one argument, the id, and selects the
+// columns of GroupCount.
 func CountByStatus(ctx context.Context, q db.Querier, text, id string) (map[domain.Status]int64, error) {
 	groups, err := db.Collect(ctx, q, scanGroupCount, text, id)
 	if err != nil {
@@ -30,8 +31,8 @@ func CountByStatus(ctx context.Context, q db.Querier, text, id string) (map[doma
 	return out, nil
 }
 
-// CountPages sets the progress of sites: completed pages of all known pages. It is counted when read, not stored, so it
-// cannot become wrong.
+// CountPages sets the progress of sites to the number of completed pages and the number of all known pages. The pages
+// are counted for every read, so the progress cannot become wrong.
 func CountPages(ctx context.Context, q db.Querier, ds []domain.Datasource) error {
 	var ids []string
 	sites := map[string]*domain.Datasource{}

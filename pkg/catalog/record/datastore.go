@@ -13,7 +13,7 @@ import (
 // Interned returns the canonical copy of a text, so that equal texts share memory and compare equal without being read.
 func Interned[T ~string](text T) T { return unique.Make(text).Value() }
 
-// datastoreRow returns the columns of a datastore. m is its move; its id is "" if there is none.
+// datastoreRow returns the columns of a datastore. m is the datastore's move, with the id "" if there is none.
 func datastoreRow(d *domain.Datastore, m *domain.Move) db.Row {
 	return db.Row{
 		db.Fixed("id", &d.ID),
@@ -80,7 +80,7 @@ func StoreDatastore(ctx context.Context, t *db.Tx, d domain.Datastore) error {
 	return nil
 }
 
-// DatastoreByID reads a datastore; sql.ErrNoRows if it is gone.
+// DatastoreByID reads a datastore. It fails with sql.ErrNoRows if the datastore is gone.
 func DatastoreByID(ctx context.Context, q db.Querier, id string) (domain.Datastore, error) {
 	return ScanDatastore(q.QueryRow(ctx, `SELECT `+DatastoreColumns+` FROM datastores WHERE id = ? AND deleted_at = 0`, id))
 }

@@ -66,7 +66,7 @@ func ShareOwnDatastore(ctx context.Context, t *db.Tx, ws, id string) (domain.Dat
 	return d, db.MapNotFound(err, "datastore", id)
 }
 
-// LockDatasource reads a datasource for writing, and its datastore with a lock until the transaction ends;
+// LockDatasource returns a datasource and its datastore, and locks both until the transaction ends. It fails with
 // sql.ErrNoRows if either is gone.
 func LockDatasource(ctx context.Context, t *db.Tx, id string) (Record, domain.Datastore, error) {
 	var datastoreID string
@@ -91,8 +91,8 @@ func LockDatasource(ctx context.Context, t *db.Tx, id string) (Record, domain.Da
 	return r, store, err
 }
 
-// LockDatasources locks the rows of datasources that the transaction will read and write, those of their sites first.
-// Unknown ids are ignored.
+// LockDatasources locks the rows of datasources that the transaction will read and write, after the rows of their
+// sites. Unknown ids are ignored.
 func LockDatasources(ctx context.Context, t *db.Tx, ids ...string) error {
 	if !t.IsShared() {
 		return nil

@@ -47,7 +47,8 @@ func (r *Record) Accept(asked domain.Job, store domain.Datastore) domain.Job {
 	return job
 }
 
-// ReadByCustomID reads the newest datasource of a datastore with a custom id; sql.ErrNoRows if there is none.
+// ReadByCustomID reads the newest datasource of a datastore with a custom id. It fails with sql.ErrNoRows if there is
+// none.
 func ReadByCustomID(ctx context.Context, q db.Querier, lock, ws, datastoreID, customID string) (Record, error) {
 	return Scan(q.QueryRow(ctx, `SELECT `+Columns+` FROM datasources
 		WHERE workspace_id || '' = ? AND datastore_id = ? AND custom_id = ? AND custom_id <> '' AND `+NotDeleted+`
@@ -64,7 +65,7 @@ const (
 	InStream Location = 2 // in flight
 )
 
-// Record is a datasource with its internal fields in the catalog.
+// Record is a datasource with the internal fields of the catalog.
 type Record struct {
 	domain.Datasource
 	JobKind  domain.JobKind
@@ -80,7 +81,7 @@ type Record struct {
 // Live is the condition of datasources that wait for a job, in the form of the index datasources_unsettled.
 const Live = `status IN ('unsynched', 'pending', 'running')`
 
-// encodedParts are values of columns that a record represents differently.
+// encodedParts holds the values of columns that Record represents in another form.
 type encodedParts struct {
 	target  domain.Target // generation 0: none
 	resume  domain.Resume // status "": none
@@ -221,7 +222,7 @@ func (r *Record) Store(ctx context.Context, t *db.Tx, touched int64) error {
 	return t.Queue(ctx, db.Write{Doing: "storing datasource " + r.ID, Text: updateText, Args: args})
 }
 
-// Read reads a record for writing in the same transaction; sql.ErrNoRows if there is none.
+// Read reads a record that the same transaction will write. It fails with sql.ErrNoRows if there is none.
 func Read(ctx context.Context, t *db.Tx, id string) (Record, error) {
 	return Scan(t.QueryRow(ctx, `SELECT `+Columns+` FROM datasources WHERE id = ?`+t.Lock, id))
 }
@@ -238,7 +239,7 @@ func Find(ctx context.Context, t *db.Tx, id string) (r Record, exists bool, err 
 	return r, true, nil
 }
 
-// ReadAll reads records for writing in the same transaction.
+// ReadAll reads records that the same transaction will write, by id. Unknown ids are absent from the result.
 func ReadAll(ctx context.Context, t *db.Tx, ids []string) (map[string]Record, error) {
 	out := make(map[string]Record, len(ids))
 	err := db.InLists(t, ids, func(in string, args []any) error {

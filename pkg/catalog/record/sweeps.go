@@ -15,10 +15,11 @@ const (
 	RemovalBatch = 500
 )
 
-// AllGenerations is domain.AllGenerations in the signed column.
+// AllGenerations is the value of domain.AllGenerations in the database, where the column is signed.
 const AllGenerations = -1
 
-// Values of the column jobs. With SweepCrawls, the column from_generation contains the bound of the jobs.
+// Values of the column jobs. With SweepCrawls, the column from_generation contains the generation below which crawl
+// jobs are deleted.
 const (
 	sweepNoJobs  = 0
 	SweepAllJobs = 1
@@ -28,8 +29,8 @@ const (
 // dueAtOnce is earlier than any time: withdrawn jobs should be deleted from the stream before workers get them.
 const dueAtOnce = -1
 
-// QueueSweep stores a sweep under a new id, even if an equal one is queued: that one may be in progress and already
-// past the data of this one.
+// QueueSweep stores a sweep under a new id, even if an equal one is queued: the queued sweep may be in progress and
+// already past the data of the new one.
 func QueueSweep(ctx context.Context, t *db.Tx, s domain.Sweep) error {
 	if s.ID == "" {
 		s.ID = domain.NewID()

@@ -9,10 +9,10 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// ActiveOf returns the state of each datasource that retrieval needs, or nil if it does not exist. It uses one query
-// for up to 256 datasources and no transaction. Place and ActiveGeneration are consistent, because a move changes both
-// in one transaction. Retrieval drops hits of missing datasources, and hits that are not of the active generation in
-// the place that was searched. The returned values are shared and must not be changed.
+// ActiveOf returns what retrieval needs to know of each datasource, or nil for a datasource that does not exist. It
+// uses one query for up to 256 datasources and no transaction. Place and ActiveGeneration are consistent, because a
+// move changes both in one transaction. Retrieval drops hits of missing datasources, and hits that are not of the
+// active generation in the place that was searched. The returned values are shared and must not be changed.
 func (c *Resources) ActiveOf(ctx context.Context, datasourceIDs []string) ([]*domain.ActiveDatasource, error) {
 	out := make([]*domain.ActiveDatasource, len(datasourceIDs))
 	if c.db.IsShared() {
@@ -38,7 +38,7 @@ func (c *Resources) ActiveOf(ctx context.Context, datasourceIDs []string) ([]*do
 // called periodically. It returns the approximate number of bytes freed.
 func (c *Resources) ClearIdleCache() int64 { return c.cache.clearIdle() }
 
-// readActive reads the datasources that out lacks into it, and adds them to found unless that is nil.
+// readActive reads the datasources that are missing in out, and stores them in out and, unless it is nil, in found.
 func (c *Resources) readActive(ctx context.Context, ids []string, out []*domain.ActiveDatasource, found *[]sizedDatasource) error {
 	at := make(map[string]int, len(ids))
 	var missing []string
@@ -62,7 +62,7 @@ func (c *Resources) readActive(ctx context.Context, ids []string, out []*domain.
 		}
 		return nil
 	})
-	for i, id := range ids { // ids that occur twice
+	for i, id := range ids { // for ids that occur twice
 		if out[i] == nil {
 			out[i] = out[at[id]]
 		}
@@ -98,9 +98,9 @@ func scanActive(s db.Scanner) (sizedDatasource, error) {
 	return a, db.FromJSON(metadata, &a.Metadata)
 }
 
-// ResolveFilters returns the ids of the datasources in the datastores that match the filter's CustomIDs and
-// DatasourceIDs, or both if both are given. A site includes its pages. It returns nil if the filter has neither, and an
-// empty slice if nothing matches. It ignores Metadata, which the index filters.
+// ResolveFilters returns the ids of the datastores' datasources that match the filter's CustomIDs or DatasourceIDs or,
+// if both are given, both. A site includes its pages. It returns nil if the filter has neither, and an empty slice if
+// nothing matches. It ignores Metadata, which the index filters.
 func (c *Resources) ResolveFilters(ctx context.Context, datastoreIDs []string, f domain.Filters) ([]string, error) {
 	if len(f.CustomIDs) == 0 && len(f.DatasourceIDs) == 0 {
 		return nil, nil
@@ -125,7 +125,7 @@ func (c *Resources) ResolveFilters(ctx context.Context, datastoreIDs []string, f
 	return out, nil
 }
 
-// resolve counts each datasource with one of the values in the column, and each page of such a site.
+// resolve increments the count of each datasource whose column has one of the values, and of each page of such a site.
 func (c *Resources) resolve(ctx context.Context, selected map[string]int, datastoreIDs []string, column string, values []string) error {
 	type match struct{ id, kind string }
 	scan := db.Scan(func(m *match) []any { return []any{&m.id, &m.kind} })

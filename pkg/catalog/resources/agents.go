@@ -38,7 +38,7 @@ var (
 	updateAgentText = agentRow(new(domain.Agent)).UpdateText("agents")
 )
 
-// Conversations of a deleted agent deleted per transaction.
+// Number of conversations deleted per transaction when an agent is deleted.
 const conversationBatch = 100
 
 const ownAgent = `workspace_id = ? AND id = ?`
@@ -175,7 +175,7 @@ func linkDatastores(ctx context.Context, t *db.Tx, a domain.Agent) error {
 	return nil
 }
 
-// readLinks sets DatastoreIDs.
+// readLinks sets the DatastoreIDs of the agents.
 func readLinks(ctx context.Context, q db.Querier, agents []domain.Agent) error {
 	ids := make([]string, len(agents))
 	at := make(map[string]*domain.Agent, len(agents))

@@ -41,9 +41,9 @@ func (c *Resources) CreateDatasources(ctx context.Context, in []NewDatasource) (
 }
 
 // UpsertDatasources is CreateDatasources, except that a datasource whose CustomID exists in its datastore updates the
-// existing one: it gets the new name, metadata and content as by ReplaceContent, and keeps its id. It fails with
-// domain.CodeInvalid for a datasource without an original. Datasources with the same CustomID in one call become one.
-// The result is in the order of in.
+// existing datasource. The existing datasource keeps its id and gets the new name, metadata and content, as in
+// ReplaceContent. UpsertDatasources fails with domain.CodeInvalid for a datasource without an original. Datasources
+// with the same CustomID in one call become one. The result has the same order as in.
 func (c *Resources) UpsertDatasources(ctx context.Context, in []NewDatasource) ([]domain.Datasource, error) {
 	return c.createDatasources(ctx, in, record.QueueUpserts, func(ctx context.Context, t *db.Tx, n NewDatasource, store domain.Datastore) (record.Record, error) {
 		d := n.Datasource
@@ -161,7 +161,8 @@ func (c *Resources) Datasources(ctx context.Context, ws string, f DatasourceFilt
 	if f.DatastoreID == "" && f.GroupID == "" {
 		l.And(`workspace_id = ?`, ws)
 	} else {
-		// An expression, so that the index of the datastore or site is chosen, which may be much smaller.
+		// An expression, so that the database does not choose the index of workspaces: the index of the datastore or
+		// site may be much smaller.
 		l.And(`workspace_id || '' = ?`, ws)
 	}
 	if f.DatastoreID != "" {

@@ -116,8 +116,9 @@ func (c *Resources) EachDatastore(ctx context.Context, f func(domain.Datastore) 
 	return w.Run(ctx, c.db.Read, f)
 }
 
-// UpdateDatastore applies the patch and returns the changed datastore. A place other than the serving one starts a move
-// or replaces the present move; the serving place cancels it. A datastore without datasources is switched at once.
+// UpdateDatastore applies the patch and returns the changed datastore. A place other than the serving place starts a
+// move or replaces the present one; the serving place cancels the present move. A datastore without datasources is
+// switched at once.
 func (c *Resources) UpdateDatastore(ctx context.Context, ws, id string, p domain.DatastorePatch) (domain.Datastore, error) {
 	var d domain.Datastore
 	err := c.db.Update(ctx, "changing a datastore", func(t *db.Tx) (err error) {

@@ -28,8 +28,8 @@ func (c *Resources) DeleteDatasource(ctx context.Context, ws, id string) (domain
 	return r.Datasource, err
 }
 
-// DeleteIf deletes a datasource that was read before, provided that it still waits for nothing and its job has not
-// changed. It reports whether it did.
+// DeleteIf deletes the datasource d if, since d was read, it has got no other job and waits for none. It reports
+// whether it did.
 func (c *Resources) DeleteIf(ctx context.Context, d domain.Datasource) (bool, error) {
 	deleted := false
 	err := c.db.Update(ctx, "deleting a datasource", func(t *db.Tx) error {

@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Maximum number of changed datasources recorded; beyond it, all count as changed.
+// Maximum number of changed datasources that are recorded one by one. If more change, all count as changed.
 const maxChanged = 4096
 
 // ReadCache caches the data that queries need until a commit changes it. It is used for SQLite, where one process
@@ -26,12 +26,12 @@ type ReadCache struct {
 	active map[string]sizedDatasource
 	stores map[string]domain.Datastore
 	size   int64
-	used   bool // used since the last call of rest
+	used   bool // used since the last call of clearIdle
 
 	// Rows changed by the writing connection since the last commit or rollback. Invalidating rows after a rollback is
 	// unnecessary but harmless.
 	changed    map[string]struct{} // datasources
-	changedAll bool                // more than changed contains
+	changedAll bool                // more rows were changed than changed contains
 }
 
 // NewReadCache returns an empty cache of about the given maximum size in bytes.
@@ -119,8 +119,8 @@ func (m *ReadCache) clearIdle() (bytes int64) {
 	return bytes
 }
 
-// getDatasources fills in cached datasources. It returns the number of misses and the version to cache them under.
-// While commits equals the version, cached and newly read data are of the same time.
+// getDatasources fills out with the cached datasources. It returns the number of missing ones, and the version to cache
+// them under. As long as commits equals the version, cached and newly read data are consistent.
 func (m *ReadCache) getDatasources(ids []string, out []*domain.ActiveDatasource) (missing int, version uint64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

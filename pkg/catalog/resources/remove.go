@@ -58,13 +58,13 @@ func (c *Resources) removeInStore(ctx context.Context) (more bool, err error) {
 // deleted is a datastore whose removal is unfinished.
 type deleted struct{ id, workspace string }
 
-// nextDeleted returns one of them; sql.ErrNoRows if there is none.
+// nextDeleted returns a deleted datastore. It fails with sql.ErrNoRows if there is none.
 func nextDeleted(ctx context.Context, q db.Querier) (d deleted, err error) {
 	err = q.QueryRow(ctx, `SELECT id, workspace_id FROM datastores WHERE deleted_at > 0 ORDER BY id LIMIT 1`).Scan(&d.id, &d.workspace)
 	return d, err
 }
 
-// removeBatch removes datasources of a deleted datastore, and with the last of them the datastore.
+// removeBatch removes the next datasources of a deleted datastore and, together with the last ones, the datastore.
 func removeBatch(ctx context.Context, t *db.Tx, ws, id string) (done bool, err error) {
 	type item struct{ id, original string }
 	batch, err := db.Collect(ctx, t, db.Scan(func(v *item) []any { return []any{&v.id, &v.original} }), `SELECT id, original_key FROM datasources WHERE datastore_id = ? ORDER BY created_at, id LIMIT ?`, id, record.RemovalBatch)
@@ -87,7 +87,8 @@ func removeBatch(ctx context.Context, t *db.Tx, ws, id string) (done bool, err e
 	}
 	for len(keys) > 0 {
 		n := min(len(keys), record.OriginalsPerSweep)
-		// An id that is no datasource's: only a sweep of the complete datastore has none, and that is already queued.
+		// DatasourceID is not the id of a datasource here. An empty id would mean a sweep of the complete datastore,
+		// which is already queued.
 		rest := domain.Sweep{WorkspaceID: ws, DatastoreID: id, DatasourceID: id, Originals: keys[:n]}
 		if err := record.QueueSweep(ctx, t, rest); err != nil {
 			return false, err
