@@ -13,7 +13,7 @@ import (
 const (
 	alignedLines   = 60   // maximum number of lines of one table
 	alignedGap     = 0.45 // minimum gap between two cells; spaces between words are narrower
-	typedGap       = 1.6  // the same in a monospaced font, as a multiple of the character width
+	typedGap       = 1.6  // minimum gap in a monospaced font, as a multiple of the character width
 	pairGap        = 0.6  // minimum gap in a table without a column of values
 	alignedEdge    = 0.35 // maximum distance between the aligned edges of a column's cells
 	alignedRow     = 200  // maximum length of a line, in bytes
@@ -40,9 +40,9 @@ type partedLine struct {
 
 // alignedBlock is a range of rows whose cells are aligned in columns.
 type alignedBlock struct {
-	from, to int // rows
+	from, to int // range of rows
 	columns  []column
-	at       [][]int // by row: the columns of its cells
+	at       [][]int // by row: the column of each cell
 }
 
 // takeAligned recognises a table by its alignment alone and takes it from the front of lines. It returns nil and all
@@ -275,7 +275,7 @@ func (b *alignedBlock) grown(r alignedCells) []column {
 }
 
 // isAligned reports whether the cells of each column have a common left edge, right edge or middle. One cell, such as a
-// header, and a fifth of the rest may differ.
+// header, and a fifth of the rest may be out of line.
 func (b *alignedBlock) isAligned(rows []alignedCells) bool {
 	places := make([][3][]float64, len(b.columns))
 	for i, at := range b.at {
@@ -303,8 +303,8 @@ func (b *alignedBlock) isAligned(rows []alignedCells) bool {
 	return true
 }
 
-// headerRows returns the number of rows, from the first, that name columns: those above the block, and those at its top
-// that are bold or have no values. A single full row that is not bold does not count: rowWriter decides whether it is a
+// headerRows returns the number of rows at the top that name columns: those above the block, and those at its top that
+// are bold or have no values. A single full row that is not bold does not count: rowWriter decides whether it is a
 // header.
 func (b *alignedBlock) headerRows(rows []alignedCells) int {
 	head, bold := b.from, b.from

@@ -13,8 +13,8 @@ import (
 type alignedBody struct {
 	columns []column
 	rows    []alignedCells
-	at      [][]int // by row: the columns of its cells
-	pitch   float64 // usual distance of rows, in points
+	at      [][]int // by row: the column of each cell
+	pitch   float64 // usual distance between rows, in points
 	spans   bool    // a row name spans several rows or stands between two rows
 	joined  bool    // a line of several cells was joined to the row above
 }
@@ -61,7 +61,7 @@ func (b *alignedBlock) body(rows []alignedCells, head int) *alignedBody {
 	return body
 }
 
-// near reports whether two rows of the page are closer together than two rows of the table.
+// near reports whether two rows of the page are closer together than separate rows of the table usually are.
 func (b *alignedBody) near(i, j int) bool {
 	return j < len(b.rows) && b.rows[i].y-b.rows[j].y < samePitch*b.pitch
 }
@@ -75,7 +75,7 @@ func (b *alignedBody) join(rtl bool) []joinedRow {
 	}
 	var out []joinedRow
 	var names []spanName
-	last := 0 // last row that was not a spanning name
+	last := 0 // index of the last row that was not a name spanning several rows
 	for i, r := range b.rows {
 		switch n := len(out); {
 		case i > 0 && len(r.cells) == 1 && b.at[i][0] == first && b.near(i-1, i) && b.near(i, i+1) && !b.near(i-1, i+1) &&
@@ -183,7 +183,7 @@ func spansOf(names []spanName, rows int) [][2]int {
 
 // layoutSigns holds the evidence that aligned rows are a table.
 type layoutSigns struct {
-	head        int  // rows of the header
+	head        int  // number of header rows
 	tight       bool // a cell of the header was split at a wide gap
 	bold        bool // the first row is bold
 	reaches     bool // names span several columns or rows

@@ -13,11 +13,10 @@ const (
 	// maxPDFiumCalls is the maximum number of calls into the sandbox per file: the text of about 1,500 ordinary pages,
 	// or half a minute. The page that reaches the limit is read to its end.
 	maxPDFiumCalls = 2_000_000
-	// maxHelpless is the maximum number of consecutive pages for which PDFium does not know most characters. After
-	// that, only every helplessShare-th doubtful page is passed to PDFium.
+	// maxHelpless is the number of consecutive pages with mostly unknown characters after which PDFium is used less.
 	maxHelpless = 32
-	// helplessShare is the number of doubtful pages for each page passed to PDFium once maxHelpless is reached. Later
-	// pages may be readable again.
+	// helplessShare applies once maxHelpless is reached: only one in helplessShare doubtful pages is passed to PDFium,
+	// because later pages may be readable again.
 	helplessShare = 16
 )
 
@@ -38,7 +37,7 @@ const (
 )
 
 // next decides whether the next doubtful page is passed to PDFium, given the number of calls so far. It returns noHelp
-// only if the page has another text (alternative).
+// only if alternative is true, which means that the page has another text.
 func (b *pdfiumBudget) next(calls int, alternative bool) unasked {
 	if calls >= maxPDFiumCalls {
 		return spentCalls
@@ -52,7 +51,7 @@ func (b *pdfiumBudget) next(calls int, alternative bool) unasked {
 	return wasAsked
 }
 
-// exhausted reports whether PDFium was of no help for maxHelpless pages.
+// exhausted reports whether PDFium did not help with the last maxHelpless pages.
 func (b *pdfiumBudget) exhausted() bool { return b.helpless >= maxHelpless }
 
 // came records the result of PDFium for a page. Pages without characters are ignored.
@@ -72,8 +71,8 @@ func hasMeaning(r rune) bool {
 	return r != unicode.ReplacementChar && !unicode.Is(unicode.Co, r) && (!unicode.IsControl(r) || unicode.IsSpace(r))
 }
 
-// meaningful removes undecoded characters from lines. Otherwise they would be most of a page that neither reader can
-// decode.
+// meaningful removes undecoded characters from lines. Otherwise a page that neither reader can decode would consist
+// mostly of them.
 func meaningful(lines []pdftext.Line) []pdftext.Line {
 	var out []pdftext.Line
 	for _, line := range lines {

@@ -22,7 +22,7 @@ var (
 // leaderText replaces a row of dots.
 const leaderText = " … "
 
-// joinContents joins each entry of a table of contents to one cell: its title, leaderText, and its page number.
+// joinContents joins each entry of a table of contents into one cell: its title, leaderText, and its page number.
 // Programs write the dots in many ways, some as separate lines.
 func joinContents(lines []pdftext.Line) []pdftext.Line {
 	if !slices.ContainsFunc(lines, func(l pdftext.Line) bool {
@@ -105,7 +105,7 @@ func numbersOn(text, before string) bool {
 	}
 	x, y := strings.Split(a[1], "."), strings.Split(b[1], ".")
 	if len(x) == 1 && len(y) == 1 {
-		return false // lists have rules of their own
+		return false // list items have separate rules
 	}
 	last, err := strconv.Atoi(y[len(y)-1])
 	if err != nil || !slices.Equal(y[:len(y)-1], x[:min(len(y)-1, len(x))]) {

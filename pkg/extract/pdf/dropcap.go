@@ -19,7 +19,7 @@ const (
 	maxDropCapGap  = 1.5 // maximum gap between cap and text
 	indented       = 0.3 // maximum overlap between a cap and a line that is indented for it
 	capitalHeight  = 0.72
-	maxDropCaps    = 50 // per page
+	maxDropCaps    = 50 // maximum number per page
 	maxSearchWords = 20_000
 )
 
@@ -120,8 +120,8 @@ const oneLetterWords = "AIOÀÁÉÓYEUАВИКОСУЯΟΗ"
 var afterOneLetter = format.WordSet("was am have had do did can could will would should think know remember first never new few man woman good great small " +
 	"little very lot young old big large single couple group team recent major number year century day week world good-bye")
 
-// isWordBefore reports whether an initial is a word of its own, like the "A" of "A new day". It looks for both forms
-// among the other words of the page.
+// isWordBefore reports whether an initial is a word of its own, like the "A" of "A new day". It checks whether the page
+// also contains the separate or the joined form.
 func isWordBefore(initial, text string, words map[string]int) bool {
 	letter, _ := utf8.DecodeLastRuneInString(initial)
 	rest := text

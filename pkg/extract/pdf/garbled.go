@@ -45,11 +45,11 @@ func (g *garbledPages) warn(out *format.Sink) {
 	}
 }
 
-// unknownChars counts the undecoded characters of a page that form words. Single ones, such as bullets, arrows and
-// other symbols, are not a loss of text.
+// unknownChars counts the undecoded characters of a page that form words. Single undecoded characters, such as bullets,
+// arrows and other symbols, are not a loss of text.
 type unknownChars struct {
 	chars   int // characters of all words
-	unknown int // unknown characters, in words that contain several
+	unknown int // unknown characters in words that contain several of them
 }
 
 // many reports whether the unknown characters are a noticeable loss of text.
@@ -60,7 +60,7 @@ func (u unknownChars) many() bool {
 
 // add counts the characters of a word. Code 0 is a character unknown to PDFium.
 func (u *unknownChars) add(word []rune) {
-	const text = 3 // minimum number of unknown characters of a word
+	const text = 3 // minimum number of unknown characters in a word for them to count
 	unknown, alike := 0, true
 	var first rune
 	for _, r := range word {
@@ -104,8 +104,8 @@ func unknownOf(lines []pdftext.Line) unknownChars {
 // The bounds of likeNoLanguage. The share of common letter pairs is 0.4 to 0.9 in text in 30 languages, source code,
 // lists and assembler listings, but 0.15 to 0.35 in text with substituted letters.
 const (
-	minLetters     = 200  // a shorter sample is no evidence
-	maxLetters     = 4000 // a longer sample adds no evidence
+	minLetters     = 200  // minimum number of letters; a shorter sample is no evidence
+	maxLetters     = 4000 // maximum number of letters; a longer sample adds no evidence
 	minCommonShare = 0.35 // minimum share of common letter pairs
 	// minCoincidence is the minimum probability that two letters of the sample are the same. The probability is 0.05 to
 	// 0.08 in all languages and does not change if letters are substituted; random codes and part numbers have 0.04.

@@ -13,8 +13,8 @@ type placed struct {
 	table *pageTable
 }
 
-// takeGrids replaces the lines in each grid of a table with a table at the position of the first of them. Inner grids
-// are processed first, so that a table in a cell of another table is recognised.
+// takeGrids replaces the lines in each grid of a table with a table at the position of the first line. Inner grids are
+// processed first, so that a table in a cell of another table is recognised.
 func (l *layout) takeGrids(lines []pdftext.Line) []placed {
 	items := make([]placed, len(lines))
 	for i, line := range lines {
@@ -71,7 +71,7 @@ func (l *layout) takeGrid(g *grid, items []placed) []placed {
 			rest = append(rest, placed{line: out})
 		}
 	}
-	const fewest = 2 // lines
+	const fewest = 2 // minimum number of lines
 	if len(inside) < fewest || g.framesPage(len(inside), len(items)) {
 		return items
 	}
@@ -85,7 +85,7 @@ func (l *layout) takeGrid(g *grid, items []placed) []placed {
 // takeReaching replaces the lines between the rules of a grid, and those of a header above, with a table, if the table
 // has names that span several columns or rows. Other tables are read better by their rules.
 func (l *layout) takeReaching(g *grid, items []placed) []placed {
-	const header = 8 // lines above the first rule
+	const header = 8 // maximum number of header lines above the first rule
 	first, last := -1, -1
 	for i, item := range items {
 		if in, _ := g.divide(item.line); item.table == nil && len(in.Cells) > 0 {

@@ -165,7 +165,7 @@ func (t *gridText) severalRows(r int, header bool) bool {
 // keyColumn returns the first column with values on most lines of a grid's row, or -1. Each value begins a row of the
 // table whose other cells may have several lines.
 func (t *gridText) keyColumn(r int) int {
-	const fewest = 3 // values
+	const fewest = 3 // minimum number of values
 	lines := t.cells[r]
 	for k := range t.columns() {
 		n, values := 0, 0

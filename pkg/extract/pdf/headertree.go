@@ -19,14 +19,14 @@ const (
 	wrappedName   = 0.1 // cost of a name of two lines
 	outsideColumn = 0.3 // cost of a name outside its column, per font size of distance
 	farFromColumn = 4   // maximum distance of a name from its column
-	farHeader     = 1.7 // maximum distance of two header rows, as a multiple of the row distance
+	farHeader     = 1.7 // maximum distance between two header rows, as a multiple of the row distance
 )
 
 // headerTree names columns from several header rows, with names that span several columns or rows.
 type headerTree struct {
 	columns []column
 	size    float64
-	pitch   float64 // distance of the rows of the table, in points
+	pitch   float64 // distance between the rows of the table, in points
 	rtl     bool
 	nodes   []headerNode
 	grouped bool // a name spans several columns
@@ -35,15 +35,15 @@ type headerTree struct {
 // headerNode is a range of columns with a common name, and the position of the name. A column without a name is also a
 // node.
 type headerNode struct {
-	from, to int // columns
+	from, to int // range of columns
 	names    []string
 	x0, x1   float64
 	middle   float64
 	y, low   float64 // baselines of the highest and the lowest name
 }
 
-// add adds the rows of a header, from top to bottom. It reports whether each column except the one with row names got a
-// name.
+// add adds the rows of a header, from top to bottom. It reports whether every column got a name, except perhaps the
+// column of row names.
 func (h *headerTree) add(rows []alignedCells) bool {
 	h.nodes = make([]headerNode, len(h.columns))
 	for k, c := range h.columns {
@@ -105,7 +105,7 @@ func (h *headerTree) addRow(r alignedCells) bool {
 // place assigns the cells of a row to the nodes that they name, at the least total cost. It returns the first and the
 // last node of each cell, or nil if the cells cannot be names of the nodes.
 func (h *headerTree) place(r alignedCells) [][2]int {
-	lowest, below := math.Inf(1), math.Inf(-1) // baselines: of the lowest name, and of the nearest name below the row in a node that extends down to the lowest
+	lowest, below := math.Inf(1), math.Inf(-1) // lowest baseline of all names; baseline of the nearest names below r whose nodes extend down to lowest
 	for _, n := range h.nodes {
 		if !math.IsInf(n.low, -1) {
 			lowest = min(lowest, n.low)
@@ -161,7 +161,8 @@ func (h *headerTree) place(r alignedCells) [][2]int {
 	return h.evenRuns(runs)
 }
 
-// cost returns the cost of a cell as the name of nodes. It is infinite if the cell cannot be their name.
+// cost returns the cost of using a cell as the name of a range of nodes. It is infinite if the cell cannot be their
+// name.
 func (h *headerTree) cost(r alignedCells, c pdftext.Cell, from, to int, isBelow func(headerNode) bool) float64 {
 	first, last := h.nodes[from], h.nodes[to]
 	if from == to {

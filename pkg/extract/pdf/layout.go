@@ -25,16 +25,16 @@ type layout struct {
 	recent [4]map[string]float64   // heights of the lines at the edges of the last pages, by masked text
 
 	outline outlineLevels
-	links   []pdftext.Link               // on the page
-	grids   []grid                       // on the page
+	links   []pdftext.Link               // links on the page
+	grids   []grid                       // possible tables on the page
 	indents []float64                    // left edges of the items of the open lists, outermost first
 	parted  map[*pdftext.Cell]partedLine // split lines of the page, by first cell
-	open    *openTable                   // the last table, while nothing has followed it
+	open    *openTable                   // the last table, if nothing has followed it yet
 
 	// The current paragraph.
 	para   []pdftext.Line
 	kind   domain.BlockKind
-	number int // of the page
+	number int // page number
 }
 
 func newPDFLayout(p *format.Parser, survey *survey) *layout {
@@ -117,7 +117,7 @@ func (l *layout) text(lines []pdftext.Line, leading float64) error {
 	return l.flush()
 }
 
-// usualLeading returns the median distance of a page's lines, as a multiple of their size.
+// usualLeading returns the median distance between a page's lines, as a multiple of their size.
 func usualLeading(lines []pdftext.Line) float64 {
 	var gaps []float64
 	for i := 1; i < len(lines); i++ {

@@ -66,9 +66,9 @@ func (s *source) links(i int) []pdftext.Link {
 
 // linkFinder collects the links of a block from its lines.
 type linkFinder struct {
-	links []pdftext.Link // of the page
+	links []pdftext.Link // links on the page
 	found []domain.BlockLink
-	on    int // line of the last found link
+	on    int // number of the line with the last found link
 	line  int
 }
 

@@ -14,7 +14,7 @@ const (
 )
 
 // startsApart reports whether a line begins, or follows, a caption or footnote. Such a line may have the usual distance
-// and indent, so these do not separate it from the paragraph before.
+// and indent, so distance and indent alone do not separate it from the paragraph before.
 func startsApart(para []pdftext.Line, line pdftext.Line, wide bool) bool {
 	last, text := para[len(para)-1], line.Text()
 	ended := endsSentence(last.Text())
@@ -42,7 +42,7 @@ var captionWords = map[string]bool{
 // sentence, no punctuation mark follows the number.
 func isCaption(s string) bool {
 	at := strings.IndexFunc(s, func(r rune) bool { return unicode.IsDigit(r) })
-	const longestWord = 24 // bytes
+	const longestWord = 24 // maximum length of a caption word, in bytes
 	if at <= 0 || at > longestWord || !captionWords[strings.ToLower(strings.TrimRight(s[:at], ". \t"))] {
 		return false
 	}

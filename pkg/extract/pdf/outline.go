@@ -18,7 +18,7 @@ type outlineKey struct {
 
 const (
 	deepestHeading = 6   // maximum level of a heading
-	longestHeading = 300 // bytes
+	longestHeading = 300 // maximum length of a heading, in bytes
 )
 
 func (s *source) outline() outlineLevels {

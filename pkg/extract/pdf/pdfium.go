@@ -61,9 +61,9 @@ func startPDFium(cacheDir string) (pdfium.Pool, error) {
 	return r.pool, nil
 }
 
-// compileAlone locks the folder against compilation by other processes until done is called. Without the lock, children
-// that need PDFium at the same time would each compile it for seconds; with it, all but the first find the compiled
-// code. A failed lock only causes more work.
+// compileAlone locks the folder against compilation by other processes until done is called. Without the lock, child
+// processes that need PDFium at the same time would each compile it for seconds; with it, all but the first find the
+// compiled code. A failed lock only causes more work.
 func compileAlone(cacheDir string) (done func()) {
 	if cacheDir == "" {
 		return func() {}
@@ -83,7 +83,7 @@ type pdfiumReader struct {
 	title    string
 	calls    int         // calls into the sandbox for characters and objects
 	gc       int         // previous garbage collection percentage
-	unwatch  func() bool // ends the watch that kills the instance when the context ends
+	unwatch  func() bool // stops the function that kills the instance when the context ends
 }
 
 // openPDFium opens a file in PDFium, which reads it directly from memory. It returns an Encrypted *Error for files that

@@ -154,7 +154,7 @@ func (c *pdfiumWords) word(units []rune, n int) {
 	}
 	first, ok := c.box(n)
 	if !ok {
-		return // inserted by PDFium, without a position on the page
+		return // the character was inserted by PDFium and has no position on the page
 	}
 	last, raised := first, first
 	if len(units) > 1 {

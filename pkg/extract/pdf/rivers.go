@@ -109,7 +109,7 @@ func (t *gridText) bodyLines() []pdftext.Line {
 	return body
 }
 
-// headed reports whether the first row of a table without rules between its columns names at least two of them in few
+// headed reports whether the first row of a table without rules between its columns names at least two columns in few
 // lines, without list markers, and the rows below are not text in columns.
 func (t *gridText) headed() bool {
 	const headerLines = 3

@@ -9,8 +9,8 @@ import (
 )
 
 // source reads the pages of a file with one of two readers. The first is package pdftext, which knows fonts, table
-// cells and form fields. Pages that it could not decode, according to measured signals, and files that it cannot open
-// are read with PDFium, compiled to WebAssembly and confined in a sandbox.
+// cells and form fields. The second is PDFium, compiled to WebAssembly and confined in a sandbox. It reads files that
+// pdftext cannot open, and pages that pdftext could not decode according to measured signals.
 type source struct {
 	p     *format.Parser
 	data  []byte
@@ -40,10 +40,10 @@ type page struct {
 	lines    []pdftext.Line
 	grids    []grid // possible tables
 	letters  int
-	image    bool    // it has a picture
-	broken   bool    // it could not be read to its end
-	byPDFium string  // why PDFium read it; "" if pdftext read it
-	unasked  unasked // why PDFium did not read it although it is doubtful
+	image    bool    // the page has a picture
+	broken   bool    // the page could not be read to its end
+	byPDFium string  // why PDFium read the page; "" if pdftext read it
+	unasked  unasked // why PDFium did not read the page although its text is doubtful
 	fields   []pdftext.Field
 	unseen   pdftext.Unseen
 	unknown  unknownChars // characters that the reader could not decode
@@ -80,8 +80,8 @@ func (s *source) close() {
 	}
 }
 
-// fallback returns PDFium with the file open, or nil if that is impossible or useless. Starting it takes a second, so
-// it is not started if no page has content that it could find.
+// fallback returns PDFium with the file open, or nil if that is impossible or useless. Starting PDFium takes a second,
+// so it is not started if no page has content that it could find.
 func (s *source) fallback() *pdfiumReader {
 	if s.pdfium != nil || s.pdfiumErr != nil {
 		return s.pdfium
@@ -107,7 +107,7 @@ func (s *source) page(i int) (page, error) {
 	return s.settle(i, page, doubt)
 }
 
-// readOwn reads page i with pdftext and returns its doubt about the result.
+// readOwn reads page i with pdftext and returns any doubt about the result.
 func (s *source) readOwn(i int) (page, doubt) {
 	if s.own == nil {
 		return page{}, doubt{why: "open"}
@@ -199,8 +199,8 @@ func (s *source) account(i int, page page) {
 
 // doubt says why the text that pdftext read from a page may be wrong.
 type doubt struct {
-	why      string // "" if there is none
-	readable bool   // its text is still useful
+	why      string // reason for the doubt; "" if there is no doubt
+	readable bool   // the text is still useful
 	margin   int    // the page is kept if it has at least this many tenths of the letters that PDFium finds
 }
 

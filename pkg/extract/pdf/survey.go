@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
 )
 
-// surveyPages is the number of pages sampled for the survey. Documents with no more pages are read only once.
+// surveyPages is the number of pages sampled for the survey. Documents with at most this many pages are read only once.
 const surveyPages = 64
 
 // survey holds the properties of a whole document that are needed before its first block.

@@ -12,7 +12,8 @@ import (
 const tableLines = 400
 
 // takeTable takes the lines of a table from the front of lines: at least two lines with several cells each, and the
-// lines between them that continue a cell. It returns the lines of the table, none if there is no table, and the rest.
+// lines between them that continue a cell. It returns the lines of the table, or nil if there is none, and the
+// remaining lines.
 func takeTable(lines []pdftext.Line) (table, rest []pdftext.Line) {
 	n, rows := 0, 0
 	for i := 0; i < min(len(lines), tableLines); i++ {
@@ -91,7 +92,7 @@ func columnsOf(lines []pdftext.Line) []column {
 	return columns
 }
 
-// columnAt returns the column of a cell: the one with the largest overlap, else the nearest.
+// columnAt returns the column of a cell: the one with the largest overlap, otherwise the nearest.
 func columnAt(columns []column, c pdftext.Cell) int {
 	best, shared := 0, -1e18
 	for i, col := range columns {
@@ -197,7 +198,7 @@ func (l *layout) table(lines []pdftext.Line) error {
 type pageTable struct {
 	rows    []table.Row // at least one
 	columns []column    // nil if unknown
-	size    float64     // of its text, in points
+	size    float64     // font size, in points
 	named   bool        // one of its rows can name the columns
 	header  bool        // the first row is known to name the columns
 	reaches bool        // names span several columns or rows

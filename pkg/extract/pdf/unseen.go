@@ -56,7 +56,7 @@ func (u *unseenPages) warn(out *format.Sink) {
 
 // inBoxes reports whether a point is in one of the boxes.
 func inBoxes(boxes []pdftext.Box, x, y float64) bool {
-	const slack = 1 // point
+	const slack = 1 // tolerance, in points
 	for _, b := range boxes {
 		if x >= b.X0-slack && x <= b.X1+slack && y >= b.Y0-slack && y <= b.Y1+slack {
 			return true

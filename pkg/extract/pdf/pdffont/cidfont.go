@@ -18,10 +18,10 @@ type cidFont struct {
 	half     bool            // for a Unicode encoding: ASCII has half the width
 
 	widths    map[uint32]float64 // by CID, in thousandths of the font size
-	width     float64            // of all other CIDs
+	width     float64            // width of all other CIDs
 	heights   map[uint32]float64 // advances in vertical writing, where the pen moves down
 	height    float64
-	text      *adobe.Text       // of the collection's CIDs, or nil
+	text      *adobe.Text       // text of the collection's CIDs, or nil
 	glyphText map[uint32]string // text of the embedded program's glyphs, by number
 	glyphOf   func(cid uint32) uint32
 }

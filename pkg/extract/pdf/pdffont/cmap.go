@@ -15,7 +15,7 @@ type cmap struct {
 	lengths    [5]bool // by length in bytes: whether a code space has codes of this length
 	spaces     []adobe.Range
 	text       map[uint32]string
-	textRanges []textRange // in order of low
+	textRanges []textRange // sorted by low
 	cids       []adobe.Range
 	base       *cmap // the CMap named by usecmap, or nil
 	vertical   bool

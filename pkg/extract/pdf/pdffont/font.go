@@ -20,14 +20,14 @@ type Font struct {
 
 	file      *pdfobject.File
 	name      string
-	scale     float64 // from glyph space to text space; 1/1000 except for Type 3
+	scale     float64 // factor from glyph space to text space; 1/1000 except for Type 3
 	toUnicode *cmap
 
 	// Simple fonts.
 	codes  [256]string
 	widths [256]float64
 
-	cid *cidFont // composite fonts, else nil
+	cid *cidFont // nil for simple fonts
 }
 
 // Glyph is one shown character.

@@ -117,7 +117,7 @@ func (c *crypt) named(name Token) method { return c.filters[name.Str] }
 
 // security holds the entries of the encryption dictionary and the identifier of the file.
 type security struct {
-	revision, size    int // size of the key in bytes
+	revision, size    int // size is the key size in bytes
 	owner, user       string
 	ownerKey, userKey string
 	permissions       uint32

@@ -59,7 +59,7 @@ func firstItem(v Token) Token {
 	return v
 }
 
-// decode undoes the filter. With an error it also returns the data decoded so far.
+// decode undoes the filter. On error it also returns the data decoded so far.
 func (flt filter) decode(data []byte) ([]byte, error) {
 	var err error
 	switch flt.name {
@@ -112,7 +112,7 @@ func un85(data []byte) ([]byte, error) {
 		}
 	}
 	clean = clean[:min(len(clean), MaxStream)]
-	zeros := bytes.Count(clean, []byte{'z'}) // each encodes four bytes; each other character four fifths of a byte
+	zeros := bytes.Count(clean, []byte{'z'}) // each z encodes four bytes, and every other character four fifths of a byte
 	out := make([]byte, 4*zeros+(len(clean)-zeros)/5*4+8)
 	n, _, err := ascii85.Decode(out, clean, true)
 	return out[:n], err

@@ -10,7 +10,7 @@ import (
 type object struct {
 	value  Token
 	stream bool
-	raw    []byte // of a stream: its data in the file
+	raw    []byte // data of a stream, as stored in the file
 	number uint32
 	gen    uint32
 	plain  bool // not encrypted itself, because it comes from an encrypted object stream

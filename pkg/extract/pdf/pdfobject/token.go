@@ -31,7 +31,7 @@ type Kind byte
 
 // The kinds of tokens.
 const (
-	End Kind = iota // of the data
+	End Kind = iota // end of the data
 	Number
 	String
 	Name
@@ -40,10 +40,10 @@ const (
 	Operator
 	Bool // Num is 1 for true
 	Null
-	Ref // to object Num; only in objects of a file
+	Ref // reference to object Num; occurs only in objects of a file
 )
 
-// Token is an operand or operator. The items of a Dict are keys and values in turn.
+// Token is an operand or operator. The items of a Dict are alternately keys and values.
 type Token struct {
 	Kind  Kind
 	Num   float64
@@ -179,8 +179,8 @@ func regular(c byte) bool {
 	return !isSpace(c)
 }
 
-// group reads up to the closing bracket. It ignores operators inside the group, unless they show that the group was
-// never closed; these end it.
+// group reads up to the closing bracket. An operator that shows that the group was never closed ends the group. Other
+// operators inside it are ignored.
 func (t *Scanner) group(kind Kind, depth int) Token {
 	first := len(t.open)
 	t.gather(kind, depth, first)

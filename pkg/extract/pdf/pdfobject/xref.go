@@ -128,7 +128,7 @@ func (f *File) readStreamSection(o object) error {
 		first := max(0, index[0].integer())
 		for i := range index[1].integer() {
 			if len(data) < total {
-				return nil // the count is too high
+				return nil // the section has fewer entries than its count
 			}
 			f.setFields(uint32(first+i), data[:total], widths)
 			data = data[total:]

@@ -113,7 +113,7 @@ func (in *interpreter) freeText(text string, a pdf.Value) {
 
 // Link is an area of a page with a link.
 type Link struct {
-	X0, Y0, X1, Y1 float64 // in points from the lower left corner of the page as it is seen
+	X0, Y0, X1, Y1 float64 // in points from the lower left corner of the visible page
 	URL            string
 }
 

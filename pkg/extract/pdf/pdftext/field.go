@@ -21,9 +21,9 @@ const (
 type Field struct {
 	Kind  FieldKind
 	Name  string // the field's name for users; "" if it has none
-	Value string // of a text field
-	On    bool   // a box is ticked
-	Box   Box    // on the page as it is seen
+	Value string // value of a text field
+	On    bool   // the box is ticked
+	Box   Box    // position on the visible page
 }
 
 const (
@@ -31,7 +31,8 @@ const (
 	maxFieldValues = 100      // maximum number of values chosen from a list
 )
 
-// field reads a widget's field. ok is false for buttons and signatures, which are read by their appearance.
+// field reads the form field of a widget annotation. ok is false for buttons and signatures, which are read by their
+// appearance.
 func (in *interpreter) field(a pdf.Value) (f Field, ok bool) {
 	const password, radio, button = 1 << 13, 1 << 15, 1 << 16
 	flags := inherited(a, "Ff").Int64()

@@ -12,13 +12,13 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdf/pdfobject"
 )
 
-// interpreter runs content streams and passes the glyphs they show to a lineBuilder.
+// interpreter runs content streams and passes the glyphs that they show to a lineBuilder.
 type interpreter struct {
 	ctx    context.Context
 	doc    *Document
 	out    *lineBuilder
 	budget int // operators and glyphs left for this page
-	forms  int // form XObjects run
+	forms  int // number of form XObjects run so far
 
 	state  graphics
 	stack  []graphics
@@ -38,9 +38,9 @@ type interpreter struct {
 	fields []Field
 
 	// Evidence for text that is not visible.
-	before   Stats // of the document, before the page
+	before   Stats // statistics of the document before the page
 	paints   []paintBox
-	grounds  map[colour]bool // colours that regions are painted in
+	grounds  map[colour]bool // colours of the painted regions
 	covers   []cover
 	covering bool // regions painted now may cover text
 	suspects []suspect
@@ -54,10 +54,10 @@ type graphics struct {
 	size, char, word, scale, lead float64
 	rise                          float64
 	mode                          int
-	width                         float64 // of strokes
-	alpha                         float64 // of fills, from 0 to 1
+	width                         float64 // line width of strokes
+	alpha                         float64 // opacity of fills, from 0 to 1
 	blend                         bool    // fills are blended with the content below
-	fill                          colour  // of fills
+	fill                          colour  // colour of fills
 	white, strokeWhite            bool    // the colours of fills and strokes are white
 	space, strokeSpace            int     // number of components of a colour in the current colour space; -1 if unknown
 	clip                          rect    // bounding box of the visible region

@@ -9,7 +9,7 @@ import (
 // Cell is a part of a line.
 type Cell struct {
 	Text   string
-	X0, X1 float64 // along the line, in points
+	X0, X1 float64 // position along the line, in points
 
 	spots []spot
 }
@@ -65,7 +65,7 @@ func (c Cell) Between(x0, x1 float64) string {
 // unit is a glyph to be added to a cell's text.
 type unit struct {
 	text   string
-	x0, x1 float64 // along the line
+	x0, x1 float64 // position along the line
 	bold   bool
 }
 

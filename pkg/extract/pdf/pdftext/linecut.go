@@ -11,8 +11,8 @@ import (
 // word is a part of a cell's text that is never split at a column border: adjacent letters, or one letter of a script
 // without spaces.
 type word struct {
-	from, to int    // bytes of the text
-	spots    []spot // of its glyphs
+	from, to int    // byte range of the text
+	spots    []spot // positions of its glyphs
 	x0, x1   float64
 }
 

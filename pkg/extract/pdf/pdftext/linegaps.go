@@ -34,7 +34,7 @@ func (c *cellMaker) cellsOf(pieces []piece, rtl bool) []Cell {
 	c.raise(pieces)
 	word, joint := c.wordGapOf(pieces), c.joints(pieces)
 	var cells []Cell
-	units := c.units[:0] // with the spaces
+	units := c.units[:0] // glyphs of the open cell, with spaces between words
 	var from, to float64
 	flush := func() {
 		if text, spots := joinUnits(units, rtl); text != "" {

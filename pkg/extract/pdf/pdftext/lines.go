@@ -11,8 +11,8 @@ import (
 // Line is a run of text on one baseline.
 type Line struct {
 	Cells []Cell  // separated by wide gaps; at least one
-	Size  float64 // of most of its glyphs, in points
-	Bold  bool    // most of its glyphs
+	Size  float64 // font size of most glyphs, in points
+	Bold  bool    // most glyphs are bold
 	Y     float64 // height of the baseline, at right angles to the writing direction, in points
 	Turn  int     // writing direction in quarter turns; 0 is from left to right
 	// Artifact is set if the file marks the line as an artifact, such as a running title or page number.
@@ -55,7 +55,7 @@ type lineBuilder struct {
 	most     int     // number of glyphs with that size
 	bold     int     // number of visible glyphs that are bold
 	visible  int
-	rtl, ltr int // glyphs of either direction
+	rtl, ltr int // number of glyphs of each direction
 
 	artifact bool // the following glyphs belong to artifacts
 
@@ -67,7 +67,7 @@ type lineBuilder struct {
 // maxSizes is the maximum number of distinct glyph sizes on a line; real lines have only a few.
 const maxSizes = 32
 
-// sizeCount is the number of visible glyphs of a line with a size.
+// sizeCount counts the visible glyphs of a line that have the same size.
 type sizeCount struct {
 	size   float64
 	glyphs int
@@ -76,7 +76,7 @@ type sizeCount struct {
 // piece is a glyph of the open line.
 type piece struct {
 	text   string
-	x0, x1 float64 // along the line
+	x0, x1 float64 // position along the line
 	base   float64 // baseline, measured like Line.Y
 	size   float64
 	blank  bool // white space
@@ -95,7 +95,7 @@ type linePosition struct {
 	turn int
 }
 
-// glyph adds one glyph, shown from one point to another.
+// glyph adds one glyph that runs from one point to another.
 func (b *lineBuilder) glyph(text string, size, dx, dy float64, from, to [2]float64, bold bool) {
 	if text == "" {
 		text = "\uFFFD"

@@ -25,7 +25,7 @@ type Document struct {
 	file   *pdfobject.File
 	fonts  *pdffont.Cache
 	pages  []pageRef
-	layers map[uint32]bool // hidden groups of optional content, nil before the first look
+	layers map[uint32]bool // hidden groups of optional content; nil until they are needed
 	// Stats counts the glyphs of the pages read so far.
 	Stats Stats
 	// Rebuilt is set if the file's cross references were unusable and have been rebuilt from its objects.
@@ -36,9 +36,9 @@ type Document struct {
 
 // Stats counts decoded and undecoded glyphs of a document.
 type Stats struct {
-	Glyphs    int // shown
-	Undecoded int // without a known character
-	Odd       int // decoded to control characters or private use
+	Glyphs    int // shown glyphs
+	Undecoded int // glyphs without a known character
+	Odd       int // glyphs decoded to control or private-use characters
 }
 
 // endWindow is the number of bytes at the end of a file that contain its end marker (ISO 32000-1, section 7.5.5, note
@@ -47,7 +47,7 @@ const endWindow = 1024
 
 const (
 	maxPages = 100_000
-	maxDepth = 64 // of the page tree, the outline and the parents of a field
+	maxDepth = 64 // maximum depth of the page tree, the outline and the parents of a field
 )
 
 // Open opens a file through its cross references if they are valid, otherwise by searching for its objects. It returns
@@ -95,7 +95,7 @@ func HasContent(data []byte) bool {
 
 // pageRef is a page with its inherited attributes.
 type pageRef struct {
-	kids  pdf.Value // Kids of its parent; the page itself is read when it is needed, and not kept
+	kids  pdf.Value // Kids array of the page's parent; the page itself is read when it is needed, and not kept
 	index int
 	above *heritage
 }

@@ -100,7 +100,7 @@ func (d *Document) hides(group pdf.Value) bool {
 	return on == 0 && hidden > 0
 }
 
-// visible evaluates a visibility expression: a group, or And, Or or Not of expressions.
+// visible evaluates a visibility expression: a group, or expressions combined with And, Or or Not.
 func visible(v pdf.Value, off map[uint32]bool, budget *int, depth int) bool {
 	if *budget--; *budget < 0 || depth > maxLogic {
 		return true

@@ -6,7 +6,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdf/pdfobject"
 )
 
-// Box is an upright rectangle on a page, in points from the lower left corner of the page as it is seen.
+// Box is an upright rectangle on a page, in points from the lower left corner of the visible page.
 type Box struct{ X0, Y0, X1, Y1 float64 }
 
 // Drawn holds the drawings of a page that may separate the cells of tables, clipped to the visible part of the page.

@@ -164,7 +164,7 @@ func spelled(pieces []piece, alone []int, mark func(int)) {
 	if usual <= 0 || usual > maxTracking*pieces[alone[0]].size {
 		return
 	}
-	var words, others [][]int // of letters, and of digits
+	var words, others [][]int // words of letters, and groups of digits
 	for from := 0; from < len(alone); {
 		to := from + 1
 		for to < len(alone) && gaps[to-1] <= unevenTracking*usual {

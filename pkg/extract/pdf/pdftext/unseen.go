@@ -52,11 +52,11 @@ type suspect struct {
 	why    suspicion
 	at     rect
 	glyphs int
-	paints int // regions painted before it
+	paints int // number of regions painted before the string
 	fill   colour
 }
 
-// colour is a colour: its red, green and blue in 64 steps.
+// colour holds the red, green and blue of a colour, each in 64 steps.
 type colour struct {
 	red, green, blue uint8
 	known            bool
@@ -94,7 +94,7 @@ func colourOf(args []pdfobject.Token) colour {
 // cover is an opaque rectangle that is painted after some of the strings.
 type cover struct {
 	rect
-	suspects int // strings shown before it
+	suspects int // number of strings shown before the cover
 }
 
 type suspicion byte
@@ -134,7 +134,7 @@ func (in *interpreter) suspectRun(why suspicion, at rect, glyphs int) {
 	if glyphs == 0 || len(in.suspects) >= maxSuspects {
 		return
 	}
-	const slack = 1 // point
+	const slack = 1 // tolerance, in points
 	if c := in.state.clip; why == plain && (at.x1 < c.x0-slack || at.x0 > c.x1+slack || at.y1 < c.y0-slack || at.y0 > c.y1+slack) {
 		why = isClipped
 	}

@@ -21,9 +21,9 @@ func Compare(a, b Range) int { return cmp.Or(cmp.Compare(a.Bytes, b.Bytes), cmp.
 // CMap maps codes to the glyph numbers of a character collection.
 type CMap struct {
 	Vertical bool
-	Base     string  // the CMap that this one changes, or ""
+	Base     string  // the CMap that this one extends, or ""
 	Spaces   []Range // the ranges of valid codes
-	Ranges   []Range // in the order of Compare
+	Ranges   []Range // sorted by Compare
 }
 
 // Pack encodes the CMap for UnpackCMap.
