@@ -164,7 +164,7 @@ func wideByScript(sample []byte) (name string, skip int) {
 			}
 		}
 	}
-	const few = 100 // minimum of one zero byte per this many pairs; text in other encodings has none
+	const few = 100 // at least one pair in this many must have a zero byte; text in other encodings has none
 	pairs := len(sample) / 2
 	for zero, order := range []struct {
 		name string
@@ -271,7 +271,7 @@ func IsASCII(b []byte) bool {
 }
 
 // minLead is how much higher another encoding must score than the labelled one for the label to be ignored: half the
-// difference between text and neutral characters.
+// difference between the scores of text and of neutral characters.
 const minLead = 0.5
 
 // refutes reports whether the bytes are certainly not in the labelled encoding. Some senders put the same label on

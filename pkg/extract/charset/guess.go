@@ -13,7 +13,7 @@ import (
 
 // A score is a mean over the non-ASCII characters. Its unit is the worth of a frequent letter of the language. The
 // worth or cost of a character reflects how reliably it distinguishes correct from wrong decoding. Only the order of
-// the values matters, and the test texts fix it.
+// the values matters, and the tests fix that order.
 const (
 	scoreRarest = 0.4  // the rarest letter of an alphabet: text has mostly frequent letters, noise has all letters equally often
 	scoreKana   = 0.9  // half of any Japanese text is kana, and no other candidate decodes to runs of them
@@ -30,7 +30,7 @@ const (
 	costOther      = 0.4 // a letter of another script among two-byte characters, where a few are usual
 	costFrame      = 0.2 // box drawing, common in files in DOS code pages, and symbols among two-byte characters
 
-	bonusLanguage = 0.25 // whatlanggo detects the alphabet's language for the whole text
+	bonusLanguage = 0.25 // maximum bonus if whatlanggo detects the alphabet's language in the whole text
 	minConfidence = 0.3  // minimum confidence of whatlanggo, which is near zero between related languages even if it is right
 	bonusChardet  = 0.2  // maximum bonus from chardet's statistics: it only decides between nearly equal scores
 

@@ -76,8 +76,8 @@ type openElement struct {
 
 // section is an element that begins with a heading.
 type section struct {
-	level   int  // of the heading
-	several bool // it contains another heading of that level or above
+	level   int  // level of the heading
+	several bool // the section contains another heading of that level or above
 }
 
 // anchorID returns the fragment that leads to an element, or "" if there is none.

@@ -15,7 +15,7 @@ import (
 // Maximum sizes of the parts of an article, in letters.
 const (
 	maxAsideLetters  = 600 // of an aside recognised only by its name
-	labelLetters     = 80  // of a line before or after the text that is not a sentence
+	labelLetters     = 80  // of a line, before or after the text, that is not a sentence
 	maxBylineLetters = 120 // of a line that names the author or the date
 )
 

@@ -13,9 +13,9 @@ import (
 // nodeFacts are properties of the visible text of an element, computed without building the text. They are computed
 // once per element, so deep nesting does not multiply the cost.
 type nodeFacts struct {
-	bytes, words int  // of the text on one line: number of words and their total size in bytes
-	open, closed bool // no space before its first word, and none after its last
-	wordy        bool // it contains a letter or digit
+	bytes, words int  // total size of the words in bytes, and their number
+	open, closed bool // no space before the first word; no space after the last word
+	wordy        bool // the text contains a letter or digit
 }
 
 // size returns the length of nodeText, in bytes.

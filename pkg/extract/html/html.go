@@ -70,7 +70,7 @@ func (p *reader) page() error {
 	}
 	if nodes <= maxWeighedNodes {
 		if nodes > maxArticleNodes || len(page) > maxArticleBytes {
-			page = "" // no article
+			page = "" // do not use the article extractor
 		}
 		done, err := p.mainContent(doc, page, facts, visible)
 		if done || err != nil {

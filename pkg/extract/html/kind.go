@@ -7,7 +7,7 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// generators are programs for documentation, wikis and forums, by their names in the generator element.
+// generators are programs for documentation, wikis and forums, by their names in the generator meta element.
 var generators = []string{
 	"docusaurus", "mkdocs", "sphinx", "vitepress", "vuepress", "rustdoc", "doxygen", "javadoc", "gitbook", "antora", "starlight", "mdbook",
 	"docfx", "docsify", "nextra", "mintlify", "jsdoc", "typedoc", "pdoc", "asciidoctor", "swagger", "redoc", "just the docs", "hugo book", "docbook", "quarto",

@@ -192,7 +192,7 @@ func (p *reader) pageDates(f *pageFacts) {
 			}
 		}
 	}
-	one := func(prop string) string { // several values belong to posts and comments
+	one := func(prop string) string { // if there are several values, they belong to posts and comments
 		if v := f.props[prop]; len(v) == 1 {
 			return v[0]
 		}

@@ -12,7 +12,7 @@ import (
 // pageTree holds the weights of the elements of a page: the amount of text in each and its share of links.
 type pageTree struct {
 	weights  map[*html.Node]weight
-	total    clearWeight         // of the whole page
+	total    clearWeight         // weight of the whole page
 	headings map[string]bool     // text of the headings, as lettersOf returns it
 	lists    map[*html.Node]bool // results of the method contents
 }

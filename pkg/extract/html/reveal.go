@@ -300,7 +300,7 @@ func (r *revealer) canOpen(n *html.Node) bool {
 // panelWords are names of elements that a reader opens by the text before them.
 var panelWords = format.WordSet(`accordion answer faq expand expandable expander collapse collapsible collapsed toggle spoiler panel tab reveal details disclosure`)
 
-// labelBefore returns the element before n or, if n begins its parent, the one before that.
+// labelBefore returns the element before n or, if n begins its parent, the element before the parent.
 func labelBefore(n *html.Node) *html.Node {
 	const levels = 3
 	for range levels {
@@ -337,7 +337,7 @@ func (r *revealer) isPanelLabel(n, panel *html.Node) bool {
 var moreWords = format.WordSet(`more all show expand full rest continue mehr alle weiterlesen anzeigen ganzen suite tout toute plus más todo todos leer mais tudo
 	altro tutto meer alles mer vis pokaż więcej`)
 
-// isMoreControl reports whether the control of a hidden element follows it or its list: "Read more".
+// isMoreControl reports whether a control such as "Read more" follows a hidden element or its list.
 func (r *revealer) isMoreControl(n *html.Node) bool {
 	const levels = 3
 	for range levels {

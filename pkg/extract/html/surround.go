@@ -155,7 +155,7 @@ func container(n *html.Node) bool {
 	return false
 }
 
-// much reports whether an element contains two fifths of the text of the page and of its prose.
+// much reports whether an element contains more than two fifths of the page's text and a fifth of its prose.
 func (t *pageTree) much(w weight) bool {
 	return w.letters*5 > t.total.letters*2 && w.prose()*5 > t.total.prose()
 }
@@ -306,8 +306,8 @@ func (s *boilerplateFinder) dropLeadingLists(root *html.Node) {
 // pageTheme is the set of classes that the theme of a page uses for the parts around its content.
 type pageTheme map[string]bool
 
-// themes lists these classes for documentation, wikis and forums. marks are the classes, ids and generators that
-// identify a theme; the parts have no meaning on other pages.
+// themes lists the classes of such parts for documentation, wikis and forums. marks are the classes, ids and generators
+// that identify a theme; the parts have no meaning on other pages.
 var themes = []struct {
 	marks []string
 	parts map[string]bool

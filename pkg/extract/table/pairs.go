@@ -21,8 +21,8 @@ type PairColumns struct {
 	label, value int
 }
 
-// PairsOf finds the label and value columns of rows that can be pairs of a label and a value: distinct short labels,
-// mostly with a value next to them. ok is false for rows of any other shape.
+// PairsOf finds the label column and the value column of rows that look like pairs: distinct short labels, mostly with
+// a value next to them. ok is false for rows of any other shape.
 func PairsOf(rows [][]string) (c PairColumns, ok bool) {
 	c = PairColumns{-1, -1}
 	for _, r := range rows {
@@ -123,7 +123,7 @@ func (c PairColumns) HasMixedKinds(rows [][]string) bool {
 			limit, all = max(limit, kinds[kind]), all+1
 		}
 	}
-	if len(kinds) == 2 && kinds["text"] > 0 && kinds["figures"] > 0 { // texts, and dates or similar figures
+	if len(kinds) == 2 && kinds["text"] > 0 && kinds["figures"] > 0 { // only texts and figures such as dates
 		return kinds["figures"]*2 <= all
 	}
 	// A column with remarks or missing numbers has two kinds.
@@ -206,7 +206,7 @@ func isWord(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsLetter(r) })
 }
 
-// isLabel reports whether a text can name a property. Text that would be a row of its own cannot.
+// isLabel reports whether a text can name a property. Text that looks like a whole row cannot.
 func isLabel(s string) bool {
 	limit := MaxLabel
 	if isQuestion(s) {

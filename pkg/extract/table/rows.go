@@ -77,7 +77,7 @@ func (w *Writer) Add(r Row) error {
 	return w.decide(false)
 }
 
-// Gap marks an empty row. The following rows may be another table with a header of its own.
+// Gap marks an empty row. The following rows may be another table with its own header.
 func (w *Writer) Gap() error {
 	if !w.Decided {
 		// A single row is the title of the following table.
@@ -179,9 +179,9 @@ func (w *Writer) headerAt(rows []Row, cells [][]string) (at, depth int) {
 	return at, depth
 }
 
-// pairsIn finds the columns of labels and values in the rows of a property table. It returns nil for records, which
-// have a row that is highlighted or marked as a header, or continue a table after a gap. at is the possible header row,
-// or -1.
+// pairsIn finds the columns of labels and values in the rows of a property table. It returns nil if the rows are
+// records: a row is highlighted or marked as a header, or the rows continue a table after a gap. at is the possible
+// header row, or -1.
 func (w *Writer) pairsIn(rows []Row, cells [][]string, at int) *PairColumns {
 	c, ok := PairsOf(cells)
 	if !ok || w.IsHeader || w.Header != nil && at < 0 && Filled(w.Header) <= 2 || slices.ContainsFunc(rows, func(r Row) bool { return r.Header }) {
@@ -249,8 +249,8 @@ func NamedCells(header, row []string) string {
 	return b.String()
 }
 
-// isNote reports whether a row is not a record: a heading or remark between the rows, words only in the first column,
-// or a repetition of the header.
+// isNote reports whether a row is not a record but a heading or remark between the rows, with words only in the first
+// column, or a repetition of the header.
 func (w *Writer) isNote(cells []string) bool {
 	if slices.Equal(cells, w.Header) {
 		return true
