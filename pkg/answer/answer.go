@@ -171,10 +171,7 @@ func (a *Answerer) Answer(ctx context.Context, req Request, emit func(text strin
 	var out outcome
 	if draft.declined {
 		out.delivery = citation.NewDelivery(draft.prompt, emit)
-		err = out.delivery.Write(language.PhrasesFor(req.Query, s.history, nil).NoAnswer)
-		if errors.Is(err, citation.ErrStopped) {
-			err = nil
-		}
+		out.stopped, err = decline(out.delivery, req.Query, s.history)
 	} else {
 		out, err = a.complete(ctx, req.model(), draft, emit)
 	}
@@ -188,6 +185,13 @@ func (a *Answerer) Answer(ctx context.Context, req Request, emit func(text strin
 	}
 	if err == nil {
 		err = d.Finish()
+	}
+	if err == nil && !out.stopped && len(done.ToolCalls) == 0 && strings.TrimSpace(d.Text.String()) == "" {
+		// The model wrote only citations, which were removed.
+		done.NoAnswer = true
+		if _, err = decline(d, req.Query, s.history); err == nil {
+			err = d.Finish()
+		}
 	}
 	ans.Text = d.Text.String()
 	if !done.NoAnswer {
@@ -203,6 +207,16 @@ func (a *Answerer) Answer(ctx context.Context, req Request, emit func(text strin
 	kept, stored := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer stored()
 	return ans, errors.Join(err, a.store(kept, s, req.Query, ans.Text, ans.Sources))
+}
+
+// decline writes, in the language of the question, that the documents do not answer it. stopped means that a stop
+// sequence has ended the text.
+func decline(d *citation.Delivery, question string, history []chat.Turn) (stopped bool, err error) {
+	err = d.Write(language.PhrasesFor(question, history, nil).NoAnswer)
+	if errors.Is(err, citation.ErrStopped) {
+		return true, nil
+	}
+	return false, err
 }
 
 // timedOut converts an expiry of the answer's own time-out into a readable error. It returns other errors unchanged.

@@ -15,6 +15,7 @@ type outcome struct {
 	delivery   *citation.Delivery
 	completion chat.Completion
 	explained  domain.ExplainedModel
+	stopped    bool // by a stop sequence
 }
 
 // complete calls the models in order until one has emitted text. Emitted text cannot be taken back, so a model's
@@ -69,7 +70,7 @@ func (a *Answerer) callModel(ctx context.Context, m chat.Model, d promptDraft, p
 		d.ignored(modelParameters)
 	}
 	out.completion, err = m.Provider.Complete(ctx, p, out.delivery.Write)
-	if errors.Is(err, citation.ErrStopped) {
+	if out.stopped = errors.Is(err, citation.ErrStopped); out.stopped {
 		err = nil
 	}
 	c := &out.completion

@@ -48,9 +48,11 @@ func TestAStopSequenceEndsTheAnswerAndItsModel(t *testing.T) {
 
 func TestAStopSequenceEndsARefusal(t *testing.T) {
 	t.Parallel()
-	got, err := newFixture().answerer(Options{}).Answer(t.Context(), ask(func(r *Request) { r.Stop = []string{"do not"} }), nil)
-	if err != nil || got.Text != "The documents " {
-		t.Errorf("got %q, %v", got.Text, err)
+	for stop, want := range map[string]string{"do not": "The documents ", "The": ""} {
+		got, err := newFixture().answerer(Options{}).Answer(t.Context(), ask(func(r *Request) { r.Stop = []string{stop} }), nil)
+		if err != nil || got.Text != want {
+			t.Errorf("stop %q: got %q, %v", stop, got.Text, err)
+		}
 	}
 }
 

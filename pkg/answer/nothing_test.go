@@ -30,10 +30,28 @@ func TestTheModelIsAskedWhenNothingIsFound(t *testing.T) {
 				t.Errorf("got %q with %d sources from %q", got.Text, len(got.Sources), got.Model)
 			}
 			p := w.prompts[len(w.prompts)-1]
-			if !strings.Contains(p.System, nothingFound) || len(p.Fragments) != 0 || p.Messages[0].Text != gate[0].Text {
+			if !strings.HasPrefix(p.System, nothingFound) || strings.Contains(p.System, instructions) || len(p.Fragments) != 0 || p.Messages[0].Text != gate[0].Text {
 				t.Errorf("the prompt is %+v", p)
 			}
 		})
+	}
+}
+
+func TestAnAnswerOfCitationsAloneIsReplaced(t *testing.T) {
+	t.Parallel()
+	for _, composes := range []bool{true, false} {
+		w := newFixture(fragments()...)
+		w.complete = func(_ context.Context, _ chat.Prompt, emit func(string) error) (chat.Completion, error) {
+			return chat.Completion{Model: "m"}, emit(" [9]")
+		}
+		var streamed strings.Builder
+		got, err := w.answerer(Options{Composes: composes}).Answer(t.Context(), ask(), func(s string) error { streamed.WriteString(s); return nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Text != "The documents do not answer this question." || streamed.String() != got.Text || len(got.Sources) != 0 {
+			t.Errorf("got %q, streamed %q, %d sources", got.Text, streamed.String(), len(got.Sources))
+		}
 	}
 }
 

@@ -22,10 +22,13 @@ const instructions = `Answer the question from the documents given, and from not
 - When a message asks for no facts, such as a greeting, thanks, or a request to translate, shorten or explain an earlier answer, respond to it from the conversation.
 - Answer in the language of the question.`
 
-// nothingFound takes the place of the documents if the search found none.
-const nothingFound = `The documents were searched, and they contain nothing about the last message.
-- When it asks for facts, say that the documents do not answer it. Do not answer from your own knowledge, and cite nothing.
-- When it asks for no facts, respond to it from the conversation.`
+// nothingFound takes the place of instructions if the search found no documents. It does not mention citations, because
+// small models otherwise answer a greeting with [1].
+const nothingFound = `You answer from documents. They were searched for the last message, and they contain nothing about it.
+- When the message is a greeting or thanks, respond in one friendly sentence.
+- When it asks to translate, shorten or explain an earlier answer, do that.
+- When it asks for anything else, say only that the documents do not answer it. Do not answer from your own knowledge.
+- Answer in the language of the message.`
 
 // toolInstructions are added if the client offers tools.
 const toolInstructions = `You may also call the tools that you are given. Their results are text to draw on, like the documents, but have no numbers to cite.`
@@ -109,10 +112,11 @@ func (s promptStyle) prompt(m materials) (system string, messages []chat.Turn) {
 		if !strings.Contains(both, placeholderContext) && len(m.fragments) > 0 {
 			system = join(system, placeholderContext)
 		}
+		first := instructions
 		if m.searched && len(m.fragments) == 0 {
-			system = join(system, nothingFound)
+			first = nothingFound
 		}
-		system = join(instructions, system)
+		system = join(first, system)
 	}
 	if !strings.Contains(both, placeholderHistory) {
 		messages = append(messages, m.history...)
