@@ -26,7 +26,7 @@ const (
 	MaxHeadersBytes = 16 << 10 // all names and values together; every job of a site contains them
 )
 
-// reservedHeaders maps each header that cannot be configured to the reason.
+// reservedHeaders holds the headers that users cannot configure, each with the reason.
 var reservedHeaders = func() map[string]string {
 	reasons := map[string]string{
 		"comes from the address": "Host",

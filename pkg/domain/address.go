@@ -10,7 +10,7 @@ import (
 // a trailing slash or index name, and the query.
 func SameAddress(a, b string) bool { return canonicalForm(a) == canonicalForm(b) }
 
-// sameAddress is SameAddress for addresses with the same query. "" equals only "".
+// sameAddress is like SameAddress, but the queries must be the same too. "" equals only "".
 func sameAddress(a, b string) bool {
 	if a == "" || b == "" {
 		return a == b

@@ -59,7 +59,7 @@ func (a Agent) RestrictsKnowledge() bool {
 	return string(bytes.TrimSpace(a.Extra[RestrictKnowledge])) == "true"
 }
 
-// MaxAgentExtraBytes limits the extra fields of an agent, as JSON.
+// MaxAgentExtraBytes is the maximum size of an agent's extra fields, in bytes of JSON.
 const MaxAgentExtraBytes = 16 << 10
 
 // Check returns a fault if the fields exceed MaxAgentExtraBytes.
@@ -75,7 +75,7 @@ func (e AgentExtra) Check() error {
 	return nil
 }
 
-// ModelNames are the model names that the API accepts, in the API's order.
+// ModelNames are the model names that the API accepts.
 var ModelNames = []string{"llm_3_5_turbo", "llm_3_5_turbo_16k", "llm_4", "llm_4_32k"}
 
 // DefaultModelName is the model of an agent that does not name one.

@@ -80,7 +80,7 @@ type Processing struct {
 
 	// Target is the generation in the place that the datastore moves to; nil: none yet, or no move.
 	Target *Target
-	// MoveID is the id of the move that last queued a job to copy the active generation to its place.
+	// MoveID is the id of the move that last queued a job to copy the active generation to the new place.
 	MoveID string
 	// Resume is the state to restore when the move job has ended; nil if the newest job is not a move job, or has
 	// succeeded.
@@ -152,7 +152,7 @@ type DatasourceConfig struct {
 	// the consecutive pages of this kind on the path from the root, up to and including this page. It is 0 for the
 	// root.
 	Lead int `json:"lead,omitempty"`
-	// NamedByDocument tells that the page's name is the title of its document, because the caller has given no name.
+	// NamedByDocument is set if the page's name is the title of its document, because the caller has given no name.
 	NamedByDocument bool `json:"named_by_document,omitempty"`
 }
 

@@ -71,7 +71,7 @@ type ExplainedFragment struct {
 	RerankedRank int
 	Terms        []string // query terms in the chunk
 	Merged       []string // adjacent chunks whose text is part of the fragment
-	Duplicates   []string // chunks with nearly the same text that it represents
+	Duplicates   []string // chunks with nearly the same text, which this fragment represents
 }
 
 // DropReason is the reason why a candidate is not among the fragments.
@@ -103,7 +103,7 @@ type ExplainedDrop struct {
 	Page           int    // from 1; 0: none
 	Heading        string // "": none
 	Reason         DropReason
-	For            string // the chunk whose fragment contains or represents it; "" if none
+	For            string // the chunk whose fragment contains or represents this chunk; "" if there is none
 	Rank           int    // rank before it was dropped
 	Score          float64
 }

@@ -11,8 +11,8 @@ import (
 )
 
 // Ids are lower-case UUIDs: version 7, sortable by time, for objects created by callers; version 5, derived from
-// inputs, for objects created by jobs or by requests with an idempotency key, so that repeating them has no effect.
-// Both are valid in NATS subject tokens and as keys of all vector engines.
+// inputs, for objects created by jobs or by requests with an idempotency key, so that repeating the job or request
+// creates nothing new. Both are valid in NATS subject tokens and as keys of all vector engines.
 
 // NewID returns a new time-ordered id.
 func NewID() string { return uuid.Must(uuid.NewV7()).String() }
@@ -28,7 +28,7 @@ func DerivedID(parts ...string) string {
 	return uuid.NewSHA1(uuid.NameSpaceOID, []byte(strings.Join(parts, "\x1f"))).String()
 }
 
-// ChildID returns the id of the datasource for a page of a web site, which is the same in every crawl.
+// ChildID returns the id of the datasource for a page of a web site. It is the same in every crawl.
 func ChildID(siteID, pageURL string) string { return DerivedID("page", siteID, pageURL) }
 
 // IngestJobID returns the id of the ingest job that follows a crawl job's fetched page.
@@ -73,7 +73,7 @@ func AppendChunkKey(id []byte, generation uint64, ordinal int) []byte {
 // NewKey returns the secret of a new API key: KeyPrefix and 256 random bits in hex.
 func NewKey() string {
 	var secret [32]byte
-	_, _ = rand.Read(secret[:]) // never fails; the runtime would end the program
+	_, _ = rand.Read(secret[:]) // never returns an error: without random numbers, the runtime ends the program
 	return KeyPrefix + hex.EncodeToString(secret[:])
 }
 

@@ -100,10 +100,10 @@ type Event struct {
 	DatastoreID  string    `json:"datastore_id"`
 	DatasourceID string    `json:"datasource_id"`
 	Generation   uint64    `json:"generation"`
-	Places       []Place   `json:"places,omitempty"` // of the job
-	Move         string    `json:"move,omitempty"`   // of the job
+	Places       []Place   `json:"places,omitempty"` // places of the job
+	Move         string    `json:"move,omitempty"`   // move of the job
 	At           time.Time `json:"at"`
-	Trace        string    `json:"trace,omitempty"` // of the job
+	Trace        string    `json:"trace,omitempty"` // trace of the job
 
 	Progress *Progress `json:"progress,omitempty"`
 	Fetched  *Fetched  `json:"fetched,omitempty"`
@@ -147,7 +147,7 @@ type Event struct {
 // Limits of pages that match no include pattern of their site and are read only for their links.
 const (
 	MaxLead  = 3     // consecutive pages of this kind on the path to a matching page
-	MaxLeads = 1_000 // per site
+	MaxLeads = 1_000 // pages of this kind per site
 )
 
 // LeadsNowhere is the DatasourceConfig.Lead of a page that the settings of its site exclude and whose links are not

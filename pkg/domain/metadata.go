@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// metaDocument is the key in a fragment's metadata under which the document's own metadata is stored. It keeps a
-// document from setting the caller's keys.
+// metaDocument is the key in a fragment's metadata under which the document's own metadata is stored. So a document
+// cannot set the caller's keys.
 const metaDocument = "document"
 
 // metaLanguage is the key, below metaDocument, of the language stated by the document.
@@ -16,8 +16,8 @@ const metaLanguage = "language"
 // metadata.
 const maxFoundMetadata = 2 << 10
 
-// FragmentMetadata returns a fragment's metadata, for filters and readers: the caller's metadata given, and the
-// document's metadata with its title and language. It does not change given; doc may be nil.
+// FragmentMetadata returns a fragment's metadata, for filters and readers. It adds the document's metadata, title and
+// language to a copy of given, the caller's metadata. doc may be nil.
 func FragmentMetadata(given map[string]any, doc *DocumentInfo) map[string]any {
 	if doc == nil {
 		return given

@@ -5,8 +5,8 @@ import (
 	"strconv"
 )
 
-// NewIngestJob returns a job that reads a datasource's original into the index. The caller sets Datasource.JobID to its
-// id.
+// NewIngestJob returns a job that reads a datasource's original into the index. The caller sets Datasource.JobID to the
+// job's id.
 func NewIngestJob(d Datasource, store Datastore) Job {
 	return newIngestJob(NewID(), d, store)
 }
@@ -90,7 +90,7 @@ func newJob(id string, kind JobKind, d Datasource, store Datastore) Job {
 	}
 }
 
-// DefaultMaxDepth is the maximum number of links from a site's root, unless the site sets another.
+// DefaultMaxDepth is the maximum number of links from a site's root, unless the site sets another maximum.
 const DefaultMaxDepth = 10
 
 // Scope returns the scope of a site with this configuration.

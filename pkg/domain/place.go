@@ -13,8 +13,8 @@ func (p Place) IsZero() bool { return p == Place{} }
 
 func (p Place) String() string { return string(p.Engine) + " with " + p.Model }
 
-// Move is the move of a datastore to another place. Its content is rebuilt there by replay, while readers are served
-// from the old place until the new one is complete.
+// Move describes the move of a datastore to another place. The datastore's content is rebuilt there by replay. Readers
+// are served from the old place until the new one is complete.
 type Move struct {
 	ID string
 	To Place

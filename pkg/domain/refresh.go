@@ -106,7 +106,7 @@ func parseInterval(text string) (time.Duration, error) {
 		if err != nil || every > 0 && d < 0 {
 			return 0, malformed
 		}
-		every += min(max(d, -MaxRefresh), 2*MaxRefresh) // prevents overflow; both limits are rejected below
+		every += min(max(d, -MaxRefresh), 2*MaxRefresh) // prevents overflow; values at these limits are rejected below
 	}
 	switch {
 	case every < MinRefresh:

@@ -32,7 +32,7 @@ type Outcome struct {
 	NotBefore time.Time
 	Begins    bool           // Next starts a crawl, because a page has become a site
 	Removed   bool           // the datasource and its data must be removed from the datastore
-	Sweeps    []Sweep        // to be queued
+	Sweeps    []Sweep        // sweeps to queue
 	Links     []Link         // pages to add to the site (the datasource itself or its group)
 	LeftOut   map[string]int // addresses left out of Links, by reason
 	Settled   bool           // the job in flight has ended and frees a slot in the window
