@@ -20,7 +20,7 @@ import (
 
 // Options configure a Catalog.
 type Options struct {
-	Path string // of the SQLite database; its folder must exist
+	Path string // path of the SQLite database; its folder must exist
 	// URL is the address of a PostgreSQL database, postgres://user:password@host:port/database, used instead of Path.
 	// The schema is created on first use. Several processes can share the database and may start concurrently.
 	URL string

@@ -17,9 +17,9 @@
 //
 // # Packages
 //
-// A Catalog combines small stores over one database. Imports go one way, from the last of these to the first:
+// A Catalog combines small stores over one database. Imports go one way, from the last of these packages to the first:
 //
-//   - db: engines, transactions, group commit, notices, locks, leases and migrations; no table of the catalog;
+//   - db: engines, transactions, group commit, notices, locks, leases and migrations; no table except that of leases;
 //   - record: the rows of datastores, datasources, the outbox and sweeps, which other packages share;
 //   - accounts: workspaces, keys, limits, usage, idempotency keys;
 //   - conversations: conversations, messages, and the locks that order answers;
@@ -33,6 +33,6 @@
 // # Moves
 //
 // A datastore serves readers from one place and may be moving to another. UpdateDatastore starts and cancels a move;
-// IssueMoves and FinishMove carry it out. Code that depends on the place of a datastore must take its lock in the same
-// transaction.
+// IssueMoves and FinishMove carry it out. Code that depends on the place of a datastore must take the datastore's lock
+// in the same transaction.
 package catalog

@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/catalog/sites"
 )
 
-// Types of the stores' methods, for users of a complete Catalog.
+// Types that the stores' methods use, for users of a complete Catalog.
 type (
 	// ActiveState is maintenance.ActiveState.
 	ActiveState = maintenance.ActiveState

@@ -24,7 +24,7 @@ type deferredUsage struct {
 
 // CountDeferred is Count for frequent uses without a limit. It buffers them in memory and stores them together within a
 // tenth of a second, and at the latest in Close. Usage and KeyUsage of this process include them at once. A killed
-// process loses the last tenth of a second. Errors are logged.
+// process loses the uses of the last tenth of a second. Errors are logged.
 func (c *Accounts) CountDeferred(a domain.Account, uses map[domain.Metric]int64) {
 	c.deferred.mu.Lock()
 	defer c.deferred.mu.Unlock()

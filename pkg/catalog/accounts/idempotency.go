@@ -51,8 +51,8 @@ func (c *Claim) ID(parts ...string) string {
 // BeginIdempotent claims an idempotency key for a request, identified by a hash. If it returns a claim, the caller
 // executes the request, calls KeepIdempotent at intervals well below IdempotencyLease, and at the end calls
 // FinishIdempotent, ReleaseIdempotent or AbandonIdempotent. Otherwise it returns the response to the same request,
-// which is kept for 24 hours from its start. It fails with domain.CodeConflict if the key was used for another request,
-// or if the request is in progress.
+// which is kept for 24 hours from the request's start. It fails with domain.CodeConflict if the key was used for
+// another request, or if the request is in progress.
 func (c *Accounts) BeginIdempotent(ctx context.Context, ws, key, requestHash string) (*Claim, *StoredResponse, error) {
 	var claim *Claim
 	var have *StoredResponse
@@ -134,8 +134,8 @@ func (c *Accounts) KeepIdempotent(ctx context.Context, claim *Claim) (holds bool
 	return holds && err == nil, err
 }
 
-// FinishIdempotent stores the response to the request, for 24 hours from its start. If a request has several runs, the
-// first to finish determines the response, regardless of the claim.
+// FinishIdempotent stores the response to the request, for 24 hours from the request's start. If a request has several
+// runs, the first run to finish determines the response, regardless of the claim.
 func (c *Accounts) FinishIdempotent(ctx context.Context, claim *Claim, r StoredResponse) error {
 	return c.db.Update(ctx, "keeping an answer", func(t *db.Tx) error {
 		_, err := t.Exec(ctx, `UPDATE idempotency_keys SET status = ?, body = ? WHERE workspace_id = ? AND key = ? AND status = 0

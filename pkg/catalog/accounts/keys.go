@@ -94,7 +94,7 @@ func (c *Accounts) Keys(ctx context.Context, ws string) ([]domain.APIKey, error)
 var keyAndLimits = `SELECT ` + keyRow(new(domain.APIKey)).Columns("k.") + `, COALESCE(l.metric, ''), COALESCE(l.value, 0)
 	FROM api_keys k LEFT JOIN limits l ON l.workspace_id = k.workspace_id AND l.key_id = k.id WHERE k.hash = ?`
 
-// KeyByHash returns the key whose secret has the domain.HashKey. Expired keys are not found.
+// KeyByHash returns the key whose secret has the hash; see domain.HashKey. Expired keys are not found.
 func (c *Accounts) KeyByHash(ctx context.Context, hash string) (domain.APIKey, error) {
 	var limits domain.Limits
 	rows, err := db.Collect(ctx, c.db.Read, func(s db.Scanner) (domain.APIKey, error) {

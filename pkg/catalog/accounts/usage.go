@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// MonthOf returns the month (UTC) to which uses at the time t count.
+// MonthOf returns the month (UTC) in which uses at the time t are counted.
 func MonthOf(t time.Time) string { return t.UTC().Format("2006-01") }
 
 // Count adds to the account's counters of the current month (UTC), all or none. It ignores zeros and subtracts negative
@@ -66,7 +66,7 @@ func Count(ctx context.Context, t *db.Tx, a domain.Account, month string, uses m
 // Admit counts one agent query of the account, unless the workspace or the key has reached its limit of queries or of
 // tokens used by earlier queries. It then fails with domain.CodeUsageLimit and counts nothing. Checking and counting is
 // one step, so that concurrent callers cannot exceed the limit of queries together. The tokens of a query are unknown
-// until it is answered, so queries in progress may exceed that limit.
+// until it is answered, so queries in progress may exceed the limit of tokens.
 func (c *Accounts) Admit(ctx context.Context, a domain.Account) error {
 	return c.db.Update(ctx, "counting a query", func(t *db.Tx) error {
 		month := MonthOf(c.db.Now())

@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// AccountOf returns the account of the workspace with the key.
+// AccountOf returns the account of the test's workspace with the given key.
 func AccountOf(w *world.World, key string) domain.Account {
 	return domain.Account{WorkspaceID: w.WS, KeyID: key}
 }

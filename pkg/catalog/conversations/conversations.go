@@ -91,8 +91,8 @@ func (c *Store) EnsureConversation(ctx context.Context, v domain.Conversation, f
 	return have, err
 }
 
-// FindConversation returns the conversation with the id, and whether it exists. Conversations of another workspace or
-// agent are not found.
+// FindConversation returns the conversation with the id, and whether it exists. It fails with domain.NotFound if the
+// conversation belongs to another workspace or agent.
 func (c *Store) FindConversation(ctx context.Context, ws, agentID, id string) (v domain.Conversation, exists bool, err error) {
 	v, err = scanConversation(c.db.Read.QueryRow(ctx, `SELECT `+conversationColumns+` FROM conversations WHERE id = ?`, id))
 	switch {
@@ -123,8 +123,8 @@ func readConversation(ctx context.Context, q db.Querier, ws, agentID, id string)
 	return v, nil
 }
 
-// ConversationsByCallerID returns the newest conversations of the workspace whose caller chose callerID as the id, at
-// most limit, newest first. A non-empty agentID or visitorID restricts the result.
+// ConversationsByCallerID returns up to limit conversations of the workspace with this CallerID, newest first. A
+// non-empty agentID or visitorID restricts the result.
 func (c *Store) ConversationsByCallerID(ctx context.Context, ws, agentID, visitorID, callerID string, limit int) ([]domain.Conversation, error) {
 	vs, err := db.Collect(ctx, c.db.Read, scanConversation, `SELECT `+conversationColumns+` FROM conversations
 		WHERE workspace_id = ? AND caller_id = ? AND caller_id <> '' AND (? = '' OR agent_id = ?) AND (? = '' OR visitor_id = ?)

@@ -38,7 +38,7 @@ type DB struct {
 
 	dialect dialect
 	name    string // for messages, without secrets
-	scope   string // distinguishes the locks and notices of this catalog from those of another in the same database
+	scope   string // distinguishes the locks and notices of this catalog from those of another catalog in the same database
 	write   *sql.DB
 	writer  *Pool
 	Read    *Pool

@@ -4,6 +4,6 @@
 //
 // Every statement is written once, with ? as placeholder, in the SQL common to SQLite and PostgreSQL: TEXT ids, times
 // as BIGINT microseconds since 1970, flags as SMALLINT, JSON as TEXT, ON CONFLICT. SQLite has one connection for writes
-// and a pool for reads; PostgreSQL has two pools and uses advisory locks. Temporary errors, because the database is
-// down or busy, have the code domain.CodeUnavailable.
+// and a pool for reads; PostgreSQL has two pools and uses advisory locks. Temporary errors, which occur if the database
+// is down or busy, have the code domain.CodeUnavailable.
 package db

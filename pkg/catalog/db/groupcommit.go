@@ -16,7 +16,7 @@ const (
 	maxGroupDelay = 5 * time.Millisecond
 )
 
-// errRolledBack is returned if a transaction was undone because of another one, and must be run again.
+// errRolledBack is returned if a transaction was undone because of another transaction, and must be run again.
 var errRolledBack = errors.New("undone with another transaction")
 
 // groupCommit implements group commit for the single writing connection. Each transaction runs in a savepoint, so it

@@ -33,7 +33,7 @@ var errHeld = errors.New("another process holds it")
 // Hold acquires a resource that only one of the processes sharing the database may have, such as the embedded index,
 // until release or Close. It fails with domain.CodeConflict if another process has it. A hold that is lost because the
 // connection broke is acquired again. Until then, or if another process acquires it first, Ready returns an error. With
-// SQLite it does nothing, because the data directory is locked.
+// SQLite, Hold does nothing, because the data directory is locked.
 func (d *DB) Hold(ctx context.Context, name string) (release func(), err error) {
 	if d.session == nil {
 		return func() {}, nil

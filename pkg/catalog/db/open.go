@@ -11,7 +11,7 @@ import (
 
 // Options configure a database.
 type Options struct {
-	Path string // of the SQLite database; its folder must exist
+	Path string // path of the SQLite database; its folder must exist
 	// URL is the address of a PostgreSQL database, postgres://user:password@host:port/database, used instead of Path.
 	// The schema is created on first use. Several processes can share the database and may start concurrently.
 	URL string
@@ -36,8 +36,8 @@ type Options struct {
 
 // observer follows the changes made by the writing connection of a SQLite database.
 type observer interface {
-	// Change is called before a row of a table is changed, deleted or inserted. id returns the first column of the
-	// existing row, and may fail.
+	// Change is called before a row of a table is changed, deleted or inserted; added tells whether it is inserted. id
+	// returns the first column of the existing row, and may fail.
 	Change(table string, added bool, id func() (string, error))
 	// Committing is called before a commit, and the returned function after it. Commits are serial.
 	Committing() (done func())

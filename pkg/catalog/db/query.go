@@ -69,7 +69,7 @@ const answerTimeout = statementTimeout + 15*time.Second
 // errTimeout is the cause of a context that ended because the server did not answer.
 var errTimeout = errors.New("no answer in time")
 
-// bound adds a timeout to a statement for a server. SQLite needs none: it only reads a file.
+// bound adds a timeout to a statement for a server. SQLite needs none, because it only reads a file.
 func (d dialect) bound(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	if !d.shared {
 		return ctx, func() {}
@@ -250,7 +250,7 @@ func InLists(q Querier, values []string, f func(in string, args []any) error) er
 	return nil
 }
 
-// in returns the condition for one list. For PostgreSQL it is one array, so that the plan can be reused.
+// in returns the condition for one list. For PostgreSQL, the list is one array, so that the plan can be reused.
 func (d dialect) in(values []string) (text string, args []any) {
 	if d.numbered {
 		list := make([]string, len(values))

@@ -40,7 +40,7 @@ func ReadOnly(name string, at any) Column { return Column{name, at, reads} }
 // Derived returns a column that is stored for indexes and not read.
 func Derived(name string, at any) Column { return Column{name, at, inserts | updates} }
 
-// Row lists the columns of a row. It determines the order in statements and their arguments.
+// Row lists the columns of a row. It determines the order of columns and arguments in statements.
 type Row []Column
 
 func (r Row) names(u use, prefix, suffix string) []string {

@@ -27,14 +27,14 @@ func requestRow(r *RepairRequest) db.Row {
 // RepairState is the state of a repair.
 type RepairState struct {
 	RepairRequest
-	Holder     string // process that works on it, or did last; "": none yet
+	Holder     string // process that works on the repair, or did so last; "": none yet
 	FinishedAt *time.Time
-	Error      string   // work that failed; "" if none did, or if the repair is unfinished
+	Error      string   // description of the work that failed; "" if nothing failed or the repair is unfinished
 	Lines      []string // report in chronological order
 }
 
 const (
-	// Time without a note after which another process takes over a repair.
+	// Time without AddRepairLines after which another process takes over a repair.
 	repairTimeout = time.Minute
 	// Time for which finished repairs are kept.
 	repairRetention = 30 * 24 * time.Hour
@@ -60,7 +60,7 @@ func (c *Maintenance) RequestRepair(ctx context.Context, prune bool) (id string,
 }
 
 // ClaimRepair assigns the oldest unfinished request to the holder. It returns nil if there is none, or if another
-// repair is in progress. A repair without a note for a minute is taken from its holder.
+// repair is in progress. A repair without AddRepairLines for a minute is taken from its holder.
 func (c *Maintenance) ClaimRepair(ctx context.Context, holder string) (*RepairRequest, error) {
 	if r, err := c.openRepair(ctx, c.db.Read); err != nil || r == nil {
 		return nil, err // called often and usually without result, so check without a transaction first

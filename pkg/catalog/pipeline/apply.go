@@ -79,7 +79,8 @@ func isServedGeneration(d domain.Datasource, generation uint64) bool {
 	return d.ActiveGeneration == generation || d.Target != nil && d.Target.Generation == generation
 }
 
-// embeddedTokens sums the tokens that workers have embedded, as reported by a transaction's events, by workspace.
+// embeddedTokens holds, by workspace, the number of tokens that workers have embedded according to a transaction's
+// events.
 type embeddedTokens map[string]int64
 
 func embeddedTokensOf(t *db.Tx) embeddedTokens {
@@ -337,7 +338,7 @@ func queueOrphanSweeps(ctx context.Context, t *db.Tx, ev domain.Event) error {
 		if s.Below == 0 {
 			s.Below = ev.Generation + 1
 		}
-		s.Jobs = true // its job was published after the deletion, or it would no longer be in the stream
+		s.Jobs = true // its job was published after the deletion; otherwise it would no longer be in the stream
 		if err := record.QueueSweep(ctx, t, s); err != nil {
 			return err
 		}

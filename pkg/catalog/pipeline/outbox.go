@@ -30,7 +30,7 @@ func (c *Pipeline) OutboxBacklog(ctx context.Context) (due int64, oldest time.Ti
 
 // Outbox returns up to limit due jobs in the order in which they should be published: by priority, then round robin by
 // workspace, then oldest first. The round robin continues where the last call ended, so a small limit is as fair as a
-// large one. Jobs stay in the outbox until Published.
+// large one. Jobs stay in the outbox until Published is called.
 func (c *Pipeline) Outbox(ctx context.Context, limit int) ([]domain.Job, error) {
 	var jobs []domain.Job
 	for _, p := range []record.Priority{record.PriorityFresh, record.PriorityPages, record.PriorityReplay} {
@@ -239,8 +239,8 @@ func (c *Pipeline) InFlight(ctx context.Context) (int64, error) {
 	return n, nil
 }
 
-// MaxGeneration returns the highest generation ever published or reported, including deleted datasources; 0 if there
-// was none. A new job stream must start above it.
+// MaxGeneration returns the highest generation ever published or reported, including those of deleted datasources; 0 if
+// there was none. A new job stream must start above it.
 func (c *Pipeline) MaxGeneration(ctx context.Context) (uint64, error) {
 	g, err := record.ReadMark(ctx, c.db.Read)
 	if err != nil {

@@ -36,5 +36,5 @@ func New(d *db.DB, a *accounts.Accounts, s *sites.Sites) *Pipeline {
 // processes may be lost, so poll as well.
 func (c *Pipeline) OutboxWake() <-chan struct{} { return c.db.Topic(record.TopicOutbox) }
 
-// SweepWake returns a channel that receives after a commit that has queued a sweep, as OutboxWake does for jobs.
+// SweepWake returns a channel that receives a value after a commit that has queued a sweep; see OutboxWake.
 func (c *Pipeline) SweepWake() <-chan struct{} { return c.db.Topic(record.TopicSweeps) }

@@ -34,8 +34,8 @@ func (c *Pipeline) Refreshes(ctx context.Context, cursor string, limit int) (out
 }
 
 // RefreshDue queues the fetch of a datasource whose schedule was due at the given time, with the priority of replays.
-// It returns false if the datasource is gone, has no schedule, still waits for a job, or was queued later, so repeated
-// calls are harmless.
+// It returns false if the datasource is gone, has no schedule, still waits for a job, or was queued after that time, so
+// repeated calls are harmless.
 func (c *Pipeline) RefreshDue(ctx context.Context, id string, at time.Time) (queued bool, err error) {
 	err = c.db.Update(ctx, "queueing a refresh", func(t *db.Tx) error {
 		queued = false

@@ -76,8 +76,8 @@ func IsDeleted(ctx context.Context, q db.Querier, d domain.Datasource) (bool, er
 }
 
 // RemoveNext removes a batch of the next object whose removal is unfinished, and reports whether there is more. next
-// fails with sql.ErrNoRows if there is none. That is the usual case and checked often, so it is first called without a
-// transaction.
+// fails with sql.ErrNoRows if there is none. That is the usual case and checked often, so next is first called without
+// a transaction.
 func RemoveNext[T any](ctx context.Context, d *db.DB, doing string, next func(context.Context, db.Querier) (T, error), remove func(*db.Tx, T) error) (more bool, err error) {
 	if _, err := next(ctx, d.Read); errors.Is(err, sql.ErrNoRows) {
 		return false, nil

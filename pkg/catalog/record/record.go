@@ -253,7 +253,7 @@ func ReadAll(ctx context.Context, t *db.Tx, ids []string) (map[string]Record, er
 	return out, err
 }
 
-// OwnStatus is the SQL for the status of a page as its site sees it, which ignores moves to another place.
+// OwnStatus is the SQL for the status of a page as its site sees it, without regard to a move.
 const OwnStatus = `CASE WHEN resume_status <> '' THEN resume_status ELSE status END`
 
 // OwnStatus returns the status without regard to a move.

@@ -28,7 +28,7 @@ func (c *Resources) DeleteDatasource(ctx context.Context, ws, id string) (domain
 	return r.Datasource, err
 }
 
-// DeleteIf deletes the datasource d if, since d was read, it has got no other job and waits for none. It reports
+// DeleteIf deletes the datasource d, unless it was given another job since d was read or waits for a job. It reports
 // whether it did.
 func (c *Resources) DeleteIf(ctx context.Context, d domain.Datasource) (bool, error) {
 	deleted := false

@@ -1,5 +1,5 @@
-// Package resources stores the objects that users create: datastores, datasources and agents, each change with the job
-// that follows from it. It imports db, record, accounts, sites and pipeline.
+// Package resources stores the objects that users create: datastores, datasources and agents. Each change is stored
+// together with the job that follows from it. It imports db, record, accounts, sites and pipeline.
 package resources
 
 import (

@@ -68,8 +68,8 @@ func (c *Sites) addCanonical(ctx context.Context, t *db.Tx, site, r record.Recor
 }
 
 // QueueYield runs after a job of a page has ended. If the page has content, it queues the work that leaves out the
-// pages that name this page as their canonical address. It also queues that work for the canonical page of this one,
-// which may have been kept only until that page had content.
+// pages that name this page as their canonical address. It also queues that work for this page's own canonical page,
+// because this page may now be left out in favour of it.
 func QueueYield(ctx context.Context, t *db.Tx, page domain.Datasource) error {
 	if page.GroupID == "" || page.ActiveGeneration == 0 || !page.Alive() {
 		return nil

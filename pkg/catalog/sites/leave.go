@@ -36,7 +36,7 @@ func BlockReturn(ctx context.Context, t *db.Tx, page record.Record) error {
 	})
 }
 
-// removePages removes pages that the crawl of their site has found to be no longer part of it.
+// removePages removes pages that, according to their site's crawl, are no longer part of the site.
 func removePages(ctx context.Context, t *db.Tx, site record.Record, pages []record.Record, generation uint64) error {
 	if len(pages) == 0 {
 		return nil

@@ -22,7 +22,7 @@ const (
 	maxLinkPartBytes = 64 << 10
 )
 
-// StoreLinks stores one part of the links of a page's last fetch. They replace the links of the previous fetch.
+// StoreLinks stores one part of the links of a page's last fetch. The parts replace the links of the previous fetch.
 func StoreLinks(ctx context.Context, t *db.Tx, ev domain.Event) error {
 	if ev.Part < 0 || ev.Part >= min(ev.Parts, maxLinkParts) {
 		return nil
@@ -111,7 +111,7 @@ func (c *Sites) FollowStored(ctx context.Context, t *db.Tx, page record.Record, 
 	return c.addStoredLinks(ctx, t, &site, store, found)
 }
 
-// addStoredLinks adds stored links as pages, and records if the site has reached its page limit. It does not count
+// addStoredLinks adds stored links as pages, and sets Capped if the site has reached its page limit. It does not count
 // refused links, because the crawl that found them has already done so.
 func (c *Sites) addStoredLinks(ctx context.Context, t *db.Tx, site *record.Record, store domain.Datastore, found []foundLink) (int, error) {
 	if len(found) == 0 {

@@ -114,8 +114,8 @@ func (w *siteWork) links(ctx context.Context) error {
 	return err
 }
 
-// batch reads the next pages of a task that processes all pages of the site, in the order in which they were found, or
-// the task's page.
+// batch reads the task's page or, if the task is about the whole site, the next pages in the order in which they were
+// found.
 func (w *siteWork) batch(ctx context.Context) ([]record.Record, error) {
 	at, id := parseWalkPosition(w.after)
 	condition, args := `group_id = ? AND group_id <> '' AND (created_at, id) > (?, ?) ORDER BY created_at, id`, []any{w.site.ID, at, id}
@@ -139,8 +139,8 @@ func walkPosition(page record.Record) string {
 	return strconv.FormatInt(db.Micros(page.CreatedAt), 10) + "/" + page.ID
 }
 
-// parseWalkPosition parses a position from walkPosition. A position stored by an earlier version is only an id; that
-// task starts again.
+// parseWalkPosition parses a position from walkPosition. A position stored by an earlier version is only an id; the
+// task then starts again.
 func parseWalkPosition(place string) (at int64, id string) {
 	first, id, found := strings.Cut(place, "/")
 	at, err := strconv.ParseInt(first, 10, 64)

@@ -8,10 +8,10 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// UpdateWebConfig changes the fetch settings of web content, from its next fetch, and returns the datasource. A change
-// of a site's scope takes effect at once: pages outside the new scope are left out, and known links inside it are
-// fetched. It fails with domain.CodeInvalid for datasources without the setting: those that are not fetched, pages of a
-// site, which use its settings, and single pages for settings that only sites have.
+// UpdateWebConfig changes the fetch settings of web content from the next fetch on, and returns the datasource. A
+// change of a site's scope takes effect at once: pages outside the new scope are left out, and known links inside it
+// are fetched. It fails with domain.CodeInvalid for datasources that are not fetched, for pages of a site, because they
+// use the site's settings, and for single pages if the patch changes settings that only sites have.
 func (c *Sites) UpdateWebConfig(ctx context.Context, ws, id string, patch domain.WebPatch) (domain.Datasource, error) {
 	err := c.db.Update(ctx, "changing how a datasource is fetched", func(t *db.Tx) error {
 		r, _, err := record.LockDatasource(ctx, t, id)

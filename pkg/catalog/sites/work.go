@@ -41,7 +41,7 @@ func changeOf(kind workKind) domain.PageChange {
 // Maximum number of pages per transaction.
 const siteBatch = 200
 
-// siteTask is work on pages of a site. The site is not settled before it is done.
+// siteTask is work on pages of a site. The site is not settled before the task is done.
 type siteTask struct {
 	siteID string
 	kind   workKind

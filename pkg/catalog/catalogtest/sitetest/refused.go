@@ -43,7 +43,7 @@ func testRefused(t *testing.T, open world.Open) {
 		change(w, site, domain.WebPatch{Exclude: list("/tag/**")}, p)
 		world.Equal(t, append(posts, root)[:6], searchable(w, site, p)[1:])
 		world.Equal(t, []string(nil), w.Get(site.ID).Warnings)
-		// They are removed by the next crawl, and return when they are included again.
+		// The next crawl removes the excluded pages. They return when they are included again.
 		crawlAgain(w, site, partial, root)
 		fetches, _ := w.RunWorkers(p)
 		world.Equal(t, 7, fetches)

@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/catalog/catalogtest/world"
 )
 
-// Suites are the suites by name.
+// Suites holds the test suites of this package by name.
 var Suites = map[string]func(*testing.T, world.Open){
 	"sites":      testSites,
 	"crawls":     testCrawls,

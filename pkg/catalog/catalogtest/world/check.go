@@ -47,7 +47,7 @@ func DatasourceIDs(ds []domain.Datasource) []string {
 	return IDs(ds, func(d domain.Datasource) string { return d.ID })
 }
 
-// FaultyField returns the field named in the error.
+// FaultyField requires that the error names exactly one field, and returns it.
 func FaultyField(t testing.TB, err error) string {
 	t.Helper()
 	var e *domain.Error

@@ -25,7 +25,7 @@ type Answer struct {
 }
 
 // RunWorkers publishes waiting jobs and simulates workers until nothing follows. It returns the number of fetched pages
-// and of ingest jobs.
+// and the number of ingest jobs.
 func (w *World) RunWorkers(p Pages) (fetches, ingests int) {
 	w.T.Helper()
 	for range 200 {
