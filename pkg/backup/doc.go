@@ -68,7 +68,7 @@ type Report struct {
 	OriginalsBytes int64  `json:"originalsBytes"`
 	ArchiveBytes   int64  `json:"archiveBytes"`
 	Lost           int64  `json:"lost"`             // originals that are missing or damaged
-	Losses         []Loss `json:"losses,omitempty"` // the first MaxLosses of them
+	Losses         []Loss `json:"losses,omitempty"` // the first MaxLosses losses
 }
 
 // MaxLosses is the maximum number of losses that a report lists.

@@ -264,7 +264,7 @@ func (a *reading) loss(ctx context.Context, folder, key string, content io.Reade
 	return nil
 }
 
-// seal compares the digests at the end of the archive.
+// seal compares the digests at the end of the archive with those of the members.
 func (a *reading) seal() error {
 	want := a.sums.Sum(nil)
 	got := sha256.New()

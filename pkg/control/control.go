@@ -9,6 +9,7 @@
 //   - StreamKeeper recreates lost streams;
 //   - Rescuer replaces lost jobs;
 //   - Auditor compares index, originals and catalog, and repairs differences;
+//   - Repairer performs the repairs that operators request.
 //
 // Every loop may run in several api processes at once. Their actions are idempotent, and a restart loses no state.
 package control

@@ -23,7 +23,7 @@ const (
 	SecretKey = "secret-key"
 	NATS      = "nats"
 	Index     = "index"
-	Models    = "models" // embedding models that run in this process, each in its own directory
+	Models    = "models" // embedding models that the service itself runs, each in its own directory
 	Cache     = "cache"
 	Temp      = "tmp"
 	Operator  = "operator.json" // the access file; see Access
@@ -80,7 +80,7 @@ func UnusableError(path string, err error) error {
 	return fmt.Errorf("data directory %s %s: set SLUICE_DATA_DIR or --data-dir to a directory that this user can write", path, why)
 }
 
-// holder names the process that holds the lock, or returns "" if it is unknown.
+// holder returns a description of the process that holds the lock, or "" if it is unknown.
 func (d *Dir) holder() string {
 	pid, err := os.ReadFile(d.Join(PID))
 	if err != nil {

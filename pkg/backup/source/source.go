@@ -34,8 +34,8 @@ type Source struct {
 	Now       func() time.Time
 }
 
-// Write writes a backup: first the current catalog, then the originals that it refers to. They must not be deleted in
-// the meantime.
+// Write writes a backup: first the current catalog, then the originals that it refers to. The originals must not be
+// deleted in the meantime.
 func (s Source) Write(ctx context.Context, w io.Writer, bytesPerSecond int64) (backup.Report, error) {
 	dir, err := os.MkdirTemp(s.TempDir, "backup-")
 	if err != nil {
