@@ -68,7 +68,7 @@ func (t *Evidence) Decide(label string) (name string, skip int) {
 // isUTF8 reports whether the text is UTF-8; a few stray bytes of another encoding are tolerated. A text in another
 // encoding has more invalid bytes than valid multi-byte sequences, unless it is only a word or two.
 func (t *Evidence) isUTF8(label string) bool {
-	cut := len(t.incomplete) > 0 // the text ends within a sequence or is not UTF-8
+	cut := len(t.incomplete) > 0 // the text ends within a multi-byte sequence, or is not UTF-8
 	switch {
 	case t.Bad == 0:
 		return !cut || t.validSequences >= 2

@@ -42,7 +42,7 @@ const (
 	priorOldest = -0.12 // older than another obsolete encoding with the same letters
 )
 
-// candidate is an encoding that unmarked text may be in, with the characters of its texts.
+// candidate is an encoding that unlabelled text may have, with the characters that such text contains.
 type candidate struct {
 	name      string
 	alphabets []alphabet // single-byte encodings

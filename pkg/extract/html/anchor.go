@@ -53,7 +53,7 @@ type anchorScan struct {
 	text              int                   // visible letters and digits so far
 	element           int                   // elements so far
 	open              []openElement         // open elements, innermost last
-	marks             []anchorChoice        // up to maxMarks links and spans with an id and no text, and no text between them
+	marks             []anchorChoice        // up to maxMarks links and spans that have an id but no text, without text between them
 	trailingPermalink *html.Node            // permalink after the last heading; it does not belong to the next one
 	found             map[*html.Node][]anchorChoice
 }

@@ -12,11 +12,11 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// Maximum sizes of the parts of an article, in letters.
+// Sizes of the parts of an article, in letters.
 const (
-	maxAsideLetters  = 600 // of an aside recognised only by its name
-	labelLetters     = 80  // of a line, before or after the text, that is not a sentence
-	maxBylineLetters = 120 // of a line that names the author or the date
+	maxAsideLetters  = 600 // maximum size of an aside that is recognised only by its name
+	labelLetters     = 80  // size below which a line without sentence punctuation is a label
+	maxBylineLetters = 120 // maximum size of a line with the author or the date
 )
 
 // article chooses the blocks of a page that declares itself an article. It starts with the element that the page marks
@@ -176,7 +176,7 @@ func (t *pageTree) isMetadataLine(b block, self string) bool {
 		return false // the element contains more than this line
 	}
 	if w.links > 0 && w.linkDensity() >= 80 {
-		return true // another article
+		return true // a link to another article
 	}
 	for c := range b.node.Descendants() {
 		if c.DataAtom == atom.Time {

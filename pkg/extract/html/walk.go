@@ -37,9 +37,9 @@ type walker struct {
 
 // block is a block and the element it was read from.
 type block struct {
-	domain.Block // for table rows, the text as shown on the page: the choice of content must not depend on named
+	domain.Block // in table rows, the text as shown on the page, because the choice of content must not depend on named
 	node         *html.Node
-	named        string // for table rows, the text with column names; "" if it is the same
+	named        string // in table rows, the text with column names; "" if it is the same
 }
 
 // emitted returns the block as it is emitted.
@@ -194,7 +194,7 @@ func (w *walker) node(n *html.Node) {
 	}
 }
 
-// other reads elements whose role or style defines their meaning, and elements without meaning.
+// other reads all other elements. Some have a meaning because of their role or class, and the rest have none.
 func (w *walker) other(n *html.Node) {
 	switch role := attr(n, "role"); {
 	case role == "heading" && isBlockElement(n.DataAtom):

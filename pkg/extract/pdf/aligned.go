@@ -291,7 +291,7 @@ func (b *alignedBlock) isAligned(rows []alignedCells) bool {
 		most, n := 0, len(p[0])
 		for _, xs := range p {
 			slices.Sort(xs)
-			for i := range xs { // largest number of edges within the tolerance of one another
+			for i := range xs { // find the largest number of edges within the tolerance
 				end, _ := slices.BinarySearch(xs, xs[i]+edge)
 				most = max(most, end-i)
 			}

@@ -24,7 +24,8 @@ func (l *layout) content(lines []pdftext.Line) []pdftext.Line {
 			continue
 		}
 		numbers, before := numbersOf(text), l.shown[masked]
-		// "Part 2" in heading size is the heading of the text that follows, even on the second page.
+		// A line in heading size, such as "Part 2", is the heading of the text that follows, even if an earlier page
+		// has a similar line.
 		heads := !e.Artifact && e.Size >= l.body*largerThanBody && format.CountLetters(masked) > 0 && !slices.Equal(numbers, before.numbers)
 		if !heads && (before.page == 0 && format.CountLetters(masked) == 0 || before.page > 0 && countsPages(before, numberedLine{l.number, numbers})) {
 			drop[standingOf(e)] = true

@@ -246,7 +246,7 @@ func (s *letterSample) commonShare() float64 {
 //go:embed letterpairs.txt
 var letterPairsText string
 
-// pairSet has for each letter a bit set of the letters that often follow it.
+// pairSet holds, for each letter, a bit set of the letters that often follow it.
 type pairSet [alphabetSize]uint32
 
 var commonPairs = sync.OnceValue(func() []pairSet {

@@ -28,7 +28,8 @@ func (l *layout) takeGrids(lines []pdftext.Line) []placed {
 		return cmp.Compare((a.right()-a.left())*(a.top()-a.bottom()), (b.right()-b.left())*(b.top()-b.bottom()))
 	})
 	tried := 0
-	for i := len(grids) - 1; i >= 0 && tried < maxReaching; i-- { // if names span several rows, the rules between rows end before the names
+	// If names span several rows, the rules between the rows end before the names.
+	for i := len(grids) - 1; i >= 0 && tried < maxReaching; i-- {
 		if grids[i].parts == nil {
 			tried++
 			items = l.takeReaching(&grids[i], items)
@@ -82,8 +83,8 @@ func (l *layout) takeGrid(g *grid, items []placed) []placed {
 	return slices.Insert(rest, first, placed{table: table})
 }
 
-// takeReaching replaces the lines between the rules of a grid, and those of a header above, with a table, if the table
-// has names that span several columns or rows. Other tables are read better by their rules.
+// takeReaching replaces the lines between the rules of a grid, and the header lines above them, with a table. It does
+// so only if names span several columns or rows, because other tables are better read by their rules.
 func (l *layout) takeReaching(g *grid, items []placed) []placed {
 	const header = 8 // maximum number of header lines above the first rule
 	first, last := -1, -1

@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/table"
 )
 
-// ruledTable returns a table with the lines inside a grid. It returns nil if the grid is not a table but a box around
+// ruledTable converts the lines inside a grid to a table. It returns nil if the grid is not a table but a box around
 // paragraphs, a form, a drawing or a page frame.
 func (l *layout) ruledTable(g *grid, lines []pdftext.Line) *pageTable {
 	if g = g.trimmed(lines); g == nil {

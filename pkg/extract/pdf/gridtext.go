@@ -12,8 +12,8 @@ import (
 type gridText struct {
 	*grid
 	stacked bool               // there are no rules between the columns
-	bands   [][]pdftext.Line   // by row of the grid: its lines, highest first; lines on one baseline are joined
-	cells   [][][]pdftext.Cell // by row, line and column
+	bands   [][]pdftext.Line   // lines of each row of the grid, highest first; lines on one baseline are joined
+	cells   [][][]pdftext.Cell // cells by row, line and column
 }
 
 // rowAt returns the row of the grid that contains a line.

@@ -105,7 +105,9 @@ func (h *headerTree) addRow(r alignedCells) bool {
 // place assigns the cells of a row to the nodes that they name, at the least total cost. It returns the first and the
 // last node of each cell, or nil if the cells cannot be names of the nodes.
 func (h *headerTree) place(r alignedCells) [][2]int {
-	lowest, below := math.Inf(1), math.Inf(-1) // lowest baseline of all names; baseline of the nearest names below r whose nodes extend down to lowest
+	// lowest is the lowest baseline of all names. below is the baseline of the nearest names below r whose nodes extend
+	// down to lowest.
+	lowest, below := math.Inf(1), math.Inf(-1)
 	for _, n := range h.nodes {
 		if !math.IsInf(n.low, -1) {
 			lowest = min(lowest, n.low)

@@ -10,7 +10,7 @@ import (
 
 // readingOrder sorts the lines of a page into reading order. Nearly all programs write text in that order, including
 // columns and boxes, so the order of the file is kept unless it is implausible; then the positions of the lines decide.
-// Text in another direction than most, such as stamps in the margin, comes last.
+// Text in a different direction from the rest of the page, such as a stamp in the margin, comes last.
 func readingOrder(lines []pdftext.Line) []pdftext.Line {
 	turn := mainTurn(lines)
 	main := make([]pdftext.Line, 0, len(lines))

@@ -15,11 +15,11 @@ const surveyPages = 64
 // survey holds the properties of a whole document that are needed before its first block.
 type survey struct {
 	weight   map[float64]int  // bytes of text by font size
-	edges    map[string]tally // lines at the top or bottom of pages, digits masked
+	edges    map[string]tally // lines at the top or bottom of pages, by masked text
 	pages    int              // sampled pages with more than maxPlainLines lines
 	body     float64          // size of body text, in points
 	levels   []float64        // sizes of headings, largest first
-	repeated map[string]bool  // headers and footers, digits masked
+	repeated map[string]bool  // headers and footers, by masked text
 }
 
 // tally counts the pages that show a text at one height.

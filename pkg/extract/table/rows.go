@@ -174,7 +174,7 @@ func (w *Writer) headerAt(rows []Row, cells [][]string) (at, depth int) {
 	if known := slices.IndexFunc(rows, func(r Row) bool { return r.Header }); known >= 0 {
 		at, depth = known, 1
 	} else if w.Header != nil && at >= 0 && !valuesBelow(cells[at+depth-1:]) {
-		at = -1 // rows after a gap that look like those before it
+		at = -1 // the rows after the gap look like those before it and have no new header
 	}
 	return at, depth
 }

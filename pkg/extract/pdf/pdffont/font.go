@@ -198,7 +198,7 @@ func (f *Font) trueTypeTable(program *program, symbolic bool) *[256]string {
 			found++
 		}
 	}
-	if found == 0 && f.toUnicode == nil { // the codes of a subset have no general meaning, but Latin codes are often kept
+	if found == 0 && f.toUnicode == nil { // the codes of a subset font have no general meaning, but subsets often keep Latin codes
 		return latin
 	}
 	return table

@@ -19,8 +19,7 @@ type resources struct {
 // of the kind.
 type resourceName struct{ kind, name string }
 
-// maxNamed is the maximum number of entries in each of the caches: named resources, fonts, and resources shared on a
-// page.
+// maxNamed is the maximum size of each cache: resources by name, fonts by name, and the shared resources of a page.
 const maxNamed = 1_000
 
 func newResources(d *Document, v pdf.Value) *resources {

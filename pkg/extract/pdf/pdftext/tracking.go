@@ -22,7 +22,7 @@ const (
 type trackedGap struct {
 	at      int     // index of the piece after the gap
 	width   float64 // in points
-	size    float64 // of the larger glyph
+	size    float64 // font size of the larger glyph
 	letters bool    // the glyphs on both sides are letters
 }
 

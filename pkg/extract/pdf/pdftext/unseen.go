@@ -17,10 +17,10 @@ type Unseen struct {
 	Outside     int   // outside the page
 	White       int   // in white on the bare page
 	Tiny        int   // too small to be read
-	Transparent int   // without opacity, or in the invisible mode with no picture below
+	Transparent int   // fully transparent, or in invisible mode without a picture below
 	Ground      int   // in the colour of the background
 	Covered     int   // under a region that was painted later
-	Clipped     int   // outside the region that is shown
+	Clipped     int   // outside the clipping region
 }
 
 const (
