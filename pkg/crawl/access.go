@@ -73,7 +73,7 @@ func WithAccess(ctx context.Context, a *Access) context.Context {
 	return context.WithValue(ctx, accessKey{}, a)
 }
 
-// accessTo returns the headers for an address, nil if there are none.
+// accessTo returns the headers for an address, or nil if there are none.
 func accessTo(ctx context.Context, u *url.URL) *Access {
 	if a, _ := ctx.Value(accessKey{}).(*Access); a.covers(u) {
 		return a

@@ -31,8 +31,8 @@ type hostHealth struct {
 	suspect    bool          // a fetch is probing the host
 	pause      time.Duration // length of the last pause; 0 before the first
 	until      time.Time     // end of the pause, or the time that the host asked for
-	why        string        // reason, for messages
-	fails      bool          // paused because it fails, not at its own request
+	why        string        // reason for the pause
+	fails      bool          // the host is paused because it fails, not because it asked for a pause
 	lastServed string        // the last page that was served
 	refusals   int           // consecutive responses that asked the crawler to come back later
 	refused    time.Time     // time of the first of these responses
@@ -69,7 +69,7 @@ func (b *breaker) trip(host, why string, now time.Time) time.Duration {
 	return h.pause
 }
 
-// pauseUntil records that the host itself asked for a pause until the given time. A host that answers with nothing else
+// pauseUntil records that the host itself asked for a pause until the given time. A host that sends only such answers
 // for a long time counts as failing.
 func (b *breaker) pauseUntil(host, why string, until, now time.Time) {
 	b.mu.Lock()
@@ -148,7 +148,7 @@ func (b *breaker) pauseReason(host string, now time.Time) (why string, fails boo
 	return "", false
 }
 
-// host returns the state of a host. It evicts others if there are too many. The caller must hold mu.
+// host returns the state of a host. It evicts other hosts if there are too many. The caller must hold mu.
 func (b *breaker) host(name string, now time.Time) *hostHealth {
 	if h := b.hosts[name]; h != nil {
 		return h
@@ -160,7 +160,7 @@ func (b *breaker) host(name string, now time.Time) *hostHealth {
 			}
 		}
 		if len(b.hosts) >= maxHosts {
-			clear(b.hosts) // failures are counted from zero again; pauses remain in Slots
+			clear(b.hosts) // failures are counted from zero again; the pauses remain in HostSlots
 		}
 	}
 	if b.hosts == nil {

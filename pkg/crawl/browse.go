@@ -16,7 +16,7 @@ import (
 // Limits of the requests for one rendered page. A Renderer may have lower limits.
 const (
 	maxRenderRequests = 400
-	maxRenderBytes    = 128 << 20 // as transferred
+	maxRenderBytes    = 128 << 20 // as transferred, before decompression
 )
 
 // browsing sends a Renderer's requests for one page. It applies the address guard, the limits and, for the page's own
@@ -31,7 +31,7 @@ type browsing struct {
 	transport http.RoundTripper
 	page      *url.URL
 	access    *Access       // for the page's origin; nil: none
-	delay     time.Duration // minimum interval between two requests to its host, from robots.txt
+	delay     time.Duration // minimum interval between two requests to the page's host, from robots.txt
 
 	mu       sync.Mutex
 	requests int
@@ -133,7 +133,7 @@ func (b *browsing) allowed(ctx context.Context, u *url.URL) error {
 	return err
 }
 
-// browsedBody counts the bytes read. Close ends the request.
+// browsedBody is the body of a response. It counts the bytes that are read, and Close ends the request.
 type browsedBody struct {
 	io.ReadCloser
 	browsing *browsing

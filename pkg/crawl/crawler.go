@@ -16,8 +16,8 @@ import (
 
 // Options configure a Crawler. The zero value is ready for the public web.
 type Options struct {
-	// UserAgent is sent with every request. The part before the first "/" is the product name that robots.txt and meta
-	// robots can address. Operators should include contact information. Default: DefaultUserAgent.
+	// UserAgent is sent with every request. The part before the first "/" is the product name that rules in robots.txt
+	// and meta robots can name. Operators should include contact information. Default: DefaultUserAgent.
 	UserAgent string
 	// AllowPrivate allows access to this machine and private networks. Link-local, metadata, multicast and reserved
 	// addresses remain blocked.
@@ -86,16 +86,16 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// ErrClosed is the cause of operations that Close interrupted.
+// ErrClosed is the error of operations that Close interrupted.
 var ErrClosed = errors.New("the crawler is closed")
 
 // Crawler fetches pages and discovers sites. It is safe for concurrent use. All operations share its knowledge of
 // hosts, such as robots.txt and slots.
 type Crawler struct {
 	*client
-	ctx    context.Context // ends with Close
+	ctx    context.Context // cancelled by Close
 	cancel context.CancelCauseFunc
-	mu     sync.Mutex // orders begin and Close
+	mu     sync.Mutex // serialises begin and Close
 	work   sync.WaitGroup
 }
 

@@ -20,7 +20,7 @@ type Discovery struct {
 	// Complete means that every page of the site has been listed: all sitemaps were read completely, and none is a
 	// feed, which lists only new pages. A known page that was not listed no longer belongs to the site.
 	Complete bool
-	// Follow means that there is no sitemap: the root was emitted, and the links of its pages must be followed.
+	// Follow means that there is no sitemap: the root was emitted, and the links of the site's pages must be followed.
 	Follow bool
 	// Scope defines the addresses of the site, for the crawl jobs of its pages.
 	Scope domain.SiteScope
@@ -240,8 +240,8 @@ func (d *discovery) sitemapsOf(ctx context.Context, root *url.URL) error {
 	return nil
 }
 
-// movedRoot returns the new location of the site, or nil. If the sitemaps list only pages elsewhere, and the root
-// redirects there, the site has moved there, and the caller may read the sitemaps once more.
+// movedRoot returns the new location of the site, or nil. The site has moved if the sitemaps list only pages elsewhere
+// and the root redirects there. The caller may then read the sitemaps once more.
 func (d *discovery) movedRoot(ctx context.Context) (*url.URL, error) {
 	if d.result.Refused[scope.RefusedHost]+d.result.Refused[scope.RefusedPath] == 0 {
 		return nil, nil

@@ -16,18 +16,18 @@ import (
 	"github.com/sluice/sluice/pkg/wordset"
 )
 
-// Some servers answer 200 where they mean 404 or 401. If indexed, such pages would appear in the results of any query
+// Some servers answer 200 when they mean 404 or 401. If indexed, such pages would appear in the results of any query
 // that matches their few words.
 
 const (
-	// maxNotFoundLetters is the maximum number of letters, without navigation, of a page that reports a missing page. A
-	// longer page is an article about such pages.
+	// maxNotFoundLetters is the maximum number of letters, not counting navigation, of a page that reports a missing
+	// page. A longer page is probably an article about missing pages.
 	maxNotFoundLetters = 800
 	// maxBareLetters is the same bound for a page without a heading.
 	maxBareLetters = 400
 )
 
-// errSignIn marks pages for which the server sends a sign-in form.
+// errSignIn means that the server sent a sign-in form instead of the page.
 var errSignIn = errors.New("the page asks to sign in")
 
 // Parts of the expressions for soft 404 pages.

@@ -1,11 +1,11 @@
 // Package crawl fetches web pages and finds the pages of web sites. It contains the work of crawl jobs as plain
-// functions, without knowledge of the job stream and the catalog.
+// functions that know neither the job stream nor the catalog.
 //
 // All servers are treated as hostile. Every connection, for pages, redirects, robots.txt and sitemaps, is checked by
 // the address guard after DNS and again when connecting. Bodies are limited in size after decompression. Headers,
 // redirects, time, nesting and numbers of links are limited too.
 //
-// gocolly/colly drives each fetch: it manages the cookies of one fetch and parses HTML. The transport that this package
+// gocolly/colly drives each fetch: it manages the fetch's cookies and parses HTML. The transport that this package
 // passes to colly compensates for colly's gaps:
 //
 //   - colly treats a robots.txt with a 5xx status as permission, fetches it without a context, fails on a malformed

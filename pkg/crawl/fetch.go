@@ -110,10 +110,10 @@ func (c *Crawler) Fetch(ctx context.Context, req PageRequest) (_ Page, err error
 		return p, nil
 	}
 	if a.softRedirect {
-		// A conditional request would apply to the redirecting page, which does not change.
+		// Validators would make the next request conditional on the redirecting page, which does not change.
 		p.ETag, p.LastModified = "", ""
 		if !a.kind.IsHTML() {
-			reader.reset() // it contains the redirecting page
+			reader.reset() // it has read the redirecting page
 		}
 	}
 	p.MIMEType = a.kind.String()
@@ -157,7 +157,7 @@ func checkLanding(req PageRequest, sc *scope.Scope, final *url.URL) error {
 	return nil
 }
 
-// conditional makes the request conditional (RFC 9110, sections 13.1.2 and 13.1.3).
+// conditional returns the headers that make the request conditional (RFC 9110, sections 13.1.2 and 13.1.3).
 func conditional(req PageRequest) http.Header {
 	h := http.Header{}
 	if req.ETag != "" {

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// gates queues the requests of this process that want a slot at the same host. Only as many as may hold a slot at once
-// ask for one; the rest wait in order of arrival. If all of them polled, one could wait forever. A request does not
-// join a queue that moves too slowly.
+// gates queues the requests of this process that want a slot at the same host. Only as many requests as may hold a slot
+// at once ask for one; the rest wait in order of arrival. If all of them polled, one request could wait forever. A
+// request does not join a queue that moves too slowly.
 type gates struct {
 	mu    sync.Mutex
 	hosts map[string]*gate
@@ -22,9 +22,9 @@ type gate struct {
 	pace  time.Duration // recent average interval between releases while others wait
 }
 
-// enter waits for its turn at the host, for at most p.slot. leave is nil if the turn did not come, or if the expected
-// wait exceeds p.queue. width is the number of requests that may pass at once, 0 for no limit. minimum is the minimum
-// interval between two requests to the host.
+// enter waits for a permit to ask for a slot at the host, for at most p.slot. leave is nil if no permit became free, or
+// if the expected wait exceeds p.queue. width is the number of permits, 0 for no limit. minimum is the minimum interval
+// between two requests to the host.
 func (g *gates) enter(ctx context.Context, host string, width int, minimum time.Duration, p maxWaits) (leave func(), err error) {
 	if width == 0 {
 		return func() {}, nil
@@ -55,8 +55,8 @@ func (g *gates) enter(ctx context.Context, host string, width int, minimum time.
 	}, nil
 }
 
-// join adds a request to the queue. It returns nil if the expected wait exceeds the limit, according to the recent pace
-// of the queue or the time since it last moved.
+// join adds a request to the queue. It returns nil if the expected wait exceeds limit. The expected wait is based on
+// the recent pace of the queue and the time since it last moved.
 func (g *gates) join(host string, width int, minimum, limit time.Duration) *gate {
 	g.mu.Lock()
 	defer g.mu.Unlock()

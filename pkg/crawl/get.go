@@ -18,7 +18,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// retrieval is the retrieval of one address with all its redirects.
+// retrieval specifies how to fetch one address, including its redirects.
 type retrieval struct {
 	url     string
 	header  http.Header // validators for a conditional request

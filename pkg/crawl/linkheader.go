@@ -15,7 +15,7 @@ type headerLink struct {
 }
 
 // linkHeaders parses Link headers (RFC 8288, section 3). A syntax error ends the parsing of its header. Links with an
-// anchor refer to another resource than the page and are omitted.
+// anchor describe a resource other than the page and are omitted.
 func linkHeaders(values []string) []headerLink {
 	var out []headerLink
 	left := maxLinkHeaderBytes

@@ -42,7 +42,7 @@ type textWalk struct {
 	region *html.Node
 	whole  bool // include the text around the main text
 	all    strings.Builder
-	own    strings.Builder // without link text, because navigation consists of links whatever its elements are
+	own    strings.Builder // text outside links, because navigation consists of links, whatever elements it uses
 }
 
 // nonText are elements whose content is not text for readers, or is the reader's input.

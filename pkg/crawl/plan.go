@@ -137,7 +137,7 @@ type plan struct {
 	summary PlanSummary
 }
 
-// planned is an address being planned.
+// planned is an address in the plan.
 type planned struct {
 	link   domain.Link
 	from   string
@@ -145,7 +145,7 @@ type planned struct {
 	done   chan planResult // receives the one result of its fetch
 	state  planState
 	result planResult
-	sketch []byte     // of its text
+	sketch []byte     // of the page's text
 	wait   []*planned // addresses whose canonical address is this one
 }
 

@@ -28,7 +28,7 @@ const (
 // politeness makes the fetches of this process keep to the pace that all crawlers share.
 type politeness struct {
 	slots   HostSlots
-	pace    domain.Pace   // for hosts that request no longer delay
+	pace    domain.Pace   // for hosts that do not request a longer delay
 	maxWait time.Duration // longer waits defer the fetch, to free its worker
 	now     func() time.Time
 	log     *slog.Logger
@@ -266,7 +266,8 @@ func (p *politeness) probe(ctx context.Context, rt http.RoundTripper, req *http.
 	return res.StatusCode < http.StatusInternalServerError && res.StatusCode != http.StatusTooManyRequests
 }
 
-// pauseHost pauses a host that fails or rejects the crawler, each time for longer, and returns for how long.
+// pauseHost pauses a host that fails or rejects the crawler, and returns the length of the pause. Each pause is longer
+// than the last one.
 func (p *politeness) pauseHost(ctx context.Context, host, reason string) time.Duration {
 	d := p.breaker.trip(host, reason, p.now())
 	p.log.DebugContext(ctx, "host paused", "host", host, "for", d, "reason", reason)

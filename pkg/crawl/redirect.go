@@ -19,7 +19,7 @@ type redirectChain struct {
 	cookie bool // a hop has set a cookie, so an address may respond differently the second time
 }
 
-// add appends the next hop. It returns a permanent error if the chain is too long or a loop.
+// add appends the next hop. It returns a permanent error if the chain is too long or loops.
 func (t *redirectChain) add(from, to *url.URL, h *hop) error {
 	t.hops = append(t.hops, domain.Redirect{URL: from.String(), Status: h.status})
 	t.cookie = t.cookie || len(h.header.Values("Set-Cookie")) > 0

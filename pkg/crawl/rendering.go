@@ -17,7 +17,7 @@ import (
 
 // Renderer renders a page in a browser, with its scripts. It sends all requests for the page through via, which returns
 // an *Error for each request that it refuses. The context of a request names the origin of the document that sends it:
-// see WithAsker. Errors of Render are *Error, unless ctx ended it.
+// see WithAsker. Unless ctx ended the rendering, errors of Render are *Error.
 type Renderer interface {
 	Render(ctx context.Context, url string, via http.RoundTripper) (Rendered, error)
 }

@@ -215,7 +215,8 @@ func isRoot(n *html.Node) bool {
 		!isWidget(n.Data)
 }
 
-// isWidget reports whether the name is that of a small custom element on a page, as opposed to one that is the page.
+// isWidget reports whether the name is that of a small custom element on a page, as opposed to an element that makes up
+// the page.
 func isWidget(name string) bool {
 	for _, part := range []string{"cookie", "consent", "chat", "toast", "banner", "modal", "dialog", "analytics", "translate", "captcha"} {
 		if strings.Contains(name, part) {

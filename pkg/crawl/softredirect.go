@@ -12,13 +12,13 @@ import (
 	"github.com/sluice/sluice/pkg/crawl/weburl"
 )
 
-// Static sites cannot send a redirect status, so they publish pages that redirect: by a refresh, in HTML or in a
-// header, or by a script. Only a page with hardly any text is treated as a redirect; in a page with content, the target
-// is a link.
+// Static sites cannot send a redirect status, so they publish pages that redirect by a refresh (in HTML or in a header)
+// or by a script. Only a page with hardly any text is treated as a redirect; in a page with content, the target is a
+// link.
 
 const (
-	// maxRefreshDelay is the maximum delay of a refresh that counts as a redirect. A page with a longer one is meant to
-	// be read.
+	// maxRefreshDelay is the maximum delay, in seconds, of a refresh that counts as a redirect. A page with a longer
+	// delay is meant to be read.
 	maxRefreshDelay = 30
 	// maxScriptText is the maximum size of the scripts and handlers that are searched for a redirect. Redirecting pages
 	// have short scripts.
@@ -162,7 +162,7 @@ var (
 	variables = regexp.MustCompile("(?:\\b(?:var|let|const)\\s+|[,;]\\s*)([A-Za-z_$][\\w$]*)\\s*=\\s*(?:\"([^\"\\\\\\n]*)\"|'([^'\\\\\\n]*)'|`([^`$\\\\]*)`)")
 	// bracketed matches properties that are named by a string: window["location"].
 	bracketed = regexp.MustCompile(`\[\s*["'](location|href|pathname|replace|assign)["']\s*\]`)
-	// comments matches comments of scripts. Two slashes in an address follow a colon or a quotation mark.
+	// comments matches comments in scripts. Two slashes after a colon or a quotation mark belong to an address.
 	comments = regexp.MustCompile(`(?s)/\*.*?\*/|(?m:(?:^|[\s;{}(),])//[^\n]*)`)
 	// locationVariable matches names of variables that hold the fragment or query of the old address. Scripts append
 	// these to the target.
@@ -220,7 +220,7 @@ func evaluate(script string, known map[string]string) (string, bool) {
 			}
 			value, ok := known[name]
 			if !ok {
-				// Valid only at the end of an address.
+				// Such a term is valid only at the end of an address.
 				term := s[:len(s)-len(strings.TrimLeftFunc(s, func(c rune) bool { return c != ';' && c != '\n' }))]
 				return b.String(), b.Len() > 0 && locationVariable.MatchString(term) && !strings.Contains(term, "/")
 			}
@@ -236,7 +236,8 @@ func evaluate(script string, known map[string]string) (string, bool) {
 	}
 }
 
-// literal reads a string of a script. In template strings, it drops placeholders for the fragment and the query.
+// literal reads a string literal of a script. In template strings, it drops placeholders for the fragment and the
+// query.
 func literal(s string) (text, rest string, ok bool) {
 	quote := s[0]
 	var b strings.Builder

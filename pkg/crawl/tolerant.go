@@ -14,7 +14,7 @@ import (
 )
 
 // transport sends requests. net/http rejects a whole response for one malformed header line, while browsers ignore the
-// line. Such a request is repeated over connections that drop malformed lines.
+// line. The request is then repeated over a connection that drops malformed lines.
 type transport struct {
 	*http.Transport
 	tolerant func() *http.Transport
@@ -113,7 +113,7 @@ func (c *cleanConn) Read(p []byte) (int, error) {
 	return c.in.Read(p)
 }
 
-// cleanHeader reads the header of a response, with those of interim responses before it, and returns it without
+// cleanHeader reads the header of a response and the headers of interim responses before it. It returns them without
 // malformed lines. It fails for a header larger than maxHeaderBytes.
 func cleanHeader(in *bufio.Reader) ([]byte, error) {
 	var (

@@ -70,8 +70,8 @@ func isEncoding(layer string) bool {
 	return !isNoEncoding(layer)
 }
 
-// isNoEncoding reports whether a value has no effect on the body: "identity", and names of other things, mostly
-// character encodings, that misconfigured servers send.
+// isNoEncoding reports whether a value stands for an unchanged body. That is the case for "identity" and for other
+// names, mostly of character encodings, that misconfigured servers send.
 func isNoEncoding(layer string) bool {
 	switch layer {
 	case "", "identity", "none", "null", "binary", "7bit", "8bit", "chunked", "aws-chunked", "text", "html":

@@ -97,8 +97,8 @@ func isDownload(media string) bool {
 	return false
 }
 
-// byName returns the type for the first name whose extension belongs to a format accepted by such. If no name has one,
-// it returns otherwise, the default.
+// byName returns the type for the first name whose extension belongs to an accepted format. If there is no such name,
+// it returns the given default.
 func byName(such func(*format.Format) bool, names []string, otherwise string) string {
 	for _, name := range names {
 		if f := extract.Named(name); f != nil && such(f) {
@@ -119,7 +119,7 @@ func isTextFormat(f *format.Format) bool {
 
 const maxFileNameBytes = 255
 
-// FileName returns the name in a Content-Disposition header (RFC 6266), without any path; "" if it has none.
+// FileName returns the name in a Content-Disposition header (RFC 6266), without any path, or "" if it has none.
 func FileName(disposition string) string {
 	_, params, err := mime.ParseMediaType(disposition)
 	if err != nil && len(params) == 0 {

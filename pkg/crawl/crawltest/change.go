@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Change gives n plain pages new texts, and with them new words. It returns their addresses.
+// Change gives n plain pages new texts and new code words. It returns their addresses.
 func (s *Site) Change(n int) []string {
 	return s.alter(n, func(p *page) { p.version++ })
 }
@@ -42,7 +42,7 @@ func (s *Site) Add(n int) []string {
 func (s *Site) alter(n int, change func(*page)) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.plain == nil { // kept, because indexes into a shrinking list would reach a page twice
+	if s.plain == nil { // computed once, because indexes into a shrinking list could reach a page twice
 		for _, p := range s.order {
 			if p.plain {
 				s.plain = append(s.plain, p)

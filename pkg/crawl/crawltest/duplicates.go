@@ -28,7 +28,7 @@ func (s *Site) addDuplicates(lab *page) {
 		// A template that names the same canonical address on every page must be ignored.
 		s.page(hub, fmt.Sprintf("/d/template-%d", i)).head = canonical(article.address)
 
-		// A page to which only its AMP version refers, as the canonical address.
+		// A page that is found only because its AMP version names it as canonical.
 		full := s.page(hub, fmt.Sprintf("/d/full/%d.html", i))
 		hub.links = hub.links[:len(hub.links)-1]
 		full.listed, full.named = false, true

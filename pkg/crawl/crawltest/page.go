@@ -13,7 +13,7 @@ type page struct {
 	note    string // line below the text
 	version int    // incremented by each change
 	depth   int    // minimum number of links from the root
-	linked  bool   // linked from a page whose links count
+	linked  bool   // linked from a page whose links are followed
 	listed  bool   // in the sitemap
 	named   bool   // found from the sitemap because a listed page names it as canonical
 	plain   bool   // may be changed and removed
@@ -25,7 +25,7 @@ type page struct {
 	head     string            // additional head elements
 	header   map[string]string // additional response headers
 	links    []link
-	language func(token string) string // a sentence in another script; nil: none
+	language func(token string) string // returns a sentence in another script; nil: the page has none
 	answer   func(*exchange)           // nil: answers with the page as HTML
 }
 
@@ -94,7 +94,7 @@ func (s *Site) fact(p *page) string {
 	return fmt.Sprintf("The code word of %s is %s.", s.title(p), s.token(p))
 }
 
-// sentence returns the fact, or for a page in another script a sentence that only the right charset decodes.
+// sentence returns a sentence of the page's text. On a page in another script, only the right charset decodes it.
 func (s *Site) sentence(p *page) string {
 	if p.language != nil {
 		return p.language(s.token(p))

@@ -10,7 +10,7 @@ import (
 type Request struct {
 	Path        string // with the query, as requested
 	Foreign     bool   // it was sent to the foreign host name
-	Conditional bool   // it carried a validator
+	Conditional bool   // it contained a validator
 	Status      int    // 0: the connection was cut
 	UserAgent   string
 	Start       time.Time

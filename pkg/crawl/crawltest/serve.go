@@ -189,7 +189,7 @@ func packed(encoding string, pack func([]byte) []byte) func(*exchange) {
 func gzipped(b []byte) []byte {
 	var buf bytes.Buffer
 	w := gzip.NewWriter(&buf)
-	_, _ = w.Write(b) // neither fails on a buffer
+	_, _ = w.Write(b) // writes to a buffer cannot fail
 	_ = w.Close()
 	return buf.Bytes()
 }

@@ -21,7 +21,7 @@ const MinPages = 300
 
 // Options configure a Site. The zero value is a small site.
 type Options struct {
-	// Seed determines texts and links. Sites with equal options are equal.
+	// Seed determines texts and links. Sites with equal options are identical.
 	Seed uint64
 	// Pages is the number of pages that must be stored when the site is crawled by links, including the root. A crawl
 	// by sitemap finds a few that are not linked, and misses a few. Minimum and default: MinPages.

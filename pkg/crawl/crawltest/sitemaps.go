@@ -12,11 +12,11 @@ import (
 // Paths of the site's sitemaps. None of them is a usual location of sitemaps.
 const (
 	SitemapPath    = "/maps/index.xml"      // all pages, in sitemaps of every kind except feeds
-	FeedsPath      = "/maps/feeds.xml"      // the same, and feeds with only the newest pages
-	IncompletePath = "/maps/incomplete.xml" // the same, and a truncated sitemap
-	CyclePath      = "/maps/cycle.xml"      // itself, an index that lists it, and a page
+	FeedsPath      = "/maps/feeds.xml"      // the sitemaps of SitemapPath, and feeds with only the newest pages
+	IncompletePath = "/maps/incomplete.xml" // the sitemaps of SitemapPath, and a truncated sitemap
+	CyclePath      = "/maps/cycle.xml"      // lists itself, an index that lists CyclePath, and a page
 	FullPath       = "/maps/full.xml"       // FullEntries addresses that are not pages of the site
-	OverfullPath   = "/maps/overfull.xml"   // ten more than FullPath
+	OverfullPath   = "/maps/overfull.xml"   // ten more addresses than FullPath
 	EmptyPath      = "/maps/empty.xml"      // no addresses
 )
 

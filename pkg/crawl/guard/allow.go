@@ -9,7 +9,7 @@ import (
 )
 
 // Allow lists addresses, ranges and hosts that the crawler may access although they are not on the public internet. The
-// zero value is empty. ParseAllow creates others.
+// zero value is an empty list. ParseAllow creates other lists.
 type Allow struct {
 	prefixes []netip.Prefix
 	hosts    map[string]bool // lower-case ASCII, without final dot

@@ -64,7 +64,7 @@ const (
 	whyUnassigned = "an unspecified address"
 )
 
-// specialRanges are from the IANA special-purpose registries of IPv4 and IPv6, with known metadata services.
+// specialRanges are the ranges in the IANA special-purpose registries of IPv4 and IPv6, and known metadata services.
 var specialRanges = []specialRange{
 	{netip.MustParsePrefix("127.0.0.0/8"), exemptByEither, whyLoopback},
 	{netip.MustParsePrefix("::1/128"), exemptByEither, whyLoopback},
@@ -153,8 +153,8 @@ func (g Guard) refusal(ip netip.Addr) string {
 	return ""
 }
 
-// blockedPorts are ports of other services, where a request could do harm: the ports of the Fetch standard that are
-// still in use, and common databases and control planes.
+// blockedPorts are ports of other services, where a request could do harm: those that the Fetch standard blocks and
+// that are still in use, and those of common databases and control planes.
 var blockedPorts = map[uint16]string{
 	7: "echo", 9: "discard", 19: "chargen", 20: "FTP", 21: "FTP", 22: "SSH", 23: "Telnet", 25: "SMTP", 37: "time",
 	53: "DNS", 69: "TFTP", 79: "finger", 110: "POP3", 111: "RPC", 113: "ident", 119: "NNTP", 123: "NTP",

@@ -43,7 +43,7 @@ func cutOrigin(s string) (string, bool) {
 	return "/", true
 }
 
-// specificity decides between two matching rules: the longer pattern wins.
+// specificity ranks matching rules: the rule with the longer pattern wins.
 func (r rule) specificity() int {
 	if r.end {
 		return len(r.pattern) + 1

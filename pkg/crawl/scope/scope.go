@@ -45,8 +45,8 @@ type Scope struct {
 	page     *url.URL        // the page that contains the links; nil: none
 	patterns domain.Patterns
 	maxDepth int
-	Now      time.Time // start of the crawl; calendar links to later dates are endless
-	Listed   bool      // the addresses come from a sitemap, and traps are not checked
+	Now      time.Time // start of the crawl; links of archives to later dates are rejected as endless
+	Listed   bool      // the addresses come from a sitemap, so traps are not checked
 }
 
 // New returns a Scope. It fails if the root of the site is not a web address.

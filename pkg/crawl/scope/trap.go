@@ -19,7 +19,7 @@ const (
 	maxSegments    = 20
 	maxParameters  = 8
 	maxRepetitions = 3
-	// firstYear and maxYear are the range of years in dates. Other four-digit numbers are ids.
+	// firstYear and maxYear are the first and last year of dates. Other four-digit numbers are ids.
 	firstYear, maxYear = 1900, 2100
 	// maxAhead is the maximum time by which an issue of a journal is dated in advance.
 	maxAhead = 62 * 24 * time.Hour

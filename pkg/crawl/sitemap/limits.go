@@ -11,7 +11,7 @@ import (
 type Limits struct {
 	// Files is the maximum number of files. Default: 1,000.
 	Files int
-	// Bytes is the maximum total size of their text, decompressed. Default: 1 GiB.
+	// Bytes is the maximum total size of the files' text, decompressed. Default: 1 GiB.
 	Bytes int64
 	// Entries is the maximum number of addresses, including those that the site rejects. Default: 5 million.
 	Entries int
@@ -28,7 +28,7 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// Budget is the remainder of the limits during one discovery.
+// Budget is what remains of the limits during one discovery.
 type Budget struct {
 	Limits Limits
 	began  time.Time
@@ -65,7 +65,7 @@ func (b *Budget) Entry() string {
 	return ""
 }
 
-// TextSpent describes the byte limit, as File does for its limits, after Read has failed with ErrTextSpent.
+// TextSpent describes the byte limit. It is for use after Read has failed with ErrTextSpent.
 func (b *Budget) TextSpent() string {
 	return fmt.Sprintf("%d MiB were read", b.Limits.Bytes>>20)
 }

@@ -23,7 +23,7 @@ type dialect struct {
 	loc      string   // child element with the address
 	attr     bool     // the address is in the href attribute, not the text
 	dates    []string // child elements with the last change, best first
-	protocol bool     // of sitemaps.org: an item is a page or, if its element is "sitemap", another sitemap
+	protocol bool     // sitemaps.org protocol: an item is a page or, if its element is "sitemap", another sitemap
 	feed     bool
 }
 
@@ -76,7 +76,7 @@ func readXML(r io.Reader, take func(Entry) error) error {
 	}
 }
 
-// rootDialect reads until the root element.
+// rootDialect reads up to the root element and returns its dialect.
 func rootDialect(dec *xml.Decoder) (dialect, error) {
 	for {
 		tok, err := dec.Token()
@@ -104,7 +104,7 @@ type xmlReader struct {
 	into  *[]byte  // destination of text; nil: discarded
 	at    []byte   // the address
 	guid  []byte   // of RSS: replaces a missing address
-	on    []byte   // the time
+	on    []byte   // the time of the last change
 	other []string // addresses of translations
 	best  int      // index in dates of the element that on came from
 }

@@ -70,7 +70,7 @@ func (c *clock) pass(d time.Duration) {
 	c.at = c.at.Add(d)
 }
 
-// fleet is a number of crawlers that take requests round robin.
+// fleet is a group of crawlers that take requests round robin.
 type fleet struct {
 	*clock
 	slots []crawl.HostSlots

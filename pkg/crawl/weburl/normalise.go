@@ -11,7 +11,8 @@ import (
 	whatwg "github.com/nlnwa/whatwg-url/url"
 )
 
-// MaxBytes is the maximum length of an address. Longer ones are traps or data, and many servers reject them.
+// MaxBytes is the maximum length of an address, in bytes. Longer addresses are traps or data, and many servers reject
+// them.
 const MaxBytes = 2_048
 
 // Maximum number of at signs. The parser takes quadratic time for them, and no page needs more.
@@ -56,7 +57,7 @@ func (b *Base) Normalise(ref string) (*url.URL, string, error) {
 // Base is an address that references are resolved against. A nil Base resolves only absolute addresses.
 type Base struct{ parsed *whatwg.Url }
 
-// NewBase returns nil if s is not an address.
+// NewBase returns the Base for the address s, or nil if s is not an address.
 func NewBase(s string) *Base {
 	if len(s) > MaxBytes {
 		return nil
@@ -74,7 +75,7 @@ func Parse(raw string) (*url.URL, error) { return (*Base)(nil).Parse(raw) }
 // Resolve resolves a reference against base and parses the result.
 func Resolve(base, ref string) (*url.URL, error) { return NewBase(base).Parse(ref) }
 
-// Parse resolves a reference without changing the meaning of the address.
+// Parse resolves a reference without normalising the result.
 func (b *Base) Parse(ref string) (*url.URL, error) {
 	// A character may take 9 bytes when escaped, so this is only a first check.
 	if len(ref) > MaxBytes {
@@ -123,8 +124,8 @@ func setEscapedPath(u *url.URL, escaped string) {
 }
 
 // canonicalEscapes writes %7e as ~ and %c3 as %C3 (RFC 3986, section 6.2.2). A path segment that would become "." or
-// ".." keeps its escapes, and so does an escape whose decoding would make a literal percent sign begin an escape: "%33"
-// in "%%33".
+// ".." keeps its escapes. An escape also stays if decoding it would turn a literal percent sign into the beginning of
+// an escape, as with "%33" in "%%33".
 func canonicalEscapes(s string) string {
 	if !strings.Contains(s, "%") {
 		return s
