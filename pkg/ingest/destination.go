@@ -22,23 +22,23 @@ type destination struct {
 	model     string
 	embedder  embed.Embedder
 	measure   Measure
-	yield     func(context.Context) // called before each batch of texts; nil: nothing has precedence
+	yield     func(context.Context) // called before each batch of texts, so that more urgent work can go first; may be nil
 	engines   []*engine
 	caches    []*vectorCache // earlier generations to copy vectors from
 	shared    *VectorCache   // vectors shared with other documents
 	dropped   atomic.Bool    // whether all its places have been dropped
 
-	tokens atomic.Int64 // in the embedded texts
+	tokens atomic.Int64 // number of tokens in the embedded texts
 }
 
 // engine is one place of a destination.
 type engine struct {
 	place   domain.Place
 	index   Index
-	dropped bool // owned by the writer
+	dropped bool // accessed only by the writer
 }
 
-// destinations groups the job's places by model, starting with that of the first place. Optional places that this
+// destinations groups the job's places by model, starting with the model of the first place. Optional places that this
 // process cannot write to are dropped.
 func (i *Ingestor) destinations(ctx context.Context, job domain.Job) ([]*destination, error) {
 	var out []*destination
@@ -166,7 +166,7 @@ func (d *destination) vectors(ctx context.Context, texts []string) ([][]float32,
 		for _, place := range places[key.text] {
 			out[place] = made[n]
 		}
-		d.shared.put(key, slices.Clone(made[n])) // cloned: the vectors of a batch share their memory
+		d.shared.put(key, slices.Clone(made[n])) // cloned, because the vectors of a batch share one block of memory
 	}
 	return out, nil
 }

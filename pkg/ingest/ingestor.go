@@ -1,5 +1,5 @@
 // Package ingest contains the job handlers of the workers. The Ingestor turns an original into rows of the index. The
-// Crawler turns an address into an original, or into the pages of a site. Neither uses the catalog: both report by
+// Crawler turns an address into an original, or into the pages of a site. Neither uses the catalog: both report through
 // events.
 package ingest
 
@@ -78,7 +78,7 @@ type Ingestor struct {
 	Vectors   *VectorCache // vectors of all jobs of the process; nil: only those of the same datasource are reused
 	Admission *Admission   // limit of all jobs of the process; nil: no limit
 	Measure   Measure
-	Yield     func(context.Context) // called before a job and before each batch of texts to embed; nil: nothing has precedence
+	Yield     func(context.Context) // called before a job and before each batch of texts, so that more urgent work can go first; may be nil
 	Events    Events
 	Now       func() time.Time
 	Log       *slog.Logger // default slog.Default()
@@ -95,7 +95,8 @@ func (i *Ingestor) logger() *slog.Logger {
 //
 // If the job's rows are already in the index, it ends with domain.EventUnchanged without reading the content. If a web
 // page's text has not changed, it ends in the same way after the extraction. Vectors of the same model are copied from
-// the previous version and from an interrupted run of the same job. Other texts are embedded, equal ones once.
+// the previous version and from an interrupted run of the same job. The remaining texts are embedded, each distinct
+// text once.
 //
 // If a place other than the first cannot be written, Handle drops it after a few attempts. The final event names the
 // places that were written.

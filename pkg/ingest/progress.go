@@ -17,8 +17,8 @@ const (
 	progressInterval = time.Second
 )
 
-// progress reports how far a job is, from progressAfter on until it is stopped. Reports are informational: if one
-// cannot be sent, the job continues.
+// progress reports how far a job is. The reports begin after progressAfter and end with stop. Reports are
+// informational: if one cannot be sent, the job continues.
 type progress struct {
 	report reporter
 	log    *slog.Logger

@@ -87,7 +87,7 @@ func (d *destination) addVectorCache(ctx context.Context, idx Index, job domain.
 	return nil
 }
 
-// readThrough reads the generation, which has the given number of rows.
+// readThrough reads the whole generation, which has the given number of rows.
 func (s *vectorCache) readThrough(ctx context.Context, rows int64) error {
 	capacity := vectorCacheBytes / (4*s.space.Dimensions + 64)
 	for from, read := 0, int64(0); read < rows; {
@@ -130,8 +130,8 @@ func (s *vectorCache) failed(ctx context.Context, err error) error {
 
 // missingVector is a text of a batch whose vector must be read from the index.
 type missingVector struct {
-	ordinal int // in the cache
-	place   int // in the batch
+	ordinal int // ordinal of its row in the cache's generation
+	place   int // position in the batch
 }
 
 // fill sets the missing vectors in out for those texts that the cache contains.
