@@ -16,7 +16,7 @@ const prefixAnnounce = "announce"
 const announcementsWaiting = 4096
 
 // Announce notifies the listeners in all processes that a datasource has changed. It never blocks: a busy listener may
-// miss the notice, and all miss it while the connection is down. Invalid ids are ignored.
+// miss the notice, and all listeners miss it while the connection is down. Invalid ids are ignored.
 func (b *Broker) Announce(datastoreID, datasourceID string) {
 	if checkIDs(datastoreID, datasourceID) != nil || !b.conn.nc.IsConnected() { // the client would buffer it until it is stale
 		return
@@ -28,7 +28,7 @@ func (b *Broker) Announce(datastoreID, datasourceID string) {
 
 // Announcements calls f with each announcement, one at a time, until ctx ends; then it returns nil. It includes this
 // process's own announcements, and keeps the order of the announcements from each process. Some are lost while f is
-// busy or the connection is down, so treat them only as hints to read again.
+// busy or the connection is down, so treat them only as hints to read the datasource again.
 func (b *Broker) Announcements(ctx context.Context, f func(datastoreID, datasourceID string)) error {
 	messages := make(chan *nats.Msg, announcementsWaiting)
 	sub, err := b.conn.nc.ChanSubscribe(prefixAnnounce+".*", messages)

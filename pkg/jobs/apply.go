@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// handle applies a batch of events and settles its messages.
+// handle applies a batch of events and acknowledges its messages, or releases them if a shutdown interrupts it.
 func (r *reader) handle(ctx context.Context, batch []received) error {
 	evs := make([]domain.Event, 0, len(batch))
 	for _, m := range batch {

@@ -51,7 +51,7 @@ func newAttemptStore(js jetstream.JetStream, maxWait time.Duration) *attemptStor
 
 func attemptKey(generation uint64) string { return strconv.FormatUint(generation, 10) }
 
-// load returns the attempt counts of a generation, or zero counts if there is none.
+// load returns the attempt counts of a generation, or zero counts if there are none.
 func (l *attemptStore) load(ctx context.Context, generation uint64) (t attemptCounts, err error) {
 	t.revision, err = l.get(ctx, attemptKey(generation), &t)
 	if err != nil {
@@ -70,8 +70,8 @@ func (l *attemptStore) store(ctx context.Context, generation uint64, t attemptCo
 	return t, nil
 }
 
-// change applies f to the attempt counts t, and stores the result. If t is outdated, it reads them again and retries.
-// That happens if a job outlived its lease and two workers run it.
+// change applies f to the attempt counts t, and stores the result. If t is outdated, it reads the counts again and
+// retries. That happens if a job outlived its lease and two workers run it.
 func (l *attemptStore) change(ctx context.Context, generation uint64, t attemptCounts, f func(*attemptCounts)) (attemptCounts, error) {
 	const tries = 5
 	var err error
@@ -102,7 +102,7 @@ func (l *attemptStore) forget(ctx context.Context, generation uint64) error {
 	return nil
 }
 
-// get reads an entry into v and returns its revision, 0 if there is none.
+// get reads an entry into v and returns its revision, or 0 if there is no entry.
 func (l *attemptStore) get(ctx context.Context, key string, v any) (revision uint64, err error) {
 	msg, err := l.entries.Last(ctx, prefixAttempts+key)
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
@@ -117,8 +117,8 @@ func (l *attemptStore) get(ctx context.Context, key string, v any) (revision uin
 	return msg.Sequence, json.Unmarshal(msg.Data, v)
 }
 
-// put writes an entry and returns its revision. A retry after a lost answer does not write it again: an attempt counted
-// twice would look like a crash.
+// put writes an entry and returns its revision. A retry after a lost answer does not write the entry again: an attempt
+// counted twice would look like a crash.
 func (l *attemptStore) put(ctx context.Context, key string, v any, opts ...jetstream.PublishOpt) (revision uint64, err error) {
 	data, err := json.Marshal(v)
 	if err != nil {

@@ -12,7 +12,7 @@ type backoff struct {
 	rand     func() float64 // 0 to 1; nil: math/rand
 }
 
-// delay returns the pause after the given number of failures, from 1 on.
+// delay returns the pause after the given number of failures, which must be at least 1.
 func (b backoff) delay(failures int) time.Duration {
 	d := b.min
 	for i := 1; i < failures && d < b.max; i++ {

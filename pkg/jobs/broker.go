@@ -138,7 +138,7 @@ func (b *Broker) Publish(ctx context.Context, job domain.Job) (uint64, error) {
 	return ack.Sequence, nil
 }
 
-// sawGeneration records the highest generation.
+// sawGeneration records a generation if it is the highest so far.
 func (b *Broker) sawGeneration(generation uint64) {
 	for {
 		highest := b.highest.Load()

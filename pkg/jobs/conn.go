@@ -29,8 +29,8 @@ type ConnectOptions struct {
 	URL       string
 	Token     string // for the servers at URL, if they require one
 	CredsFile string // path of a NATS credentials file (JWT and seed), if the servers require one
-	CAFile    string // path of the PEM file of the CA that signed the servers' certificates; "": the system's CAs
-	CertFile  string // path of the client certificate's PEM file, with KeyFile, if the servers require one
+	CAFile    string // path of a PEM file with the CA that signed the servers' certificates; "": the system's CAs
+	CertFile  string // path of a PEM file with the client certificate, if the servers require one; needs KeyFile
 	KeyFile   string
 	Name      string // shown in the servers' monitoring; default "sluice"
 	// StartTimeout is the time limit of the first connection: servers may start after their clients. Default 1 min.
@@ -75,8 +75,8 @@ const (
 	jetStreamStartTime = 2 * time.Second
 )
 
-// reconnectBackoff is the pause between rounds through the servers after a connection loss. Its jitter keeps the whole
-// fleet from reconnecting at the same moment.
+// reconnectBackoff is the pause between two rounds of attempts at all servers after a connection loss. Its jitter keeps
+// the whole fleet from reconnecting at the same moment.
 var reconnectBackoff = backoff{min: 200 * time.Millisecond, max: 4 * time.Second}
 
 // Connect connects to a server, retrying until StartTimeout or ctx ends. It fails at once with ErrRefused if retrying

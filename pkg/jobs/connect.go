@@ -106,7 +106,7 @@ func addresses(list string) string {
 
 func isRefusal(err error) bool { return errors.Is(err, ErrRefused) }
 
-// explain adds to a connection error its cause and what to do about it.
+// explain adds the cause and a remedy to a connection error.
 func explain(err error, o ConnectOptions) error {
 	if o.InProcess != nil {
 		return fmt.Errorf("connecting to the embedded NATS server: %w", err)

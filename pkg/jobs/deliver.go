@@ -341,8 +341,8 @@ func (d *delivery) finish(ctx context.Context, r Result, runErr error) (Result, 
 	return r, runErr
 }
 
-// acknowledge fails with errSourceGone if the job's stream or consumer was deleted, so that the worker does not keep
-// retrying.
+// acknowledge acknowledges the job. It fails with errSourceGone if the job's stream or consumer was deleted, so that
+// the worker does not keep retrying.
 func (d *delivery) acknowledge(ctx context.Context) error {
 	err := d.msg.DoubleAck(ctx)
 	if err == nil || errors.Is(err, jetstream.ErrMsgAlreadyAckd) {

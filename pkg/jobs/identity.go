@@ -17,7 +17,7 @@ import (
 const (
 	metaCatalog      = "sluice-catalog"      // id of the catalog that owns the jobs
 	metaFormat       = "sluice-format"       // version of the message format; 1 if missing
-	metaInstallation = "sluice-installation" // created with the first JOBS stream on these servers; later ones keep it
+	metaInstallation = "sluice-installation" // id created with the first JOBS stream on these servers; later JOBS streams keep it
 )
 
 // formatVersion is the version of the message format of all streams, and the newest that this program reads. Adding a
@@ -135,7 +135,7 @@ func (b *Broker) served(ctx context.Context) (bool, error) {
 	return waiting, nil
 }
 
-// configOf returns the configuration of a stream, including its owner.
+// configOf returns the configuration of a stream, including the id of its owner.
 func (b *Broker) configOf(stream string, first uint64) jetstream.StreamConfig {
 	cfg := b.opts.config(stream, first)
 	if stream == StreamJobs {

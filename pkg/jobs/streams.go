@@ -68,7 +68,7 @@ func (o Options) withDefaults() Options {
 // allStreams are the streams of a Broker, in order of creation.
 var allStreams = []string{StreamJobs, StreamEvents, StreamDeadLetters, streamAttempts, StreamSchedules, streamSlots}
 
-// config returns the configuration of a stream. A new JOBS stream starts at sequence first.
+// config returns the configuration of a stream. first is the first sequence of a new JOBS stream.
 func (o Options) config(stream string, first uint64) jetstream.StreamConfig {
 	switch stream {
 	case StreamJobs:
@@ -135,7 +135,7 @@ func (o Options) deadLettersConfig() jetstream.StreamConfig {
 	}
 }
 
-// attemptsConfig returns the configuration of a key-value bucket.
+// attemptsConfig returns the configuration of the stream of attempt counts, which is laid out as a key-value bucket.
 func (o Options) attemptsConfig() jetstream.StreamConfig {
 	return jetstream.StreamConfig{
 		Name:              streamAttempts,

@@ -41,7 +41,7 @@ type WorkerOptions struct {
 	// MaxFailures is the number of failed runs after which a job is abandoned. Default 25, which takes an hour and
 	// three quarters with the default delays.
 	MaxFailures int
-	// MaxCrashes is the number of runs whose worker died after which a job is abandoned. Default 3.
+	// MaxCrashes is the number of worker crashes after which the running job is abandoned. Default 3.
 	MaxCrashes int
 	// RetryMin and RetryMax bound the delay between attempts. It doubles from the minimum to the maximum, plus a random
 	// part of up to a quarter. Defaults 1 s and 5 min.
@@ -111,7 +111,7 @@ type Outcome struct {
 	JobID      string // "" for a message that is not a job
 	Generation uint64
 	Result     Result
-	Took       time.Duration // of the handler; 0 if it was not run
+	Took       time.Duration // duration of the handler; 0 if it was not run
 	Err        error         // what the handler returned, or the reason for abandoning the job
 }
 
@@ -249,7 +249,7 @@ func (w *worker) take(ctx context.Context) error {
 		msg, err := consumer.Next(jetstream.FetchContext(ctx), jetstream.FetchHeartbeat(requestHeartbeat))
 		switch {
 		case err == nil && ctx.Err() != nil:
-			// It arrived during the shutdown and was not started, so there is nothing to count.
+			// The job arrived during the shutdown and was not started, so there is nothing to count.
 			return msg.Nak()
 		case err == nil:
 			w.deliver(msg)

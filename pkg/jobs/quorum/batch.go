@@ -16,10 +16,10 @@ import (
 const batchBytes = 4 << 20
 
 // Each calls f with the messages of a subject, page by page in stream order, until f fails. The subject may contain
-// wildcards. The messages range from the given sequence to the last one that the leader knows at the call. A page has
-// up to size messages, at most 1,000. Pages are read from any server; messages that a lagging server does not have yet
-// are read from the leader. Messages that are removed during the call may be missing. The stream must allow direct
-// gets.
+// wildcards. The messages range from the given sequence to the last one that the leader knows at the time of the call.
+// A page has up to size messages, at most 1,000. Pages are read from any server; messages that a lagging server does
+// not have yet are read from the leader. Messages that are removed during the call may be missing. The stream must
+// allow direct gets.
 func (r Reader) Each(ctx context.Context, subject string, from uint64, size int, f func(page []*jetstream.RawStreamMsg) error) error {
 	last, err := r.Last(ctx, subject)
 	if errors.Is(err, jetstream.ErrMsgNotFound) {

@@ -9,8 +9,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// joinTimeout is the time for which some failures of a stream's creation count as temporary: servers that have not
-// joined the cluster yet, remaining files of a deleted stream, and a server that does not know a new stream yet.
+// joinTimeout is how long some failures to create a stream count as temporary: those caused by servers that have not
+// joined the cluster yet, by files of a deleted stream, or by a server that does not know a new stream yet.
 const joinTimeout = 5 * time.Second
 
 // Ensure creates the stream or updates the configuration of the existing one, and reports whether it created it. It
@@ -61,7 +61,7 @@ func ensure(ctx context.Context, js jetstream.JetStream, cfg jetstream.StreamCon
 	return stream, false, err
 }
 
-// replicasError adds what to do to the server's error about replicas.
+// replicasError adds a remedy to the server's error about replicas.
 func replicasError(err error, replicas int) error {
 	var api *jetstream.APIError
 	if !errors.As(err, &api) {
