@@ -22,9 +22,9 @@ var ErrClosed = errors.New("the browser is closed")
 type Browser struct {
 	opts   Options
 	tabs   chan struct{} // one token per page being rendered
-	warned sync.Once     // of missing features of the browser
+	warned sync.Once     // so that missing features of the browser are logged only once
 
-	ctx    context.Context // ends with Close
+	ctx    context.Context // cancelled by Close
 	cancel context.CancelCauseFunc
 	mu     sync.Mutex // serialises begin and Close
 	work   sync.WaitGroup

@@ -64,7 +64,7 @@ func socketURL(ctx context.Context, raw string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("asking the browser at %s for its WebSocket: %w", u.Host, err)
 	}
-	// The browser returns its host as it sees it, which may differ from the host that we can reach.
+	// The browser reports the host under which it knows itself. This process may reach it only under another.
 	socket := url.URL{Scheme: "ws", User: u.User, Host: u.Host, Path: path}
 	if secure {
 		socket.Scheme = "wss"

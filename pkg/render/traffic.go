@@ -194,7 +194,7 @@ func (n *traffic) dialog() {
 	n.dialogs++
 }
 
-// exceedsLimits reports whether the page has exceeded the limits of refused requests or dialogs.
+// exceedsLimits reports whether the page has exceeded the limit on refused requests or on dialogs.
 func (n *traffic) exceedsLimits() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -237,7 +237,7 @@ func (n *traffic) recordOutcome(e *fetch.EventRequestPaused, status int, err err
 	n.status, n.failure = status, err
 }
 
-// subtract subtracts bytes from the page's limit.
+// subtract subtracts bytes from the page's limit. It fails if the limit is exceeded.
 func (n *traffic) subtract(bytes int) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
