@@ -190,8 +190,8 @@ func (d *Datasource) TextName() string {
 	}
 }
 
-// Refuses returns the reason why the settings of a site exclude an address that is depth links away from the root; ""
-// if they include it. Depth does not count if a sitemap lists the pages.
+// Refuses returns the reason why the settings of a site exclude an address that is depth links away from the root, or
+// "" if they include it. Depth does not count if a sitemap lists the pages.
 func (s SiteScope) Refuses(p Patterns, address string, depth int) string {
 	why := p.RefusesURL(address)
 	if why != LeftExcluded && s.Follow && depth > s.MaxDepth {
