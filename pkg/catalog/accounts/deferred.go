@@ -72,7 +72,7 @@ func (c *Accounts) flushDeferred(ctx context.Context) error {
 	}
 }
 
-// takeDeferred takes the buffered uses; nil: none.
+// takeDeferred removes and returns the buffered uses, or nil if there are none.
 func (c *Accounts) takeDeferred() *usageBatch {
 	c.deferred.mu.Lock()
 	defer c.deferred.mu.Unlock()

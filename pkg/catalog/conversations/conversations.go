@@ -145,7 +145,7 @@ type ConversationFilter struct {
 }
 
 // Conversations returns a page of the workspace's conversations that match the filter, newest first, and the cursor of
-// the next page; "" after the last.
+// the next page, or "" after the last page.
 func (c *Store) Conversations(ctx context.Context, ws string, f ConversationFilter, p db.Page) ([]domain.Conversation, string, error) {
 	l := db.List{Name: cursor.Conversations, Columns: conversationColumns, Table: `conversations`}
 	l.And(`workspace_id = ?`, ws)

@@ -64,7 +64,7 @@ func (l *List) Page(p Page) (text string, args []any, limit int, err error) {
 	return text, append(l.Args, limit+1), limit, nil
 }
 
-// CutPage drops the additional row and returns the cursor of the next page; "" after the last.
+// CutPage drops the additional row and returns the cursor of the next page, or "" after the last page.
 func CutPage[T any](l List, items []T, limit int, at func(T) cursor.Position) ([]T, string) {
 	if len(items) <= limit {
 		return items, ""

@@ -239,8 +239,8 @@ func (c *Pipeline) InFlight(ctx context.Context) (int64, error) {
 	return n, nil
 }
 
-// MaxGeneration returns the highest generation ever published or reported, including those of deleted datasources; 0 if
-// there was none. A new job stream must start above it.
+// MaxGeneration returns the highest generation ever published or reported, including those of deleted datasources, or 0
+// if there was none. A new job stream must start above it.
 func (c *Pipeline) MaxGeneration(ctx context.Context) (uint64, error) {
 	g, err := record.ReadMark(ctx, c.db.Read)
 	if err != nil {

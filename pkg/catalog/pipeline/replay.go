@@ -31,7 +31,7 @@ type ReplayFilter struct {
 	Priority record.Priority
 }
 
-// Datasources queued per transaction of a replay.
+// Number of datasources queued per transaction of a replay.
 const replayBatch = 200
 
 // kind returns the kind of job that a datasource gets, or "" for none. If a site is fetched again, jobs for its pages
@@ -60,8 +60,8 @@ func (f ReplayFilter) kind(d record.Record) domain.JobKind {
 }
 
 // Replay puts new jobs into the outbox for the next datasources that match the filter, oldest first, replacing jobs
-// that wait there. It returns their number and the cursor of the next call; "" after the last. Each batch is a
-// transaction, so that others can write in between. Active content stays searchable.
+// that wait there. It returns the number of jobs, and the cursor of the next call, or "" after the last datasource.
+// Each batch is a transaction, so that others can write in between. Active content stays searchable.
 func (c *Pipeline) Replay(ctx context.Context, f ReplayFilter, from string) (queued int64, next string, err error) {
 	var after cursor.Position
 	if from != "" {

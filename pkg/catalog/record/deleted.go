@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// SiteOf returns the id of the site that the datasource is or belongs to; "" if none.
+// SiteOf returns the id of the site that the datasource is or belongs to, or "" if there is none.
 func SiteOf(d domain.Datasource) string {
 	if d.Type == domain.TypeWebSite {
 		return d.ID

@@ -76,7 +76,8 @@ func (c *Resources) PublicAgent(ctx context.Context, id string) (domain.Agent, e
 	return readAgent(ctx, c.db.Read, id, `visibility = 'public' AND id = ?`, id)
 }
 
-// Agents returns a page of the workspace's agents, newest first, and the cursor of the next page; "" after the last.
+// Agents returns a page of the workspace's agents, newest first, and the cursor of the next page, or "" after the last
+// page.
 func (c *Resources) Agents(ctx context.Context, ws string, p db.Page) ([]domain.Agent, string, error) {
 	l := db.List{Name: cursor.Agents, Columns: agentColumns, Table: `agents`}
 	l.And(`workspace_id = ?`, ws)

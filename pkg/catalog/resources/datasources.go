@@ -155,7 +155,7 @@ func (c *Resources) DatasourceByCustomID(ctx context.Context, ws, datastoreID, c
 }
 
 // Datasources returns a page of the workspace's datasources that match the filter, newest first, and the cursor of the
-// next page; "" after the last. The progress of a site counts its pages.
+// next page, or "" after the last page. The progress of a site counts its pages.
 func (c *Resources) Datasources(ctx context.Context, ws string, f DatasourceFilter, p db.Page) ([]domain.Datasource, string, error) {
 	l := db.List{Name: cursor.Datasources, Columns: record.Columns, Table: `datasources`}
 	if f.DatastoreID == "" && f.GroupID == "" {

@@ -87,8 +87,8 @@ func (c *Resources) PublicDatastore(ctx context.Context, id string) (domain.Data
 	return d, nil
 }
 
-// Datastores returns a page of the workspace's datastores, newest first, and the cursor of the next page; "" after the
-// last.
+// Datastores returns a page of the workspace's datastores, newest first, and the cursor of the next page, or "" after
+// the last page.
 func (c *Resources) Datastores(ctx context.Context, ws string, p db.Page) ([]domain.Datastore, string, error) {
 	l := db.List{Name: cursor.Datastores, Columns: record.DatastoreColumns, Table: `datastores`}
 	l.And(`workspace_id = ? AND deleted_at = 0`, ws)
