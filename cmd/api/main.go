@@ -1,4 +1,4 @@
-// Command api is Sluice's HTTP service. Without configuration it is the whole of Sluice in one process: HTTP API,
+// Command api is Sluice's HTTP service. Without configuration, all of Sluice runs in this one process: HTTP API,
 // embedded NATS server, ingestor and crawler, with everything kept in ./data.
 //
 //	api [serve] [settings]   serve (the default)

@@ -1,5 +1,5 @@
-// Command ingestor turns originals into rows of the index, as one of any number of workers beside the api processes.
-// It needs NATS_URL and an index that several processes can write.
+// Command ingestor is a worker that reads originals and writes their chunks to the index. Any number of workers can run
+// next to the api processes. It needs NATS_URL and an index that several processes can write to.
 package main
 
 import (

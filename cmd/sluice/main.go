@@ -1,12 +1,12 @@
-// Command sluice is the whole of Sluice in one program. Without configuration it is one process: HTTP API, embedded NATS server, ingestor and
-// crawler, with everything kept in ./data.
+// Command sluice is all of Sluice in one program. Without configuration it runs as one process: HTTP API, embedded NATS
+// server, ingestor and crawler, with everything kept in ./data.
 //
 //	sluice [serve] [settings]   serve the HTTP API (the default)
-//	sluice ingestor             read documents for it, as one of any number of processes
-//	sluice crawler              fetch web pages for it, as one of any number of processes
+//	sluice ingestor             read documents for a service, as one of any number of processes
+//	sluice crawler              fetch web pages for a service, as one of any number of processes
 //	sluice COMMAND              run a command; `sluice --help` lists them
 //
-// Links to it named api, ingestor and crawler are these processes.
+// If the program is started through a link named api, ingestor or crawler, it runs that process.
 package main
 
 import (

@@ -8,8 +8,8 @@ import (
 // Backpressure delays low-priority work while other requests are being refused. It is not a lock: the work continues
 // after at most MaxWait, so it always finishes.
 type Backpressure struct {
-	Gates     []*Gate               // gates of the work that has priority
-	QuietTime time.Duration         // time since their last refusal after which the work continues
+	Gates     []*Gate               // gates of the requests that have priority
+	QuietTime time.Duration         // time without a refusal at any gate after which the work continues
 	MaxWait   time.Duration         // maximum delay
 	Observe   func(d time.Duration) // called with each delay; nil: not called
 }

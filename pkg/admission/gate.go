@@ -17,10 +17,10 @@ import (
 // Options are the limits of a Gate. The zero value admits every caller.
 type Options struct {
 	Limit           int           // callers admitted at once; 0: no limit
-	Waiting         int           // queue length; beyond it the caller with the least chance is refused
+	Waiting         int           // maximum queue length; beyond it, one caller is refused: in a burst the newest, otherwise the oldest
 	OverloadTimeout time.Duration // time-out of a caller that arrives during sustained load
 	Burst           time.Duration // time-out of a caller that arrives in a burst
-	Interval        time.Duration // time with a non-empty queue after which the load is sustained; 0: no load is a burst
+	Interval        time.Duration // time with a non-empty queue after which a burst counts as sustained load; 0: all load is sustained
 }
 
 // Intervals after a refusal during which no load counts as a burst, so that short gaps do not end overload mode.
@@ -37,7 +37,7 @@ type Gate struct {
 	refused     time.Time // time of the last refusal
 }
 
-// waiter is a queued caller. The goroutine that removes it from the queue decides it, exactly once.
+// waiter is a queued caller. The goroutine that removes it from the queue admits or refuses it, exactly once.
 type waiter struct {
 	admitted chan bool
 	timeout  time.Duration
@@ -101,7 +101,7 @@ func (g *Gate) isBurst(now time.Time) bool {
 	return now.Sub(g.queuedSince) < g.opts.Interval && (g.refused.IsZero() || now.Sub(g.refused) >= cooldownIntervals*g.opts.Interval)
 }
 
-// timeOut refuses a waiter that has not been decided yet.
+// timeOut refuses the waiter unless it has already been admitted or refused.
 func (g *Gate) timeOut(w *waiter) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -110,7 +110,7 @@ func (g *Gate) timeOut(w *waiter) {
 	}
 }
 
-// refuse removes the waiter at an index of the queue and refuses it. The caller holds the lock.
+// refuse removes the waiter at the given index from the queue and refuses it. The caller holds the lock.
 func (g *Gate) refuse(at int) {
 	w := g.waiting[at]
 	g.waiting = slices.Delete(g.waiting, at, at+1)
@@ -118,7 +118,7 @@ func (g *Gate) refuse(at int) {
 	w.admitted <- false
 }
 
-// Leave frees the caller's slot, or passes it to a waiter: in a burst to the oldest, otherwise to the newest.
+// Leave frees the caller's slot or passes it to a waiter: during a burst to the oldest, otherwise to the newest.
 func (g *Gate) Leave() {
 	if g == nil || g.opts.Limit <= 0 {
 		return

@@ -22,13 +22,13 @@ import (
 // processor time; more of them at once would only make each slower.
 const (
 	computedPerProcessor = 4   // queries
-	awaitedPerProcessor  = 64  // queries that mostly wait for an engine or a model server
-	composedPerProcessor = 256 // answers of chat models, which take seconds to start
+	awaitedPerProcessor  = 64  // queries that mostly wait for another server, such as an engine or a model
+	composedPerProcessor = 256 // answers by chat models, which take seconds to start
 	otherPerProcessor    = 32
 
 	waitingPerPermit   = 8  // queue length per admitted request: about the number served within the time-out of a burst
-	otherTimeoutFactor = 10 // time-out of other requests as a multiple of that of queries; no user waits for them
-	burstTimeout       = 10 // time-out in a burst as a multiple of that under sustained load
+	otherTimeoutFactor = 10 // time-out of other requests as a multiple of the queries' time-out; no user waits for them
+	burstTimeout       = 10 // time-out in a burst as a multiple of the time-out under sustained load
 	burstInterval      = 4  // longest burst as a multiple of the time-out
 )
 
@@ -38,7 +38,7 @@ const (
 	backpressureMaxWait   = 2 * time.Second
 )
 
-// admissionGates are the gates for requests, and the backpressure with which ingestion yields to them.
+// admissionGates holds the gates for requests, and the backpressure that makes ingestion yield to requests.
 type admissionGates struct {
 	searches, answers, uploads, others *admission.Gate
 	backpressure                       *admission.Backpressure
@@ -81,7 +81,8 @@ func (g *admissionGates) of(c config.Config, r *storageCheck) admit.Options {
 	}
 }
 
-// storageCheck checks whether more content can be accepted: its jobs in the outbox, and its bytes on disk.
+// storageCheck checks whether more content can be accepted: whether the outbox has room for its jobs, and the disk for
+// its bytes.
 type storageCheck struct {
 	catalog *catalog.Catalog
 	dir     string
@@ -100,7 +101,7 @@ const (
 	storageCheckTimeout  = time.Second
 )
 
-// check returns the reason for refusing content, or nil. While another goroutine checks, it returns the previous
+// check returns the reason for rejecting content, or nil. While another goroutine is checking, it returns the previous
 // result.
 func (r *storageCheck) check(ctx context.Context) error {
 	r.mu.Lock()
@@ -122,8 +123,8 @@ func (r *storageCheck) check(ctx context.Context) error {
 	return says
 }
 
-// inspect checks the outbox and the disk. Failures of the check are not a reason to refuse: storing the upload will
-// report them.
+// inspect checks the outbox and the disk. If the check itself fails, the upload is accepted: storing it will report the
+// failure.
 func (r *storageCheck) inspect(ctx context.Context) error {
 	waiting, _, err := r.catalog.OutboxBacklog(ctx)
 	switch {

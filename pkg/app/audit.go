@@ -18,7 +18,7 @@ func openAudit(path string, log *slog.Logger) (*auditFile, error) {
 	return &auditFile{file, log}, nil
 }
 
-// auditFile is a file whose write errors are logged, because requests do not fail because of them.
+// auditFile is a file whose write errors are logged. Requests do not fail because of them.
 type auditFile struct {
 	*os.File
 	log *slog.Logger

@@ -17,7 +17,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Time-out of writing to the receiver of a backup. It is bounded because no original is deleted during a backup.
+// Time-out of a write to the receiver of a backup. A stalled receiver must not keep a backup running, because no
+// originals can be deleted during a backup.
 const backupWriteTimeout = 2 * time.Minute
 
 // backups creates backups of the running service, one at a time.
@@ -104,7 +105,8 @@ func (b *backups) serve(w http.ResponseWriter, r *http.Request) {
 	b.log.Info("backup complete", "originals", report.Originals, "bytes", report.ArchiveBytes, "lost", report.Lost, "after", time.Since(began).Round(time.Millisecond))
 }
 
-// fail reports an error to the caller if nothing has been sent; otherwise the archive itself records it.
+// fail reports an error to the caller if nothing has been sent yet. Otherwise the archive itself records that it was
+// aborted.
 func (b *backups) fail(w http.ResponseWriter, r *http.Request, out *archiveResponse, report backup.Report, err error) {
 	b.recordAudit(r, "failed", report)
 	gone := r.Context().Err() != nil || b.stopped.Err() != nil
@@ -123,7 +125,7 @@ func (b *backups) fail(w http.ResponseWriter, r *http.Request, out *archiveRespo
 	problem.Refuse(w, domain.CodeUnavailable, "the backup could not be started: the service is stopping, or a dependency is down")
 }
 
-// recordAudit records in the audit log the request for a backup and its result.
+// recordAudit records the request for a backup and its result in the audit log.
 func (b *backups) recordAudit(r *http.Request, result string, report backup.Report) {
 	address := r.RemoteAddr
 	if host, _, err := net.SplitHostPort(address); err == nil {

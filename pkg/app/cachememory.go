@@ -10,15 +10,15 @@ import (
 )
 
 const (
-	// Default size in bytes of all caches together, without the extra for postings.
+	// Default size in bytes of all caches together, without the addition for postings (see postingsShare).
 	defaultCacheMemory = 120 << 20
-	// Share of the memory, 1/postingsShare, added to the cache of postings by default. An index of a million chunks is
-	// searched twice as fast if the postings of common words fit. The cache is emptied when there are no queries.
+	// By default, the postings cache is enlarged by 1/postingsShare of the memory. An index of a million chunks is
+	// searched twice as fast if the postings of common words fit into the cache. The cache is emptied when there are no
+	// queries.
 	postingsShare = 64
 )
 
-// cacheMemory is the size in bytes of each cache of a process. Each cache has its own bound, so that all together stay
-// within SLUICE_CACHE_MEMORY.
+// cacheMemory holds the size in bytes of each cache of a process. The sizes add up to SLUICE_CACHE_MEMORY.
 type cacheMemory struct{ postings, rows, vectors, catalog, originals int64 }
 
 func cacheMemoryOf(c config.Config) cacheMemory {
@@ -30,7 +30,7 @@ func cacheMemoryOf(c config.Config) cacheMemory {
 	return m
 }
 
-// shareOf returns 1/parts of the memory available to the process in bytes, or 0 if that is unknown.
+// shareOf returns 1/parts of the memory available to the process, in bytes, or 0 if the memory is unknown.
 func shareOf(memory memlimit.Provider, parts int64) int64 {
 	have, err := memory()
 	if err != nil || have > math.MaxInt64 {

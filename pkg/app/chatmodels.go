@@ -18,7 +18,7 @@ import (
 // chatProvider is a type of server for chat models.
 type chatProvider struct {
 	name     string // prefix of model names
-	settings string // settings of which one configures it
+	settings string // names of the settings that configure the provider; one is enough
 	address  string // "": the provider's default
 	key      string
 	open     func(address, key string, limits remote.Limits) (chat.Provider, error)
@@ -41,14 +41,14 @@ func chatProviders(c config.Config) []chatProvider {
 
 func (p chatProvider) configured() bool { return p.address != "" || p.key != "" }
 
-// chatModels are the models that write answers, by their names in the API.
+// chatModels holds the models that write answers, by their names in the API.
 type chatModels map[string][]chat.Model
 
 // Models implements chat.Models.
 func (m chatModels) Models(name string) []chat.Model { return m[name] }
 
-// openChatModels opens the chat models that are configured, or else the extractive answerer, which uses words to
-// recognise related words.
+// openChatModels opens the configured chat models. If there are none, it opens the extractive answerer, which uses the
+// vectors in words to recognise related words.
 func openChatModels(c config.Config, words extractive.WordVectors) (chat.Models, error) {
 	if c.ChatModel == "" && len(c.ModelNames) == 0 {
 		if c.ChatFallback != "" {
@@ -85,7 +85,7 @@ func openChatModels(c config.Config, words extractive.WordVectors) (chat.Models,
 	return models, nil
 }
 
-// openDefaultChatModel opens the model of agents that do not name one.
+// openDefaultChatModel opens the model of agents that do not name a model.
 func openDefaultChatModel(c config.Config) (chat.Model, error) {
 	models, err := openChatModels(c, nil)
 	if err != nil {
@@ -101,8 +101,8 @@ type chatOpener struct {
 	opened map[string]chat.Provider
 }
 
-// model opens the model written as "model" or "provider:model". A prefix that is not a provider belongs to the model's
-// name, because Ollama's names contain colons.
+// model opens a model given as "model" or "provider:model". If the prefix is not a provider, it belongs to the model's
+// name: Ollama's model names contain colons.
 func (o *chatOpener) model(written string) (chat.Model, error) {
 	provider, name, found := strings.Cut(written, ":")
 	i := slices.IndexFunc(o.known, func(p chatProvider) bool { return p.name == provider })
@@ -142,8 +142,8 @@ func (o *chatOpener) open(p chatProvider) (chat.Provider, error) {
 	return opened, nil
 }
 
-// window returns the configured context window of a model, by the name as written or the model's own, or else the known
-// one.
+// window returns the context window configured for a model, under its name with or without the provider. If none is
+// configured, it returns the built-in value for known models.
 func window(configured config.Windows, written, name string) int {
 	for _, n := range []int{configured.ByModel[written], configured.ByModel[name], configured.All, chat.KnownWindow(name)} {
 		if n > 0 {

@@ -90,7 +90,7 @@ func (p *commandLine) processCommand(shape Shape, short string) *cobra.Command {
 	return cli.WithoutUsage(&cobra.Command{
 		Use: string(shape) + " [command]", Short: short, GroupID: cli.GroupProcess, DisableFlagsInUseLine: true,
 		Long:               short + ". A link to sluice named " + string(shape) + " does the same.",
-		DisableFlagParsing: true, // they belong to the other process
+		DisableFlagParsing: true, // flags belong to the other process
 		RunE: func(cmd *cobra.Command, args []string) error {
 			other := newCommandLine(p.hooks, shape, p.Environ, p.Out, p.Err)
 			other.In = p.In

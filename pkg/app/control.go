@@ -55,9 +55,9 @@ func (s *Service) startControl(ctx context.Context) error {
 	return nil
 }
 
-// catchUp reconciles job log and catalog before anything new is published. If the log has lost its jobs, they are
-// published again. If the catalog is older than the log, because it was restored from a copy, it takes over the jobs
-// accepted since.
+// catchUp reconciles job log and catalog before anything new is published. If the log has lost its jobs, catchUp
+// publishes them again. If the catalog was restored from a copy and is older than the log, catchUp adds the jobs
+// accepted since the copy to the catalog.
 func (s *Service) catchUp(ctx context.Context) error {
 	if s.broker.Reset() {
 		if _, err := s.rescuer.Rescue(ctx, 0); err != nil {
@@ -79,7 +79,7 @@ func (s *Service) catchUp(ctx context.Context) error {
 	if report.Adopted == 0 {
 		return nil
 	}
-	// Jobs that were unfinished when the copy was made may have ended since; their events are gone.
+	// Jobs that were unfinished when the copy was made may have ended since, and their events are gone.
 	s.rescuer.ExpectLostJobs()
 	if _, err := s.rescuer.Rescue(ctx, 0); err != nil {
 		return fmt.Errorf("recreating jobs that the older catalog lists as unfinished: %w", err)
@@ -116,7 +116,7 @@ func (s *Service) requestAudit() {
 // reschedule requests an early comparison of the schedules with the catalog.
 func (s *Service) reschedule() { notify(s.scheduled) }
 
-// build requests an early audit, because there is no embedded index and it must be rebuilt from the catalog.
+// build requests an early audit, because the embedded index is missing and must be rebuilt from the catalog.
 func (s *Service) build() {
 	s.rebuild.begin(s.now())
 	notify(s.indexAlarm)
@@ -125,6 +125,6 @@ func (s *Service) build() {
 func notify(signal chan struct{}) {
 	select {
 	case signal <- struct{}{}:
-	default: // it is raised already
+	default: // the signal is already pending
 	}
 }

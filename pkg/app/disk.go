@@ -10,7 +10,7 @@ import (
 // disk is the disk with the data directory, which also holds uploads in progress.
 type disk struct {
 	dir     string
-	probing chan struct{} // full during a probe: if the disk hangs, only one probe hangs, not one per request
+	probing chan struct{} // full during a probe, so that a hanging disk blocks only one probe, not one per request
 }
 
 func newDisk(dir string) *disk { return &disk{dir: dir, probing: make(chan struct{}, 1)} }

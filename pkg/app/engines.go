@@ -23,11 +23,12 @@ import (
 type engines struct {
 	embedded *embedded.Index // nil: not configured here
 	remote   []remoteEngine  // the first is the default of new datastores
-	// rebuilding describes the content missing from the embedded index, "" if none; nil: unknown.
+	// rebuilding describes the content that is missing from the embedded index, or returns "" if there is none; nil:
+	// unknown.
 	rebuilding func(context.Context) string
 }
 
-// remoteEngine is an engine with separate servers, which all processes can use.
+// remoteEngine is an engine on separate servers, which all processes can use.
 type remoteEngine struct {
 	name domain.Engine
 	remoteIndex
@@ -35,11 +36,11 @@ type remoteEngine struct {
 
 type remoteIndex interface {
 	index.Index
-	// Lacks describes features that the server does not support, "" if none.
+	// Lacks describes the features that the server does not support, or returns "" if it supports all.
 	Lacks(ctx context.Context) (string, error)
 }
 
-// openRemote opens the engines whose servers are configured. It does not wait for the servers; requests do.
+// openRemote opens the engines whose servers are configured. It does not wait for the servers to answer.
 func (e *engines) openRemote(c config.Config, log *slog.Logger) error {
 	if c.MilvusAddr != "" {
 		idx, err := milvus.Open(milvus.Options{
@@ -73,7 +74,8 @@ func (e *engines) index(engine domain.Engine) (index.Index, error) {
 	return nil, domain.Errorf(domain.CodeUnavailable, "engine %q is not configured", engine)
 }
 
-// names returns the engines of this process. The first is the default of new datastores: a remote one if there is any.
+// names returns the engines of this process. The first is the default of new datastores: a remote engine if there is
+// one.
 func (e *engines) names() (out []domain.Engine) {
 	for _, r := range e.remote {
 		out = append(out, r.name)
@@ -97,7 +99,7 @@ func (e *engines) checks() (out []api.Check) {
 	return out
 }
 
-// logMissingFeatures logs, once per server when it can be reached, which features are missing.
+// logMissingFeatures logs which features each server lacks, once, as soon as the server can be reached.
 func (e *engines) logMissingFeatures(ctx context.Context, log *slog.Logger) {
 	var asking sync.WaitGroup
 	for _, r := range e.remote {

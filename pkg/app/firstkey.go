@@ -33,7 +33,7 @@ func firstKey(ctx context.Context, keys *catalog.Catalog, configured, keyFile, c
 	if n > 0 {
 		return nil
 	}
-	// Write the file first: after a crash in between, the next start stores the key.
+	// Write the file first, so that the next start stores the key if this process crashes in between.
 	secret, err := secretFile(keyFile)
 	if err != nil {
 		return err
@@ -64,7 +64,7 @@ func ensureKey(ctx context.Context, keys *catalog.Catalog, secret, name string, 
 		Scopes: []domain.Scope{domain.ScopeRead, domain.ScopeWrite}, CreatedAt: now,
 	})
 	if domain.CodeOf(err) == domain.CodeConflict {
-		// Another api process has stored it at the same time.
+		// Another api process has stored the same key at the same time.
 		_, err = keys.KeyByHash(ctx, domain.HashKey(secret))
 	}
 	if err != nil {

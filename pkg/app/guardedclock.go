@@ -6,17 +6,16 @@ import (
 )
 
 const (
-	// How long a forward jump of the clock is ignored. By then, work in progress has ended, and an operator who set the
-	// clock by mistake may have noticed.
+	// Time for which a forward jump of the clock is ignored. Afterwards, all work from before the jump has ended, and
+	// an operator who set the clock by mistake has probably noticed.
 	maxIgnoredJump = 24 * time.Hour
-	// Maximum drift between two reads of the clock that does not count as a jump.
+	// Maximum deviation between two reads of the clock that does not count as a jump.
 	maxDrift = 10 * time.Second
 )
 
-// guardedClock is a clock for deleting old objects. If the clock jumps forward, or the machine has slept, recent
-// objects look old, and deletions cannot be undone once the clock is right again. It follows the wall clock, but
-// ignores forward jumps while the process runs, for the duration of maxIgnoredJump. Backward jumps are followed at
-// once.
+// guardedClock is the clock used to decide which objects are old enough to delete. When the wall clock jumps forward,
+// or the machine has slept, recent objects look old, and deletions cannot be undone once the clock is right again. So
+// guardedClock follows the wall clock, but ignores forward jumps for maxIgnoredJump. It follows backward jumps at once.
 type guardedClock struct {
 	wall    func() time.Time
 	elapsed func() time.Duration // monotonic; stands still while the machine sleeps
@@ -40,7 +39,7 @@ func newGuardedClockFrom(wall func() time.Time, elapsed func() time.Duration) *g
 	return &guardedClock{wall: only, elapsed: elapsed, at: only(), then: elapsed()}
 }
 
-// now returns the time of the clock.
+// now returns the guarded time.
 func (p *guardedClock) now() time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -65,8 +65,8 @@ func (t *healthServer) stop() error {
 	return err
 }
 
-// ready checks all dependencies, each of which a worker needs. The response names those that are down; the log has the
-// reasons.
+// ready checks all dependencies. A worker needs every one of them. The response names those that are down; the log has
+// the reasons.
 func ready(w http.ResponseWriter, r *http.Request, checks []api.Check, log *slog.Logger) {
 	ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)
 	defer cancel()

@@ -20,7 +20,7 @@ import (
 func (e *embedders) openLocal(c config.Config, log *slog.Logger) error {
 	if c.EmbedDir != "" {
 		where := transformer.Config{Directory: c.EmbedDir}
-		if c.EmbedModel == "" { // otherwise the prefixes belong to the server's model
+		if c.EmbedModel == "" { // with a server's model, the prefixes belong to that model
 			where.QueryPrefix, where.PassagePrefix = nilIfEmpty(c.QueryPrefix), nilIfEmpty(c.PassagePrefix)
 		}
 		if err := e.addLocal(where, log); err != nil {
@@ -33,7 +33,7 @@ func (e *embedders) openLocal(c config.Config, log *slog.Logger) error {
 	}
 	for _, dir := range dirs {
 		if c.PassagePrefix == "" && sameDirectory(dir, c.EmbedDir) {
-			continue // the same model
+			continue // already opened above
 		}
 		if err := e.addLocal(transformer.Config{Directory: dir}, log); err != nil {
 			return fmt.Errorf("%w; repair the model, or move %s elsewhere to start without it", err, dir)
@@ -54,8 +54,8 @@ func (e *embedders) addLocal(where transformer.Config, log *slog.Logger) error {
 	return nil
 }
 
-// modelDirs returns the directories in parent, sorted by name; none if parent does not exist. Hidden directories are
-// unfinished downloads, and lost+found is part of ext file systems.
+// modelDirs returns the directories in parent, sorted by name, or none if parent does not exist. It skips hidden
+// directories, which are unfinished downloads, and lost+found, which ext file systems create.
 func modelDirs(parent string) ([]string, error) {
 	entries, err := os.ReadDir(parent)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -32,7 +32,7 @@ const (
 	Crawler  Shape = "crawler"
 )
 
-// ShapeOf returns the type of process for the name of the program's file: ingestor or crawler if it has that name,
+// ShapeOf returns the type of process from the file name of the program: ingestor or crawler if the file has that name,
 // otherwise api.
 func ShapeOf(file string) Shape {
 	switch shape := Shape(strings.TrimSuffix(filepath.Base(file), ".exe")); shape {
@@ -50,7 +50,8 @@ func (s Shape) command() string {
 	return "sluice " + string(s)
 }
 
-// listensAnywhere returns the name of a process that listens on any free port without SLUICE_ADDR; "" for the api.
+// listensAnywhere returns a description of a process that listens on any free port if SLUICE_ADDR is not set. It
+// returns "" for the api, which has a default address.
 func (s Shape) listensAnywhere() string {
 	if s == API {
 		return ""
@@ -111,7 +112,7 @@ func (p *commandLine) serve(ctx context.Context, c config.Config) (err error) {
 	}
 }
 
-// version is set by release builds, because images are built without a repository.
+// version is set by release builds. They need it because images are built without the Git repository.
 var version string
 
 // Version returns the version of the program.

@@ -16,7 +16,7 @@ import (
 	"github.com/sluice/sluice/pkg/embed/static"
 )
 
-// Number of query vectors in the cache: users and agents repeat queries.
+// Number of query vectors in the cache. Caching pays off because users and agents repeat queries.
 const queryCache = 1024
 
 // embedders are the embedding models of a process.
@@ -26,9 +26,9 @@ type embedders struct {
 	builtin extractive.WordVectors // the built-in model, which has vectors of single words
 }
 
-// openEmbedders opens the configured models and those in the data directory. The first is the default of new
-// datastores, in this order: the server's model, the one in SLUICE_EMBED_DIR, those in the data directory by name, the
-// built-in one.
+// openEmbedders opens the configured models and those in the data directory. Their order is: the server's model, the
+// model in SLUICE_EMBED_DIR, the models in the data directory by name, the built-in model. The first is the default of
+// new datastores.
 func openEmbedders(c config.Config, log *slog.Logger) (*embedders, error) {
 	builtin, err := static.New()
 	if err != nil {
@@ -78,7 +78,7 @@ func (e *embedders) Embedder(id string) (embed.Embedder, error) {
 // ids returns the models available to new datastores, the default first.
 func (e *embedders) ids() []string { return slices.Clone(e.order) }
 
-// readEmbedders returns the models of a service with these settings, the default first.
+// readEmbedders returns the models that a service with these settings has, the default first.
 func readEmbedders(c config.Config) ([]embed.Model, error) {
 	e, err := openEmbedders(c, slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -99,8 +99,8 @@ type group struct {
 	failed chan<- error
 }
 
-// newGroup returns a group whose context has the values of ctx but ends only with stop. The first error of each
-// goroutine is sent to failed, which must have capacity for it.
+// newGroup returns a group. Its context has the values of ctx, but ends only with stop. The error of the first
+// goroutine that fails is sent to failed, which must have a buffer for it.
 func newGroup(ctx context.Context, failed chan<- error) *group {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	return &group{ctx: ctx, cancel: cancel, failed: failed}
@@ -114,7 +114,7 @@ func (g *group) run(name string, f func(context.Context) error) {
 		}
 		select {
 		case g.failed <- fmt.Errorf("%s: %w", name, err):
-		default: // another has failed before
+		default: // another goroutine has failed before
 		}
 	})
 }

@@ -7,14 +7,16 @@ import (
 	"time"
 )
 
-// natsLease is the lease that all api processes sharing the catalog hold in the name of their job log.
+// natsLease is the name of a lease in the catalog. All api processes that share the catalog hold it together, in the
+// name of their job log.
 const (
 	natsLease     = "nats"
 	natsLeaseTime = 30 * time.Second
 )
 
-// leaseNATS checks that all api processes sharing a database also share the NATS servers. Two job logs would assign the
-// same generations, and each api would treat the other's jobs as lost. A data directory has only one process.
+// leaseNATS checks that all api processes that share a database also share the NATS servers. With two job logs, both
+// would assign the same generations, and each process would treat the other's jobs as lost. A catalog in a data
+// directory needs no check, because only one process uses it.
 func (s *Service) leaseNATS(ctx context.Context) error {
 	if s.config.DatabaseURL == "" {
 		return nil

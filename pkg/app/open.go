@@ -29,7 +29,7 @@ func (s *Service) openModels(context.Context) (err error) {
 	if s.embedders, err = openEmbedders(s.config, s.log); err != nil {
 		return err
 	}
-	if s.config.RerankURL != "" { // not checked: without the reranker, only the order of results changes
+	if s.config.RerankURL != "" { // not a health check: without the reranker, only the order of results changes
 		client, err := rerank.New(rerank.Config{URL: s.config.RerankURL, APIKey: s.config.RerankKey, Model: s.config.RerankModel})
 		if err != nil {
 			return fmt.Errorf("RERANK_URL: %w", err)
@@ -59,7 +59,7 @@ func (s *Service) openDir(context.Context) (err error) {
 	return nil
 }
 
-// listen opens the port early, so that a port in use is reported before anything is changed.
+// listen opens the port early, so that a port in use is reported before anything is written.
 func (s *Service) listen(ctx context.Context) (err error) {
 	addr := s.config.Addr
 	if addr == "" {
@@ -89,7 +89,7 @@ func listen(ctx context.Context, addr string) (net.Listener, error) {
 	return listener, nil
 }
 
-// Time to wait for PostgreSQL at the start of the process, the same as for NATS.
+// Time to wait for PostgreSQL at the start of the process. It is the same for NATS.
 const databaseTimeout = time.Minute
 
 func (s *Service) openCatalog(ctx context.Context) (err error) {
@@ -108,17 +108,18 @@ func (s *Service) openCatalog(ctx context.Context) (err error) {
 	return nil
 }
 
-// Size in bytes up to which a catalog is checked completely before the service starts, which takes less than a second.
+// Maximum size in bytes of a catalog that is checked completely before the service starts. Such a check takes less than
+// a second.
 const maxStartupCheck = 256 << 20
 
-// checkCatalog checks the catalog's file for damage: before the start or, if that takes long, in the background.
+// checkCatalog checks the catalog's file for damage. It checks a large file in the background, because that takes long.
 func (s *Service) checkCatalog(ctx context.Context, path string) error {
 	switch info, err := os.Stat(path); {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
 		return fmt.Errorf("checking the catalog: %w", err)
-	case info.Size() == 0 && exists(s.dir.Join(datadir.NATS)): // a first start that was cut short leaves that alone
+	case info.Size() == 0 && exists(s.dir.Join(datadir.NATS)): // after an interrupted first start, the file is empty but there is no job log
 		return fmt.Errorf("opening the catalog %s: %w: the file is empty, but there is a job log", path, catalog.ErrDamaged)
 	case info.Size() <= maxStartupCheck:
 		return maintenance.CheckFile(ctx, path)
@@ -190,7 +191,7 @@ func (s *Service) openNATS(ctx context.Context) error {
 	}
 	s.metrics.MustRegister(instrument.NewBacklogs(s.broker, s.catalog, s.now, s.log))
 	o := originals.Options{Replicas: s.config.NATSReplicas, Now: s.guardedNow}
-	if s.config.HasEmbeddedIndex() { // then the files uploaded here are mostly read here
+	if s.config.HasEmbeddedIndex() { // then this process also reads most of the files uploaded here
 		o.CacheBytes = int(cacheMemoryOf(s.config).originals)
 	}
 	if s.nats != nil {
@@ -217,8 +218,8 @@ func (s *Service) openIndexes(ctx context.Context) error {
 	return s.engines.openRemote(s.config, s.log)
 }
 
-// openEmbedded opens the index in the data directory. Only one process may have it: others sharing the catalog would
-// search for the same rows in their own index.
+// openEmbedded opens the index in the data directory. Among processes that share the catalog, only one may have such an
+// index: the others would search for the same content in their own, empty index.
 func (s *Service) openEmbedded(ctx context.Context) error {
 	release, err := s.catalog.Hold(ctx, "embedded index")
 	if err != nil {
@@ -242,8 +243,8 @@ func (s *Service) firstKey(ctx context.Context) error {
 	return firstKey(ctx, s.catalog, s.config.APIKey, s.dir.Join(datadir.APIKey), consoleAt(s.listener.Addr()), s.now(), s.options.Out)
 }
 
-// openSealer uses the configured key. Without one, a process that runs all services uses the key in the data directory,
-// which crawlers in other processes would not have.
+// openSealer opens the configured encryption key. If none is configured, it uses the key in the data directory, but
+// only if everything runs in this process, because crawlers in other processes would not have that key.
 func (s *Service) openSealer(context.Context) (err error) {
 	key := s.config.SecretKey
 	if key == "" && s.config.NATSURL == "" && s.config.NATSListen == "" {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// operator recognises requests of the service's operator by the configured key or the one in the data directory.
+// operator recognises requests of the service's operator by the configured key or the key in the data directory.
 type operator struct{ keys [][sha256.Size]byte }
 
 func newOperator(keys ...string) (o operator) {
@@ -19,7 +19,8 @@ func newOperator(keys ...string) (o operator) {
 	return o
 }
 
-// sent reports whether the request carries an operator's key. It takes the same time for all keys.
+// sent reports whether the request carries an operator's key. It runs in constant time, so that keys cannot be guessed
+// from its duration.
 func (o operator) sent(r *http.Request) bool {
 	given := sha256.Sum256([]byte(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")))
 	same := 0

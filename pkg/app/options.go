@@ -22,8 +22,8 @@ type Options struct {
 	hooks hooks
 }
 
-// hooks let a test intercept calls between the parts of a process: to end the process at a given step, to delay a
-// response, or to set the clock. A nil hook has no effect.
+// hooks let tests intercept calls between the parts of a process, for example to end the process at a given step, to
+// delay a response or to set the clock. A nil hook has no effect.
 type hooks struct {
 	now       func() time.Time
 	api       func(*api.Deps)
@@ -31,7 +31,7 @@ type hooks struct {
 	indexes   func(ingest.Indexes) ingest.Indexes
 }
 
-// clock returns the clock for everything that other processes see too.
+// clock returns the clock for all times that other processes also see.
 func (h hooks) clock() func() time.Time {
 	if h.now != nil {
 		return h.now

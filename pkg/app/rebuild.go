@@ -14,7 +14,7 @@ import (
 type rebuild struct {
 	mu        sync.Mutex
 	alarmedAt time.Time // time of the last alarm; zero: none, or the rebuild is complete
-	missing   bool      // the only fault was that there was no index
+	missing   bool      // the index was missing, not damaged
 	counted   bool      // an audit that started after the alarm has reported the missing content
 }
 
@@ -40,7 +40,8 @@ func (r *rebuild) audited(began time.Time) {
 	r.counted = r.counted || !began.Before(r.alarmedAt)
 }
 
-// status describes the missing content, "" if none. waiting counts the documents that remain to be indexed again.
+// status describes the missing content, or returns "" if there is none. waiting counts the documents that still have to
+// be indexed again.
 func (r *rebuild) status(ctx context.Context, waiting func(context.Context) (catalog.Waiting, error)) string {
 	r.mu.Lock()
 	raised, absent, looked := r.alarmedAt, r.missing, r.counted
@@ -54,7 +55,7 @@ func (r *rebuild) status(ctx context.Context, waiting func(context.Context) (cat
 	}
 	w, err := waiting(ctx)
 	switch {
-	case err != nil: // the catalog's own check says so
+	case err != nil: // the catalog's own health check reports this error
 		return why + "; the number of missing documents is unknown"
 	case !w.Any:
 		return ""

@@ -59,7 +59,8 @@ func (s *Service) serve(ctx context.Context) error {
 	return nil
 }
 
-// writeAccess writes the file with which local commands reach the running service as its operator, and returns the key.
+// writeAccess writes the file that lets local commands reach the running service as its operator, and returns the key
+// in it.
 func (s *Service) writeAccess() (string, error) {
 	path := s.dir.Join(datadir.Operator)
 	c := s.config
@@ -84,7 +85,7 @@ func (s *Service) writeAccess() (string, error) {
 // stopServing lets running requests finish within the grace period, then cancels them.
 func (s *Service) stopServing() error {
 	defer s.closing()
-	s.hub.Close()    // streams of progress never end on their own
+	s.hub.Close()    // progress streams never end on their own
 	s.backups.stop() // a backup may take long
 	ctx, cancel := context.WithTimeout(context.Background(), s.config.ShutdownGrace)
 	defer cancel()

@@ -30,7 +30,7 @@ type Service struct {
 	options    Options
 	log        *slog.Logger
 	now        func() time.Time
-	guardedNow func() time.Time // now, for deleting old objects; see guardedClock
+	guardedNow func() time.Time // clock for deleting old objects; see guardedClock
 
 	dir        *datadir.Dir
 	catalog    *catalog.Catalog
@@ -51,7 +51,7 @@ type Service struct {
 	scheduled  chan struct{} // signals that the refresh times of web content have changed
 	backups    *backups
 	rebuild    rebuild
-	auditLog   *slog.Logger // of the use of keys
+	auditLog   *slog.Logger // records how keys are used
 	holder     string       // id of this process among those sharing the catalog
 	metrics    *prometheus.Registry
 	jobs       *instrument.JobMetrics
@@ -85,7 +85,8 @@ func (s *Service) Addr() string { return s.listener.Addr().String() }
 // Failed returns a channel that receives the error of a part that cannot continue.
 func (s *Service) Failed() <-chan error { return s.failed }
 
-// Start opens everything and returns when the service is ready. After an error, Stop closes the parts that were opened.
+// Start opens everything and returns when the service is ready. If it fails, call Stop to close the parts that were
+// opened.
 func (s *Service) Start(ctx context.Context) error {
 	began := time.Now()
 	for _, step := range []func(context.Context) error{
@@ -105,8 +106,8 @@ func (s *Service) Start(ctx context.Context) error {
 
 func (s *Service) deferClose(f func() error) { s.closers = append(s.closers, f) }
 
-// startWorkers starts the ingestor and the crawler in this process, unless separate processes run them, and always the
-// ingestor of the embedded index.
+// startWorkers starts the ingestor and the crawler in this process, unless separate processes run them. It always
+// starts the ingestor of the embedded index.
 func (s *Service) startWorkers(ctx context.Context) error {
 	s.workers = newGroup(ctx, s.failed)
 	remote := s.config.NATSURL != "" || s.config.NATSListen != ""

@@ -60,7 +60,8 @@ func crawlOptions(c config.Config, temp string, log *slog.Logger) (crawl.Options
 	}, nil
 }
 
-// zeroAsUnlimited converts the value 0, no limit, to -1, because 0 means the default in crawl.Options.
+// zeroAsUnlimited converts 0 to -1. In settings, 0 means no limit; in crawl.Options, 0 means the default and -1 no
+// limit.
 func zeroAsUnlimited[T ~int | ~int64](limit T) T {
 	if limit == 0 {
 		return -1
@@ -106,7 +107,7 @@ func (w *web) Close() error {
 	return w.browser.Close()
 }
 
-// openPlanner opens a crawler for a single command, which does not share slots with others.
+// openPlanner opens a crawler for a single command. It does not share host slots with other crawlers.
 func openPlanner(c config.Config) (planner *crawl.Crawler, stop func() error, err error) {
 	log := slog.New(slog.DiscardHandler)
 	o, err := crawlOptions(c, os.TempDir(), log)

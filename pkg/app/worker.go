@@ -20,8 +20,8 @@ import (
 	"github.com/sluice/sluice/pkg/telemetry/instrument"
 )
 
-// Worker is an ingestor or crawler process. It needs NATS, and an ingestor also the index and the embedding model, but
-// neither needs the catalog.
+// Worker is an ingestor or crawler process. Both need NATS, and an ingestor also needs the index and the embedding
+// model. Neither needs the catalog.
 type Worker struct {
 	shape   Shape
 	config  config.Config
@@ -50,10 +50,10 @@ func NewWorker(shape Shape, c config.Config, o Options) *Worker {
 	}
 }
 
-// Time for which a worker waits for the streams, which the api process creates.
+// Time that a worker waits for the api process to create the streams.
 const attachTimeout = time.Minute
 
-// Start connects to all services and starts working. After an error, Stop closes the parts that were opened.
+// Start connects to all services and starts working. If it fails, call Stop to close the parts that were opened.
 func (w *Worker) Start(ctx context.Context) error {
 	began := time.Now()
 	if err := w.check(); err != nil {

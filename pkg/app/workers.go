@@ -24,8 +24,8 @@ func newExtractor(c config.Config, cacheDir, temp string, log *slog.Logger) *ext
 	})
 }
 
-// readers returns the number of documents extracted at once. Extraction is pure computation, so more than the number of
-// processors gains nothing; but at least two run, so that one long document does not block all others.
+// readers returns the number of documents extracted at once. Extraction is pure computation, so more than one per
+// processor gains nothing. At least two run, so that one long document does not block all others.
 func readers(c config.Config) int { return min(c.IngestConcurrency, max(2, processors.Count())) }
 
 // newReader returns the extractor and chunker for the command that shows how a file is read.
@@ -33,7 +33,7 @@ func newReader(c config.Config) (*extract.Extractor, *chunk.Chunker) {
 	return newExtractor(c, "", "", slog.New(slog.DiscardHandler)), newChunker(c)
 }
 
-// chunkers implements the ingestor's interface of the chunker.
+// chunkers adapts the chunker to the ingestor's interface.
 type chunkers struct{ chunker *chunk.Chunker }
 
 func (c chunkers) Chunker(sizes domain.Chunking) ingest.Chunker { return c.chunker.Sized(sizes) }
@@ -64,28 +64,29 @@ func crawlWorker(c config.Config, store *originals.Store, events ingest.Events, 
 
 // Bounds of the work on jobs.
 const (
-	// Time for which a stopping worker finishes jobs before it returns them. Returning loses only the work done so far,
-	// and must be complete within a second of the stop.
+	// Time that a stopping worker has to finish jobs before it returns them to the queue. A returned job loses only the
+	// work done so far. All jobs must be returned within a second of the stop.
 	workerGrace = 500 * time.Millisecond
 
-	// Attempts per page, over about nine minutes. Kept short because a user is waiting for the result; old content
-	// stays searchable.
+	// Maximum attempts per page, over about nine minutes. The time is short because a user is waiting for the result;
+	// old content stays searchable.
 	crawlFailures = 10
 
-	// Time after which the jobs of a killed process are delivered again if workers and server share a process: silence
-	// then means that the process is gone, not that a network is slow.
+	// Time without a sign of life after which a job is delivered again, if workers and NATS server share a process.
+	// Silence then means that the process is gone, not that the network is slow.
 	localAckWait = 5 * time.Second
-	// The same across a network: enough for an election among the NATS servers.
+	// The same if the NATS servers are reached over a network. It is long enough for an election among them.
 	remoteAckWait = 30 * time.Second
 
-	// Number of times that a job's process may die while the job runs. It is generous because all running jobs share
-	// the fate of the process: a power failure or a kill -9 says nothing about the document. Harmful documents are read
-	// in child processes and fail there.
+	// Number of times that the process may die while a job runs before the job fails. It is large because a power
+	// failure or a kill -9 affects all running jobs and says nothing about their documents. Documents that crash their
+	// reader do so in a child process.
 	maxCrashes = 10
 )
 
-// workerOptions must be the same in every process that works on the lane, because the last one started decides for all.
-// remote is set if the NATS servers are not in the api process.
+// workerOptions returns the options of a lane's workers. They must be the same in all processes that work on the lane,
+// because those of the last process to start apply to all. remote is true if the NATS servers are not in the api
+// process.
 func workerOptions(c config.Config, lane domain.Lane, remote bool, m *instrument.JobMetrics) jobs.WorkerOptions {
 	o := jobs.WorkerOptions{
 		Concurrency: c.IngestConcurrency, AckWait: localAckWait, MaxAckPending: 2 * c.Window, MaxCrashes: maxCrashes, Grace: workerGrace,
@@ -96,7 +97,8 @@ func workerOptions(c config.Config, lane domain.Lane, remote bool, m *instrument
 		o.Concurrency, o.MaxFailures = c.CrawlConcurrency, crawlFailures
 	case lane == domain.LaneLocal && c.IngestConcurrency > 1:
 		// The ingestor can hold this many short documents. Half of the window remains for jobs that arrive meanwhile.
-		// If there are other ingestors, jobs waiting for memory here would leave them idle.
+		// On lanes with several ingestors, this number would be too high: jobs that wait for memory here would leave
+		// the other ingestors idle.
 		o.Concurrency = max(c.IngestConcurrency, min(ingest.ShortPerLong*c.IngestConcurrency, c.Window/2))
 	}
 	if remote && lane != domain.LaneLocal {

@@ -14,7 +14,7 @@ type Bytes int64
 // sizeForms describes the accepted sizes, for error messages.
 const sizeForms = "write a whole number of bytes or one with a unit, such as 100MB (10^6), 512KiB (2^10) or 1G (10^9)"
 
-// maxBytes is the largest accepted size. Sums of two sizes do not overflow.
+// maxBytes is the largest accepted size. It is small enough that the sum of two sizes does not overflow.
 const maxBytes = 1 << 62
 
 // units are the accepted units in lower case. As in most Go programs, MB is 1,000,000 bytes and MiB is 1,048,576.

@@ -21,7 +21,7 @@ type Config struct {
 	Addr         string
 	DataDir      string
 	APIKey       string
-	AdminKey     string // "": requests that need it are refused
+	AdminKey     string // "": requests that need it are rejected
 	Workers      bool
 	LogLevel     string
 	AuditFile    string // "": the log
@@ -61,7 +61,7 @@ type Config struct {
 	AnthropicURL  string
 	AnthropicKey  string
 
-	ChatModel     string // the provider's name of the model, with or without the prefix "provider:"
+	ChatModel     string // model name used by the provider, with or without the prefix "provider:"
 	ChatFallback  string // in the same form as ChatModel
 	ChatWindows   Windows
 	ChatMaxTokens int
@@ -76,7 +76,7 @@ type Config struct {
 	EmbedModel    string
 	EmbedDims     int
 	EmbedDir      string // directory of a model that runs in this process
-	QueryPrefix   string // for the model that SLUICE_EMBED_MODEL or SLUICE_EMBED_DIR names
+	QueryPrefix   string // for the model in SLUICE_EMBED_MODEL or SLUICE_EMBED_DIR
 	PassagePrefix string
 	ModelNames    map[string]string // interface name (llm_4) → provider's model name
 
@@ -133,8 +133,7 @@ const (
 	No   Choice = "false"
 )
 
-// clientVariables holds variables with the prefix SLUICE_ that the command line reads for a remote service. The service
-// ignores them.
+// clientVariables holds variables with the prefix SLUICE_ that only client commands use. The service ignores them.
 var clientVariables = map[string]bool{"SLUICE_URL": true}
 
 // Parse reads args (without the program's name) and environ ("K=V"). It reports all faults at once.
@@ -142,7 +141,7 @@ func Parse(args, environ []string) (Config, error) {
 	return parse(args, environ, func(s Setting) string { return fmt.Sprintf("%s (--%s)", s.Env, s.Flag) })
 }
 
-// ParseEnviron is Parse for a command with flags of its own: error messages name only the variables.
+// ParseEnviron is like Parse, for commands whose flags are not settings. Its error messages name only the variables.
 func ParseEnviron(environ []string) (Config, error) {
 	return parse(nil, environ, func(s Setting) string { return s.Env })
 }
@@ -203,8 +202,8 @@ func parse(args, environ []string, name func(Setting) string) (Config, error) {
 	return c, errors.Join(faults...)
 }
 
-// defaultWindow returns the default number of jobs admitted to the stream: a few times the number processed at once.
-// The stream is first in, first out, so a larger window would let a single upload wait longer behind a large import.
+// defaultWindow returns the default maximum number of jobs in the stream: a few times the number processed at once. The
+// stream is first in, first out, so with a larger window, a single upload would wait longer behind a large import.
 func defaultWindow(c Config) int {
 	if c.NATSURL == "" {
 		return 64

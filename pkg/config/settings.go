@@ -11,7 +11,7 @@ type Setting struct {
 	Env     string
 	Flag    string // Env in lower case, with hyphens and without SLUICE_
 	Default string
-	Unset   string // effect of an empty value, for the documentation; "" where there is none
+	Unset   string // effect of an empty value, for the documentation; "" if there is none
 	Doc     string // one sentence in Markdown
 	Secret  bool
 	set     func(value string) error

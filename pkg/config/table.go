@@ -1,6 +1,6 @@
 package config
 
-// maxConcurrent is the maximum of settings that limit concurrent requests.
+// maxConcurrent is the largest accepted value of settings that limit concurrent requests.
 const maxConcurrent = 100_000
 
 func startSettings(c *Config) Group {

@@ -68,8 +68,8 @@ func rejectQuotes(v string) error {
 	return nil
 }
 
-// oneLine rejects a secret with a line break, which a file leaves at its end, or with white space around it. Such a
-// value cannot be sent in a header, and no server would accept it.
+// oneLine rejects a secret that contains a line break or has spaces around it. A value read from a file often ends with
+// a line break. Such a secret cannot be sent in a header, and no server would accept it.
 func oneLine(v string) error {
 	switch {
 	case strings.ContainsFunc(v, unicode.IsControl):
@@ -80,7 +80,7 @@ func oneLine(v string) error {
 	return nil
 }
 
-// Bounds of the length of a key: it must not be guessable, and it must fit into a header.
+// Minimum and maximum length of a key in characters: it must be hard to guess, and it must fit into a header.
 const (
 	minKey = 16
 	maxKey = 512
@@ -140,7 +140,8 @@ func httpAddress(field *string) func(string) error {
 	}
 }
 
-// proxy parses the address of a proxy. It may be empty. Errors do not repeat it, because it may hold a password.
+// proxy parses the address of a proxy. It may be empty. Errors do not quote the address, because it may contain a
+// password.
 func proxy(field *string) func(string) error {
 	return func(v string) error {
 		if v != "" {

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// Windows holds the context windows of models in tokens, prompt and answer together.
+// Windows holds the context windows of models, in tokens. A window covers prompt and answer together.
 type Windows struct {
-	All     int            // for models that are not named; 0: not set
+	All     int            // for models not in ByModel; 0: not set
 	ByModel map[string]int // by the name of the model, with or without its provider
 }
 
@@ -19,8 +19,8 @@ const (
 	maxWindow = 100_000_000
 )
 
-// windows parses "8192,gpt-4o=128000". A model name may contain any character but a comma; the last "=" is the
-// separator.
+// windows parses a list such as "8192,gpt-4o=128000". A model name may contain any character except a comma; the last
+// "=" separates it from the window.
 func windows(field *Windows) func(string) error {
 	return func(v string) error {
 		out := Windows{ByModel: map[string]int{}}
