@@ -104,7 +104,8 @@ func (p *Program) writeSources(answer *client.AgentAnswer) {
 	}
 }
 
-// agent returns the agent to ask. It creates one if necessary, unless the datastore has nothing to answer from.
+// agent returns the id of the agent to ask. If the datastore has no agent, it creates one, unless answerable returns an
+// error.
 func (p *Program) agent(ctx context.Context, c *client.Client, f askFlags, q client.AgentQuery) (id string, err error) {
 	if IsID(f.agent) {
 		return f.agent, nil
@@ -153,7 +154,8 @@ func (p *Program) agent(ctx context.Context, c *client.Client, f askFlags, q cli
 	return made.Id, nil
 }
 
-// answerable returns an error if a datastore without an agent cannot answer, so that no agent is created in vain.
+// answerable returns an error if the question could not be answered even with a new agent, so that no agent is created
+// in vain.
 func answerable(ctx context.Context, c *client.Client, store *client.Datastore, q client.AgentQuery) error {
 	none := func(format string, args ...any) error { return WithExit(NotFound, fmt.Errorf(format, args...)) }
 	if q.ConversationId != nil {
@@ -181,8 +183,8 @@ func answerable(ctx context.Context, c *client.Client, store *client.Datastore, 
 	}
 }
 
-// onlyDatastore returns the only datastore, for commands that name none. If there are several, the error begins
-// with which and lists the choices.
+// onlyDatastore returns the id of the only datastore, for commands that do not name one. If there are several, the
+// error lists the choices after the text in which.
 func onlyDatastore(ctx context.Context, c *client.Client, which string, agents []Named) (id string, err error) {
 	var stores []string
 	for d, err := range c.ListDatastores(ctx) {

@@ -1,7 +1,7 @@
-// Package cli is the command line: the parts common to all commands (command tree, help, flags, exit codes, output as
-// text and JSON), and the commands that use a running service as clients. Its subpackages contain the commands that
-// measure a service (measure), access its data directly (operate), and show the work of the pipeline (inspect). They
-// import it; it imports none of them.
+// Package cli is the command line: what all commands share (command tree, help, flags, exit codes, output as text and
+// JSON), and the commands that are clients of a running service. Its subpackages contain the commands that measure a
+// service (measure), access its data directly (operate), and show how the pipeline works on a file or site (inspect).
+// They import cli; cli imports none of them.
 package cli
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Program holds the data common to all commands of a program.
+// Program holds what all commands of a program share.
 type Program struct {
 	Name    string // "sluice", or "sluice ingestor"
 	About   string // description of the program, for its help
@@ -119,7 +119,7 @@ func (p *Program) Execute(ctx context.Context, root *cobra.Command, args []strin
 	if err == nil {
 		return nil
 	}
-	if !p.JSON { // the flags may not have been parsed completely
+	if !p.JSON { // an error may have ended the parsing before the flag --json
 		for _, arg := range args {
 			p.JSON = p.JSON || arg == "--json" || arg == "--json=true"
 		}
@@ -160,7 +160,7 @@ func isArgumentError(cmd *cobra.Command, err error) bool {
 		cmd.ValidateRequiredFlags() != nil && strings.HasPrefix(err.Error(), "required flag")
 }
 
-// normaliseFlags adds the second dash to long flags written with one dash, which is also accepted.
+// normaliseFlags adds the second dash to long flags written with a single dash, so that both notations are accepted.
 func normaliseFlags(root *cobra.Command, args []string) []string {
 	names := map[string]bool{}
 	walk(root, func(cmd *cobra.Command) {
@@ -187,7 +187,7 @@ func walk(cmd *cobra.Command, visit func(*cobra.Command)) {
 	}
 }
 
-// noSuchCommand returns an error for arguments where a command is expected, with a suggestion.
+// noSuchCommand returns an error, with a suggestion, if there are arguments that are not a command.
 func noSuchCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -288,10 +288,10 @@ func AtMost(n int) cobra.PositionalArgs {
 	}
 }
 
-// Input returns the standard input. Reads end with ctx, so that a command waiting for input can be stopped.
+// Input returns the standard input. Reads fail when ctx ends, so that a command that waits for input can be stopped.
 func (p *Program) Input(ctx context.Context) io.Reader {
 	out, in := io.Pipe()
-	go func() { // ends with the input or the process, because a read from a terminal or pipe cannot be cancelled
+	go func() { // runs until the end of the input or the process, because a read from a terminal or pipe cannot be cancelled
 		_, err := io.Copy(in, p.In)
 		in.CloseWithError(err)
 	}()

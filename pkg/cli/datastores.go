@@ -17,7 +17,7 @@ func (p *Program) Remote() []*cobra.Command {
 	return []*cobra.Command{p.datastoresCommand(), p.ingestCommand(), p.importCommand(), p.queryCommand(), p.askCommand()}
 }
 
-// connected returns a command's function that connects to the service and calls do.
+// connected returns the function of a command. The function connects to the service and calls do.
 func (p *Program) connected(where *Where, do func(context.Context, *client.Client, []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		c, err := p.connect(*where, interactiveAttempts, false)
@@ -90,7 +90,7 @@ func (p *Program) datastoresCommand() *cobra.Command {
 	return stores
 }
 
-// Exactly requires one argument, which the error calls what.
+// Exactly requires exactly one argument. what is its name in error messages.
 func Exactly(what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
@@ -131,7 +131,7 @@ func (p *Program) listDatastores(ctx context.Context, c *client.Client) error {
 	return w.Flush()
 }
 
-// oneLine returns foreign text on one line, without control characters.
+// oneLine returns untrusted text on one line, without control characters.
 func oneLine(s string) string { return strings.Join(strings.Fields(Printable(s)), " ") }
 
 // Maximum number of failures that are listed.

@@ -19,13 +19,14 @@ import (
 	"github.com/sluice/sluice/pkg/client"
 )
 
-// Maximum length in bytes of a document's JSON in an import, which is the service's limit for a body.
+// Maximum length in bytes of a document's JSON in an import. It is the service's limit for a body.
 const maxDocument = 10 << 20
 
 // Maximum length in bytes of an address in a list.
 const maxLine = 8 << 10
 
-// fields are the names of fields in a document, tried in order. A dot leads into an object.
+// fields holds, for each property of a document, the names of fields to try in order. A dot separates the names of
+// nested fields.
 type fields struct {
 	text, name, id, source, metadata []string
 }
@@ -44,7 +45,7 @@ func defaultFields() fields {
 // lists are the fields that contain documents in an export, or objects that contain documents.
 var lists = []string{"documents", "datasources", "datastores", "data", "items", "results", "records", "pages"}
 
-// errUnusable is a fault of one document; the others are still imported.
+// errUnusable is a fault of a single document. The others are still imported.
 type errUnusable struct {
 	name, why string
 	left      bool // skipping it loses nothing
@@ -52,8 +53,8 @@ type errUnusable struct {
 
 func (e *errUnusable) Error() string { return e.why }
 
-// readDocuments iterates over the documents of an import: JSON objects in sequence or in an array, or an export whose
-// objects contain them in lists. An errUnusable concerns one document; any other error is the last element.
+// readDocuments iterates over the documents of an import. They are JSON objects in sequence or in an array, or nested
+// in the lists of an export. An errUnusable concerns one document; any other error is the last element.
 func readDocuments(r io.Reader, f fields) iter.Seq2[*document, error] {
 	return func(yield func(*document, error) bool) {
 		in := &bounded{r: bufio.NewReader(r)}
@@ -76,7 +77,7 @@ func readDocuments(r io.Reader, f fields) iter.Seq2[*document, error] {
 // errStopped ends the iteration because the consumer has stopped.
 var errStopped = errors.New("stopped by the consumer")
 
-// bounded is a reader that fails if too much is read since the last mark.
+// bounded is a reader that fails when too many bytes have been read since the last mark.
 type bounded struct {
 	r          *bufio.Reader
 	read, mark int64
@@ -98,13 +99,13 @@ type walker struct {
 	in     *bounded
 	fields fields
 	yield  func(*document, error) bool
-	n      int // documents so far
+	n      int // number of documents so far
 }
 
 // Maximum nesting of lists: exports, datastores, datasources.
 const maxLists = 4
 
-// value reads a value: an array of values, an object that is a document, or one that contains lists of documents.
+// value reads a value: an array of values, a document, or an object that contains lists of documents.
 func (w *walker) value(depth int) error {
 	w.in.mark = w.dec.InputOffset()
 	token, err := w.dec.Token()
@@ -189,14 +190,14 @@ func (w *walker) object(depth int) error {
 // Maximum look-ahead of isList in bytes.
 const maxListLookahead = 4 << 10
 
-// isList reports whether the next value is an array of objects, or an empty array. In a document, a field such as
-// "data" may have any value.
+// isList reports whether the next value is an empty array or an array of objects. This distinguishes a list of
+// documents from a field of a document, which may also be named "data".
 func (w *walker) isList() bool {
 	ahead, err := io.ReadAll(io.LimitReader(w.dec.Buffered(), maxListLookahead))
 	if err != nil {
 		return false
 	}
-	for n := range maxListLookahead { // the decoder's buffer may end before the decision
+	for n := range maxListLookahead { // the decoder's buffer may be too short to decide
 		more, err := w.in.r.Peek(n)
 		if is, known := beginsList(slices.Concat(ahead, more)); known || err != nil {
 			return is
@@ -220,7 +221,7 @@ func beginsList(text []byte) (is, known bool) {
 	return text[0] == '{' || text[0] == ']', true
 }
 
-// where adds the position of the document to an error.
+// where adds the position in the input to an error.
 func (w *walker) where(err error) error {
 	var syntax *json.SyntaxError
 	at := w.dec.InputOffset()
@@ -294,7 +295,7 @@ func firstOf(texts ...string) string {
 	return ""
 }
 
-// first returns the first of the fields with a text or a number.
+// first returns the value and the name of the first field that is a text or a number.
 func (f fields) first(object map[string]json.RawMessage, names []string) (text, name string) {
 	for _, name := range names {
 		if text := rawText(lookUp(object, name)); text != "" {
@@ -320,7 +321,7 @@ func lookUp(object map[string]json.RawMessage, path string) json.RawMessage {
 	return lookUp(inner, rest)
 }
 
-// rawText returns a JSON text or number as text.
+// rawText returns a JSON string or number as text, and "" for other values.
 func rawText(raw json.RawMessage) string {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 {
@@ -336,7 +337,7 @@ func rawText(raw json.RawMessage) string {
 	return ""
 }
 
-// metadataOf returns the metadata for filters: fields that are texts, numbers, booleans or lists.
+// metadataOf returns the metadata that filters can use: fields that are texts, numbers, booleans or lists.
 func (f fields) metadataOf(object map[string]json.RawMessage) (map[string]any, error) {
 	out := map[string]any{}
 	for _, name := range f.metadata {

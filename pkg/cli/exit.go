@@ -20,7 +20,7 @@ const (
 	OK          Exit = 0
 	Failed      Exit = 1   // the operation failed
 	Misused     Exit = 2   // invalid arguments
-	Forbidden   Exit = 3   // no key, or a key without the permission
+	Forbidden   Exit = 3   // no key, or the key lacks the permission
 	Partly      Exit = 4   // done, but some documents failed
 	NotFound    Exit = 5   // the named object does not exist
 	Damaged     Exit = 6   // stored data is damaged
@@ -128,7 +128,7 @@ func Report(errs io.Writer, program string, err error, asJSON bool) {
 	}})
 }
 
-// Printable replaces control characters in foreign text, which could control the terminal.
+// Printable replaces control characters in untrusted text, because they could control the terminal.
 func Printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0 {

@@ -14,12 +14,12 @@ import (
 	"github.com/sluice/sluice/pkg/config"
 )
 
-// The timeout is longer than a process waits for its dependencies before it reports that it is not ready.
+// Time-out of the check. It is longer than a process waits for its dependencies before it reports that it is not ready.
 const healthcheckTimeout = 6 * time.Second
 
-// Healthcheck returns the command that checks whether the process at SLUICE_ADDR is ready, for containers, whose images
-// contain no other program for that. process describes a process that listens on any free port without SLUICE_ADDR,
-// such as "a crawler process"; "" is the service.
+// Healthcheck returns the command that checks whether the process at SLUICE_ADDR is ready. Containers use it, because
+// their images contain no other program for that. process describes a process that has no default address and therefore
+// needs SLUICE_ADDR, such as "a crawler process". For the service, process is "".
 func (p *Program) Healthcheck(process string) *cobra.Command {
 	var given settings
 	cmd := &cobra.Command{

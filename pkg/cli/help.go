@@ -80,7 +80,7 @@ func writeCommands(b *strings.Builder, cmd *cobra.Command) {
 
 func shown(cmd *cobra.Command) bool { return cmd.IsAvailableCommand() || cmd.Name() == "help" }
 
-// flagSets are the flags of a command: its own ones, those that locate a service, and those of every command.
+// flagSets holds the flags of a command: its own flags, flags that locate a service, and flags that all commands have.
 type flagSets struct{ own, connection, global *pflag.FlagSet }
 
 func flagsOf(cmd *cobra.Command) flagSets {
@@ -111,7 +111,7 @@ func writeFlags(b *strings.Builder, title string, flags *pflag.FlagSet) {
 	}
 }
 
-// groupedSettings marks a command whose flags are settings, which its help shows by subject.
+// groupedSettings marks a command whose flags are settings. Its help groups them by subject.
 const groupedSettings = "grouped-settings"
 
 // writeSettings writes the settings among the flags by subject, and returns the other flags.

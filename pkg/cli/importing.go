@@ -113,7 +113,7 @@ func (p *Program) importFrom(ctx context.Context, f importFlags, path string) er
 	return p.printOutcome(ctx, s, err)
 }
 
-// documents detects the format of a file from its start.
+// documents detects the format of a file from its beginning and returns the file's documents.
 func (f importFlags) documents(in *bufio.Reader) (iter.Seq2[*document, error], error) {
 	var begin rune
 	for {
@@ -141,12 +141,12 @@ func (f importFlags) documents(in *bufio.Reader) (iter.Seq2[*document, error], e
 	return nil, Misusedf("the file has neither JSON objects nor web addresses: add other documents with sluice ingest")
 }
 
-// groupUnits groups texts that are sent together. Unusable documents are reported and skipped.
+// groupUnits groups texts into units that are sent together. It reports and skips unusable documents.
 func groupUnits(docs iter.Seq2[*document, error], unusable func(*errUnusable)) iter.Seq2[[]*document, error] {
 	return func(yield func([]*document, error) bool) {
 		var unit []*document
 		size := 0
-		seen, seed := map[uint64]bool{}, maphash.MakeSeed() // of two documents with the same id, always the same one must be kept
+		seen, seed := map[uint64]bool{}, maphash.MakeSeed() // if two documents have the same id, every run must keep the same one
 		flush := func() bool {
 			if len(unit) == 0 {
 				return true

@@ -35,7 +35,7 @@ func (f *ingestOptions) flags(cmd *cobra.Command) {
 	f.where.Flags(cmd)
 }
 
-// open prepares adding documents.
+// open connects to the datastore and prepares an upload.
 func (p *Program) open(ctx context.Context, f ingestOptions) (*upload, error) {
 	if f.parallel < 1 || f.parallel > 64 {
 		return nil, Misusedf("--parallel %d: must be 1 to 64", f.parallel)
@@ -257,7 +257,7 @@ func (f sourceFlags) present(args []string) error {
 	return nil
 }
 
-// take adds the documents named by the arguments, and returns the custom ids of the files among them.
+// take adds the documents named by the arguments. It returns the custom ids of those that are files.
 func (p *Program) take(ctx context.Context, s *upload, sources sourceFlags, args []string) (seen map[string]bool, err error) {
 	seen = map[string]bool{}
 	var mu sync.Mutex
@@ -286,7 +286,7 @@ func (p *Program) take(ctx context.Context, s *upload, sources sourceFlags, args
 	return seen, err
 }
 
-// mirror deletes files of the datastore that no longer exist in the folders.
+// mirror deletes files from the datastore that no longer exist in the folders.
 func (s *upload) mirror(ctx context.Context, roots []string, seen map[string]bool) error {
 	keys, err := deletedKeys(roots, s.stored.files(), seen)
 	if err != nil {
@@ -295,8 +295,8 @@ func (s *upload) mirror(ctx context.Context, roots []string, seen map[string]boo
 	return s.remove(ctx, keys)
 }
 
-// deletedKeys returns those custom ids of files that no longer exist in the folders. Existing files that patterns
-// exclude are not gone. An empty folder is not a reason to delete its files.
+// deletedKeys returns the custom ids of stored files that no longer exist in the folders. Existing files that patterns
+// exclude do not count. If a folder is empty, none of its files count, because it is probably not mounted.
 func deletedKeys(roots, keys []string, seen map[string]bool) (lost []string, err error) {
 	for _, root := range roots {
 		if isAddress(root) {
@@ -322,13 +322,13 @@ func deletedKeys(roots, keys []string, seen map[string]bool) (lost []string, err
 	return slices.Compact(lost), nil // folders may be nested
 }
 
-// mayExist reports whether a custom id is the path of a file that exists, or may exist.
+// mayExist reports whether a custom id is the path of a file that exists or cannot be checked.
 func mayExist(key string) bool {
 	info, err := os.Stat(filepath.FromSlash(key))
 	return err == nil && !info.IsDir() || errors.Is(err, fs.ErrPermission)
 }
 
-// isInside reports whether a path, in the form of custom ids, is inside a folder.
+// isInside reports whether a path is inside a folder. The path has slashes, like custom ids.
 func isInside(root, path string) bool {
 	root = filepath.ToSlash(filepath.Clean(root))
 	return root == "." && !strings.HasPrefix(path, "/") && !strings.HasPrefix(path, "../") ||

@@ -18,7 +18,7 @@ import (
 // DefaultAddr is the default listen address of a service.
 const DefaultAddr = "127.0.0.1:8080"
 
-// Where holds the flags that locate a running service. The environment and a data directory provide defaults.
+// Where holds the flags that locate a running service. Their defaults come from the environment and the data directory.
 type Where struct {
 	URL, Key, DataDir string
 }
@@ -46,7 +46,7 @@ type Located struct {
 	Config  config.Config
 }
 
-// Locate finds the service and its key. The key in a local data directory is only used for a service on this machine.
+// Locate finds the service and its key. It uses the key in a local data directory only for a service on this machine.
 func (w Where) Locate(environ []string) (Located, error) {
 	if w.DataDir != "" {
 		environ = append(environ[:len(environ):len(environ)], "SLUICE_DATA_DIR="+w.DataDir)
@@ -90,7 +90,7 @@ func loopback(address string) bool {
 	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// AddressOf returns the address at which local processes reach the service configured by SLUICE_ADDR.
+// AddressOf returns the URL at which local processes reach the service that listens on SLUICE_ADDR.
 func AddressOf(c config.Config) (string, error) {
 	addr := c.Addr
 	if addr == "" {

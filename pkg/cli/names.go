@@ -8,14 +8,14 @@ import (
 
 var idForm = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
-// IsID reports whether an argument is an id, which does not need to be looked up.
+// IsID reports whether an argument is an id and not a name.
 func IsID(wanted string) bool { return idForm.MatchString(wanted) }
 
 // Named is an object with an id and a name.
 type Named struct{ ID, Name string }
 
-// Pick returns the id of the object with the given name among all. Messages use what as the kind of object, such as
-// "datastore".
+// Pick returns the id of the object in all that has the name wanted. what is the kind of object in error messages, such
+// as "datastore".
 func Pick(what, wanted string, all []Named) (id string, err error) {
 	for _, same := range []func(a, b string) bool{func(a, b string) bool { return a == b }, strings.EqualFold} {
 		var found []string
@@ -42,7 +42,7 @@ func Pick(what, wanted string, all []Named) (id string, err error) {
 	return "", WithExit(NotFound, fmt.Errorf("%s %q does not exist; existing ones: %s", what, wanted, firstNames(names)))
 }
 
-// Find returns the id of an object given by id or name. each calls its argument with every object.
+// Find returns the id of the object that is given by id or name. each must call add with every object.
 func Find(what, wanted string, each func(add func(id, name string)) error) (id string, err error) {
 	if IsID(wanted) {
 		return wanted, nil
@@ -54,7 +54,7 @@ func Find(what, wanted string, each func(add func(id, name string)) error) (id s
 	return Pick(what, wanted, all)
 }
 
-// firstNames lists the first of many names.
+// firstNames returns the first few of the names, separated by commas, and the number of the others.
 func firstNames(names []string) string {
 	const limit = 8
 	if len(names) > limit {

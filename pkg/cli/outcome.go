@@ -14,7 +14,7 @@ type failure struct {
 	Error string `json:"error"`
 }
 
-// documentResult is a document that was sent in this run, or waited for.
+// documentResult is a document that this run has sent or waited for.
 type documentResult struct {
 	Name   string                  `json:"name"`
 	ID     string                  `json:"id"`
@@ -33,15 +33,15 @@ type outcome struct {
 	Found     int64            `json:"found"`     // documents
 	Unchanged int64            `json:"unchanged"` // already stored
 	Sent      int64            `json:"sent"`      // by this run
-	Synched   int64            `json:"synched"`   // of those sent or waited for
+	Synched   int64            `json:"synched"`   // of the documents sent or waited for
 	Failed    int64            `json:"failed"`
-	Deleted   int64            `json:"deleted"` // documents that no longer exist, and old versions
+	Deleted   int64            `json:"deleted"` // files that no longer exist, and old versions
 	LeftOut   int64            `json:"leftOut"`
-	Documents []documentResult `json:"documents"` // that were sent or waited for
+	Documents []documentResult `json:"documents"` // sent or waited for
 	Failures  []failure        `json:"failures"`
-	Left      []failure        `json:"left"` // skipped documents with the reasons
+	Left      []failure        `json:"left"` // skipped documents, with the reasons
 
-	there int64 // those of Unchanged that were already processed; the run waits for the others
+	there int64 // the part of Unchanged that had already been processed; the run waits for the others
 }
 
 // words describes the results so far.
@@ -58,7 +58,7 @@ func (o *outcome) words() string {
 	return text
 }
 
-// writeFailures lists the known failures out of a total number.
+// writeFailures lists the failures. If total is larger than their number, it adds how many are not listed.
 func writeFailures(w io.Writer, failures []failure, total int) {
 	for _, f := range failures {
 		fmt.Fprintf(w, "  failed: %s: %s\n", oneLine(f.Name), oneLine(f.Error))

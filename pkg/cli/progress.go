@@ -10,14 +10,14 @@ import (
 
 // Progress shows the progress of an operation.
 type Progress interface {
-	// Update shows that done of total have ended, including failed ones.
+	// Update shows that done of total parts have ended. done includes the failed ones.
 	Update(done, failed, total int64)
 	// End is called last. text, unless "", is printed on a separate line.
 	End(text string)
 }
 
-// NewProgress shows progress as one line that is redrawn on a terminal, or as occasional lines elsewhere, such as in a
-// log.
+// NewProgress returns a Progress for out. On a terminal it redraws one line; elsewhere, such as in a log, it writes a
+// line now and then.
 func NewProgress(out io.Writer) Progress {
 	if Terminal(out) {
 		return NewBar(out)
@@ -25,7 +25,7 @@ func NewProgress(out io.Writer) Progress {
 	return &progressLines{out: out}
 }
 
-// NewBar shows progress as one line that is redrawn.
+// NewBar returns a Progress that redraws one line.
 func NewBar(out io.Writer) Progress { return &progressBar{out: out} }
 
 // Terminal reports whether out is a terminal.
@@ -42,10 +42,10 @@ func Terminal(out io.Writer) bool {
 	return err != nil || !os.SameFile(info, nowhere)
 }
 
-// display shows progress with its own text, and lines in between.
+// display is a Progress that can also show other text and write permanent lines.
 type display interface {
 	Progress
-	// draw shows text and the progress done of total.
+	// draw shows text and the progress, as done of total.
 	draw(done, total int64, text string)
 	// printLine writes a permanent line.
 	printLine(text string)
@@ -61,7 +61,7 @@ func newDisplay(out io.Writer) display {
 // progressBar redraws its line.
 type progressBar struct {
 	out   io.Writer
-	width int // of the present line
+	width int // of the current line
 }
 
 // Update implements Progress.
@@ -78,7 +78,7 @@ func (p *progressBar) draw(done, total int64, text string) {
 	p.over(fmt.Sprintf("[%s%s] %s", strings.Repeat("#", int(filled)), strings.Repeat("·", int(width-filled)), text))
 }
 
-// over overwrites the present line.
+// over overwrites the current line.
 func (p *progressBar) over(line string) {
 	length := len([]rune(line))
 	fmt.Fprintf(p.out, "\r%s%s", line, strings.Repeat(" ", max(0, p.width-length)))
@@ -106,10 +106,10 @@ func (p *progressBar) End(text string) {
 // Minimum time between two lines.
 const progressLineEvery = 10 * time.Second
 
-// progressLines writes a line after changes, but not too often, and at the end.
+// progressLines writes a line after changes, at intervals of progressLineEvery, and at the end.
 type progressLines struct {
 	out     io.Writer
-	line    string // the present text
+	line    string // the current text
 	written string
 	at      time.Time
 }

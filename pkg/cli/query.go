@@ -52,8 +52,8 @@ func (f *filterFlags) filters() (*client.Filters, error) {
 	return out, nil
 }
 
-// alternatives returns the metadata values that match a text: the text itself, and the number or boolean that it
-// represents.
+// alternatives returns the metadata values that a text can stand for: the text itself, and the number or boolean that
+// it represents.
 func alternatives(value string) []any {
 	var scalar any
 	if json.Unmarshal([]byte(value), &scalar) == nil {
@@ -134,7 +134,7 @@ func wantsText(what string) cobra.PositionalArgs {
 	}
 }
 
-// Maximum length of a fragment in the short output.
+// Maximum length of a fragment in the short output, in characters.
 const snippet = 240
 
 func writeFragments(w io.Writer, found []client.Fragment, full bool) {

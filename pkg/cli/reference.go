@@ -1,7 +1,7 @@
 package cli
 
 import (
-	_ "embed" // the page's beginning is part of the program that writes it
+	_ "embed" // for the embedded introduction
 	"fmt"
 	"strings"
 
@@ -32,7 +32,7 @@ func Reference(root *cobra.Command) string {
 	return b.String()
 }
 
-// writeConnection writes the flags that locate a service once, not with each command.
+// writeConnection writes the flags that locate a service. They appear once in the reference, not with each command.
 func writeConnection(b *strings.Builder, root *cobra.Command) {
 	written := false
 	walk(root, func(cmd *cobra.Command) {
@@ -54,7 +54,7 @@ func writeReference(b *strings.Builder, cmd *cobra.Command) {
 	}
 	b.WriteString("```\n")
 	if cmd.Name() == "completion" {
-		return // the same for each shell
+		return // skip the subcommands: they are the same for each shell
 	}
 	for _, sub := range cmd.Commands() {
 		writeReference(b, sub)

@@ -11,14 +11,14 @@ import (
 	"github.com/sluice/sluice/pkg/client"
 )
 
-// Attempts of a request if the service is overloaded or cannot be reached.
+// Maximum attempts of a request if the service is overloaded or cannot be reached.
 const (
 	interactiveAttempts = 3  // over a second: a user is waiting
 	importAttempts      = 10 // over a minute and a half: a restart of the service should not end an import
 )
 
-// connect returns a client for the service. Without a key it returns an error that explains how to get one, unless the
-// requested object may be public.
+// connect returns a client for the service. If there is no key, it returns an error that explains how to get one,
+// unless public is set because the requested object may be public.
 func (p *Program) connect(where Where, attempts int, public bool) (*client.Client, error) {
 	at, err := where.Locate(p.Environ)
 	if err != nil {
@@ -39,7 +39,7 @@ func (p *Program) connect(where Where, attempts int, public bool) (*client.Clien
 	return c, nil
 }
 
-// Fault adds the exit code for the service's response, or for the reason why there is none.
+// Fault adds an exit code to err, for the service's error response or for the reason why there is no response.
 func Fault(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
@@ -60,7 +60,7 @@ func Fault(ctx context.Context, err error) error {
 	}
 	var file *fs.PathError
 	if errors.As(err, &file) {
-		return err // an error of a local file, whose cause implements net.Error, as all system errors do
+		return err // an error of a local file; like all system errors, its cause implements net.Error
 	}
 	var unreached net.Error
 	if errors.As(err, &unreached) || errors.Is(err, client.ErrUnfinished) || errors.Is(err, client.ErrIdleTimeout) {
@@ -94,7 +94,7 @@ func datastore(ctx context.Context, c *client.Client, wanted string) (*client.Da
 	return &d, nil
 }
 
-// datastoreOrNew is datastore, but creates a datastore with that name if it does not exist.
+// datastoreOrNew is like datastore, but with create it creates a datastore with the name if none exists.
 func (p *Program) datastoreOrNew(ctx context.Context, c *client.Client, wanted string, create bool) (*client.Datastore, error) {
 	d, err := datastore(ctx, c, wanted)
 	if err == nil || ExitOf(err) != NotFound || IsID(wanted) {

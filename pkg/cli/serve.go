@@ -33,7 +33,7 @@ func (p *Program) Serve(serve func(context.Context, config.Config) error) *cobra
 	return WithoutUsage(cmd)
 }
 
-// settings are flags that the configuration parses.
+// settings collects the flags that are settings, for the configuration to parse.
 type settings struct{ args []string }
 
 // flags adds every setting as a flag, for help and completion.
@@ -41,7 +41,7 @@ func (s *settings) flags(cmd *cobra.Command) {
 	for _, setting := range config.Settings() {
 		f := cmd.Flags().VarPF(&settingFlag{settings: s, name: setting.Flag, value: setting.Default}, setting.Flag, "",
 			setting.Text()+" ["+setting.Env+"]")
-		f.DefValue = "" // the text has it
+		f.DefValue = "" // the usage text contains the default
 		if setting.IsBool() {
 			f.NoOptDefVal = "true"
 		}
@@ -64,7 +64,7 @@ func (s *settings) flags(cmd *cobra.Command) {
 	})
 }
 
-// settingAliases are common names of settings in other servers.
+// settingAliases maps names of flags in other servers to the setting to suggest.
 var settingAliases = map[string]string{
 	"port": "addr 127.0.0.1:8080", "host": "addr 127.0.0.1:8080", "listen": "addr 127.0.0.1:8080", "bind": "addr 127.0.0.1:8080", "address": "addr 127.0.0.1:8080",
 	"p": "addr 127.0.0.1:8080", "d": "data-dir DIRECTORY", "data": "data-dir DIRECTORY", "dir": "data-dir DIRECTORY", "key": "api-key KEY",

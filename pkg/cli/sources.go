@@ -20,7 +20,7 @@ import (
 // Maximum length of a custom id in characters, as limited by the service.
 const maxCustomID = 200
 
-// notRead are extensions of files without text. Such files in folders are not sent.
+// notRead holds extensions of files without text. Such files in folders are not sent.
 var notRead = func() map[string]bool {
 	all := map[string]bool{}
 	for _, ending := range strings.Fields(`png jpg jpeg gif webp ico bmp tif tiff psd mp3 mp4 m4a mov avi mkv wav flac ogg webm
@@ -46,7 +46,7 @@ func newChoice(include, exclude []string) choice {
 	return c
 }
 
-// takes reports whether a file is selected, by its path below the folder or by its name.
+// takes reports whether a file is selected. Patterns match its path below the folder or its name.
 func (c choice) takes(below string) bool {
 	matches := func(patterns []*regexp.Regexp) bool {
 		for _, p := range patterns {
@@ -59,8 +59,8 @@ func (c choice) takes(below string) bool {
 	return !matches(c.exclude) && (len(c.include) == 0 || matches(c.include))
 }
 
-// globRegexp converts a pattern to a regular expression: * matches anything but /, ** anything, ? one character, [a-z]
-// one of these.
+// globRegexp converts a pattern to a regular expression. * matches anything except /, ** matches anything, ? matches
+// one character, and [a-z] matches one of these characters.
 func globRegexp(pattern string) *regexp.Regexp {
 	var b strings.Builder
 	b.WriteString("^")
@@ -140,7 +140,7 @@ func isSitemap(u *url.URL) bool {
 	return strings.HasSuffix(strings.TrimSuffix(name, ".gz"), ".xml") && strings.Contains(name, "sitemap")
 }
 
-// file returns a local document. Its custom id is the path as given, so that the next run recognises it.
+// file returns the document for a local file. Its custom id is the path as given, so that the next run recognises it.
 func file(path string, found bool, metadata map[string]any) *document {
 	return &document{
 		name: path, kind: client.DatasourceTypeFile, key: customID(filepath.ToSlash(filepath.Clean(path))), path: path,
@@ -148,7 +148,7 @@ func file(path string, found bool, metadata map[string]any) *document {
 	}
 }
 
-// customID returns an id that the service accepts.
+// customID converts an id to one that the service accepts.
 func customID(id string) string {
 	clean := strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {
@@ -165,10 +165,10 @@ func customID(id string) string {
 	return string(r[max(0, len(r)-(maxCustomID-digits-1)):]) + "#" + hex.EncodeToString(sum[:])[:digits]
 }
 
-// skipFunc is called for skipped files.
+// skipFunc is called for each skipped file with the reason.
 type skipFunc func(name, why string)
 
-// folder iterates over the files of a folder by name. Hidden files and folders are skipped.
+// folder iterates over the files below a folder in the order of their names. It skips hidden files and folders.
 func folder(root string, c choice, metadata map[string]any, left skipFunc) iter.Seq2[*document, error] {
 	return func(yield func(*document, error) bool) {
 		err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
@@ -203,7 +203,7 @@ func isHidden(root, path string) bool {
 	return path != root && strings.HasPrefix(filepath.Base(path), ".")
 }
 
-// fileIn returns the document for a file in a folder, or nil.
+// fileIn returns the document for a file in a folder, or nil if the file is skipped.
 func fileIn(root, path string, entry fs.DirEntry, c choice, metadata map[string]any, left skipFunc) (*document, error) {
 	if entry.IsDir() {
 		return nil, nil
@@ -284,7 +284,7 @@ func noSuchFile(arg string) error {
 	return WithExit(NotFound, fmt.Errorf("file or folder %q does not exist; web addresses begin with https://", arg))
 }
 
-// filesMatching iterates over the files that match a pattern which the shell has not expanded.
+// filesMatching iterates over the files that match a pattern. It is needed for shells that do not expand patterns.
 func (f sourceFlags) filesMatching(pattern string, left skipFunc) iter.Seq2[*document, error] {
 	slashed := filepath.ToSlash(pattern)
 	fixed := slashed[:strings.IndexAny(slashed, "*?[")]
@@ -321,7 +321,7 @@ func (f sourceFlags) filesMatching(pattern string, left skipFunc) iter.Seq2[*doc
 	}
 }
 
-// singleUnits makes a unit of each document.
+// singleUnits returns units of one document each.
 func singleUnits(docs iter.Seq2[*document, error]) iter.Seq2[[]*document, error] {
 	return func(yield func([]*document, error) bool) {
 		for d, err := range docs {

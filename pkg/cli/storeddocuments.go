@@ -14,10 +14,10 @@ import (
 type document struct {
 	name string // for messages
 	kind client.DatasourceType
-	key  string // unique among its kind: the custom id or the address
+	key  string // custom id or address; unique within the kind
 
 	path     string                   // of a file
-	digest   string                   // SHA-256 of the content; "" if not read yet, or if the service fetches it
+	digest   string                   // SHA-256 of the content; "" if the content has not been read or is fetched by the service
 	text     *client.Document         // of a text
 	create   *client.DatasourceCreate // of a web page or site
 	metadata map[string]any           // of a file
@@ -38,8 +38,8 @@ type documentKey struct {
 	key  string
 }
 
-// storedDocuments holds the datasources of a datastore that were added with keys. It is read from the service; nothing
-// is stored locally, so a run can continue on another machine.
+// storedDocuments holds the datasources of a datastore that have a key. It is read from the service. Nothing is stored
+// locally, so an upload can be continued on another machine.
 type storedDocuments struct {
 	mu sync.Mutex
 	of map[documentKey][]storedDocument
@@ -92,7 +92,7 @@ func storedDocumentOf(d client.Datasource) storedDocument {
 	}
 }
 
-// find returns the stored version equal to the document, if any, and other versions.
+// find returns the stored version that equals the document, if any, and the other versions.
 func (l *storedDocuments) find(d *document) (same *storedDocument, others []storedDocument) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -110,7 +110,7 @@ func (l *storedDocuments) find(d *document) (same *storedDocument, others []stor
 	return same, all
 }
 
-// isAs reports whether the datasource equals the document.
+// isAs reports whether the stored document equals the document, so that it need not be sent again.
 func (d *document) isAs(k storedDocument) bool {
 	switch d.kind {
 	case client.DatasourceTypeFile:
@@ -134,7 +134,7 @@ func sameJSON(a, b any) bool {
 	return reflect.DeepEqual(plain[0], plain[1])
 }
 
-// put records that the document is stored as k; forget records that a datasource is gone.
+// put records that the document is stored as k.
 func (l *storedDocuments) put(d *document, k storedDocument) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

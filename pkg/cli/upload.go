@@ -17,12 +17,12 @@ import (
 
 const (
 	drawInterval = 200 * time.Millisecond
-	newsTimeout  = 30 * time.Second // time without news after which the state of pending datasources is requested
+	newsTimeout  = 30 * time.Second // time without events after which the state of pending datasources is requested
 	taskWorkers  = 4
 )
 
-// upload adds documents to a datastore and waits until they are searchable. It can run repeatedly; documents that are
-// already stored are not sent again.
+// upload adds documents to a datastore and waits until they are searchable. It can be run repeatedly, and does not send
+// documents again that are already stored.
 type upload struct {
 	client   *client.Client
 	stored   *storedDocuments
@@ -33,18 +33,18 @@ type upload struct {
 	show     display
 	out      outcome
 
-	waiting       map[string]*document               // by the id of their datasource
+	waiting       map[string]*document               // documents to wait for, by the id of their datasource
 	earlyEvents   map[string]*client.DatasourceEvent // final events of datasources that are not waited for yet
-	possiblyStale map[string]bool                    // datasources whose news may be older than the sent version
-	stale         map[string][]string                // old versions to delete when the new one is searchable, by its id
+	possiblyStale map[string]bool                    // datasources whose events may concern the version before the one sent
+	stale         map[string][]string                // ids of old versions to delete when the new one is searchable, by the id of the new one
 	tasks         []task
 	lastNews      time.Time
 }
 
-// task is work outside the main loop; the function that it returns runs in the main loop.
+// task is work that runs outside the main loop. The function that it returns then runs in the main loop.
 type task func(context.Context) func() error
 
-// run adds the documents of the units, each of which is sent together.
+// run adds the documents of the units. The documents of a unit are sent together.
 func (s *upload) run(ctx context.Context, units iter.Seq2[[]*document, error]) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var all sync.WaitGroup
@@ -119,7 +119,7 @@ func (s *upload) run(ctx context.Context, units iter.Seq2[[]*document, error]) e
 
 func (s *upload) addTask(do task) { s.tasks = append(s.tasks, do) }
 
-// produce sends units, several concurrently.
+// produce sends the units, several of them concurrently.
 func (s *upload) produce(ctx context.Context, units iter.Seq2[[]*document, error], results chan<- []sent) error {
 	g, within := errgroup.WithContext(ctx)
 	g.SetLimit(s.parallel)

@@ -20,15 +20,15 @@ import (
 type sent struct {
 	doc      *document
 	stored   storedDocument
-	did      bool // it was sent, or is processed again
-	known    bool // its datasource existed before, so changes may be old
+	did      bool // the document was sent or is processed again
+	known    bool // its datasource existed before, so events may concern the old version
 	finished bool // there is nothing to wait for
 	others   []storedDocument
 	err      error
 }
 
-// send sends the documents that are not stored yet. Its error ends the run; errors of a single document are in its
-// result. salt makes the request different from earlier ones.
+// send sends the documents of a unit that are not stored yet. An error that it returns ends the run; the error of a
+// single document is in that document's result. salt makes the idempotency key differ from those of earlier requests.
 func (s *upload) send(ctx context.Context, unit []*document, salt string) ([]sent, error) {
 	var batch []sent
 	var texts []*document
@@ -83,7 +83,7 @@ func endsRun(err error) bool {
 	return !errors.As(err, &local)
 }
 
-// again has a failed datasource processed again.
+// again queues a failed datasource for processing.
 func (s *upload) again(ctx context.Context, d *document, k storedDocument, others []storedDocument) sent {
 	mode := client.ResyncModeReindex
 	if d.create != nil {
@@ -93,8 +93,9 @@ func (s *upload) again(ctx context.Context, d *document, k storedDocument, other
 	return sent{doc: d, stored: k, did: true, known: true, others: others, err: err}
 }
 
-// create uploads a file, or adds a page or site. The idempotency key is the same in all runs until the datastore
-// changes, so a run that was killed before the response does not create it twice.
+// create uploads a file, or adds a page or site. Its idempotency key stays the same until the document's versions in
+// the datastore change. So if a run is killed before it receives the response, the next run does not create the
+// document twice.
 func (s *upload) create(ctx context.Context, d *document, others []storedDocument, salt string) (*client.Datasource, error) {
 	ids := make([]string, len(others))
 	for i, k := range others {
@@ -118,7 +119,7 @@ func (s *upload) create(ctx context.Context, d *document, others []storedDocumen
 // digestOf returns a hash of the JSON encoding.
 func digestOf(parts ...any) string {
 	h := sha256.New()
-	_ = json.NewEncoder(h).Encode(parts) // all parts come from JSON or are strings
+	_ = json.NewEncoder(h).Encode(parts) // cannot fail: all parts come from JSON or are strings
 	return hex.EncodeToString(h.Sum(nil))
 }
 
@@ -160,11 +161,11 @@ func (s *upload) upsert(ctx context.Context, docs []*document) ([]sent, error) {
 	return batch, nil
 }
 
-// allMetadata returns the metadata of a text in the service's form.
+// allMetadata returns the metadata of a text as a map.
 func (d *document) allMetadata() map[string]any {
 	all := map[string]any{}
 	if text, err := json.Marshal(d.text.Metadata); err == nil {
-		_ = json.Unmarshal(text, &all) // the text was encoded above
+		_ = json.Unmarshal(text, &all) // cannot fail: the text was encoded above
 	}
 	return all
 }

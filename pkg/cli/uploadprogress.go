@@ -8,10 +8,10 @@ import (
 	"github.com/sluice/sluice/pkg/client"
 )
 
-// Maximum number of datasources requested one by one; more are listed.
+// Maximum number of datasources whose state is requested one by one. If there are more, the whole list is read.
 const maxSingleRequests = 50
 
-// listen forwards changes of the datastore, and reconnects when the stream breaks.
+// listen forwards changes of the datastore to news, and reconnects when the stream breaks.
 func (s *upload) listen(ctx context.Context, news chan<- client.Change) {
 	for ctx.Err() == nil {
 		changes, err := s.client.WatchDatastore(ctx, s.storeID)
@@ -27,7 +27,7 @@ func (s *upload) listen(ctx context.Context, news chan<- client.Change) {
 				}
 			}
 			select {
-			case news <- client.Change{}: // something may have been missed
+			case news <- client.Change{}: // changes may have been missed
 			case <-ctx.Done():
 				return
 			}
@@ -107,7 +107,7 @@ func (s *upload) requestAllStates(ctx context.Context) func() error {
 				for _, d := range ends {
 					s.finish(d.Id, d.Status, d.Chunks, valueOf(d.Error))
 				}
-				for id := range wanted { // missing in the list, so check whether they are gone
+				for id := range wanted { // not in the list: check whether they were deleted
 					if s.waiting[id] != nil {
 						s.addTask(s.requestState(id))
 					}
@@ -119,8 +119,8 @@ func (s *upload) requestAllStates(ctx context.Context) func() error {
 	}
 }
 
-// resendDeleted sends a document again if its datasource is gone: it may have been deleted after the service reported
-// it.
+// resendDeleted sends a document again because its datasource is gone. The datasource may have been deleted after this
+// run found it in the datastore.
 func (s *upload) resendDeleted(id string) {
 	d := s.waiting[id]
 	if d == nil {

@@ -15,11 +15,11 @@ import (
 )
 
 const (
-	// Time without changes before changed files are added, so that a file is not read while being copied.
+	// Time without changes after which changed files are added, so that a file is not read while it is being copied.
 	quietTime = 300 * time.Millisecond
-	// Maximum time to wait for quiet.
+	// Maximum time to wait for quietTime without changes.
 	maxQuietWait = 5 * time.Second
-	// Interval for checking folders without events, because some file systems report none.
+	// Interval of checks without events, because some file systems report no events.
 	pollInterval = time.Minute
 )
 
@@ -29,7 +29,7 @@ type fileState struct {
 	size    int64
 }
 
-// watcher follows folders.
+// watcher adds the changes in folders to a datastore.
 type watcher struct {
 	p       *Program
 	s       *upload
@@ -40,7 +40,8 @@ type watcher struct {
 	bare    map[string]bool      // folders already reported to have no files
 }
 
-// watch adds the documents named by the arguments, and then changes in the folders among them, until ctx ends.
+// watch adds the documents named by the arguments. Then it adds changes in those arguments that are folders, until ctx
+// ends.
 func (p *Program) watch(ctx context.Context, s *upload, sources sourceFlags, args []string, mirror bool) error {
 	notify, err := fsnotify.NewWatcher()
 	if err != nil {
@@ -70,7 +71,7 @@ func (p *Program) watch(ctx context.Context, s *upload, sources sourceFlags, arg
 	return w.follow(ctx)
 }
 
-// printWatchOutcome prints the results of a check. Failed documents do not end the watching.
+// printWatchOutcome prints the results of a check. Failed documents do not end the command.
 func (p *Program) printWatchOutcome(ctx context.Context, s *upload, err error) error {
 	if ctx.Err() != nil && err != nil {
 		return nil
@@ -84,11 +85,11 @@ func (p *Program) printWatchOutcome(ctx context.Context, s *upload, err error) e
 	return err
 }
 
-// follow adds changes.
+// follow adds changes whenever they occur, until ctx ends.
 func (w *watcher) follow(ctx context.Context) error {
 	regularly := time.NewTicker(pollInterval)
 	defer regularly.Stop()
-	calm := time.NewTimer(0) // changes during the first check
+	calm := time.NewTimer(0) // fires at once, for changes during the first check
 	defer calm.Stop()
 	var since time.Time // time of the first change not added yet
 	for {
@@ -144,7 +145,7 @@ func (w *watcher) step(ctx context.Context) error {
 	return w.p.printWatchOutcome(ctx, w.s, err)
 }
 
-// addAll watches all folders; those already watched stay watched.
+// addAll starts to watch all folders that are not watched yet.
 func (w *watcher) addAll() error {
 	for _, root := range w.roots {
 		err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
@@ -171,13 +172,13 @@ func (w *watcher) addAll() error {
 	return nil
 }
 
-// changes are the differences from the last check.
+// changes are the differences since the last check.
 type changes struct {
 	sent    []*document
 	deleted []string // custom ids
 }
 
-// scan compares the folders with the last check.
+// scan compares the folders with their state at the last check.
 func (w *watcher) scan() (changes, error) {
 	var c changes
 	now := map[string]fileState{}

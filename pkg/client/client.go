@@ -29,7 +29,7 @@ type Client struct {
 // Option configures a Client.
 type Option func(*sender)
 
-// WithHTTP sets the HTTP client, with its transport, proxies and certificates. Its Timeout also limits streams.
+// WithHTTP sets the HTTP client, for example to configure proxies or certificates. Its Timeout also limits streams.
 func WithHTTP(h *http.Client) Option { return func(s *sender) { s.http = h } }
 
 // WithAttempts sets the maximum number of attempts per request. 1 disables retries and automatic Idempotency-Keys. The
@@ -74,7 +74,7 @@ func New(baseURL, apiKey string, options ...Option) (*Client, error) {
 	return &Client{endpoints: endpoints, sender: s}, nil
 }
 
-// keepMethod refuses a redirect that would change the method, as when http redirects a POST to https, and one that
+// keepMethod rejects redirects that change the method, such as those of a POST from http to https, and redirects that
 // would send the key over an unencrypted connection.
 func keepMethod(next *http.Request, via []*http.Request) error {
 	asked := via[0]
@@ -92,8 +92,9 @@ func redacted(u *url.URL, given string) string {
 	return u.Redacted()
 }
 
-// Endpoints returns the generated methods, for endpoints without a method of Client. Their requests are authenticated
-// and retried in the same way, and failures are an [*Error]. The caller must read and close the body of the answer.
+// Endpoints returns the generated methods, for endpoints that Client has no method for. Their requests are
+// authenticated and retried in the same way, and errors of the service are an [*Error]. The caller must read and close
+// the response body.
 func (c *Client) Endpoints() *Endpoints { return c.endpoints }
 
 // Close closes idle connections.
@@ -106,9 +107,9 @@ const (
 	optionsContext
 )
 
-// WithIdempotencyKey returns a context with which a POST has this Idempotency-Key instead of a random one: 1 to 200
-// printable ASCII characters. If the same key and body are sent again within a day, even by another process, the
-// service returns the first answer and does nothing twice. With a different body, it answers CONFLICT.
+// WithIdempotencyKey returns a context that gives a POST this Idempotency-Key instead of a random one. The key has 1 to
+// 200 printable ASCII characters. If the same key and body are sent again within a day, even by another process, the
+// service returns the first answer and does nothing twice. If the body differs, it answers CONFLICT.
 func WithIdempotencyKey(ctx context.Context, key string) context.Context {
 	return context.WithValue(ctx, idempotencyContext, key)
 }
@@ -118,14 +119,14 @@ type requestOptions struct {
 	noRetry bool // not idempotent: do not retry if the service may have processed it
 	read    bool // changes nothing: needs no Idempotency-Key
 	stream  bool // the caller reads the body
-	accept  int  // a status other than 2xx that is not an error
+	accept  int  // status outside 2xx that is not an error; 0: none
 }
 
 func withOptions(ctx context.Context, m requestOptions) context.Context {
 	return context.WithValue(ctx, optionsContext, m)
 }
 
-// wait pauses for a time. It returns the context's error if that ends first.
+// wait pauses for d. If ctx ends first, it returns the context's error.
 func wait(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()

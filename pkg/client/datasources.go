@@ -28,12 +28,12 @@ func (c *Client) ListDatasources(ctx context.Context, p *ListDatasourcesParams) 
 	})
 }
 
-// UpdateDatasource changes the name and metadata, and the refresh schedule and scope of a web page or site.
+// UpdateDatasource changes the name and the metadata and, for a web page or site, the refresh schedule and the scope.
 func (c *Client) UpdateDatasource(ctx context.Context, id string, p DatasourcePatch) (*Datasource, error) {
 	return callByIDWithBody[DatasourcePatch, Datasource](ctx, id, p, c.endpoints.UpdateDatasource)
 }
 
-// DeleteDatasource deletes a datasource. For a web site, it deletes all pages.
+// DeleteDatasource deletes a datasource. Deleting a web site deletes all its pages.
 func (c *Client) DeleteDatasource(ctx context.Context, id string) error {
 	return deleteByID(ctx, id, c.endpoints.DeleteDatasource)
 }
@@ -51,7 +51,7 @@ func (c *Client) ListChunks(ctx context.Context, id string) iter.Seq2[Chunk, err
 // Original is the original content of a datasource. It is untrusted: do not execute it.
 type Original struct {
 	io.ReadCloser        // the content; the caller must close it
-	Name          string // of the file; "" if there is none
+	Name          string // file name; "" if there is none
 	Type          string // media type, detected from the content
 	Size          int64  // in bytes; -1 if unknown
 }
@@ -69,7 +69,7 @@ func (c *Client) GetOriginal(ctx context.Context, id string) (*Original, error) 
 	return &Original{resp.Body, disposition["filename"], resp.Header.Get("Content-Type"), resp.ContentLength}, nil
 }
 
-// ResyncDatasource re-indexes a datasource; see [Client.ResyncDatastore].
+// ResyncDatasource re-indexes a datasource. For the modes, see [Client.ResyncDatastore].
 func (c *Client) ResyncDatasource(ctx context.Context, id string, mode ResyncMode) (queued int64, err error) {
 	got, err := postByID[ResyncDatasourceParams, Resync, ResyncResult](ctx, id, nil, Resync{Mode: &mode}, c.endpoints.ResyncDatasource)
 	return value(got).Queued, err

@@ -59,15 +59,16 @@ func (c *Client) ResyncDatastore(ctx context.Context, id string, mode ResyncMode
 	return value(got).Queued, err
 }
 
-// UpsertDocuments adds up to 1,000 texts and returns the ids of their datasources, in order. A text whose metadata has
-// the custom_id of an existing text replaces it. [Client.Settled] waits until the texts are searchable.
+// UpsertDocuments adds up to 1,000 texts and returns the ids of their datasources, in the same order. If the custom_id
+// in a text's metadata belongs to an existing text, the new text replaces it. [Client.Settled] waits until the texts
+// are searchable.
 func (c *Client) UpsertDocuments(ctx context.Context, id string, documents ...Document) (ids []string, err error) {
 	got, err := postByID[UpsertDocumentsParams, UpsertRequest, UpsertResponse](ctx, id, nil, UpsertRequest{Documents: documents},
 		c.endpoints.UpsertDocuments)
 	return value(got).Ids, err
 }
 
-// UpdateDocument replaces the content of one datasource. The old content stays searchable until the new text is.
+// UpdateDocument replaces the content of one datasource. The old content stays searchable until the new content is.
 func (c *Client) UpdateDocument(ctx context.Context, id string, u UpdateRequest) error {
 	_, err := postByID[UpdateDocumentParams, UpdateRequest, UpdateResponse](ctx, id, nil, u, c.endpoints.UpdateDocument)
 	return err

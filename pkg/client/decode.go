@@ -26,7 +26,7 @@ func decodeOne[T any](resp *http.Response, err error) (*T, error) {
 	return &v, nil
 }
 
-// isOf fails if an answer has another media type, as an answer of another server would.
+// isOf fails if an answer does not have the media type kind, for example because another server sent it.
 func isOf(resp *http.Response, kind string) error {
 	got, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	if kind == "application/json" && strings.HasPrefix(got, "application/vnd.sluice.") && strings.HasSuffix(got, "+json") {
@@ -38,7 +38,7 @@ func isOf(resp *http.Response, kind string) error {
 	return nil
 }
 
-// callByID decodes the answer of an endpoint with an id.
+// callByID calls an endpoint with an id and decodes the answer.
 func callByID[T any](ctx context.Context, id string, call func(context.Context, string, ...RequestEditorFn) (*http.Response, error)) (*T, error) {
 	if err := check(id); err != nil {
 		return nil, err
@@ -46,7 +46,7 @@ func callByID[T any](ctx context.Context, id string, call func(context.Context, 
 	return decodeOne[T](call(ctx, id))
 }
 
-// callByIDWithBody decodes the answer of an endpoint with an id and a body.
+// callByIDWithBody calls an endpoint with an id and a body and decodes the answer.
 func callByIDWithBody[B, T any](ctx context.Context, id string, body B,
 	call func(context.Context, string, B, ...RequestEditorFn) (*http.Response, error)) (*T, error) {
 	if err := check(id); err != nil {
@@ -55,7 +55,7 @@ func callByIDWithBody[B, T any](ctx context.Context, id string, body B,
 	return decodeOne[T](call(ctx, id, body))
 }
 
-// postByID decodes the answer of an endpoint with an id, optional parameters and a body.
+// postByID calls an endpoint with an id, optional parameters and a body and decodes the answer.
 func postByID[P, B, T any](ctx context.Context, id string, params *P, body B,
 	call func(context.Context, string, *P, B, ...RequestEditorFn) (*http.Response, error)) (*T, error) {
 	if err := check(id); err != nil {
@@ -64,7 +64,7 @@ func postByID[P, B, T any](ctx context.Context, id string, params *P, body B,
 	return decodeOne[T](call(ctx, id, params, body))
 }
 
-// deleteByID sends a DELETE.
+// deleteByID calls an endpoint that deletes the object with the id.
 func deleteByID(ctx context.Context, id string, call func(context.Context, string, Empty, ...RequestEditorFn) (*http.Response, error)) error {
 	if err := check(id); err != nil {
 		return err
@@ -76,7 +76,7 @@ func deleteByID(ctx context.Context, id string, call func(context.Context, strin
 	return resp.Body.Close()
 }
 
-// check refuses an id that would change the path of the request.
+// check rejects an id that would change the path of the request.
 func check(id string) error {
 	if id == "" || id == "." || id == ".." {
 		return fmt.Errorf("%q is not a valid id", id)
@@ -101,7 +101,7 @@ type page[T any] struct {
 	NextCursor *string `json:"nextCursor"`
 }
 
-// pages iterates over a list, page by page. If a page cannot be read, the last pair has the error.
+// pages iterates over a list, page by page. If a page cannot be read, the last pair contains the error.
 func pages[T any](fetch func(limit *int, cursor *string) (*http.Response, error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		size, cursor := pageSize, ""

@@ -45,7 +45,8 @@ func (c *Client) SetLimits(ctx context.Context, l LimitsUpdate) (*Limits, error)
 	return decodeOne[Limits](c.endpoints.SetLimits(ctx, l))
 }
 
-// GetReadiness returns the readiness of the service and each dependency. It is no error if one is down.
+// GetReadiness returns the readiness of the service and of each dependency. It returns no error if a dependency is
+// down.
 func (c *Client) GetReadiness(ctx context.Context) (*Readiness, error) {
 	return decodeOne[Readiness](c.endpoints.GetReadiness(withOptions(ctx, requestOptions{accept: http.StatusServiceUnavailable})))
 }

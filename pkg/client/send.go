@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	firstWait  = 250 * time.Millisecond // before the second attempt; doubles each time
+	firstWait  = 250 * time.Millisecond // pause before the second attempt; doubles with each attempt
 	maxWait    = 30 * time.Second       // maximum pause between attempts, whatever the service asks for
 	maxProblem = 64 << 10               // maximum size of an error answer in bytes
 )
@@ -26,7 +26,7 @@ const (
 // ErrIdleTimeout means that a request has neither sent nor received data for the time set by [WithIdleTimeout].
 var ErrIdleTimeout = errors.New("the service has been silent for too long")
 
-// errContent means that the content of an upload could not be read, or not be read again.
+// errContent means that the content of an upload could not be read, or could not be read again for a retry.
 var errContent = errors.New("reading the content to upload")
 
 // sender performs the requests of the generated code. It adds the key, retries, and turns failures into errors.
@@ -43,7 +43,7 @@ type sender struct {
 func (s *sender) Do(req *http.Request) (*http.Response, error) {
 	opts, _ := req.Context().Value(optionsContext).(requestOptions)
 	s.dress(req, opts)
-	isLost := false // the service may have processed an earlier attempt
+	isLost := false // the answer to an earlier attempt was lost, so the service may have processed the request
 	for attempt := 1; ; attempt++ {
 		resp, err := s.attempt(req, opts)
 		if err == nil {
@@ -65,7 +65,7 @@ func (s *sender) Do(req *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 		if s.wait(req.Context(), delay) != nil {
-			return nil, err // more informative than the context's error
+			return nil, err // says more than the context's error
 		}
 		if req.Body != nil && req.Body != http.NoBody {
 			if req.GetBody == nil {
@@ -92,8 +92,8 @@ func (s *sender) dress(req *http.Request, opts requestOptions) {
 	key, given := req.Context().Value(idempotencyContext).(string)
 	if !given {
 		if s.attempts == 1 || opts.read {
-			// No retry needs to be recognised. Storing a key costs the service two commits, which is more than a
-			// search.
+			// The service need not recognise retries of this request. Storing a key costs it two commits, which is more
+			// than a search costs.
 			return
 		}
 		key = uuid.NewString()
@@ -153,7 +153,8 @@ func (s *sender) connectionError(ctx context.Context, err error) error {
 	return fmt.Errorf("asking %s: %w", s.base, err)
 }
 
-// readAll reads a body completely and closes it. A longer body results in an error, or is cut off.
+// readAll reads at most limit bytes of a body and closes it. If the body is longer, readAll returns an error if whole
+// is set, and otherwise the beginning.
 func readAll(body io.ReadCloser, limit int64, whole bool) ([]byte, error) {
 	defer body.Close()
 	b, err := io.ReadAll(io.LimitReader(body, limit+1))
@@ -166,7 +167,7 @@ func readAll(body io.ReadCloser, limit int64, whole bool) ([]byte, error) {
 	return b, err
 }
 
-// tooLargeError returns the error for an answer beyond the limit.
+// tooLargeError is the error for an answer above the limit.
 type tooLargeError struct{ limit int64 }
 
 func (t *tooLargeError) Error() string {
@@ -204,8 +205,8 @@ func isRetryable(err error, isRepeatable bool) bool {
 	return isRepeatable && !isLong && !isForeign && !isPlain && !errors.Is(err, ErrIdleTimeout) && !errors.Is(err, errContent)
 }
 
-// backoff returns the pause after an attempt. It doubles each time, minus a random part of up to half, so that clients
-// which failed together do not retry together.
+// backoff returns the pause after an attempt. It doubles with each attempt. A random part of up to half is subtracted,
+// so that clients that failed together do not retry together.
 func backoff(attempt int) time.Duration {
 	d := min(firstWait<<min(attempt-1, 10), maxWait)
 	return d - rand.N(d/2)
@@ -217,8 +218,8 @@ type idleTimer struct {
 	timer *time.Timer
 }
 
-// idleTimeoutBody is a body whose reads restart the timer of silence. For a request, the timer also runs between reads,
-// while the data is sent. For an answer it does not, because then the caller is working.
+// idleTimeoutBody is a body whose reads restart the idle timer. In a request, the timer also runs between reads, while
+// the data is being sent. In an answer it stops between reads, because the caller is then working on the data.
 type idleTimeoutBody struct {
 	io.ReadCloser
 	timer *idleTimer

@@ -64,8 +64,8 @@ func checkStream(resp *http.Response, err error) (*http.Response, error) {
 	return resp, err
 }
 
-// events iterates over server-sent events until the stream ends. An error is the last item; errors reported by the
-// service in the stream are an *Error.
+// events iterates over server-sent events until the stream ends. If it fails, the last pair contains the error. Errors
+// that the service reports in the stream are an *Error.
 func (c *Client) events(body io.Reader) iter.Seq2[sse.Event, error] {
 	return func(yield func(sse.Event, error) bool) {
 		for event, err := range sse.Read(body, &sse.ReadConfig{MaxEventSize: int(c.sender.maxBody)}) {
@@ -94,10 +94,10 @@ type Change struct {
 	DeletedID  string           // id of the deleted datasource
 }
 
-// WatchDatastore streams the changes of a datastore's datasources. It returns once the service is watching, so a list
-// that is read afterwards and the changes leave no gap. The iterator can be used once. It ends when the context ends or
-// the stream breaks; the last pair has the error, which is [ErrUnfinished] if the service stopped. Then watch again,
-// and read the list again.
+// WatchDatastore streams the changes of a datastore's datasources. It returns once the service is watching, so if the
+// caller reads the list of datasources afterwards, no change is missed. The iterator can be used only once. It ends
+// when the context ends or the stream breaks. The last pair contains the error, which is [ErrUnfinished] if the service
+// stopped. To continue, watch again and read the list again.
 func (c *Client) WatchDatastore(ctx context.Context, id string) (iter.Seq2[Change, error], error) {
 	if err := check(id); err != nil {
 		return nil, err
@@ -129,7 +129,7 @@ func (c *Client) WatchDatastore(ctx context.Context, id string) (iter.Seq2[Chang
 	}, nil
 }
 
-// Settled waits until no datasource of the datastore is queued or being processed; some may have failed. each, unless
+// Settled waits until no datasource of the datastore is queued or being processed. Some may have failed. each, unless
 // nil, is called with the progress.
 func (c *Client) Settled(ctx context.Context, datastoreID string, each func(DatasourceCounts)) error {
 	for {
@@ -146,7 +146,8 @@ func (c *Client) Settled(ctx context.Context, datastoreID string, each func(Data
 // countInterval is the minimum time between two counts of a datastore that keeps changing.
 const countInterval = 200 * time.Millisecond
 
-// settled counts the datasources whenever one is finished, until the stream ends.
+// settled counts the datasources whenever one is finished, until all are or the stream ends. It reports whether all
+// are.
 func (c *Client) settled(ctx context.Context, datastoreID string, each func(DatasourceCounts)) (bool, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	changes, err := c.WatchDatastore(ctx, datastoreID)

@@ -18,15 +18,15 @@ import (
 type File struct {
 	// Name is the file name. Its extension helps to detect the type.
 	Name string
-	// Content is read from its current position to the end. If it is an io.Seeker, its length is sent, and failed
-	// attempts are retried. Otherwise an attempt that has read from it is not retried.
+	// Content is read from its current position to the end. If Content is an io.Seeker, its length is sent, and failed
+	// attempts are retried. Otherwise an attempt that has read from Content is not retried.
 	Content io.Reader
 	// CustomID is the caller's id, for filters; "" for none.
 	CustomID string
 	// Metadata is used by filters and returned with fragments; nil for none.
 	Metadata map[string]any
-	// Progress, unless nil, is called with the number of bytes sent and the total, -1 if unknown. It is called from
-	// another goroutine, one call at a time, and starts again with each attempt.
+	// Progress, unless nil, is called with the number of bytes sent and the total size, or -1 if that is unknown. It is
+	// called from another goroutine, one call at a time. With each attempt, sent starts at 0 again.
 	Progress func(sent, size int64)
 }
 
@@ -57,9 +57,9 @@ type upload struct {
 	file          File
 	contentType   string
 	before, after []byte        // parts of the form before and after the content
-	size          int64         // of the content in bytes; -1 if unknown
-	begin         int64         // initial position of a Seeker
-	last          *contentLease // of the content
+	size          int64         // size of the content in bytes; -1 if unknown
+	begin         int64         // initial position, if the content is an io.Seeker
+	last          *contentLease // the most recent body
 }
 
 func newUpload(datastoreID string, f File) (*upload, error) {

@@ -14,7 +14,7 @@ const EmbedPath = "/embed/chat.js"
 // Path of the main module of the chat.
 const entry = "embed/chat.js"
 
-// The forms of import and export that the console's modules use. Other code is left unchanged.
+// The forms of import, export and comment in the console's modules. bundle leaves all other code unchanged.
 var (
 	anImport  = regexp.MustCompile(`(?m)^import \{ ([^}]+) \} from '([^']+)';\n`)
 	anExport  = regexp.MustCompile(`(?m)^export ((?:async )?(?:function\*?|const|class)) (\w+)`)
@@ -22,8 +22,8 @@ var (
 	notInName = regexp.MustCompile(`\W`)
 )
 
-// bundle combines a module and its imports into one classic script, without comments. A module script would need one
-// request per file, and has no document.currentScript to identify its element.
+// bundle combines a module and its imports into one classic script without comments. A module script would need one
+// request per file, and could not find its own element, because it has no document.currentScript.
 func bundle(sources map[string][]byte, name string) ([]byte, error) {
 	var out bytes.Buffer
 	out.WriteString("(() => {\n'use strict';\n")

@@ -56,11 +56,11 @@ type console struct {
 	version string
 }
 
-// placeholder marks the version in index.html. The addresses of all other files contain the version, so that browsers
-// can cache them permanently and never mix two releases.
+// placeholder is replaced with the version in index.html. The addresses of the other files contain the version, so that
+// browsers can cache the files permanently and never mix two releases.
 const placeholder = "VERSION"
 
-// load prepares the files at the first request, so that a process without console users does not compress them.
+// load prepares the files at the first request, so that a process whose console is not used does not compress them.
 var load = sync.OnceValue(func() *console {
 	c := &console{files: map[string]file{}}
 	sources := map[string][]byte{}
@@ -95,7 +95,7 @@ var load = sync.OnceValue(func() *console {
 func pack(content []byte) []byte {
 	var b bytes.Buffer
 	z, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // the level is valid
-	_, _ = z.Write(content)                               // a buffer never fails
+	_, _ = z.Write(content)                               // writing to a buffer cannot fail
 	_ = z.Close()
 	return b.Bytes()
 }
@@ -119,7 +119,7 @@ func Serve(w http.ResponseWriter, r *http.Request) bool {
 	switch r.URL.Path {
 	case "/":
 		h.Set("Cache-Control", "no-cache")
-	case EmbedPath: // its address has no version, and other sites embed it
+	case EmbedPath: // other sites embed it under an address without a version
 		h.Set("Cache-Control", "public, max-age=600")
 		h.Set("Cross-Origin-Resource-Policy", "cross-origin")
 		h.Set("Access-Control-Allow-Origin", "*")
@@ -137,6 +137,6 @@ func Serve(w http.ResponseWriter, r *http.Request) bool {
 		body = f.packed
 	}
 	h.Set("Content-Length", strconv.Itoa(len(body)))
-	_, _ = w.Write(body) // a client that disconnected needs no answer
+	_, _ = w.Write(body) // an error means that the client has disconnected
 	return true
 }

@@ -1,6 +1,7 @@
-// Package loadtest sends load to a running service over its HTTP API and measures latencies. The rate does not depend
-// on the responses (an open loop): the latency of a request is measured from the time at which it was due, so that it
-// includes waiting behind slow responses. See Gil Tene, "How NOT to Measure Latency".
+// Package loadtest sends load to a running service over its HTTP API and measures latencies. With a rate, requests
+// start on schedule, however slow the responses are (an open loop). Latency is measured from the time at which a
+// request was due, so that it includes time spent waiting behind slow responses. See Gil Tene, "How NOT to Measure
+// Latency".
 package loadtest
 
 import (
@@ -16,20 +17,22 @@ import (
 const (
 	MaxRate    = 100_000        // requests per second
 	MaxClients = 4096           // simultaneous requests
-	MaxFor     = 24 * time.Hour // of measurement
+	MaxFor     = 24 * time.Hour // duration of the measurement
 )
 
 // Load describes a load.
 type Load struct {
-	// Rate is the number of requests started per second, regardless of responses. 0: each client sends its next request
-	// after the previous response (a closed loop).
+	// Rate is the number of requests started per second, however slow the responses are. If it is 0, each client sends
+	// its next request after the response to the previous one (a closed loop).
 	Rate float64
 	// Clients is the maximum number of simultaneous requests. With a rate, due requests wait for a free client, and the
 	// wait counts as latency.
 	Clients int
-	// Warmup is the time during which requests are sent before the measurement, For the duration of the measurement.
+	// Warmup is the time during which requests are sent before the measurement starts. For is the duration of the
+	// measurement.
 	Warmup, For time.Duration
-	// Grace is the time to wait for responses after the last request; requests without a response by then have failed.
+	// Grace is the time to wait for responses after the last request. Requests that have no response by then count as
+	// failed.
 	Grace time.Duration
 	// Requests is the maximum number of requests, including warm-up; 0 means no limit.
 	Requests int
@@ -53,10 +56,10 @@ func (l Load) Validate() error {
 	}
 }
 
-// Request sends the n-th request, from 0, records its times, and returns when the response is complete.
+// Request sends the n-th request, counted from 0, records its times in take, and returns when the response is complete.
 type Request func(ctx context.Context, n int, take *Times) error
 
-// Run sends the load's requests and reports the results. When ctx ends, it reports the results so far.
+// Run sends the requests of the load and returns the results. If ctx ends early, it returns the results so far.
 func Run(ctx context.Context, l Load, request Request) (Report, error) {
 	if err := l.Validate(); err != nil {
 		return Report{}, err
@@ -93,7 +96,7 @@ func (r *run) open(sending, answering context.Context, begun time.Time) {
 	for n := 0; r.load.Requests == 0 || n < r.load.Requests; n++ {
 		due := begun.Add(time.Duration(float64(n) / r.load.Rate * float64(time.Second)))
 		if !due.Before(r.until) {
-			<-sending.Done() // the rest of the time is part of the measurement
+			<-sending.Done() // all requests have been sent, but the measurement lasts until the end
 			return
 		}
 		timer.Reset(time.Until(due))
@@ -105,7 +108,7 @@ func (r *run) open(sending, answering context.Context, begun time.Time) {
 		select {
 		case free <- struct{}{}:
 		case <-sending.Done():
-			// Count the requests that are due by now and found no free client.
+			// Count the requests that are due by now but found no free client.
 			r.unsent(due, time.Now(), r.load.Rate)
 			return
 		}
@@ -116,7 +119,7 @@ func (r *run) open(sending, answering context.Context, begun time.Time) {
 	}
 }
 
-// closed sends requests from each client, one after another.
+// closed lets each client send its requests one after another.
 func (r *run) closed(sending, answering context.Context) {
 	var next atomic.Int64
 	for range r.load.Clients {
@@ -136,7 +139,7 @@ func (r *run) closed(sending, answering context.Context) {
 func (r *run) one(ctx context.Context, n int, due time.Time) {
 	take := &Times{due: due, of: r.recorder}
 	if r.load.Rate > 0 {
-		take.Since("sent late") // no client was free, or this machine was busy
+		take.Since("sent late") // nonzero if no client was free or this machine was busy
 	}
 	err := r.request(ctx, n, take)
 	r.ended(due, time.Now(), err)

@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/client"
 )
 
-// Range of the histograms: a microsecond to an hour, with three significant digits.
+// Range of the histograms: a microsecond to an hour, in microseconds and with three significant digits.
 const (
 	minValue = 1
 	maxValue = int64(time.Hour / time.Microsecond)
@@ -30,8 +30,8 @@ type recorder struct {
 	mu                           sync.Mutex
 	order                        []string // names of the measures in order of appearance
 	of                           map[string]*hdrhistogram.Histogram
-	sent, succeeded, failed, due int64 // due: requests that were due but not sent
-	inTime                       int64 // succeeded before until
+	sent, succeeded, failed, due int64 // due: number of requests that were due but not sent
+	inTime                       int64 // number that succeeded before until
 	failures                     map[string]int64
 }
 
@@ -62,10 +62,10 @@ func (t *Times) Add(measure string, d time.Duration) {
 		r.of[measure] = h
 		r.order = append(r.order, measure)
 	}
-	_ = h.RecordValue(min(max(minValue, d.Microseconds()), maxValue)) // fails only outside the range
+	_ = h.RecordValue(min(max(minValue, d.Microseconds()), maxValue)) // fails only for values outside the range
 }
 
-// ended counts a request that was due at a time and has ended.
+// ended counts a request that was due at the time due and ended at the time at.
 func (r *recorder) ended(due, at time.Time, err error) {
 	if due.Before(r.from) {
 		return
@@ -88,7 +88,7 @@ func (r *recorder) ended(due, at time.Time, err error) {
 	}
 }
 
-// unsent counts the requests that were due between two times and found no free client.
+// unsent counts the requests that were due between the two times but found no free client.
 func (r *recorder) unsent(from, to time.Time, rate float64) {
 	if from.Before(r.from) {
 		from = r.from
@@ -108,7 +108,7 @@ func shorten(text string) string {
 	return text
 }
 
-// describe returns the text by which failures are counted.
+// describe returns a text for the error. Failures with the same text are counted together.
 func describe(err error) string {
 	var refused *client.Error
 	switch {

@@ -13,13 +13,13 @@ type Report struct {
 	Sent      int64     `json:"requests"` // requests that have ended: Succeeded and Failed
 	Succeeded int64     `json:"succeeded"`
 	Failed    int64     `json:"failed"`
-	Unsent    int64     `json:"unsent"`     // due requests for which no client was free until the end
+	Unsent    int64     `json:"unsent"`     // requests that were due but found no free client until the end
 	PerSecond float64   `json:"per_second"` // successful requests within the measured time
 	Measures  []Measure `json:"milliseconds"`
 	Failures  []Failure `json:"failures,omitempty"` // most frequent first
 }
 
-// Measure is the distribution of a time, in milliseconds.
+// Measure is the distribution of a measured time, in milliseconds.
 type Measure struct {
 	Name  string  `json:"measure"`
 	Count int64   `json:"count"`
@@ -31,7 +31,7 @@ type Measure struct {
 	Max   float64 `json:"max"`
 }
 
-// Failure is a failure of requests and its frequency.
+// Failure is a kind of failure and the number of requests that failed in this way.
 type Failure struct {
 	What  string `json:"what"`
 	Count int64  `json:"count"`
@@ -61,7 +61,7 @@ func (r Report) Write(w io.Writer) error {
 	return err
 }
 
-// figure formats a number with three digits.
+// figure formats a number with about three significant digits.
 func figure(ms float64) string {
 	switch {
 	case ms >= 100:

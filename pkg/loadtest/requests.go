@@ -8,9 +8,9 @@ import (
 	"github.com/sluice/sluice/pkg/eval/service"
 )
 
-// Queries sends the questions to a datastore in turn, repeatedly. There must be at least one. It measures the service
-// through package client without retries, and therefore without idempotency keys. Like for any caller, the client adds
-// a timer, a check of the response's type and a copy of its body.
+// Queries returns a Request that sends the questions to a datastore in turn, repeatedly. There must be at least one
+// question. The requests go through package client without retries, and therefore without idempotency keys. The
+// measured times include the client's overhead: a timer, a check of the response's type and a copy of its body.
 func Queries(s *service.Service, datastoreID string, questions []string, like service.Query) Request {
 	return func(ctx context.Context, n int, take *Times) error {
 		q := like
@@ -23,8 +23,8 @@ func Queries(s *service.Service, datastoreID string, questions []string, like se
 	}
 }
 
-// Streams sends the questions to an agent in turn, each in a new conversation, and reads the streamed answers. It calls
-// made with the id of each new conversation, possibly from several goroutines at once.
+// Streams returns a Request that sends the questions to an agent in turn, each in a new conversation, and reads the
+// streamed answers. It calls made with the id of each new conversation, possibly from several goroutines at once.
 func Streams(s *service.Service, agentID string, questions []string, made func(conversationID string)) Request {
 	return func(ctx context.Context, n int, take *Times) error {
 		var last time.Time
@@ -51,7 +51,7 @@ func Streams(s *service.Service, agentID string, questions []string, made func(c
 	}
 }
 
-// Try sends one request that is not measured, and returns its error.
+// Try sends one request without measuring it, and returns its error.
 func Try(ctx context.Context, request Request) error {
 	now := time.Now()
 	return request(ctx, 0, &Times{due: now, of: newRecorder(now.Add(time.Hour), now.Add(2*time.Hour))})

@@ -14,7 +14,7 @@ type Item struct {
 	Content  []byte
 }
 
-// Uploads uploads items and waits until each is searchable. The caller must close it.
+// Uploads uploads items and waits until each one is searchable. The caller must close it.
 type Uploads struct {
 	service   *service.Service
 	datastore string
@@ -24,15 +24,15 @@ type Uploads struct {
 	done chan struct{}
 
 	mu      sync.Mutex
-	failed  error             // the reason for which watching has ended
-	settled map[string]result // by datasource, of those without a waiting request
+	failed  error             // why watching has ended
+	settled map[string]result // by datasource id; results that no request waits for yet
 	waiting map[string]chan<- result
 }
 
-// result is the result of processing a datasource: nil, or the error.
+// result is the result of processing a datasource. err is nil if it succeeded.
 type result struct{ err error }
 
-// NewUploads starts to watch the datastore that the items are uploaded to.
+// NewUploads returns an Uploads for the datastore and starts to watch the datastore.
 func NewUploads(ctx context.Context, s *service.Service, datastoreID string, item func(n int) Item) (*Uploads, error) {
 	ctx, stop := context.WithCancel(ctx)
 	follow, err := s.Watch(ctx, datastoreID)
@@ -57,7 +57,7 @@ func (u *Uploads) Close() {
 	<-u.done
 }
 
-// changed handles a changed datasource.
+// changed handles an event about a changed datasource.
 func (u *Uploads) changed(d service.Datasource) error {
 	var r result
 	switch d.Status {
@@ -71,7 +71,7 @@ func (u *Uploads) changed(d service.Datasource) error {
 	defer u.mu.Unlock()
 	if w := u.waiting[d.ID]; w != nil {
 		delete(u.waiting, d.ID)
-		w <- r // has capacity for it
+		w <- r // does not block: w has room for one result
 	} else {
 		u.settled[d.ID] = r
 	}
@@ -126,7 +126,8 @@ func (u *Uploads) send(ctx context.Context, n int) (id string, err error) {
 	return ids[0], nil
 }
 
-// waitFor sends the result of a datasource to settled, which must have capacity for it.
+// waitFor arranges that the result of a datasource is sent to settled, now or later. settled must have room for one
+// result.
 func (u *Uploads) waitFor(id string, settled chan<- result) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

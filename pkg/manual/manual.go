@@ -1,12 +1,12 @@
-// Package manual is the documentation at /docs: the Markdown files of the directory docs as pages that are part of the
-// program. The pages need no script and nothing from another host; a small script shows search results.
+// Package manual is the documentation at /docs: pages made from the Markdown files in the directory docs, which are
+// embedded in the program. The pages need nothing from other hosts, and only the search needs a script.
 package manual
 
 import (
 	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
-	_ "embed" // the style and the script are part of the program
+	_ "embed" // for the embedded style and script
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -34,7 +34,8 @@ const Icon = Root + "/icon.svg"
 const Policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'; " +
 	"form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
-// picturePolicy is the policy of an SVG image opened by itself, which contains its own style.
+// picturePolicy is the Content-Security-Policy of an SVG image that is opened on its own. It allows the styles inside
+// the image.
 const picturePolicy = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; sandbox"
 
 //go:embed static/manual.css
@@ -74,7 +75,7 @@ func newFile(name string, content []byte) file {
 	}
 	var b bytes.Buffer
 	z, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // the level is valid
-	_, _ = z.Write(content)                               // a buffer never fails
+	_, _ = z.Write(content)                               // writing to a buffer cannot fail
 	_ = z.Close()
 	if b.Len() < len(content) {
 		f.packed = b.Bytes()
@@ -121,8 +122,8 @@ func build(source fs.FS) (*site, error) {
 	return &site{files, sync.OnceValue(pages.searcher)}, err
 }
 
-// Serve writes the page or file at the request's path (Root or below), or search results. It reports whether there is
-// one.
+// Serve writes the page, file or search results at the request's path (Root or below). found is false if there is
+// nothing at the path.
 func Serve(w http.ResponseWriter, r *http.Request) (found bool, err error) {
 	s, err := load()
 	if err != nil {
@@ -148,7 +149,7 @@ func Serve(w http.ResponseWriter, r *http.Request) (found bool, err error) {
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Vary", "Accept-Encoding")
-	h.Set("Cache-Control", "no-cache") // browsers revalidate, and get 304
+	h.Set("Cache-Control", "no-cache") // browsers revalidate and get 304 if the file is unchanged
 	h.Set("ETag", f.tag)
 	if r.Header.Get("If-None-Match") == f.tag {
 		w.WriteHeader(http.StatusNotModified)
@@ -160,6 +161,6 @@ func Serve(w http.ResponseWriter, r *http.Request) (found bool, err error) {
 		body = f.packed
 	}
 	h.Set("Content-Length", strconv.Itoa(len(body)))
-	_, _ = w.Write(body) // a client that disconnected needs no answer
+	_, _ = w.Write(body) // an error means that the client has disconnected
 	return true, nil
 }

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// frontPage is the file name of the front page. Its headings and lists of links are the navigation.
+// frontPage is the file name of the front page. The headings and lists of links on that page become the navigation.
 const frontPage = "README.md"
 
 // page is a Markdown file.
@@ -31,7 +31,7 @@ type heading struct {
 	id    string
 }
 
-// section is a heading with the pages that the list below it links.
+// section is a heading and the pages linked in the list below it.
 type section struct {
 	Title string
 	Links []link
@@ -41,7 +41,7 @@ type section struct {
 type link struct {
 	Title string
 	At    string
-	Here  bool // it is the present page
+	Here  bool // it is the current page
 }
 
 // pages holds all pages and their navigation.
@@ -74,8 +74,8 @@ func readPages(source fs.FS) (*pages, error) {
 	return &all, nil
 }
 
-// navigate builds the navigation from the front page. Pages that it does not link come last, except those in a
-// directory with a front page of its own.
+// navigate builds the navigation from the front page. Pages that are not linked there come last, except pages in a
+// directory with its own front page.
 func (a *pages) navigate() {
 	named := map[string]bool{Root: true}
 	for _, p := range a.list {
@@ -99,7 +99,7 @@ func (a *pages) navigate() {
 	}
 }
 
-// view is the data that the layout shows of a page.
+// view holds the data of a page for the layout.
 type view struct {
 	Title      string
 	Source     string
@@ -112,7 +112,7 @@ func (a *pages) view(p page) view {
 	v := view{Title: p.title, Source: p.source, Text: p.text}
 	at := p.at
 	if dir := path.Dir(p.source); dir != "." {
-		at = Root + "/" + dir // pages in a directory select the entry of the directory
+		at = Root + "/" + dir // a page in a directory highlights the directory's entry
 	}
 	for _, s := range a.navigation {
 		s.Links = slices.Clone(s.Links)

@@ -19,7 +19,7 @@ import (
 // repository is the base address of files outside the documentation.
 const repository = "https://github.com/sluice/sluice/blob/main/"
 
-// markdown omits HTML in the source, and inline styles, which the policy would block.
+// markdown drops HTML in the source. It writes no inline styles, because the policy would block them.
 var markdown = goldmark.New(goldmark.WithExtensions(
 	extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute)), extension.Strikethrough, extension.Linkify))
 
@@ -95,15 +95,15 @@ func render(files fs.FS, source string, content []byte) (page, error) {
 	return p, nil
 }
 
-// scrollableParts makes wide parts scrollable, also by keyboard. HTML in the text is escaped, so these strings only
-// match elements.
+// scrollableParts makes tables and code blocks scrollable, also by keyboard. It can replace plain strings, because HTML
+// in the text is escaped and so these strings match only elements.
 var scrollableParts = strings.NewReplacer(
 	"<table>", `<div class="wide" role="group" aria-label="Table" tabindex="0"><table>`, "</table>", "</table></div>",
-	"<th></th>", "<td></td>", // an empty heading is not a heading
+	"<th></th>", "<td></td>", // an empty cell is not a heading
 	"<pre>", `<pre tabindex="0">`,
 )
 
-// list adds a link to the last section, or to a new section if the title differs.
+// list adds a link to the last section or, if that has another title, to a new section.
 func (p *page) list(title string, l link) {
 	if len(p.lists) == 0 || p.lists[len(p.lists)-1].Title != title {
 		p.lists = append(p.lists, section{Title: title})
@@ -120,7 +120,7 @@ func address(source string) string {
 	return Root + "/" + strings.TrimSuffix(source, ".md")
 }
 
-// resolve returns the web address of a link in a file.
+// resolve returns the address of a link in a Markdown file as the web page needs it.
 func resolve(files fs.FS, source, target string) string {
 	if strings.Contains(target, ":") || strings.HasPrefix(target, "#") || strings.HasPrefix(target, "/") {
 		return target
@@ -142,7 +142,7 @@ func resolve(files fs.FS, source, target string) string {
 	}
 }
 
-// hasBlocks reports whether a node consists of blocks, like a list, and not of text.
+// hasBlocks reports whether a node consists of blocks, as a list does, and not of text.
 func hasBlocks(n ast.Node) bool {
 	return n.FirstChild() != nil && n.FirstChild().Type() == ast.TypeBlock
 }
@@ -182,7 +182,7 @@ func plainText(n ast.Node, content []byte) string {
 	return strings.TrimSpace(b.String())
 }
 
-// anchor returns the id of a heading, the same as on GitHub, so that links work in both places.
+// anchor returns the id of a heading. It is the same as on GitHub, so that links work in both places.
 func anchor(heading string, seen map[string]int) string {
 	id := strings.Map(func(r rune) rune {
 		switch {

@@ -17,8 +17,8 @@ const Search = Root + "/search.json"
 // Bounds of a search.
 const (
 	maxHits     = 12
-	maxQuery    = 100 // maximum bytes read of a query
-	maxPrefixes = 100 // maximum completions of an unfinished last word
+	maxQuery    = 100 // maximum length of a query in bytes; the rest is ignored
+	maxPrefixes = 100 // maximum number of completions of an unfinished last word
 )
 
 // Parameters of BM25F. A word in a heading counts as headingWeight words of the text below it.
@@ -29,7 +29,7 @@ const (
 	titleWeight   = 2
 	// Factor for a passage that contains the query literally, such as the name of a setting.
 	verbatimFactor = 2
-	// Factor for decision records and history: most readers look for how to use the program.
+	// Factor for decision records and history. It is below 1 because most readers want to know how to use the program.
 	decisionFactor = 0.6
 )
 
@@ -42,24 +42,25 @@ type passage struct {
 	heading string // "": the beginning of the page
 	at      string
 	text    string
-	factor  float64 // of its scores
+	factor  float64 // factor of its scores
 }
 
 // Hit is a section that matches a query.
 type Hit struct {
 	Page string `json:"page"`
-	Text string `json:"text,omitempty"` // of the heading; absent: the page itself
+	Text string `json:"text,omitempty"` // heading; absent: the page itself
 	At   string `json:"at"`
-	// Excerpt is the part of the passage with the most words of the query. Elements with an odd index are those words.
+	// Excerpt is the part of the passage that contains the most words of the query. The elements with an odd index are
+	// these words.
 	Excerpt []string `json:"excerpt,omitempty"`
 }
 
-// searcher finds passages by their words, with the text analysis of the service. It is immutable.
+// searcher finds passages by their words, with the same text analysis as the service. It is immutable.
 type searcher struct {
 	passages []passage
-	lower    []string             // their texts in lower case
+	lower    []string             // texts of the passages in lower case
 	postings map[string][]posting // by term, in order of passages
-	lengths  []float64            // words of each passage, weighted
+	lengths  []float64            // weighted number of words of each passage
 	average  float64
 	words    []string // all words in lower case, sorted, to complete an unfinished one
 }
@@ -115,7 +116,7 @@ func (s *searcher) find(query string) []Hit {
 	matched := map[int]int{}
 	terms := map[string]bool{}
 	for _, forms := range words {
-		best := map[int]float64{} // of a word's forms, only the best score counts
+		best := map[int]float64{} // if several forms of a word match, only the best score counts
 		for _, form := range forms {
 			terms[form] = true
 			list := s.postings[form]
@@ -153,7 +154,7 @@ func (s *searcher) find(query string) []Hit {
 	return hits
 }
 
-// wordsOf returns, for each word of a query, the terms that it may match.
+// wordsOf returns, for each word of the query, the terms that the word may match.
 func (s *searcher) wordsOf(query string) [][]string {
 	var out [][]string
 	for _, q := range analysis.Query(query, []analysis.Language{analysis.English}) {
@@ -172,7 +173,7 @@ func (s *searcher) wordsOf(query string) [][]string {
 	}
 	forms := out[len(out)-1]
 	if lastForms := analysis.Terms(last, analysis.English); len(lastForms) != 1 || !slices.Contains(forms, lastForms[0]) {
-		return out // the last word is a function word
+		return out // the last word is a function word, which the analysis drops
 	}
 	at, _ := slices.BinarySearch(s.words, last)
 	for n := 0; n < maxPrefixes && at < len(s.words) && strings.HasPrefix(s.words[at], last); n, at = n+1, at+1 {
@@ -254,7 +255,8 @@ func excerpt(text string, terms map[string]bool, analyzer *analysis.Analyzer) []
 	return out
 }
 
-// eachWord calls visit with the bounds of each run of letters, marks, digits and underscores, until it returns false.
+// eachWord calls visit with the bounds of each run of letters, marks, digits and underscores, until visit returns
+// false.
 func eachWord(text string, visit func(from, to int) bool) {
 	from := -1
 	for i, r := range text {
@@ -274,7 +276,7 @@ func eachWord(text string, visit func(from, to int) bool) {
 	}
 }
 
-// truncate returns at most n bytes of a text, without splitting a character.
+// truncate returns the first n bytes of a text, or slightly fewer so that no character is split.
 func truncate(text string, n int) string {
 	if len(text) <= n {
 		return text

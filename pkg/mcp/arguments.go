@@ -10,15 +10,15 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Arguments validates the arguments of a tool call, and returns them as the tool should read them. Its error is shown
-// to the caller and says what to send instead. It is safe for concurrent use.
+// Arguments validates the arguments of a tool call and returns them in the form that the tool expects. Its error is
+// shown to the caller and must say what to send instead. It must be safe for concurrent use.
 type Arguments func(arguments json.RawMessage) (json.RawMessage, error)
 
-// ArgumentsOf returns the Arguments of a tool for a JSON schema.
+// ArgumentsOf returns the Arguments for a tool with the JSON schema.
 type ArgumentsOf func(schema json.RawMessage) (Arguments, error)
 
-// checkArguments runs the validation before the tools. The SDK's own messages are written for authors of schemas, but
-// models read them.
+// checkArguments validates arguments before a tool is called. The SDK also validates them, but its messages are for
+// authors of schemas and not for the models that read them.
 func checkArguments(checks map[string]Arguments) sdk.Middleware {
 	return func(next sdk.MethodHandler) sdk.MethodHandler {
 		return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
@@ -36,14 +36,15 @@ func checkArguments(checks map[string]Arguments) sdk.Middleware {
 	}
 }
 
-// toolRegistry collects the tools of a server and the validation of their arguments.
+// toolRegistry registers the tools of a server and collects the validation of their arguments.
 type toolRegistry struct {
 	server *sdk.Server
 	check  ArgumentsOf // nil: only the SDK's validation
 	checks map[string]Arguments
 }
 
-// addTool adds a tool. bound adds limits to the schema of its arguments that struct tags cannot express.
+// addTool adds a tool. bound adds limits to the schema of the tool's arguments, because struct tags cannot express
+// them.
 func addTool[In, Out any](box *toolRegistry, tool *sdk.Tool, bound func(fields map[string]*jsonschema.Schema), handler sdk.ToolHandlerFor[In, Out]) {
 	schema, err := schemaOf[In](bound)
 	if err == nil && box.check != nil {
@@ -64,8 +65,8 @@ func checkOf(check ArgumentsOf, schema *jsonschema.Schema) (Arguments, error) {
 	return check(encoded)
 }
 
-// schemaOf returns the schema of a tool's arguments. Optional lists are described as lists, without null: some clients
-// do not support alternatives.
+// schemaOf returns the schema of a tool's arguments. The type of an optional list is only array, without null, because
+// some clients do not support alternative types.
 func schemaOf[In any](bound func(fields map[string]*jsonschema.Schema)) (*jsonschema.Schema, error) {
 	schema, err := jsonschema.For[In](nil)
 	if err != nil {
@@ -76,7 +77,7 @@ func schemaOf[In any](bound func(fields map[string]*jsonschema.Schema)) (*jsonsc
 	return schema, nil
 }
 
-// oneType removes null from the types of fields.
+// oneType removes null from the types of fields, also in nested objects.
 func oneType(schema *jsonschema.Schema) {
 	for _, field := range schema.Properties {
 		if types := slices.DeleteFunc(slices.Clone(field.Types), func(t string) bool { return t == "null" }); len(types) == 1 {

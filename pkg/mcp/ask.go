@@ -39,7 +39,7 @@ func addAsk(box *toolRegistry, lib Library) {
 		Name:        "ask",
 		Title:       "Ask an agent",
 		Description: "Lets an agent answer a question from the documents, with citations and their sources. With a progress token, the text of the answer is streamed in the messages of the progress notifications.",
-		Annotations: &sdk.ToolAnnotations{Title: "Ask an agent", DestructiveHint: new(false), OpenWorldHint: new(false)}, // it stores the exchange
+		Annotations: &sdk.ToolAnnotations{Title: "Ask an agent", DestructiveHint: new(false), OpenWorldHint: new(false)}, // not read-only: it stores question and answer
 	}, func(f map[string]*jsonschema.Schema) {
 		text(f["question"], maxQuestionCharacters)
 		f["agent"].MaxLength, f["conversationId"].MaxLength = new(maxIDCharacters), new(maxIDCharacters)
@@ -63,8 +63,8 @@ func addAsk(box *toolRegistry, lib Library) {
 	})
 }
 
-// progress returns a function that sends the pieces of an answer as progress, or nil if the caller did not request
-// progress.
+// progress returns a function that sends the pieces of an answer as progress notifications. It returns nil if the
+// caller did not request progress.
 func progress(ctx context.Context, req *sdk.CallToolRequest) func(string) error {
 	token := req.Params.GetProgressToken()
 	if token == nil {
@@ -77,7 +77,7 @@ func progress(ctx context.Context, req *sdk.CallToolRequest) func(string) error 
 	}
 }
 
-// agentFor returns the named agent, or the only agent.
+// agentFor returns id or, if that is empty, the id of the only agent.
 func agentFor(ctx context.Context, lib Library, id string) (string, error) {
 	const shown = 20
 	if id != "" {
@@ -104,7 +104,7 @@ func agentFor(ctx context.Context, lib Library, id string) (string, error) {
 	return "", domain.Errorf(domain.CodeInvalid, "agent: is required because the workspace has several: %s%s", strings.Join(names, ", "), more)
 }
 
-// plain returns the answer for clients that show only text.
+// plain returns the answer and its sources as text, for clients that show only text.
 func (a askAnswer) plain() string {
 	var out strings.Builder
 	out.WriteString(a.Answer)

@@ -16,7 +16,7 @@ type fetchArguments struct {
 	ID string `json:"id" jsonschema:"an id of search's results, a datasource's id, or metadata.next of the part before"`
 }
 
-// document is the result of fetch that connectors require.
+// document is the result of fetch, with the fields that connectors require.
 type document struct {
 	ID       string            `json:"id"`
 	Title    string            `json:"title"`
@@ -52,7 +52,7 @@ func addFetch(box *toolRegistry, lib Library) {
 	})
 }
 
-// webAddress returns the address from which a datasource was fetched, or the one in its metadata.
+// webAddress returns the address that a datasource was fetched from or, if there is none, the source in its metadata.
 func webAddress(d domain.Datasource) string {
 	if named, ok := d.Metadata["source"].(string); ok && d.Config.SourceURL == "" {
 		return named
@@ -60,7 +60,8 @@ func webAddress(d domain.Datasource) string {
 	return d.Config.SourceURL
 }
 
-// describe returns the properties of a document. The caller's metadata is set first, so that it cannot override them.
+// describe returns the caller's metadata and the properties of a document. It sets the metadata first, so that the
+// metadata cannot override a property.
 func describe(d domain.Datasource) map[string]string {
 	out := map[string]string{}
 	for key, value := range d.Metadata {

@@ -20,11 +20,11 @@ const maxQuestionCharacters = 100_000
 
 // Options configure a Handler. The zero value of each field means its default.
 type Options struct {
-	Version      string        // of the service, shown to clients
+	Version      string        // version of the service, shown to clients
 	WriteTimeout time.Duration // time limit for sending one piece of an answer; default 30 s
 	IdleTimeout  time.Duration // time limit of one request; default 10 minutes
 	Log          *slog.Logger  // nil: no log
-	Arguments    ArgumentsOf   // validates the arguments of tools; nil: only the SDK does
+	Arguments    ArgumentsOf   // validates the arguments of tools; nil: only the SDK's validation
 }
 
 // Handler serves the protocol over streamable HTTP, without sessions. The caller must have checked the key and read the
@@ -85,9 +85,10 @@ func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, body []byte, ask
 // requestKey is the context key for the context of the HTTP request.
 type requestKey struct{}
 
-// answerable cancels the processing of a message when its HTTP request ends, since the answer could not be delivered.
-// The SDK does so only for the newest version of the protocol. It refuses subscriptions. A panic becomes the message's
-// error: the SDK uses its own goroutines, where the HTTP server does not recover it.
+// answerable cancels the processing of a message when its HTTP request ends, because the answer could not be delivered.
+// The SDK does so only for the newest version of the protocol. answerable also rejects subscriptions, and turns a panic
+// into an error of the message: the SDK runs handlers in its own goroutines, where the HTTP server does not recover
+// panics.
 func (h *Handler) answerable(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, req sdk.Request) (result sdk.Result, err error) {
 		defer func() {
@@ -131,7 +132,7 @@ func (p *pacedWriter) Unwrap() http.ResponseWriter { return p.ResponseWriter }
 
 // Write implements io.Writer.
 func (p *pacedWriter) Write(b []byte) (int, error) {
-	// Deadlines are not supported only in tests without a connection.
+	// Setting a deadline fails only in tests without a connection.
 	_ = p.control.SetWriteDeadline(time.Now().Add(p.timeout))
 	return p.ResponseWriter.Write(b)
 }

@@ -8,11 +8,11 @@ import (
 
 // Limits of arguments.
 const (
-	MaxDatastores   = 64  // in one search
-	DefaultResults  = 10  // of a search without a number
-	MaxResults      = 100 // of a search
+	MaxDatastores   = 64  // maximum number in one search
+	DefaultResults  = 10  // number of results, unless the search sets it
+	MaxResults      = 100 // maximum number of results
 	MaxFilterValues = 1000
-	MaxMetadataKeys = 20 // of a filter
+	MaxMetadataKeys = 20 // maximum number of keys in a filter
 )
 
 // Library provides the content for the caller in the context. Its errors are shown to the caller.
@@ -21,13 +21,13 @@ type Library interface {
 	Search(ctx context.Context, q Search) ([]domain.Fragment, error)
 	// Datasource returns a datasource. It fails with domain.CodeNotFound if there is none.
 	Datasource(ctx context.Context, id string) (domain.Datasource, error)
-	// Datasources lists them, newest first, and returns the cursor of the next page, "" after the last.
+	// Datasources returns a page of datasources, newest first, and the cursor of the next page, "" after the last.
 	Datasources(ctx context.Context, cursor string, limit int) ([]domain.Datasource, string, error)
-	// Chunks returns up to limit searchable chunks of the datasource, from the ordinal on.
+	// Chunks returns up to limit searchable chunks of the datasource, starting at the ordinal from.
 	Chunks(ctx context.Context, d domain.Datasource, from, limit int) ([]domain.Chunk, error)
 	// Ask asks an agent. It passes the answer's text to emit as it arrives, unless emit is nil.
 	Ask(ctx context.Context, q Question, emit func(text string) error) (Answer, error)
-	// Agents lists the agents that can be asked, newest first, up to the limit.
+	// Agents returns up to limit agents that the caller can ask, newest first.
 	Agents(ctx context.Context, limit int) ([]domain.Agent, error)
 }
 

@@ -8,15 +8,15 @@ import (
 )
 
 const (
-	// Maximum size of the text in one answer: about 25,000 tokens.
+	// Maximum size of the text in one answer, in bytes: about 25,000 tokens.
 	maxPartBytes = 100_000
 	// Number of chunks read at a time.
 	chunksAtOnce = 100
-	// Number of chunks before the requested passage of a long document.
+	// Number of chunks that are included before the requested passage of a long document.
 	chunksBefore = 5
 )
 
-// part is the text of consecutive chunks: from one ordinal up to, but not including, another.
+// part is the text of consecutive chunks, with the ordinals [from, to), of the document's `of` chunks.
 type part struct {
 	text     string
 	from, to int
@@ -25,8 +25,8 @@ type part struct {
 
 func (p part) whole() bool { return p.from == 0 && p.to >= p.of }
 
-// readDocument reads a datasource's text at a place, up to the size of one answer. For a passage, it returns the whole
-// document if it fits, and otherwise starts a few chunks before.
+// readDocument reads a datasource's text from the given position, up to the size of one answer. If a passage is
+// requested, it returns the whole document if that fits, and otherwise starts a few chunks before the passage.
 func readDocument(ctx context.Context, lib Library, where resource) (domain.Datasource, part, error) {
 	d, err := lib.Datasource(ctx, where.datasourceID)
 	if err != nil {
@@ -35,7 +35,7 @@ func readDocument(ctx context.Context, lib Library, where resource) (domain.Data
 	if !hasText(d) {
 		return d, part{}, noText(d)
 	}
-	if where.around && d.TextBytes <= maxPartBytes/2 { // leaves space for overlaps and blank lines
+	if where.around && d.TextBytes <= maxPartBytes/2 { // half, to leave space for overlaps and blank lines
 		where.ordinal = 0
 	} else if where.around {
 		where.ordinal = max(0, where.ordinal-chunksBefore)
@@ -59,17 +59,17 @@ func readDocument(ctx context.Context, lib Library, where resource) (domain.Data
 			p.to = c.Ordinal + 1
 		}
 		if len(chunks) == 0 {
-			break // it was re-indexed and is shorter now
+			break // the document was re-indexed meanwhile and is shorter now
 		}
 	}
 	p.text = text.String()
 	return d, p, nil
 }
 
-// hasText returns an error if a datasource has no text.
+// hasText reports whether a datasource has searchable text.
 func hasText(d domain.Datasource) bool { return d.ActiveGeneration != 0 && d.Chunks > 0 }
 
-// noText returns the reason why a datasource has no text.
+// noText returns an error that says why a datasource has no text.
 func noText(d domain.Datasource) error {
 	switch {
 	case d.Type == domain.TypeWebSite:
@@ -81,7 +81,7 @@ func noText(d domain.Datasource) error {
 	}
 }
 
-// chunkJoiner joins consecutive chunks. If a chunk starts with the end of the previous one, that overlap is removed.
+// chunkJoiner joins consecutive chunks. If a chunk repeats the end of the previous one, it removes the overlap.
 type chunkJoiner struct {
 	text strings.Builder
 	last domain.Chunk

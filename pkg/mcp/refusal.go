@@ -12,8 +12,8 @@ import (
 // Maximum size of a refusal's body, in bytes.
 const maxRefusalBytes = 64 << 10
 
-// refusal is the service's error for a message that it did not process, for example because of its key or a limit. The
-// SDK's client knows only the status.
+// refusal is the error of the service for a message that it rejected, for example because of the key or a limit. The
+// SDK's client would report only the status.
 type refusal struct {
 	status  int
 	message string
@@ -32,12 +32,13 @@ func (r *refusal) Error() string {
 	return fmt.Sprintf("%s (%d)", text, r.status)
 }
 
-// refusalOf returns the refusal in a response, or nil. It reads and closes the body of a refusal.
+// refusalOf returns the refusal in a response, or nil if the response is none. It reads and closes the body of a
+// refusal.
 func refusalOf(res *http.Response) error {
 	if res.StatusCode < http.StatusBadRequest {
 		return nil
 	}
-	defer func() { _ = res.Body.Close() }() // already read
+	defer func() { _ = res.Body.Close() }() // the body has been read
 	var body struct {
 		Error struct {
 			Message string `json:"message"`
@@ -45,7 +46,7 @@ func refusalOf(res *http.Response) error {
 	}
 	raw, err := bounded.ReadAll(res.Body, maxRefusalBytes)
 	if err == nil && json.Unmarshal(raw, &body) != nil {
-		body.Error.Message = "" // the error of a proxy, in another format
+		body.Error.Message = "" // an error of a proxy, in another format
 	}
 	return &refusal{status: res.StatusCode, message: strings.TrimSpace(body.Error.Message), after: res.Header.Get("Retry-After")}
 }

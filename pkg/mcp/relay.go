@@ -23,8 +23,8 @@ type Relay struct {
 	Log      *slog.Logger // nil: no log
 }
 
-// Run serves the client until it closes its stream or ctx ends. While the service is unreachable, each request gets an
-// error.
+// Run serves the client until the client closes its stream or ctx ends. While the service is unreachable, each request
+// gets an error.
 func (r Relay) Run(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
 	link := &connection{relay: r, ctx: ctx}
 	defer link.drop()
@@ -39,7 +39,7 @@ func (r Relay) Run(ctx context.Context, in io.ReadCloser, out io.WriteCloser) er
 	return err
 }
 
-// connection is the relay's connection to the service. It is opened on first use and again after it broke.
+// connection is the relay's connection to the service. It is opened when it is first needed, and again after it broke.
 type connection struct {
 	relay Relay
 	ctx   context.Context // of the relay: the connection outlives the first request
@@ -49,7 +49,8 @@ type connection struct {
 	client  *sdk.ServerSession // the relay's client, which receives progress
 }
 
-// pass forwards requests to the service, and lets the SDK handle others, such as the handshake.
+// pass forwards requests to the service. It leaves requests that the service does not handle, such as the handshake, to
+// the SDK.
 func (l *connection) pass(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
 		ask, known := forwardFunc(req.GetParams())
@@ -70,15 +71,16 @@ func (l *connection) pass(next sdk.MethodHandler) sdk.MethodHandler {
 	}
 }
 
-// isAnswer reports whether an error is the service's answer. If the request did not reach the service, the error has a
-// code of the SDK.
+// isAnswer reports whether an error is an answer of the service. If a request does not reach the service, the SDK
+// returns an error with its own code.
 func isAnswer(err error) bool {
 	const rejected = -32005
 	var answered *jsonrpc.Error
 	return errors.As(err, &answered) && answered.Code != rejected
 }
 
-// forwardFunc returns how to send a request with these parameters to the service, if the service handles it.
+// forwardFunc returns a function that sends a request with the parameters to the service. known is false if the service
+// does not handle such requests.
 func forwardFunc(params sdk.Params) (ask func(context.Context, *sdk.ClientSession) (sdk.Result, error), known bool) {
 	switch p := params.(type) {
 	case *sdk.ListToolsParams:
@@ -147,7 +149,8 @@ func (l *connection) drop() {
 	}
 }
 
-// progress forwards the progress of a call. Its token is that of the relay's client.
+// progress forwards progress notifications to the relay's client. They need no conversion, because calls are forwarded
+// with the client's own token.
 func (l *connection) progress(ctx context.Context, r *sdk.ProgressNotificationClientRequest) {
 	l.mu.Lock()
 	client := l.client

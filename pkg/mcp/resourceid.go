@@ -20,8 +20,8 @@ type resource struct {
 	around       bool // include some chunks before it, or the whole datasource if it is short
 }
 
-// parseResource parses an id of a datasource, of a chunk (datasource, generation and ordinal; the generation may be
-// outdated), or of a part (datasource and ordinal).
+// parseResource parses the id of a datasource, of a chunk, or of a part. The id of a chunk consists of datasource,
+// generation and ordinal, and the generation may be outdated. The id of a part consists of datasource and ordinal.
 func parseResource(id string) (resource, error) {
 	datasource, rest, isPart := strings.Cut(id, "#")
 	p := resource{datasourceID: datasource}
@@ -45,7 +45,7 @@ func ordinalOf(text string) (int, error) {
 	return int(n), err
 }
 
-// String returns the id in the form that parseResource parses.
+// String returns the id of the datasource or part, as parseResource parses it.
 func (p resource) String() string {
 	if p.ordinal == 0 {
 		return p.datasourceID
@@ -53,7 +53,7 @@ func (p resource) String() string {
 	return p.datasourceID + "#" + strconv.Itoa(p.ordinal)
 }
 
-// resourceURI returns the URI of a datasource as a resource, starting at a chunk.
+// resourceURI returns the resource URI of a datasource's text from the given chunk on.
 func resourceURI(datasourceID string, ordinal int) string {
 	if ordinal == 0 {
 		return resourcePrefix + datasourceID

@@ -11,7 +11,7 @@ import (
 // Page size of the list of resources.
 const resourcesAtOnce = 100
 
-// addResources serves the datasources as resources. They are listed page by page, since there may be millions.
+// addResources serves the datasources as resources. It lists them page by page, because there may be millions.
 func addResources(server *sdk.Server, lib Library) {
 	server.AddResourceTemplate(&sdk.ResourceTemplate{
 		Name:        "datasource",

@@ -7,19 +7,19 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// marksResults is the first version of the protocol whose results must say that they are complete, and should name the
-// server. Versions are dates and compare as strings.
+// marksResults is the first version of the protocol in which results must be marked as complete and should name the
+// server. Versions are dates and can be compared as strings.
 const marksResults = "2026-07-28"
 
-// isMarked reports whether the result of a request must be marked. Requests of such versions name their version in
-// these metadata.
+// isMarked reports whether the result of a request with the given metadata must be marked. Since marksResults, requests
+// name their version of the protocol in the metadata.
 func isMarked(meta map[string]any) bool {
 	version, _ := meta[sdk.MetaKeyProtocolVersion].(string)
 	return version >= marksResults
 }
 
-// emptyResult returns an empty, marked result. The SDK marks the results of its own handlers; otherwise a mark can only
-// be set by decoding one.
+// emptyResult returns an empty result. If marked is true, the result states that it is complete. The SDK does this only
+// for its own handlers; other packages can set that field only by decoding it from JSON.
 func emptyResult(marked bool) *sdk.CallToolResult {
 	var result sdk.CallToolResult
 	if marked {
@@ -30,7 +30,7 @@ func emptyResult(marked bool) *sdk.CallToolResult {
 	return &result
 }
 
-// failed returns an error as the result of a tool call, which models can read.
+// failed returns an error as the result of a tool call, so that models can read it.
 func failed(err error, marked bool) *sdk.CallToolResult {
 	result := emptyResult(marked)
 	result.SetError(err)
@@ -55,7 +55,7 @@ type Call struct {
 	marked bool
 }
 
-// ReadCall parses a message, and reports whether it is a tool call.
+// ReadCall parses a message and reports whether it is a tool call.
 func ReadCall(message []byte) (call Call, isCall bool) {
 	var read struct {
 		ID     json.RawMessage `json:"id"`
@@ -75,7 +75,7 @@ func ReadCall(message []byte) (call Call, isCall bool) {
 	}
 }
 
-// FailCall answers a tool call with an error, as the call's result.
+// FailCall answers a tool call with a result that contains the error.
 func (h *Handler) FailCall(w http.ResponseWriter, call Call, why error) {
 	result := failed(why, call.marked)
 	if call.marked {

@@ -29,11 +29,11 @@ func newServer(lib Library, opts Options, askOnly bool) *sdk.Server {
 	return server
 }
 
-// privateScope keeps answers out of shared caches, since they depend on the key.
+// privateScope keeps answers out of shared caches, because they depend on the key.
 const privateScope = "private"
 
-// capabilities returns the server's capabilities. It cannot notify clients of changed lists, because it has no
-// sessions.
+// capabilities returns the server's capabilities. They do not include notifications of changed lists, because the
+// server has no sessions.
 func capabilities(resources bool) *sdk.ServerCapabilities {
 	c := &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}}
 	if resources {

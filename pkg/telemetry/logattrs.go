@@ -8,20 +8,20 @@ import (
 
 type logAttrsKey struct{}
 
-// WithLogAttrs returns a context that adds attributes to its log lines, such as the id of a request or a datasource. An
-// attribute of the line itself takes precedence. Notes must be ids, and only handlers made by RedactingHandler add
-// them.
+// WithLogAttrs returns a context whose log lines have additional attributes, such as the id of a request or a
+// datasource. An attribute of the line itself takes precedence. The attributes must be ids, because they are not
+// redacted. Only handlers made by RedactingHandler add them.
 func WithLogAttrs(ctx context.Context, notes ...slog.Attr) context.Context {
 	return context.WithValue(ctx, logAttrsKey{}, append(slices.Clip(logAttrs(ctx)), notes...))
 }
 
-// logAttrs returns the notes of a context in the order in which they were added.
+// logAttrs returns the attributes of a context in the order in which they were added.
 func logAttrs(ctx context.Context) []slog.Attr {
 	notes, _ := ctx.Value(logAttrsKey{}).([]slog.Attr)
 	return notes
 }
 
-// addLogAttrs adds the notes of a context to a record, except those whose keys the record has.
+// addLogAttrs adds the attributes of a context to a record, except those whose keys the record already has.
 func (d redactingHandler) addLogAttrs(ctx context.Context, r *slog.Record) {
 	notes := logAttrs(ctx)
 	if len(notes) == 0 {
@@ -32,7 +32,7 @@ func (d redactingHandler) addLogAttrs(ctx context.Context, r *slog.Record) {
 		said[a.Key] = true
 		return true
 	})
-	for _, note := range slices.Backward(notes) { // of notes with the same key, the innermost counts
+	for _, note := range slices.Backward(notes) { // of several attributes with the same key, the one added last counts
 		if !said[note.Key] {
 			said[note.Key] = true
 			r.AddAttrs(d.redact(note))

@@ -7,13 +7,15 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Header is the name of the header that carries a trace in HTTP requests and NATS messages (W3C Trace Context).
+// Header is the name of the header that carries the trace context in HTTP requests and NATS messages (W3C Trace
+// Context).
 const Header = "traceparent"
 
-// carriers is the propagation format. The baggage header of callers is not passed on.
+// carriers is the propagation format. It does not pass on the callers' baggage header.
 var carriers = propagation.TraceContext{}
 
-// Inject returns the context's trace in text form so that another process can continue it, or "" if there is none.
+// Inject returns the context's trace as text, so that another process can continue the trace. It returns "" if there is
+// none.
 func Inject(ctx context.Context) string {
 	if !trace.SpanContextFromContext(ctx).IsValid() {
 		return ""
@@ -23,7 +25,8 @@ func Inject(ctx context.Context) string {
 	return carried[Header]
 }
 
-// Extract returns a context in the carried trace, so that later spans become part of it.
+// Extract returns a context in the carried trace, which is a text from Inject, so that later spans become part of that
+// trace.
 func Extract(ctx context.Context, carried string) context.Context {
 	if carried == "" {
 		return ctx
@@ -31,7 +34,7 @@ func Extract(ctx context.Context, carried string) context.Context {
 	return carriers.Extract(ctx, propagation.MapCarrier{Header: carried})
 }
 
-// IDs returns the ids of the context's trace and span for logs, or "" if there are none.
+// IDs returns the ids of the context's trace and span for logs, or empty strings if there are none.
 func IDs(ctx context.Context) (traceID, spanID string) {
 	sc := trace.SpanContextFromContext(ctx)
 	if !sc.IsValid() {

@@ -7,8 +7,9 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// RedactingHandler returns a handler that removes API keys and secrets from messages and attributes, and adds the
-// context's notes (WithLogAttrs) and trace ids. No code should log a key, but the error of a library may contain one.
+// RedactingHandler returns a handler that removes API keys and secrets from messages and attributes. It also adds the
+// context's attributes (WithLogAttrs) and trace ids. No code should log a key, but an error from a library may contain
+// one.
 func RedactingHandler(next slog.Handler, secrets domain.Secrets) slog.Handler {
 	return redactingHandler{next, secrets}
 }

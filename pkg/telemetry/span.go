@@ -25,7 +25,7 @@ func Number[N int | int64 | uint64](name string, value N) Attribute {
 // Span is a unit of work in a trace. A nil Span is valid and records nothing.
 type Span struct{ span trace.Span }
 
-// Start starts a child span of the context's span. Without one, nothing is traced.
+// Start starts a child span of the context's span. If the context has no span, nothing is traced.
 func Start(ctx context.Context, name string, attributes ...Attribute) (context.Context, *Span) {
 	parent := trace.SpanFromContext(ctx)
 	if !parent.IsRecording() {
@@ -58,7 +58,7 @@ func (s *Span) End(err error) {
 	s.span.End()
 }
 
-// Causes of failures, in addition to the codes of domain in lower case.
+// Causes of failures, in addition to package domain's codes in lower case.
 const (
 	CauseCanceled = "canceled" // the caller has disconnected, or the process stops
 	CauseTimeout  = "timeout"

@@ -27,11 +27,10 @@ const scope = "github.com/sluice/sluice"
 // Timeout of the last export when a process stops.
 const closeTimeout = 3 * time.Second
 
-// Open starts to export traces if the environment names a destination in OTEL_EXPORTER_OTLP_ENDPOINT or
-// OTEL_EXPORTER_OTLP_TRACES_ENDPOINT. The protocol is HTTP. The standard variables configure samplers, batches,
-// headers, certificates and attributes. Without a destination Open returns nil and a stop that does nothing. process is
-// the name of the service unless OTEL_SERVICE_NAME sets it. stop exports the remaining spans, for at most three
-// seconds.
+// Open starts to export traces over HTTP if OTEL_EXPORTER_OTLP_ENDPOINT or OTEL_EXPORTER_OTLP_TRACES_ENDPOINT names a
+// destination. The other standard variables configure samplers, batches, headers, certificates and attributes. Without
+// a destination, Open returns nil and a stop that does nothing. process is the default for OTEL_SERVICE_NAME. stop
+// exports the remaining spans and takes at most three seconds.
 func Open(ctx context.Context, process, version string, getenv func(string) string, log *slog.Logger) (t *Traces, stop func(), err error) {
 	on, err := isEnabled(getenv)
 	if err != nil || !on {
@@ -58,7 +57,7 @@ func Open(ctx context.Context, process, version string, getenv func(string) stri
 	}, nil
 }
 
-// NewTraces returns Traces that use a given provider.
+// NewTraces returns Traces that use the given provider.
 func NewTraces(provider trace.TracerProvider) *Traces { return &Traces{provider} }
 
 // isEnabled reports whether the standard variables turn traces on. It rejects unsupported exporters and protocols.
@@ -101,7 +100,7 @@ func (t *Traces) Request(ctx context.Context, header http.Header, name string, a
 	return begin(ctx, t.tracer(), trace.SpanKindServer, name, attributes)
 }
 
-// Continue starts a span in the carried trace, or in a new trace if there is none.
+// Continue starts a span in the carried trace, which is a text from Inject. If carried is "", it starts a new trace.
 func (t *Traces) Continue(ctx context.Context, carried, name string, attributes ...Attribute) (context.Context, *Span) {
 	if t == nil {
 		return ctx, nil

@@ -78,7 +78,8 @@ func runExtract(ctx context.Context, p *cli.Program, open func(config.Config) (*
 	chunker = chunker.Sized(sizes)
 	failed := 0
 	for _, file := range flags.Args() {
-		// "column: value" is hard to read in a terminal and to compare with other tools.
+		// Print plain rows: "column: value" is hard to read in a terminal and hard to compare with the output of other
+		// tools.
 		doc, err := readFile(ctx, reader, extract.Request{Path: file, Name: file, Declared: *mime, PlainRows: *format == formatText})
 		if err != nil {
 			if ctx.Err() != nil {
@@ -112,8 +113,8 @@ func runExtract(ctx context.Context, p *cli.Program, open func(config.Config) (*
 	return nil
 }
 
-// readFile reads an existing file. It opens the file first, because errors of opening it in a child process would
-// describe the child.
+// readFile extracts a file. It opens the file in this process first, because the child process would report its own
+// error for a missing file.
 func readFile(ctx context.Context, reader *extract.Extractor, req extract.Request) (*domain.Document, error) {
 	f, err := os.Open(req.Path)
 	if err != nil {
@@ -204,7 +205,7 @@ func writeExtracted(out io.Writer, file string, doc *domain.Document, chunks boo
 	e := extracted{File: file, Document: *doc}
 	if chunks {
 		named := *doc
-		if named.Title == "" { // as ingestion does with the datasource's name, which is usually the file name
+		if named.Title == "" { // ingestion uses the datasource's name, which is usually the file name
 			named.Title = filepath.Base(file)
 		}
 		cut, err := chunker.Chunks(&named)

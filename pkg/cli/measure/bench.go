@@ -67,7 +67,7 @@ func (p commands) benchCommand() *cobra.Command {
 	flags.IntVar(&s.load.Clients, "clients", 0, "concurrent requests (default 1, with --rate 256)")
 	flags.DurationVar(&s.load.For, "for", 30*time.Second, "duration of the measurement")
 	flags.DurationVar(&s.load.Warmup, "warmup", -1, "`duration` of the warm-up (default 3s; 0s for uploads and with --requests)")
-	flags.Lookup("warmup").DefValue = "0s" // it is not shown
+	flags.Lookup("warmup").DefValue = "0s" // keeps the help from showing -1
 	flags.IntVar(&s.load.Requests, "requests", 0, "stop after this number of requests, including the warm-up")
 	flags.StringVar(&s.datastore, "datastore", "", "`datastore` to query, by id or name")
 	flags.StringVar(&s.agent, "agent", "", "`agent` to ask, by id or name")
@@ -93,7 +93,7 @@ func (s *benchSettings) defaults(given func(string) bool) {
 	}
 	if !given("warmup") {
 		s.load.Warmup = 3 * time.Second
-		if s.what == loadUploads || s.load.Requests > 0 { // so few requests may be answered before the warm-up ends
+		if s.what == loadUploads || s.load.Requests > 0 { // a small number of requests may be answered before the warm-up ends
 			s.load.Warmup = 0
 		}
 	}
@@ -147,7 +147,7 @@ func (s benchSettings) writeReport(out io.Writer, report loadtest.Report) error 
 	return err
 }
 
-// check rejects flags that do not fit together.
+// check rejects invalid combinations of flags.
 func (s benchSettings) check(rest []string, given func(string) bool) error {
 	belongs := map[string][]string{
 		loadQueries: {"datastore", "queries", "mode", "top-k"},
@@ -210,7 +210,7 @@ func benchQueries(ctx context.Context, s benchSettings, retrying, loaded *servic
 		request = loadtest.Streams(loaded, s.agent, questions, made.add)
 		defer func() { err = errors.Join(err, made.delete(ctx, retrying)) }()
 	}
-	// Try one request first: its error explains why a service would refuse all of them.
+	// Try one request first: if the service would reject all of them, its error explains why.
 	if err := loadtest.Try(ctx, request); err != nil {
 		return loadtest.Report{}, err
 	}
@@ -229,7 +229,7 @@ func (c *conversations) add(id string) {
 	c.ids = append(c.ids, id)
 }
 
-// delete deletes as many of them as possible within the grace period.
+// delete deletes as many of the conversations as possible within the grace period.
 func (c *conversations) delete(ctx context.Context, sluice *service.Service) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), benchGrace)
 	defer cancel()

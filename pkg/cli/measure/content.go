@@ -19,13 +19,14 @@ import (
 const (
 	benchSources = 200     // datasources from which questions are generated
 	benchWords   = 5       // words per question
-	benchFiles   = 10_000  // maximum files of a folder
-	benchBytes   = 1 << 30 // maximum bytes of all files, which are kept in memory
+	benchFiles   = 10_000  // maximum number of files read from a folder
+	benchBytes   = 1 << 30 // maximum size in bytes of all files together, because they are kept in memory
 )
 
 var errDone = errors.New("enough")
 
-// benchQuestions reads questions from the file, or generates some from consecutive words in the datastores' content.
+// benchQuestions reads questions from the file. Without a file, it makes questions of consecutive words in the
+// datastores' content.
 func benchQuestions(ctx context.Context, sluice *service.Service, file string, datastores []string) ([]string, error) {
 	var texts []string
 	if file != "" {
@@ -67,7 +68,8 @@ func benchQuestions(ctx context.Context, sluice *service.Service, file string, d
 	return texts, nil
 }
 
-// generateItems returns different texts of about size bytes, in sentences of common words and some numbers.
+// generateItems returns a function that generates different texts of about size bytes, with sentences of common words
+// and some numbers.
 func generateItems(size int) func(n int) loadtest.Item {
 	words := strings.Fields(`the a of to and in for with on by from at is was are has more than most each such only also new first other
 		report order price team plan market water energy house school river paper machine network contract patient engine garden history
@@ -88,7 +90,7 @@ func generateItems(size int) func(n int) loadtest.Item {
 	}
 }
 
-// filesOf returns the files below a folder, repeatedly. Hidden files are skipped.
+// filesOf returns a function that returns the files below a folder in turn, repeatedly. Hidden files are skipped.
 func filesOf(dir string) (func(n int) loadtest.Item, error) {
 	var items []loadtest.Item
 	total := 0

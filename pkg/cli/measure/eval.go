@@ -26,7 +26,7 @@ type evalSettings struct {
 	remote                                cli.Where
 }
 
-// evalCommand measures the retrieval of a running service, or generates questions for that.
+// evalCommand measures the retrieval quality of a running service, or generates questions for such a measurement.
 func (p commands) evalCommand() *cobra.Command {
 	var s evalSettings
 	cmd := &cobra.Command{
@@ -81,7 +81,7 @@ func (p commands) eval(ctx context.Context, s evalSettings) error {
 	return cli.Fault(ctx, err)
 }
 
-// check rejects flags that do not fit together.
+// check rejects invalid combinations of flags.
 func (s evalSettings) check() error {
 	switch {
 	case s.datastore == "":
@@ -120,7 +120,7 @@ func openService(where cli.Where, environ []string) (*service.Service, config.Co
 	return sluice, at.Config, nil
 }
 
-// compareModes asks the questions and prints the quality of the modes.
+// compareModes runs the questions in each search mode and compares the quality.
 func compareModes(ctx context.Context, sluice *service.Service, s evalSettings, out, errs io.Writer) error {
 	store, err := sluice.Datastore(ctx, s.datastore)
 	if err != nil {
@@ -208,7 +208,7 @@ func readCases(ctx context.Context, sluice *service.Service, s evalSettings, err
 	return truth.Cases, nil
 }
 
-// openInput opens the file, or standard input for "-", and adds its name to errors.
+// openInput opens the file, or standard input for "-", and calls read. It adds the file's name to errors.
 func openInput(path string, read func(io.Reader) error) error {
 	if path == "-" {
 		return read(os.Stdin)

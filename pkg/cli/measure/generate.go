@@ -23,7 +23,7 @@ import (
 const maxGenerated = generate.MaxQuestions
 
 // generateQuestions generates questions from the datastore's content and writes them. If the model server fails, it
-// writes those generated so far.
+// writes the questions generated so far.
 func (p commands) generateQuestions(ctx context.Context, sluice *service.Service, c config.Config, s evalSettings) error {
 	out, errs := p.Out, p.Err
 	if c.ChatModel == "" {
@@ -95,7 +95,7 @@ type asking struct{ model chat.Model }
 // Ask implements generate.Model.
 func (a asking) Ask(ctx context.Context, system, user string) (string, error) {
 	var text strings.Builder
-	cold, limit := 0.0, 1000 // sufficient for models that reason first
+	cold, limit := 0.0, 1000 // enough tokens for models that reason before they answer
 	_, err := a.model.Provider.Complete(ctx, chat.Prompt{
 		Model: a.model.Name, System: system, Messages: []chat.Turn{{Role: domain.RoleUser, Text: user}},
 		Params: chat.Params{Temperature: &cold, MaxTokens: &limit},

@@ -1,6 +1,6 @@
 // Package measure contains the commands that measure a running service over HTTP: eval for the quality of retrieval,
 // and bench for performance under load. It does not access stored data directly. Only the program that assembles the
-// commands imports it.
+// commands imports this package.
 package measure
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/config"
 )
 
-// commands holds the data common to the commands.
+// commands holds what the commands share.
 type commands struct {
 	*cli.Program
 	chat func(config.Config) (chat.Model, error)

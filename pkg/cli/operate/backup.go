@@ -29,10 +29,10 @@ import (
 	"github.com/sluice/sluice/pkg/originals"
 )
 
-// Maximum pause in a backup's stream. Copying a large catalog takes time.
+// Maximum pause in a backup's stream. It is long because copying a large catalog takes time.
 const backupStall = 10 * time.Minute
 
-// backupCommand writes a backup of a running service, or of a data directory that is not in use.
+// backupCommand writes a backup of a running service or of a data directory that is not in use.
 func (p commands) backupCommand() *cobra.Command {
 	var ask backupRequest
 	cmd := &cobra.Command{
@@ -76,7 +76,7 @@ func (p commands) backupCommand() *cobra.Command {
 	return cmd
 }
 
-// orInterrupted returns an error for an interrupted command instead of the failure that the interruption caused.
+// orInterrupted replaces an error that was caused by an interruption of the command.
 func orInterrupted(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return cli.WithExit(cli.Stopped, errors.New("stopped; incomplete files were removed"))
@@ -203,8 +203,8 @@ func (d *download) Close() error {
 	return d.body.Close()
 }
 
-// receive writes a backup to a file, which gets its name when it is complete, or to standard output. It verifies the
-// complete content at the same time, independent of the sender's report.
+// receive writes a backup to standard output or to a file, which gets its name only when it is complete. Meanwhile it
+// verifies the content itself and does not rely on the sender's report.
 func receive(ctx context.Context, from io.Reader, file string, stdout io.Writer) (report backup.Report, err error) {
 	schema, err := maintenance.SchemaVersion()
 	if err != nil {
@@ -234,19 +234,19 @@ func receive(ctx context.Context, from io.Reader, file string, stdout io.Writer)
 	return report, durable.Dir(filepath.Dir(file))
 }
 
-// makePartial creates the file for an incomplete backup in a directory next to the target. If this process is killed,
-// the next backup to the same target removes it.
+// makePartial creates a file for the incomplete backup, in a directory next to the target. If this process is killed,
+// the next backup to the same target removes the directory.
 func makePartial(file string) (partial *os.File, remove func(), err error) {
 	parent, pattern := filepath.Dir(file), "."+filepath.Base(file)+".partial-*"
 	dir, err := lockdir.Make(parent, pattern)
 	if err == nil {
 		if partial, err = os.OpenFile(filepath.Join(dir.Path(), "backup"), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600); err == nil {
-			return partial, func() { _ = dir.Remove() }, nil // the next backup removes it if this fails
+			return partial, func() { _ = dir.Remove() }, nil // if this fails, the next backup removes the directory
 		}
 		_ = dir.Remove()
 	} else { // some file systems do not support locks
 		if partial, err = os.CreateTemp(parent, pattern); err == nil {
-			return partial, func() { os.Remove(partial.Name()) }, nil // does nothing after the file was renamed
+			return partial, func() { os.Remove(partial.Name()) }, nil // fails harmlessly if the file has been renamed
 		}
 	}
 	return nil, nil, fmt.Errorf("creating the backup file: %w", err)

@@ -21,7 +21,7 @@ type keyFlags struct {
 	expires                          time.Duration
 }
 
-// keysCommand creates, lists and revokes API keys directly in the catalog, so that it works without a key.
+// keysCommand creates, lists and revokes API keys directly in the catalog, and therefore needs no key.
 func (p commands) keysCommand() *cobra.Command {
 	keys := &cobra.Command{
 		Use: "keys create|list|revoke", Short: "Create, list and revoke API keys", GroupID: cli.GroupOperate, DisableFlagsInUseLine: true,
@@ -88,7 +88,7 @@ func (p commands) keysCommand() *cobra.Command {
 // keyView is the JSON form of a key.
 type keyView struct {
 	ID         string         `json:"id"`
-	Key        string         `json:"key,omitempty"` // only when it is created
+	Key        string         `json:"key,omitempty"` // only when the key is created
 	Name       string         `json:"name"`
 	Workspace  string         `json:"workspace"`
 	Hint       string         `json:"hint"`

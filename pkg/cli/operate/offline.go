@@ -27,7 +27,7 @@ type offlineBackup struct {
 	close  []func() error
 }
 
-// cause returns the reason why the backup failed, which the archive itself does not contain.
+// cause returns why the backup failed. The archive itself records only that it was aborted.
 func (o *offlineBackup) cause(err error) error {
 	var aborted *backup.AbortedError
 	if !errors.As(err, &aborted) {
@@ -45,7 +45,7 @@ func (o *offlineBackup) Close() error {
 	return closeAll(o.close)
 }
 
-// openOffline starts a backup of the data directory. It closes the directory afterwards.
+// openOffline starts a backup of the data directory. Closing the backup also closes the directory.
 func openOffline(ctx context.Context, dir *datadir.Dir, program, rate string) (_ io.ReadCloser, err error) {
 	o := &offlineBackup{done: make(chan struct{}), close: []func() error{dir.Close}}
 	defer func() {
@@ -78,8 +78,8 @@ func openOffline(ctx context.Context, dir *datadir.Dir, program, rate string) (_
 	return o, nil
 }
 
-// OpenOriginals opens the originals in a directory of the embedded NATS server. closes closes them, and must be called
-// even after an error.
+// OpenOriginals opens the originals in a directory of the embedded NATS server. The caller must call closes even after
+// an error.
 func OpenOriginals(ctx context.Context, dir string, unsynced bool) (store *originals.Store, closes func() error, err error) {
 	var closers []func() error
 	closes = func() error { return closeAll(closers) }

@@ -1,6 +1,6 @@
 // Package operate contains the commands that access the catalog or data directory of a service directly: keys, replay,
 // repair, backup, restore and models. They are for the service's operator and need no API key. Only the program that
-// assembles the commands imports it.
+// assembles the commands imports this package.
 package operate
 
 import (
@@ -11,13 +11,14 @@ import (
 	"github.com/sluice/sluice/pkg/embed"
 )
 
-// commands holds the data common to the commands.
+// commands holds what the commands share.
 type commands struct {
 	*cli.Program
 	models func(config.Config) ([]embed.Model, error)
 }
 
-// Commands returns the commands. models returns the embedding models of a service with the settings, the default first.
+// Commands returns the commands. models returns the embedding models that a service with the given settings has, the
+// default first.
 func Commands(p *cli.Program, models func(config.Config) ([]embed.Model, error)) []*cobra.Command {
 	c := commands{p, models}
 	return []*cobra.Command{c.keysCommand(), c.replayCommand(), c.repairCommand(), c.backupCommand(), c.restoreCommand(), c.modelsCommand()}

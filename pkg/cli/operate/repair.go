@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/cli"
 )
 
-// Time after which the command reports that no process has accepted the request.
+// Time that a process has to accept the request before the command reports that none has.
 const repairTimeout = 15 * time.Second
 
 // repairCommand requests a repair and prints its report.

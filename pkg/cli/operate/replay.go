@@ -107,11 +107,11 @@ func parseSince(text string, now time.Time) (time.Time, error) {
 	return time.Time{}, errors.New("must be a date (2006-01-02), a time (2006-01-02T15:04:05Z) or a duration before now (36h)")
 }
 
-// replayProgress returns the number of datasources of a replay: all, synched and failed.
+// replayProgress returns the numbers of datasources in a replay: in total, synched and failed.
 type replayProgress func(ctx context.Context, id string) (total, done, failed int64, err error)
 
-// watchReplay shows the progress of the replay until it is complete or ctx ends. Ending it does not stop the replay.
-// Datasources that are deleted, or queued again later, no longer count.
+// watchReplay shows the progress of the replay until it is complete or ctx ends. The replay itself continues after ctx
+// has ended. Datasources that are deleted or queued again meanwhile no longer count.
 func watchReplay(ctx context.Context, progress replayProgress, id string, show cli.Progress) error {
 	tick := time.NewTicker(commandPoll)
 	defer tick.Stop()

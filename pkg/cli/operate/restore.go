@@ -94,7 +94,7 @@ func restore(ctx context.Context, in io.Reader, path string, schema int64) (repo
 			os.Remove(path)
 		}
 	}()
-	if err := emptyDir(path); err != nil { // another process may have been faster
+	if err := emptyDir(path); err != nil { // another process may have written to the directory meanwhile
 		return report, err
 	}
 	staged := dir.Join(datadir.Restoring)
@@ -112,7 +112,7 @@ func restore(ctx context.Context, in io.Reader, path string, schema int64) (repo
 	if err := syncTree(staged); err != nil {
 		return report, err
 	}
-	// The catalog last, because a directory without a catalog contains no data that counts.
+	// Move the catalog last: a data directory without a catalog counts as empty.
 	for _, name := range []string{datadir.NATS, datadir.Catalog} {
 		if err := os.Rename(filepath.Join(staged, name), dir.Join(name)); err != nil {
 			return report, errors.Join(fmt.Errorf("moving %s into place: %w", name, err), os.RemoveAll(dir.Join(datadir.NATS)))
@@ -124,7 +124,7 @@ func restore(ctx context.Context, in io.Reader, path string, schema int64) (repo
 	return report, durable.Dir(dir.Path())
 }
 
-// emptyDir rejects a directory with files that a restore must not replace.
+// emptyDir returns an error if the directory contains files that a restore must not replace.
 func emptyDir(path string) error {
 	entries, err := os.ReadDir(path)
 	if err != nil {
@@ -163,7 +163,7 @@ func restoreInto(ctx context.Context, in io.Reader, staged string, schema int64)
 	if err := errors.Join(c.RaiseGenerations(ctx), c.Close()); err != nil {
 		return report, fmt.Errorf("preparing the restored catalog: %w", err)
 	}
-	// Closing the last connection merges the database into one file.
+	// Closing the last connection must have merged the database into one file.
 	for _, suffix := range []string{"-wal", "-shm"} {
 		if _, err := os.Stat(sink.catalog + suffix); !errors.Is(err, fs.ErrNotExist) {
 			return report, errors.Join(fmt.Errorf("%s remains next to the catalog", filepath.Base(sink.catalog+suffix)), err)

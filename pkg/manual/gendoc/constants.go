@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// constants holds the unevaluated constants of one package.
+// constants holds the unevaluated constants of one package by name.
 type constants map[string]ast.Expr
 
 // declared reads the constants of the package in a directory.
@@ -35,7 +35,7 @@ func declared(dir string) (constants, error) {
 				continue
 			}
 			for _, s := range g.Specs {
-				v := s.(*ast.ValueSpec) // always the type, for constants
+				v := s.(*ast.ValueSpec) // a constant declaration has no other specs
 				for i := range min(len(v.Names), len(v.Values)) {
 					out[v.Names[i].Name] = v.Values[i]
 				}
@@ -45,7 +45,7 @@ func declared(dir string) (constants, error) {
 	return out, nil
 }
 
-// units are the units of time in nanoseconds.
+// units holds package time's units in nanoseconds.
 var units = map[string]int64{"Millisecond": 1e6, "Second": 1e9, "Minute": 60e9, "Hour": 3600e9}
 
 // value evaluates a constant that is a whole number or a duration.

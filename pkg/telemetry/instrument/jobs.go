@@ -12,8 +12,8 @@ import (
 	"github.com/sluice/sluice/pkg/telemetry"
 )
 
-// Jobs makes each run of a job a span of the trace of the request that created the job. Events of the job belong to its
-// run. Failed runs are logged with the trace's id.
+// Jobs traces each run of a job as a span, in the trace of the request that created the job. Events that a run
+// publishes belong to its span. Failed runs are logged with the trace's id.
 func Jobs(traces *telemetry.Traces, log *slog.Logger, next jobs.Handler) jobs.Handler {
 	next = withJobAttrs(next)
 	if traces == nil {
@@ -40,7 +40,7 @@ func withJobAttrs(next jobs.Handler) jobs.Handler {
 	}
 }
 
-// States makes the application of each event a span of its job's trace, and measures its duration.
+// States traces the application of each event as a span in its job's trace, and measures its duration.
 func (s *Stages) States(next control.States, traces *telemetry.Traces) control.States {
 	return tracedStates{next, traces, s}
 }
@@ -66,7 +66,7 @@ func (t tracedStates) ApplyAll(ctx context.Context, evs []domain.Event) (applied
 		within, span := t.traces.Continue(ctx, ev.Trace, "apply "+string(ev.Type),
 			telemetry.Text("sluice.job", ev.JobID), telemetry.Text("sluice.datasource", ev.DatasourceID), telemetry.Number("sluice.batch", len(evs)))
 		evs[i].Trace = telemetry.Inject(within)
-		defer func() { span.End(err) }() // the events are applied together
+		defer func() { span.End(err) }() // all spans end together, because the events are applied together
 	}
 	return t.States.ApplyAll(ctx, evs)
 }

@@ -56,8 +56,8 @@ func (m *JobMetrics) Observe(o jobs.Outcome) {
 	}
 }
 
-// Backlogs reports the number of waiting jobs and the age of the oldest, for autoscaling and alerts. It reads them on
-// each scrape.
+// Backlogs is a collector that reports the number of waiting jobs and the age of the oldest one, for autoscaling and
+// alerts. It reads both on each scrape.
 type Backlogs struct {
 	broker  *jobs.Broker
 	catalog *catalog.Catalog
@@ -68,10 +68,10 @@ type Backlogs struct {
 	log     *slog.Logger
 }
 
-// scrapeTimeout is the timeout of all reads of one scrape.
+// scrapeTimeout is the timeout for all reads of one scrape together.
 const scrapeTimeout = 3 * time.Second
 
-// laneOutbox is the label of jobs that wait in the catalog until the stream has capacity for them.
+// laneOutbox is the lane label of jobs that wait in the catalog until the stream has room for them.
 const laneOutbox = "outbox"
 
 // NewBacklogs returns the collector of backlogs.

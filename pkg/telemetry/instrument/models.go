@@ -10,14 +10,14 @@ import (
 	"github.com/sluice/sluice/pkg/telemetry"
 )
 
-// Spans of calls to models. The stages that contain them are timed as wholes; the spans show which call took the time.
+// Names of the spans of calls to models. Metrics measure only whole stages; the spans show which call took the time.
 const (
 	spanChat   = "chat"
 	spanEmbed  = "embed query"
 	spanRerank = "rerank"
 )
 
-// tracedChat is a provider whose calls are spans.
+// tracedChat is a provider whose calls are traced as spans.
 type tracedChat struct{ chat.Provider }
 
 // Complete implements chat.Provider.
@@ -27,7 +27,7 @@ func (t tracedChat) Complete(ctx context.Context, p chat.Prompt, emit func(strin
 	return t.Provider.Complete(ctx, p, emit)
 }
 
-// ChatModels returns chat models whose calls are spans.
+// ChatModels returns chat models whose calls are traced as spans.
 func ChatModels(next chat.Models) chat.Models { return tracedModels{next} }
 
 type tracedModels struct{ next chat.Models }
@@ -41,7 +41,7 @@ func (t tracedModels) Models(name string) []chat.Model {
 	return models
 }
 
-// QueryEmbedders returns embedders whose calls for queries are spans.
+// QueryEmbedders returns embedders for queries. Their calls are traced as spans.
 func QueryEmbedders(next retrieve.Embedders) retrieve.Embedders { return tracedQueries{next} }
 
 type tracedQueries struct{ retrieve.Embedders }
@@ -57,7 +57,7 @@ func (t tracedQueries) Embedder(model string) (embed.Embedder, error) {
 
 type tracedQuery struct{ embed.Embedder }
 
-// Unwrap returns the wrapped embedder, which may implement more interfaces.
+// Unwrap returns the wrapped embedder, which may implement other interfaces too.
 func (t tracedQuery) Unwrap() embed.Embedder { return t.Embedder }
 
 // Embed implements embed.Embedder.

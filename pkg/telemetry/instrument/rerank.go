@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/telemetry"
 )
 
-// Reranker implements retrieve.Reranker and counts requests, outcomes and durations.
+// Reranker implements retrieve.Reranker. It counts requests by outcome and measures their duration.
 type Reranker struct {
 	*rerank.Client
 	log      *slog.Logger
@@ -48,7 +48,7 @@ func (r *Reranker) Rerank(ctx context.Context, query string, passages []string) 
 		r.requests.WithLabelValues("skipped").Inc()
 		return nil, err // the failure was logged when it occurred
 	case ctx.Err() != nil:
-		return nil, err // the caller has disconnected, which does not count as a failure of the reranker
+		return nil, err // the caller has disconnected, so the reranker has not failed
 	}
 	r.duration.Observe(time.Since(began).Seconds())
 	if err != nil {

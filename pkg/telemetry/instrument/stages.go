@@ -1,6 +1,6 @@
 // Package instrument measures the parts of a process: it times their work, counts outcomes and creates spans. It wraps
-// the parts, or they call it (ingest.Measure). Only package app imports it, and it imports the packages of the parts;
-// package telemetry imports none of them.
+// a part, or the part calls it (ingest.Measure). It imports the packages of the parts, which package telemetry must not
+// do. Only package app imports instrument.
 package instrument
 
 import (
@@ -17,11 +17,11 @@ import (
 	"github.com/sluice/sluice/pkg/telemetry"
 )
 
-// The stages that are timed, apart from those of jobs.
+// Stages that are timed, in addition to the stages of jobs.
 const (
 	stageApply    = "apply"    // storing the changes that events report
-	stageRetrieve = "retrieve" // a query, with its embedding and reranking
-	stageAnswer   = "answer"   // a question, with its retrieval
+	stageRetrieve = "retrieve" // a query, including embedding and reranking
+	stageAnswer   = "answer"   // a question, including retrieval
 )
 
 var allStages = []string{
@@ -35,8 +35,7 @@ const (
 	tokensCompletion = "completion"
 )
 
-// Stages times the stages of work in this process, counts their failures by cause, and makes them spans of their
-// traces.
+// Stages times the stages of work in this process, counts their failures by cause, and traces them as spans.
 type Stages struct {
 	took   *prometheus.HistogramVec
 	failed *prometheus.CounterVec
@@ -58,8 +57,8 @@ func NewStages(r prometheus.Registerer) *Stages {
 		}, []string{"kind"}),
 	}
 	r.MustRegister(s.took, s.failed, s.tokens)
-	// Create the counters at zero: a counter that appears with its first failure shows no increase to a monitoring
-	// system.
+	// Create the counters at zero. If a counter appeared only with its first failure, a monitoring system would see no
+	// increase.
 	for _, stage := range allStages {
 		s.took.WithLabelValues(stage)
 		s.failed.WithLabelValues(stage, telemetry.Cause(io.ErrUnexpectedEOF))
@@ -71,7 +70,7 @@ func NewStages(r prometheus.Registerer) *Stages {
 	return s
 }
 
-// Begin starts a stage. The caller must call end with the stage's error. Begin is an ingest.Measure.
+// Begin starts a stage. The caller must call end with the stage's error, or nil. The method is an ingest.Measure.
 func (s *Stages) Begin(ctx context.Context, stage string, attributes ...telemetry.Attribute) (inner context.Context, end func(error)) {
 	began := time.Now()
 	inner, span := telemetry.Start(ctx, stage, attributes...)
@@ -84,7 +83,7 @@ func (s *Stages) Begin(ctx context.Context, stage string, attributes ...telemetr
 	}
 }
 
-// Events returns an ingest.Events that counts the tokens reported by workers.
+// Events returns an ingest.Events that also counts the tokens that workers report.
 func (s *Stages) Events(next ingest.Events) ingest.Events { return countedEvents{next, s} }
 
 type countedEvents struct {
