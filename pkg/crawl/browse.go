@@ -24,7 +24,7 @@ const (
 // any browser, but none are sent to a paused host.
 //
 // A page on the public internet may access only the public internet. Otherwise its scripts could reach internal servers
-// that the configuration opens to the crawler. A reader's browser could not reach them.
+// that the configuration opens to the crawler but that no reader of the page can reach.
 type browsing struct {
 	client    *client
 	guard     guard.Guard

@@ -45,7 +45,7 @@ type textWalk struct {
 	own    strings.Builder // text outside links, because navigation consists of links, whatever elements it uses
 }
 
-// nonText are elements whose content is not text for readers, or is the reader's input.
+// nonText are elements whose content is not text for readers, or is typed by the reader.
 var nonText = map[atom.Atom]bool{
 	atom.Script: true, atom.Style: true, atom.Template: true, atom.Head: true, atom.Title: true, atom.Svg: true, atom.Object: true,
 	atom.Iframe: true, atom.Input: true, atom.Textarea: true, atom.Canvas: true, atom.Audio: true, atom.Video: true,

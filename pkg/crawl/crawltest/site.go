@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// MinPages is the minimum number of pages. A smaller site has no space for all special cases.
+// MinPages is the minimum number of pages. A smaller site has no room for all special cases.
 const MinPages = 300
 
 // Options configure a Site. The zero value is a small site.

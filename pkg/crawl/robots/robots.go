@@ -149,7 +149,7 @@ func lineParts(line []byte) (key, value string, ok bool) {
 	return separators.Replace(strings.ToLower(key)), strings.TrimSpace(withoutControls(value)), true
 }
 
-// withoutControls drops control characters. Invalid UTF-8 is kept: rules escape it like other bytes.
+// withoutControls drops control characters. It keeps invalid UTF-8, because rules escape it like any other bytes.
 func withoutControls(s string) string {
 	if strings.IndexFunc(s, unicode.IsControl) < 0 {
 		return s
