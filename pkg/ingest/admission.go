@@ -30,8 +30,8 @@ type Admission struct {
 	texts   *semaphore.Weighted
 }
 
-// NewAdmission returns an Admission for the given number of long documents, or ShortPerLong times as many short ones,
-// and a few more that are being read by the given number of readers.
+// NewAdmission returns an Admission for the given number of long documents, or ShortPerLong times as many short ones. A
+// few more documents may be in memory while the readers read them.
 func NewAdmission(readers, long int) *Admission {
 	parts := int64(max(long, 1)) * ShortPerLong
 	return &Admission{
