@@ -41,7 +41,7 @@ type WorkerOptions struct {
 	// MaxFailures is the number of failed runs after which a job is abandoned. Default 25, which takes an hour and
 	// three quarters with the default delays.
 	MaxFailures int
-	// MaxCrashes is the number of worker crashes after which the running job is abandoned. Default 3.
+	// MaxCrashes is the number of crashed runs after which a job is abandoned: runs whose worker died. Default 3.
 	MaxCrashes int
 	// RetryMin and RetryMax bound the delay between attempts. It doubles from the minimum to the maximum, plus a random
 	// part of up to a quarter. Defaults 1 s and 5 min.
