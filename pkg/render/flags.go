@@ -15,8 +15,8 @@ const (
 	proxyLoopback = "<-loopback>"
 )
 
-// Size of the window in pixels. The window is high, so that pages also load what they would otherwise load on
-// scrolling.
+// Size of the window in pixels. The window is tall, so that pages also load content that they would otherwise load only
+// on scrolling.
 const (
 	windowWidth  = 1280
 	windowHeight = 2400
