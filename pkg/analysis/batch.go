@@ -7,8 +7,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Batch counts the terms of texts that are stored together. Terms have numbers, so that later steps need no string
-// lookups. It is not safe for concurrent use.
+// Batch counts the terms of texts that are stored together. It gives each term a number, so that later steps need no
+// string lookups. It is not safe for concurrent use.
 type Batch struct {
 	analyzer *Analyzer
 	terms    []string // by number
@@ -16,22 +16,22 @@ type Batch struct {
 	row      uint32 // number of the current row, from 1
 	counts   []TermCount
 	length   uint32
-	before   struct { // argument and result of the last call of repeated
+	before   struct { // arguments and result of the last call of repeated
 		text string
 		lang Language
 		ids  []uint32
 	}
 }
 
-// termState is the state of an analyzer's term in the current batch and row.
+// termState holds the number that a term has in the current batch, and the place of its count in the current row.
 type termState struct {
-	batch  uint32 // the batch of number
+	batch  uint32 // the batch in which number is valid
 	number uint32
-	row    uint32 // the row of at
-	at     uint32 // index among the row's counts
+	row    uint32 // the row in which at is valid
+	at     uint32 // index in Batch.counts
 }
 
-// Part is a text of a row and the weight of its terms.
+// Part is a text of a row. Each of its terms counts Weight times.
 type Part struct {
 	Text   string
 	Weight uint32
@@ -43,10 +43,11 @@ type TermCount struct {
 	Count uint32
 }
 
-// Batch starts a batch. The analyzer must not be used otherwise until the batch is counted. The batch owns its terms.
+// Batch starts a batch. The analyzer must not be used for anything else until all rows are counted. The batch's terms
+// stay valid afterwards.
 func (a *Analyzer) Batch() *Batch {
 	a.batch++
-	if a.epoch == 0 || len(a.terms) > maxNumbered { // limits the memory of the numbered terms
+	if a.epoch == 0 || len(a.terms) > maxNumbered { // bounds the memory that the terms use
 		a.epoch++
 		a.terms, a.numbers, a.states = nil, make(map[string]uint32), nil
 	}
@@ -56,23 +57,23 @@ func (a *Analyzer) Batch() *Batch {
 	return &Batch{analyzer: a}
 }
 
-// Number of terms after which an Analyzer forgets its terms when the next batch starts: a few megabytes. There are more
-// terms than words, since each number is a term.
+// Maximum number of terms that an Analyzer keeps when it starts a batch: a few megabytes. A word can have several
+// terms.
 const maxNumbered = 1 << 16
 
-// Number of words after which an Analyzer forgets its words when the next batch starts; about 250 bytes each.
+// Maximum number of words that an Analyzer keeps when it starts a batch, at about 250 bytes per word.
 const maxKnown = 1 << 15
 
-// Terms returns the terms so far, indexed by number. Callers must not modify it.
+// Terms returns the batch's terms so far, indexed by their numbers. Callers must not modify the result.
 func (b *Batch) Terms() []string { return b.terms }
 
-// Name returns the number of a term. The term need not occur in a text.
+// Name returns the number of a term in the batch, and adds the term if necessary.
 func (b *Batch) Name(term string) uint32 {
 	return b.numbers[b.numberOf(b.analyzer.idOf(term))].number
 }
 
-// Count returns the language of a row, detected in its first part, its weighted length, and the terms of all parts with
-// their weighted counts. Each term is listed once; at most MaxTerms occurrences are counted per part.
+// Count returns the language of a row, which is detected in the first part; the row's weighted length; and the weighted
+// count of each of its terms. At most MaxTerms occurrences are counted per part.
 func (b *Batch) Count(parts ...Part) (lang Language, length uint32, terms []TermCount) {
 	a := b.analyzer
 	b.row++
@@ -91,8 +92,8 @@ func (b *Batch) Count(parts ...Part) (lang Language, length uint32, terms []Term
 	return lang, b.length, append(make([]TermCount, 0, len(b.counts)), b.counts...)
 }
 
-// repeated returns the numbers of the terms of a text. It caches the last result, since consecutive rows often share
-// their headings.
+// repeated returns the analyzer's numbers of a text's terms. It caches the last result, because consecutive rows often
+// share their headings.
 func (b *Batch) repeated(text string, lang Language) []uint32 {
 	if b.before.ids == nil || b.before.text != text || b.before.lang != lang {
 		b.before.text, b.before.lang, b.before.ids = text, lang, b.before.ids[:0]
@@ -111,8 +112,8 @@ func (b *Batch) count(id, weight uint32) {
 	b.length += weight
 }
 
-// numberOf assigns a number in this batch to a term of the analyzer, if it has none yet, and returns its index in
-// numbers.
+// numberOf gives a term its number in this batch, unless it already has one. The argument is the analyzer's number of
+// the term; it is also the term's index in numbers, and is returned.
 func (b *Batch) numberOf(id uint32) uint32 {
 	if int(id) >= len(b.numbers) {
 		b.numbers = b.analyzer.statesFor(int(id) + 1)
@@ -124,7 +125,7 @@ func (b *Batch) numberOf(id uint32) uint32 {
 	return id
 }
 
-// statesFor returns the analyzer's notes, extended to at least n terms.
+// statesFor returns the analyzer's termStates, extended to at least n terms.
 func (a *Analyzer) statesFor(n int) []termState {
 	if n > len(a.states) {
 		a.states = append(a.states, make([]termState, max(n, 2*len(a.states), 1024)-len(a.states))...)
@@ -147,24 +148,24 @@ func (a *Analyzer) idOf(term string) uint32 {
 // knownWord is a cached analysis of a run of ASCII letters and digits.
 type knownWord struct {
 	lower  string
-	votes  uint64  // Latin-script languages that have it as a function word
+	votes  uint64  // bit set of the Latin-script languages in which it is a function word
 	word   bool    // whether it contains letters
-	tokens []token // its tokens if it is not joined to its neighbours; nearly always one
+	tokens []token // its tokens if it stands alone, not joined to another word; nearly always one
 
-	in    [2]knownTerms // for two languages, the last used first
+	in    [2]knownTerms // the terms in two languages, the last used first
 	token [1]token
 	ids   [2][1]uint32
 }
 
-// knownTerms are the numbers of the terms of a word in a language. Tables and text of a document often alternate
-// between two languages.
+// knownTerms holds the numbers of a word's terms in one language. Two languages are cached, because the text and the
+// tables of a document are often in different ones.
 type knownTerms struct {
 	lang  Language
-	epoch uint32 // the epoch of the numbers; 0 if there are none
+	epoch uint32 // the epoch in which ids are valid; 0 if ids is unset
 	ids   []uint32
 }
 
-// known returns the analysis of a run of ASCII letters and digits of at most maxKnownBytes.
+// known returns the analysis of text, a run of at most maxKnownBytes ASCII letters and digits.
 func (a *Analyzer) known(text string) *knownWord {
 	key := keyOf(text)
 	if c := text[0]; c >= 'A' && c <= 'Z' && !capitals(text[1:]) { // an initial capital does not split a word
@@ -177,10 +178,10 @@ func (a *Analyzer) known(text string) *knownWord {
 	return slot.word
 }
 
-// analyseWord analyses a word.
+// analyseWord analyses a word that is not in the cache.
 func analyseWord(text string) *knownWord {
 	k := &knownWord{lower: strings.ToLower(text)}
-	k.tokens, k.in[0].ids, k.in[1].ids = k.token[:0], k.ids[0][:0], k.ids[1][:0] // arrays for one element
+	k.tokens, k.in[0].ids, k.in[1].ids = k.token[:0], k.ids[0][:0], k.ids[1][:0] // use the arrays of knownWord, which have one element
 	k.word = strings.Trim(k.lower, "0123456789") != ""
 	k.votes = latinVotes.of[k.lower]
 	s := splitter{emit: func(t token) bool {
@@ -222,8 +223,8 @@ func (k *knownWord) idsIn(a *Analyzer, lang Language) []uint32 {
 	return in.ids
 }
 
-// detect is like Detect. For a text of ASCII only, it also returns the runs of letters and digits, so that the text is
-// scanned only once.
+// detect works like Detect. If the text is all ASCII, it also returns the runs of letters and digits, so that they need
+// not be looked up again.
 func (a *Analyzer) detect(text string) (Language, []*knownWord) {
 	if len(text) > maxDetectWords*32 {
 		return Detect(text), nil
@@ -254,8 +255,8 @@ func (a *Analyzer) detect(text string) (Language, []*knownWord) {
 	return detectLatin(text, a.lower, a.votes), a.found
 }
 
-// ids calls f with the number of each term of a text, in reading order and with repetitions, at most MaxTerms times. If
-// the text is all ASCII, known may contain its runs of letters and digits.
+// ids calls f with the number of each term of a text, in reading order and with repetitions, at most MaxTerms times.
+// For an ASCII text, known may hold the runs of letters and digits that detect returned.
 func (a *Analyzer) ids(text string, lang Language, known []*knownWord, f func(id uint32)) {
 	if !norm.NFKC.IsNormalString(text) {
 		text = norm.NFKC.String(text)
@@ -293,7 +294,7 @@ func (a *Analyzer) ids(text string, lang Language, known []*knownWord, f func(id
 			continue
 		}
 		end := asciiEnd(text, i)
-		if end < len(text) && text[end] >= utf8.RuneSelf || end-i > maxKnownBytes { // the word may continue
+		if end < len(text) && text[end] >= utf8.RuneSelf || end-i > maxKnownBytes { // the word may continue with other characters
 			i = s.next(text, i)
 			continue
 		}
@@ -314,7 +315,7 @@ func (a *Analyzer) ids(text string, lang Language, known []*knownWord, f func(id
 	s.flush()
 }
 
-// asciiWord marks the ASCII letters and digits.
+// asciiWord is true for ASCII letters and digits.
 var asciiWord = func() (is [256]bool) {
 	for c := range utf8.RuneSelf {
 		is[c] = classOf(rune(c)) == classWord
@@ -322,7 +323,7 @@ var asciiWord = func() (is [256]bool) {
 	return is
 }()
 
-// asciiEnd returns the end of the run of ASCII letters and digits that starts at i.
+// asciiEnd returns the end of the run of ASCII letters and digits that starts at text[i].
 func asciiEnd(text string, i int) int {
 	for i < len(text) && asciiWord[text[i]] {
 		i++

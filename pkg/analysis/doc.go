@@ -1,26 +1,25 @@
 // Package analysis splits text into the terms of lexical search, and into sentences. All engines and the extractive
 // answerer use it, so that terms are the same everywhere.
 //
-// A document's words are stemmed in the language that is detected in the document. A query is too short for reliable
-// detection, so each of its words becomes a group of forms: the word itself and its stems in each language of the
-// searched documents. A document matches the group if it contains one of the forms. So a word always matches documents
-// that contain the same word, whatever language was detected, and matches its inflections if the detected language was
-// right.
+// The language of each document is detected, and its words are stemmed in that language. A query is too short for
+// reliable detection, so each of its words becomes a group of forms: the word itself and its stems in each language of
+// the searched documents. A document matches the group if it contains one of the forms. A word therefore always matches
+// itself, even if the language of a document was detected wrongly; its inflections match if the language is right.
 //
 // Scripts without spaces between words (Han, kana, Hangul, Thai and similar ones) are indexed as single characters and
 // as pairs of adjacent characters.
 package analysis
 
-// Limits of the package. They also hold for hostile text.
+// Limits of the package, which also hold for malicious text.
 const (
 	// MaxTermRunes is the maximum length of a term in characters. Longer words are truncated, in documents and in
 	// queries.
 	MaxTermRunes = 64
-	// MaxTerms is the maximum number of terms of a document. The rest of its text is not found by words.
+	// MaxTerms is the maximum number of terms of a document. Lexical search does not find the words after them.
 	MaxTerms = 200_000
-	// MaxQueryTerms is the maximum number of different terms of a query.
+	// MaxQueryTerms is the maximum number of distinct terms of a query.
 	MaxQueryTerms = 256
-	// Maximum number of bytes that are read of a query.
+	// Maximum number of bytes of a query that are read.
 	maxQueryBytes = 64 << 10
 	// Number of words that language detection reads.
 	maxDetectWords = 300

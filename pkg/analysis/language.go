@@ -9,7 +9,7 @@ import (
 	"github.com/abadojack/whatlanggo"
 )
 
-// Language is an ISO 639-1 code; "" is unknown.
+// Language is an ISO 639-1 code, or "" for an unknown language.
 type Language string
 
 // Languages with special rules in this package.
@@ -20,9 +20,9 @@ const (
 	Vietnamese Language = "vi"
 )
 
-// Detect returns the language of a text. It uses the script and, if several languages share the script, votes of its
-// function words, then trigrams. Only the first few hundred words are read. Short Latin text without evidence
-// (headings, identifiers, tables) counts as English, whose stemmer does little harm; long text is Unknown.
+// Detect returns the language of a text. The script decides first; if several languages share the script, function
+// words decide, then trigrams. Only the first few hundred words are read. Short Latin text without evidence (headings,
+// identifiers, tables) counts as English, whose stemmer does little harm; long text without evidence is Unknown.
 func Detect(text string) Language {
 	words, scripts := countScripts(text)
 	switch script := scripts.mainScript(); script {
@@ -45,10 +45,11 @@ func Detect(text string) Language {
 	}
 }
 
-// Minimum number of words for trigrams to be used if the function words have no winner.
+// Minimum number of words for detection by trigrams, which is used if the function words give no clear result.
 const minTrigramWords = 25
 
-// detectLatin returns the language of a text in Latin letters. words are its first words, votes their votes.
+// detectLatin returns the language of a text in Latin letters. words are its first words; votes are the results of
+// votesOf for them.
 func detectLatin(text string, words []string, votes []uint64) Language {
 	if lang, ok := latinVotes.elect(votes); ok && (lang == English || distinct(words, lang) >= 2) {
 		return lang
@@ -66,13 +67,14 @@ func detectLatin(text string, words []string, votes []uint64) Language {
 	return Language(info.Lang.Iso6391())
 }
 
-// Number of bytes whose trigrams are counted, and the minimum confidence of their result.
+// Number of bytes from which trigrams are counted, and the minimum confidence of a result.
 const (
 	maxTrigramBytes = 800
 	minConfidence   = 0.1
 )
 
-// distinct counts the different function words of a language, of two letters or more, among the words.
+// distinct counts how many different function words of the language are among the words. Words of one letter do not
+// count.
 func distinct(words []string, lang Language) int {
 	found := make(map[string]bool)
 	for _, w := range words {
@@ -94,13 +96,13 @@ func prefix(text string, n int) string {
 	return text[:n]
 }
 
-// voteByFunctionWords counts function words. Each has one vote, divided among the languages that have the word. The
-// winner needs a minimum share of the words and a lead.
+// voteByFunctionWords detects the language by function words. Each has one vote, which is divided among the languages
+// that have the word. The winner needs a minimum share of the words and a clear lead.
 func voteByFunctionWords(words []string, among functionWordVotes) (Language, bool) {
 	return among.elect(among.votesOf(words))
 }
 
-// votesOf returns for each word the languages that have it as a function word.
+// votesOf returns, for each word, a bit set of the languages in which it is a function word.
 func (among functionWordVotes) votesOf(words []string) []uint64 {
 	out := make([]uint64, len(words))
 	for i, w := range words {
@@ -109,7 +111,7 @@ func (among functionWordVotes) votesOf(words []string) []uint64 {
 	return out
 }
 
-// elect counts the votes of each word and returns the winner.
+// elect returns the language with the most votes. Its argument has the bit set of votesOf for each word.
 func (among functionWordVotes) elect(words []uint64) (Language, bool) {
 	var votes [maxVoteLanguages]float64
 	for _, has := range words {
@@ -134,7 +136,7 @@ func (among functionWordVotes) elect(words []uint64) (Language, bool) {
 	return winner, best > 0 && best >= 0.06*float64(len(words)) && best >= 1.25*second
 }
 
-// countScripts returns the first words of a text in lower case, and counts the letters per script.
+// countScripts returns the first words of a text, in lower case, and the number of letters in each script.
 func countScripts(text string) ([]string, *scriptCount) {
 	text = prefix(text, maxDetectWords*32)
 	var scripts scriptCount
@@ -157,7 +159,8 @@ func countScripts(text string) ([]string, *scriptCount) {
 	return words, &scripts
 }
 
-// Languages that trigrams may choose: those with a stemmer, and related languages that would be mistaken for them.
+// Languages that trigram detection may return: those with a stemmer, and related languages that would be mistaken for
+// them.
 var trigramLanguages = map[whatlanggo.Lang]bool{
 	whatlanggo.Eng: true, whatlanggo.Deu: true, whatlanggo.Fra: true, whatlanggo.Spa: true, whatlanggo.Ita: true,
 	whatlanggo.Por: true, whatlanggo.Nld: true, whatlanggo.Swe: true, whatlanggo.Dan: true, whatlanggo.Nob: true,
@@ -215,8 +218,8 @@ func scriptOf(r rune) script {
 // scriptCount counts letters per script.
 type scriptCount [scripts]int
 
-// mainScript returns the main script of the text. A letter of a script without spaces counts as several letters of an
-// alphabet. Text with kana is Japanese, however many Han characters it has.
+// mainScript returns the script of most of the text. A letter of a script without spaces counts as several letters of
+// an alphabet. Text with kana is Japanese even if most of its characters are Han.
 func (c *scriptCount) mainScript() script {
 	for _, dense := range []script{scriptHan, scriptKana, scriptHangul} {
 		c[dense] *= 3

@@ -7,14 +7,14 @@ type runeClass uint8
 
 const (
 	classOther    runeClass = iota // separates words
-	classWord                      // compoundPart of a word
+	classWord                      // part of a word
 	classUnspaced                  // a character of a script without spaces between words
 	classMark                      // combining mark: part of the preceding character
 	classIgnored                   // invisible: joiners, soft hyphen, tatweel, Arabic and Hebrew vowel points
 )
 
-// Scripts without spaces between words, and Hangul, whose words have endings that pairs of characters match better than
-// a stemmer would.
+// Scripts without spaces between words, and Hangul: pairs of characters match its inflected words better than a stemmer
+// would.
 var unspacedScripts = []*unicode.RangeTable{
 	unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar,
 }

@@ -13,10 +13,10 @@ type Span struct {
 	Start, End int
 }
 
-// Sentences splits a text into sentences by the rules of Unicode (UAX #29), with three exceptions. Sentences are joined
-// after an abbreviation, an initial, or an ordinal number in a German date; they are split at blank lines; and they are
-// split at long runs of marks. White space around sentences is part of none. The spans are ordered, disjoint and not
-// empty. The time is linear in the length of any text.
+// Sentences splits a text into sentences by the rules of Unicode (UAX #29), with three exceptions. It does not split
+// after an abbreviation, an initial, or an ordinal number in a German date; it always splits at blank lines; and it
+// always splits at long runs of marks. The spans are ordered, disjoint and not empty, and do not include the white
+// space around sentences. The time is linear in the length of the text, whatever it contains.
 func Sentences(text string) []Span {
 	var out []Span
 	for s := range segments(text) {
@@ -35,7 +35,7 @@ func Sentences(text string) []Span {
 
 // appendSentences appends the sentences of text[from:to], which must not contain long runs of marks.
 func appendSentences(out []Span, text string, from, to int) []Span {
-	open := false // the last span may continue in the next segment
+	open := false // the last span may continue with the next part
 	iter := sentences.FromString(text[from:to])
 	for iter.Next() {
 		for part := range paragraphs(text, from+iter.Start(), from+iter.End()) {
@@ -55,13 +55,13 @@ func appendSentences(out []Span, text string, from, to int) []Span {
 	return out
 }
 
-// Longest run of characters other than letters and digits, in runes, that the rules of Unicode are applied to. They
-// look back over closing marks and spaces, so that a text of a hundred thousand brackets would take half a minute. A
-// longer run always ends a sentence.
+// Maximum number of consecutive characters other than letters and digits to which the rules of Unicode are applied. A
+// longer run always ends a sentence: the rules look back over closing marks and spaces, so a hundred thousand brackets
+// would take half a minute.
 const maxGap = 64
 
-// segment is a part of a text that ends in a long run of marks, or at the end of the text. The rules are applied to
-// text[from:to]; the rest of the run ends at next.
+// segment is a part of a text that ends with a long run of marks or with the text. The rules of Unicode are applied to
+// text[from:to]; the rest of the run is text[to:next].
 type segment struct{ from, to, next int }
 
 // segments splits a text at runs of more than maxGap characters other than letters and digits.
@@ -80,8 +80,8 @@ func segments(text string) func(func(segment) bool) {
 				continue
 			}
 			if length > maxGap {
-				// Marks belong to the preceding character, so a letter starts a new grapheme unless one of these few
-				// characters precedes it.
+				// Marks belong to the preceding character. Only after one of a few special characters does a letter not
+				// start a new grapheme.
 				next := gap + len(strings.TrimRightFunc(text[gap:i], isPrefixMark))
 				if !yield(segment{from, min(enough, next), next}) {
 					return
@@ -116,7 +116,7 @@ func paragraphs(text string, start, end int) func(func(Span) bool) {
 	}
 }
 
-// trimSpan removes white space from the ends of a span. It returns false if nothing remains.
+// trimSpan removes white space from both ends of a span. It returns false if nothing remains.
 func trimSpan(text string, s Span) (Span, bool) {
 	part := text[s.Start:s.End]
 	left := len(part) - len(strings.TrimLeftFunc(part, unicode.IsSpace))
@@ -125,8 +125,8 @@ func trimSpan(text string, s Span) (Span, bool) {
 	return s, s.End > s.Start
 }
 
-// numbersItem reports whether a sentence is only the number of a list item or a section, whose text follows: "5." or
-// "2.1.".
+// numbersItem reports whether a sentence is only the number of a list item or section, such as "5." or "2.1.". The
+// item's text follows.
 func numbersItem(s string) bool {
 	const longest = 12 // bytes
 	return len(s) <= longest && strings.HasSuffix(s, ".") && s[0] >= '0' && s[0] <= '9' && strings.Trim(s, "0123456789.") == ""
@@ -146,7 +146,7 @@ var abbreviations = map[string]bool{
 	"т.е": true, "т.д": true, "sec": true, "ch": true, "para": true, "tab": true, "ref": true, "refs": true,
 }
 
-// abbreviated reports whether a sentence ends in an abbreviation or an initial instead of a full stop.
+// abbreviated reports whether the full stop of a sentence belongs to an abbreviation or an initial.
 func abbreviated(s string) bool {
 	body, ok := strings.CutSuffix(s, ".")
 	if !ok {
@@ -164,8 +164,8 @@ func abbreviated(s string) bool {
 	return size == len(last) && unicode.IsUpper(r) && r != 'I'
 }
 
-// germanMonths are the months that may follow the ordinal number of a day. Other languages write months without a
-// capital, which the rules of Unicode recognise, or the number without a full stop.
+// germanMonths are the names of months that may follow the number of a day and a full stop. Other languages write
+// months in lower case, which the rules of Unicode recognise, or the number without a full stop.
 var germanMonths = map[string]bool{
 	"januar": true, "jänner": true, "februar": true, "feber": true, "märz": true, "april": true, "mai": true, "juni": true, "juli": true,
 	"august": true, "september": true, "oktober": true, "november": true, "dezember": true,
@@ -195,10 +195,11 @@ func ordinal(s, after string) bool {
 	return germanArticles[strings.ToLower(lastWord(body[:len(body)-number]))]
 }
 
-// Maximum length in bytes of the words that ordinal compares. All words that it knows are shorter.
+// Maximum length in bytes of the words that ordinal compares, which are all shorter.
 const longestWord = 16
 
-// firstWord returns the first word of a text after white space, or "" if there is none or it is long.
+// firstWord returns the word at the start of a text, after white space. It returns "" if there is none, or if it is too
+// long.
 func firstWord(text string) string {
 	text = strings.TrimLeft(text[:min(len(text), longestWord+8)], " \t\n\u00a0")
 	end := strings.IndexFunc(text, func(r rune) bool { return !unicode.IsLetter(r) })
@@ -208,7 +209,7 @@ func firstWord(text string) string {
 	return text[:end]
 }
 
-// lastWord returns the last word of a text before white space, or "" if there is none.
+// lastWord returns the word at the end of a text, before white space, or "" if there is none.
 func lastWord(text string) string {
 	text = strings.TrimRight(text[max(0, len(text)-longestWord-8):], " \t\n\u00a0")
 	return text[strings.LastIndexFunc(text, func(r rune) bool { return !unicode.IsLetter(r) })+1:]

@@ -32,7 +32,7 @@ var stemmers = map[Language]func(*snowball.Env) bool{
 	"ta": tamil.Stem, "tr": turkish.Stem,
 }
 
-// The Romanian stemmer knows the letters with a cedilla, from older encodings; current text has a comma below.
+// The Romanian stemmer expects the cedilla letters of older encodings; current text has letters with a comma below.
 var cedillas = strings.NewReplacer("ș", "ş", "ț", "ţ")
 
 // term returns the index term of a lower-case word: its stem in the language, without diacritics.
@@ -52,8 +52,8 @@ func term(word string, lang Language) string {
 	return fold(snowballStem(word, stem))
 }
 
-// snowballStem runs a stemmer. The algorithms are generated code without bounds checks of their own. If a word makes
-// one panic, the word is returned unchanged.
+// snowballStem runs a stemmer. The stemmers are generated code without bounds checks; if one panics, the word is
+// returned unchanged.
 func snowballStem(word string, stem func(*snowball.Env) bool) (out string) {
 	defer func() {
 		if recover() != nil {
@@ -68,7 +68,7 @@ func snowballStem(word string, stem func(*snowball.Env) bool) (out string) {
 	return env.Current()
 }
 
-// stemmable reports whether a word is long enough to have an ending, and contains no digits.
+// stemmable reports whether a word is long enough to have an ending and has no digits.
 func stemmable(word string) bool {
 	return utf8.RuneCountInString(word) > 2 && !hasDigit(word)
 }
@@ -81,7 +81,7 @@ var greekEndings = []string{
 	"ας", "αν", "ει", "εν", "ω", "ο", "η", "α", "ε", "ι", "υ",
 }
 
-// greekStem removes the ending of an unaccented Greek word and keeps at least three letters.
+// greekStem removes the ending of a Greek word without accents. At least three letters remain.
 func greekStem(word string) string {
 	n := utf8.RuneCountInString(word)
 	if n < 4 || word[0] < 0x80 {

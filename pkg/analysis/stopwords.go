@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// stopwords.txt contains one language per line: its code, a colon, its function words. They are removed from queries
-// and used for language detection; documents keep them.
+// stopwords.txt has one line per language: its code, a colon and its function words. They are removed from queries and
+// used for language detection; documents keep them.
 //
 //go:embed stopwords.txt
 var stopWordsText string
@@ -27,17 +27,17 @@ var (
 	arabicVotes   = newFunctionWordVotes(arabicLanguages, maps.Keys(stopWordLanguages))
 )
 
-// Maximum number of languages in a set of votes; there are half as many.
+// Maximum number of languages in a functionWordVotes: the bits of its bit sets.
 const maxVoteLanguages = 64
 
-// functionWordVotes is the languages that words can vote for. of maps each function word to a bit set of its languages,
-// by their indexes in langs.
+// functionWordVotes says for which languages a function word is a vote. of maps each function word to a bit set; bit i
+// stands for langs[i].
 type functionWordVotes struct {
 	langs []Language
 	of    map[string]uint64
 }
 
-// newFunctionWordVotes returns the votes of function words for the languages.
+// newFunctionWordVotes returns the votes that the words give to the languages.
 func newFunctionWordVotes(langs []Language, words iter.Seq[string]) functionWordVotes {
 	langs = langs[:min(len(langs), maxVoteLanguages)]
 	e := functionWordVotes{langs, make(map[string]uint64)}
@@ -51,7 +51,7 @@ func newFunctionWordVotes(langs []Language, words iter.Seq[string]) functionWord
 	return e
 }
 
-// IsFunctionWord reports whether a lower-case word is a function word of a language, which queries omit.
+// IsFunctionWord reports whether a lower-case word is a function word of a language. Queries omit such words.
 func IsFunctionWord(word string, lang Language) bool { return stopWords[lang][word] }
 
 func parseStopWords(text string) map[Language]map[string]bool {

@@ -6,18 +6,18 @@ import (
 	"sync"
 )
 
-// Terms returns the index terms of a text in the language returned by Detect, in reading order and with repetitions, at
-// most MaxTerms.
+// Terms returns the index terms of a text, in reading order and with repetitions, at most MaxTerms. lang is the result
+// of Detect.
 func Terms(text string, lang Language) []string { return new(Analyzer).Terms(text, lang) }
 
-// Analyzer computes terms and caches stems across texts, which speeds up a batch of related texts. Its zero value is
-// ready for use. It is not safe for concurrent use.
+// Analyzer computes terms and caches stems, so that many related texts take less time. Its zero value is ready for use.
+// It is not safe for concurrent use.
 type Analyzer struct {
 	stems map[Language]map[string]string
 
-	// Caches of batches: terms by number, and words as written.
+	// Caches that batches use: terms by number, and analysed words.
 	terms   []string
-	epoch   uint32 // incremented when the terms are discarded
+	epoch   uint32 // incremented when the terms are cleared
 	numbers map[string]uint32
 	states  []termState
 	batch   uint32 // number of the latest batch, from 1
@@ -30,17 +30,16 @@ type Analyzer struct {
 
 var analyzers = sync.Pool{New: func() any { return new(Analyzer) }}
 
-// Borrow returns an Analyzer from a pool, which may already have cached the stems of other texts. Release it with
-// Return.
+// Borrow returns an Analyzer from a pool. Its cache may already contain stems. Release it with Return.
 func Borrow() *Analyzer { return analyzers.Get().(*Analyzer) }
 
-// Return returns a borrowed Analyzer to the pool. It must not be used afterwards.
+// Return returns a borrowed Analyzer to the pool. The caller must not use it afterwards.
 func (a *Analyzer) Return() { analyzers.Put(a) }
 
-// Number of stems per language after which an Analyzer clears its cache: a few megabytes.
+// Maximum number of stems that an Analyzer caches per language: a few megabytes.
 const maxStems = 20_000
 
-// Terms is like the function Terms.
+// Terms works like the function Terms.
 func (a *Analyzer) Terms(text string, lang Language) []string {
 	out := make([]string, 0, min(len(text)/6+1, MaxTerms))
 	tokens(text, func(t token) bool {
@@ -63,7 +62,7 @@ func (a *Analyzer) term(t token, lang Language) string {
 	if a.stems[lang] == nil || len(a.stems[lang]) >= maxStems {
 		a.stems[lang] = make(map[string]string)
 	}
-	text := strings.Clone(t.text) // a term may be a part of text, and must not keep the document in memory
+	text := strings.Clone(t.text) // the term may be a substring of the document, and the cache must not keep the document in memory
 	s := term(text, lang)
 	a.stems[lang][text] = s
 	return s
@@ -80,15 +79,15 @@ func termOf(t token, lang Language) string {
 	return term(t.text, lang)
 }
 
-// QueryTerm is a word of a query: its name in results, and the index terms that match it. Name is one of Forms.
+// QueryTerm is a word of a query: its name in results, and the index terms that match it. The name is one of the forms.
 type QueryTerm struct {
 	Name  string
 	Forms []string
 }
 
-// Query returns the different words of a query for documents in the given languages, as returned by Detect, in order,
-// at most MaxQueryTerms. Without languages, English and the query's own language are used. Function words of the
-// query's language are omitted, unless there are no others.
+// Query returns the distinct words of a query, in order, at most MaxQueryTerms. langs are the languages of the
+// documents, as Detect returned them; without any, English and the query's own language are used. Function words of the
+// query's language are omitted unless the query has no other words.
 func Query(text string, langs []Language) []QueryTerm {
 	text = prefix(text, maxQueryBytes)
 	lang, stop := queryLanguage(text, langs)
@@ -114,7 +113,8 @@ func Query(text string, langs []Language) []QueryTerm {
 	return kept
 }
 
-// queryTerm returns the forms of a word. The first is the stem in the most likely language, which is also the name.
+// queryTerm returns the forms of a word in the languages. The first language is the most likely one, and its stem is
+// the name.
 func queryTerm(t token, langs []Language) QueryTerm {
 	var q QueryTerm
 	for _, lang := range langs {
@@ -126,7 +126,8 @@ func queryTerm(t token, langs []Language) QueryTerm {
 	return q
 }
 
-// queryLanguage returns the query's language, if possible among those of the documents, and the function words to omit.
+// queryLanguage returns the query's language, preferably one of the documents' languages, and the function words to
+// omit.
 func queryLanguage(text string, langs []Language) (Language, map[string]bool) {
 	words, scripts := countScripts(text)
 	script := scripts.mainScript()
@@ -147,7 +148,8 @@ func queryLanguage(text string, langs []Language) (Language, map[string]bool) {
 	return detected, stopWords[detected]
 }
 
-// stemLanguages returns the languages to stem a query word in: its own, those of the documents, English, and none.
+// stemLanguages returns the languages in which query words are stemmed: the query's own, those of the documents,
+// English, and Unknown for the unstemmed word.
 func stemLanguages(lang Language, langs []Language) []Language {
 	out := []Language{lang}
 	for _, l := range append(slices.Clone(langs), English, Unknown) {

@@ -8,28 +8,28 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// tokenKind is the way in which a token becomes a term.
+// tokenKind says how a token becomes a term.
 type tokenKind uint8
 
 const (
 	kindWord     tokenKind = iota // a word or a part of a word: stemmed
 	kindWhole                     // an identifier or part number written without spaces: unchanged
-	kindUnspaced                  // a character, or a pair, of a script without spaces
+	kindUnspaced                  // a character of a script without spaces, or a pair of them
 )
 
-// token is a lower-case piece of text with its diacritics.
+// token is a piece of text in lower case. It still has its diacritics.
 type token struct {
 	text string
 	kind tokenKind
 }
 
-// wordRun is a maximal run of word characters, and the character that joins it to the next run.
+// wordRun is a maximal run of word characters.
 type wordRun struct {
 	text   string // as written
-	joiner rune   // the single character that joins it to the next run; 0 if none
+	joiner rune   // the character that joins it to the next run, such as a hyphen; 0 if none
 }
 
-// Maximum number of pieces of a joined token ("192.168.10.1", "snake_case_name").
+// Maximum number of words in a joined token ("192.168.10.1", "snake_case_name").
 const maxJoined = 8
 
 // tokens calls emit for each token of the text in reading order, until emit returns false.
@@ -44,7 +44,7 @@ func tokens(text string, emit func(token) bool) {
 	s.flush()
 }
 
-// next processes the token that starts at i, which must be a character boundary, and returns its end.
+// next processes the token at text[i], which must be the start of a character, and returns the token's end.
 func (s *splitter) next(text string, i int) int {
 	r, size := utf8.DecodeRuneInString(text[i:])
 	switch classOf(r) {
@@ -59,7 +59,7 @@ func (s *splitter) next(text string, i int) int {
 	return i + size
 }
 
-// wordEnd returns the end of the word that starts at i.
+// wordEnd returns the end of the word at text[i].
 func wordEnd(text string, i int) int {
 	for i < len(text) {
 		r, size := utf8.DecodeRuneInString(text[i:])
@@ -71,7 +71,7 @@ func wordEnd(text string, i int) int {
 	return i
 }
 
-// joinerAt returns the character at i if it joins two words, as a hyphen does, otherwise 0.
+// joinerAt returns the character at text[i] if it joins two words, as a hyphen does, otherwise 0.
 func joinerAt(text string, i int) rune {
 	r, size := utf8.DecodeRuneInString(text[i:])
 	switch r {
@@ -89,10 +89,10 @@ func joinerAt(text string, i int) rune {
 	return r
 }
 
-// splitter collects joined pieces, so that the whole can be emitted after its parts.
+// splitter collects the words of a joined token, so that it can emit the whole token after its parts.
 type splitter struct {
 	emit    func(token) bool
-	known   func(word string) bool // emits the parts of a word if it knows the word; may be nil
+	known   func(word string) bool // emits a cached word's parts; false if the word is not cached; may be nil
 	pending [maxJoined]wordRun
 	n       int
 	stopped bool
@@ -104,7 +104,7 @@ func (s *splitter) out(text string, kind tokenKind) {
 	}
 }
 
-// word adds a run of word characters.
+// word adds a run of word characters. j joins it to the next run; 0 if it is the last one.
 func (s *splitter) word(text string, j rune) {
 	if s.n == maxJoined {
 		s.flush()
@@ -116,7 +116,7 @@ func (s *splitter) word(text string, j rune) {
 	}
 }
 
-// flush emits the collected runs: the parts of each run, each run, and the joined wholes.
+// flush emits the collected runs: for each run its parts and itself, then the joined tokens.
 func (s *splitter) flush() {
 	for i := range s.n {
 		if word := s.pending[i].text; s.known == nil || !s.known(word) {
@@ -136,8 +136,8 @@ func (s *splitter) flush() {
 	s.n = 0
 }
 
-// joinsPieces reports whether two adjacent pieces are one name or number: identifiers with an underscore, part numbers
-// with a hyphen or slash, numbers and versions with a point, thousands with a comma.
+// joinsPieces reports whether two adjacent words form one name or number: identifiers with an underscore, part numbers
+// with a hyphen or slash, numbers and versions with a decimal point, thousands with a comma.
 func joinsPieces(a, b wordRun) bool {
 	switch a.joiner {
 	case '_':
@@ -154,7 +154,7 @@ func joinsPieces(a, b wordRun) bool {
 	return false
 }
 
-// whole emits joined pieces as one token: "AX-200" as ax200, "1,000" as 1000, "v1.2" as 1.2.
+// whole emits joined words as one token: "AX-200" as ax200, "1,000" as 1000, "v1.2" as 1.2.
 func (s *splitter) whole(ps []wordRun) {
 	digits, size := false, 0
 	for _, p := range ps {
@@ -185,7 +185,7 @@ func (s *splitter) whole(ps []wordRun) {
 	s.out(w, kind)
 }
 
-// compound emits a word and, if it is a compound (camelCase, AX200), its meaningful parts.
+// compound emits a word and, if it is a compound (camelCase, AX200), its parts.
 func (s *splitter) compound(word string) {
 	lower := strings.ToLower(word)
 	if hasDigit(word) && !allDigits(word) {
@@ -208,14 +208,15 @@ func (s *splitter) compound(word string) {
 	}
 }
 
-// compoundPart emits a part of a word. Single characters are too unspecific and are skipped.
+// compoundPart emits a part of a word, unless it is a single character, which would match too much.
 func (s *splitter) compoundPart(text string) {
 	if utf8.RuneCountInString(text) > 1 {
 		s.out(strings.ToLower(text), kindWord)
 	}
 }
 
-// boundary reports whether a part ends between prev and r: fooBar, HTMLParser, AX200.
+// boundary reports whether a new part of a word begins at r: fooBar, HTMLParser, AX200. before and prev are the
+// characters before r; rest starts with r.
 func boundary(before, prev, r rune, rest string) bool {
 	if unicode.IsDigit(prev) != unicode.IsDigit(r) && !unicode.Is(unicode.M, r) {
 		return true
@@ -231,8 +232,8 @@ func boundary(before, prev, r rune, rest string) bool {
 	return unicode.IsUpper(prev) && before != 0 && unicode.IsLower(next) && next != 's'
 }
 
-// unspaced emits the characters of a run without spaces, and each pair of adjacent characters. It returns the end of
-// the run.
+// unspaced emits each character of a run in a script without spaces, and each pair of adjacent characters. It returns
+// the end of the run.
 func (s *splitter) unspaced(text string, i int) int {
 	prev := ""
 	for i < len(text) && !s.stopped {

@@ -9,7 +9,8 @@ import (
 // Maximum length in bytes of cached words.
 const maxKnownBytes = 24
 
-// wordKey is a word of 1 to maxKnownBytes bytes without zero bytes, padded with zeros: three little-endian numbers.
+// wordKey is a word of 1 to maxKnownBytes bytes, none of them zero. It is padded with zeros and stored as three
+// little-endian numbers.
 type wordKey [maxKnownBytes / 8]uint64
 
 func keyOf(text string) (key wordKey) {
@@ -33,15 +34,15 @@ func (k wordKey) text() string {
 }
 
 // wordTable is a hash table of analysed words. The keys are in the table itself, so a lookup usually needs one memory
-// access, while a map needs three. Its zero value is empty.
+// access; a Go map needs three. Its zero value is empty.
 type wordTable struct {
-	slots []wordSlot // a power of two of them, at least half of them free
+	slots []wordSlot // the length is a power of two; at least half of the slots are free
 	seeds wordKey    // random odd numbers, so that an attacker cannot choose words with equal hashes
-	shift int        // right shift that turns a hash into an index
+	shift int        // number of bits by which a hash is shifted right to get an index
 	count int
 }
 
-// wordSlot is a slot of the table; it is free if word is nil.
+// wordSlot is a slot of the table. It is free if word is nil.
 type wordSlot struct {
 	key  wordKey
 	word *knownWord
