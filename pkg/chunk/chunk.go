@@ -1,9 +1,9 @@
-// Package chunk splits an extracted document into the chunks that are indexed and returned. Chunks are whole sentences,
-// packed to about 128 tokens. Headings stay with their text, table rows with their header; code is split by lines.
-// Measurements favour small chunks: for the same amount of returned text they cover more of the answers than large
-// ones. The title and heading path of each chunk provide the context that a small piece lacks.
+// Package chunk splits an extracted document into the chunks that are indexed and returned. A chunk consists of whole
+// sentences, about 128 tokens in all. Headings stay with their text, table rows with their header; code is split by
+// lines. Small chunks measure better than large ones: the same amount of returned text contains more of the answers.
+// The title and heading path of each chunk provide the context that a small chunk lacks.
 //
-// Splitting is deterministic: the same document and options result in the same chunks.
+// Splitting is deterministic: the same document and options always give the same chunks.
 package chunk
 
 import (
@@ -16,12 +16,12 @@ const DefaultMaxChunks = 200_000
 
 // Options configure splitting. The zero value selects the defaults.
 type Options struct {
-	TargetTokens int // target size of chunks; default of domain.Chunking
-	MaxTokens    int // maximum size, except for a single longer grapheme; default of domain.Chunking, at least TargetTokens
+	TargetTokens int // target size of chunks; default as in domain.Chunking
+	MaxTokens    int // maximum size, which only a single grapheme may exceed; default as in domain.Chunking, at least TargetTokens
 	MaxChunks    int // a document with more chunks is rejected; default DefaultMaxChunks
 
 	// Sentences returns the sentences of a text in reading order, without overlap. Text between two sentences is added
-	// to the first. Default: the function Sentences.
+	// to the first of the two. The default is the function Sentences.
 	Sentences func(text string) []analysis.Span
 }
 
@@ -30,7 +30,7 @@ type Chunker struct {
 	opts Options
 }
 
-// New returns a Chunker. Zero fields of the options are set to their defaults.
+// New returns a Chunker. Options that are zero get their defaults.
 func New(opts Options) *Chunker {
 	target, limit := domain.Chunking{TargetTokens: opts.TargetTokens, MaxTokens: opts.MaxTokens}.Sizes()
 	opts.TargetTokens, opts.MaxTokens = target, max(target, limit)
@@ -46,7 +46,7 @@ func New(opts Options) *Chunker {
 // typePptx is the MIME type of presentations (ECMA-376, part 1, section 13.2).
 const typePptx = "application/vnd.openxmlformats-officedocument.presentationml.presentation"
 
-// minHeadingLevel returns the smallest level of the headings; 0 if there are none.
+// minHeadingLevel returns the lowest level number of any heading, or 0 without headings.
 func minHeadingLevel(blocks []domain.Block) int {
 	top := 0
 	for _, b := range blocks {
@@ -57,21 +57,21 @@ func minHeadingLevel(blocks []domain.Block) int {
 	return top
 }
 
-// Sized returns a chunker with the same options except for the sizes.
+// Sized returns a Chunker with the given sizes and otherwise the same options.
 func (c *Chunker) Sized(sizes domain.Chunking) *Chunker {
 	o := c.opts
 	o.TargetTokens, o.MaxTokens = sizes.Sizes()
 	return New(o)
 }
 
-// Chunks splits the document. The chunks contain all of its text in reading order, except for white space at their
-// edges. Two things are repeated: a table's header, above rows that would otherwise have none; and a short last
-// sentence, if a chunk ends within a paragraph that is longer than a chunk. No chunk crosses one of the document's
-// top-level headings. A document without text has no chunks.
+// Chunks splits the document. The chunks contain all of its text in reading order, except for white space where they
+// start and end. Two things are repeated. A table's header is repeated above rows that are not in its chunk. A chunk
+// that continues a paragraph longer than one chunk starts with the previous sentence, if that is short. No chunk
+// crosses one of the document's top-level headings. A document without text has no chunks.
 //
-// Headings are in the same chunk as the beginning of their text; headings at the end of the document are in the same
-// chunk as the preceding text. They are a chunk of their own only if there is no other text or no space, because they
-// are as long as a text.
+// Headings share a chunk with the beginning of their text; headings at the end of the document share one with the
+// preceding text. Headings form a chunk of their own only if the document has no other text, or if they are so long
+// that no text fits.
 //
 // It fails with domain.CodeTooLarge if the document has more than Options.MaxChunks chunks.
 func (c *Chunker) Chunks(doc *domain.Document) ([]domain.Chunk, error) {

@@ -1,14 +1,14 @@
 package chunk
 
-// headingContext are the headings above a piece.
+// headingContext describes the headings above a piece.
 type headingContext struct {
-	path   string // place.path()
-	ctx    string // place.context()
+	path   string // result of location.path
+	ctx    string // result of location.context
 	anchor string // fragment of the location's URL
 }
 
-// chunkLocation determines the location of a chunk. A chunk that crosses a page or a heading gets the location of most
-// of its text: more of its content is found there than at the location of its first word.
+// chunkLocation determines the location of a chunk. If a chunk crosses a page or a heading, its location is that of
+// most of its text, where a reader finds more of its content than at its first word.
 type chunkLocation struct {
 	pages   tokenCount[int]
 	heads   tokenCount[headingContext]
@@ -18,7 +18,7 @@ type chunkLocation struct {
 // definedTerm is a defined term and the headings above it.
 type definedTerm struct {
 	headingContext
-	term string // its anchor; "" for text that defines no term
+	term string // the term's anchor; "" for text that defines no term
 }
 
 func (s *chunkLocation) add(page int, h headingContext, term string, tokens int) {
@@ -27,8 +27,8 @@ func (s *chunkLocation) add(page int, h headingContext, term string, tokens int)
 	s.entries.add(definedTerm{h, term}, tokens)
 }
 
-// headings returns the headings above most of the text, or other if there is no text. The anchor is that of the term to
-// which most of the text below them belongs, if there is one.
+// headings returns the headings above most of the chunk's text, or other if it has no text. If most of the text below
+// those headings belongs to a defined term, the anchor is the term's.
 func (s *chunkLocation) headings(other headingContext) headingContext {
 	at := s.heads.largest(other)
 	var below tokenCount[definedTerm]
@@ -57,7 +57,8 @@ func (t *tokenCount[K]) add(key K, tokens int) {
 	t.keys, t.tokens = append(t.keys, key), append(t.tokens, tokens)
 }
 
-// largest returns the key with most tokens, the first of several, or other if nothing was counted.
+// largest returns the key with the most tokens, or other if nothing was counted. Of several such keys, the first is
+// returned.
 func (t *tokenCount[K]) largest(other K) K {
 	best := -1
 	for i, n := range t.tokens {

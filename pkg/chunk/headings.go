@@ -7,10 +7,11 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// A heading alone is a bad chunk: it is short and full of query words, so it would rank above the text with the answer.
-// The functions in this file keep headings with a text.
+// A heading alone makes a bad chunk: it is short and full of query words, so it would rank above the text with the
+// answer. The functions in this file keep headings and text together.
 
-// trackTail records the headings at the end of the current chunk, before a piece of block b is written at offset.
+// trackTail records where the headings at the end of the current chunk begin. offset is where the next piece, of block
+// b, will be written.
 func (p *packer) trackTail(b domain.Block, offset int) {
 	d := &p.cur
 	switch {
@@ -21,7 +22,8 @@ func (p *packer) trackTail(b domain.Block, offset int) {
 	}
 }
 
-// next closes the current chunk and opens a new one, which begins with the headings at the end of the closed one.
+// next closes the current chunk and opens a new one. Headings at the end of the closed chunk are moved to the start of
+// the new one.
 func (p *packer) next() error {
 	d := p.cur
 	if d.tail == nil {
@@ -42,9 +44,8 @@ func (p *packer) next() error {
 	return nil
 }
 
-// divide splits a piece that does not fit into the current chunk, which consists of headings. It returns at most one
-// piece if the headings take more than half of the maximum, and may be a chunk of their own, or if the piece cannot be
-// split.
+// divide splits a piece that does not fit below the headings in the current chunk. It returns at most one piece if the
+// piece cannot be split, or if the headings fill more than half of a chunk and may stay alone.
 func (p *packer) divide(b domain.Block, s piece) []piece {
 	used := p.cur.tokens
 	if used > p.opts.MaxTokens/2 || b.Kind == domain.BlockHeading {
@@ -56,8 +57,8 @@ func (p *packer) divide(b domain.Block, s piece) []piece {
 	return o.appendFitting(nil, b.Text, s.start, s.end)
 }
 
-// joinLast appends the current chunk, which consists of headings without further text, to the last chunk. It reports
-// whether they fitted.
+// joinLast appends the current chunk, which consists only of headings, to the last finished chunk. It reports whether
+// they fitted.
 func (p *packer) joinLast() bool {
 	if len(p.chunks) == 0 {
 		return false

@@ -8,8 +8,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Maximum length in bytes of titles and headings, which are stored with each chunk. The limit keeps a heading of a
-// megabyte from inflating the index.
+// Maximum length in bytes of titles and headings. They are stored with every chunk, so a heading of a megabyte would
+// inflate the index.
 const (
 	maxTitleBytes   = 300
 	maxHeadingBytes = 200
@@ -18,7 +18,7 @@ const (
 // pathSeparator joins the parts of a heading path.
 const pathSeparator = " > "
 
-// location is the packer's location in the document, as stored with chunks.
+// location is the packer's current location in the document.
 type location struct {
 	title string
 	sheet string
@@ -29,7 +29,7 @@ func newLocation(title string) location {
 	return location{title: oneLine(title, maxTitleBytes)}
 }
 
-// enter updates the location with a block's heading or sheet.
+// enter updates the location with the sheet of a block and, if the block is a heading, with the heading.
 func (p *location) enter(b domain.Block) {
 	p.sheet = b.Sheet
 	b.Sheet = oneLine(b.Sheet, maxHeadingBytes)
@@ -42,7 +42,7 @@ func (p *location) enter(b domain.Block) {
 // path returns the heading path.
 func (p *location) path() string { return strings.Join(p.at.Path(), pathSeparator) }
 
-// context returns the title followed by the heading path, without a heading that repeats the title.
+// context returns the title followed by the heading path. A heading that repeats the title is omitted.
 func (p *location) context() string {
 	path := p.path()
 	switch {
@@ -55,7 +55,8 @@ func (p *location) context() string {
 	}
 }
 
-// oneLine collapses white space and truncates the text at a grapheme boundary to at most limit bytes.
+// oneLine joins the words of s by single spaces and truncates the result to at most limit bytes, at a grapheme
+// boundary.
 func oneLine(s string, limit int) string {
 	if len(s) > 8*limit {
 		s = strings.ToValidUTF8(s[:8*limit], "")

@@ -2,7 +2,7 @@ package chunk
 
 import "github.com/sluice/sluice/pkg/domain"
 
-// At most 1/overlapShare of a chunk's target size may repeat the end of the previous chunk: about one sentence.
+// Divisor of a chunk's target size that limits the text repeated from the previous chunk: about one sentence.
 const overlapShare = 4
 
 // isLong reports whether the block is a paragraph that does not fit into one chunk.
@@ -17,9 +17,8 @@ func (p *packer) isLong(b domain.Block, pieces []piece) bool {
 	return tokens > p.opts.TargetTokens
 }
 
-// overlapping extends a piece that starts a chunk in the middle of a long paragraph by the previous sentence, if that
-// is short, because the piece often refers to it. Pieces that start a paragraph need no overlap. A sentence that is
-// most of its chunk is not repeated.
+// overlapping adds the previous sentence to a piece that starts a chunk in the middle of a long paragraph, because the
+// piece often refers to it. The sentence is not repeated if it is long or makes up most of the previous chunk.
 func (p *packer) overlapping(s piece) piece {
 	b := p.before
 	if b.end == 0 || b.end != s.start || b.tokens > p.opts.TargetTokens/overlapShare || p.cur.tokens < 2*b.tokens ||

@@ -18,13 +18,13 @@ type packer struct {
 	table    bool         // whether the previous block was a table row
 
 	top    int   // smallest heading level of the document; 0 without headings
-	before piece // previous piece of the current block if that is a long paragraph; otherwise empty
+	before piece // previous piece of the current block, if the block is a long paragraph; otherwise empty
 
 	chunks []domain.Chunk
 	cur    draft
-	placed bool           // whether heads are those of place
-	heads  headingContext // of place
-	slides bool           // whether pages are slides, which are separate texts
+	placed bool           // whether heads belong to location
+	heads  headingContext // headings at location
+	slides bool           // whether pages are slides, which never share a chunk
 }
 
 // draft is the chunk being filled.
@@ -33,19 +33,19 @@ type draft struct {
 	tokens       int
 	offset       int
 	page         int            // of the first piece
-	heads        headingContext // of the last heading, or of the first piece after it
-	location     chunkLocation  // of the pieces that are not headings
+	heads        headingContext // of the last heading, or of the first other piece
+	location     chunkLocation  // location of the pieces that are not headings
 	sheet        string
 	rows         rows
 	kind         domain.BlockKind // of the last piece
 	headingsOnly bool             // whether it contains only headings so far
-	tail         *tail            // headings at its end that are not yet followed by text; nil if none, or if bare
+	tail         *tail            // headings at the end of the chunk that no text follows yet; nil if there are none or if headingsOnly
 }
 
-// tail is the start of the headings at the end of a draft, and the size of the draft before them.
+// tail describes the headings at the end of a draft.
 type tail struct {
-	length, tokens int // of the text before the headings
-	offset, page   int // of the first heading
+	length, tokens int // length and tokens of the text before the headings
+	offset, page   int // location of the first heading
 }
 
 func (d *draft) empty() bool { return d.text.Len() == 0 }
@@ -90,12 +90,12 @@ func (p *packer) pieces(b domain.Block) []piece {
 	}
 }
 
-// breakBefore closes the current chunk at boundaries of the document: always at a new sheet or a top-level heading; at
-// other headings and pages unless the chunk is small; and before a code block that would not fit as a whole. A chunk of
-// only headings stays open for their text.
+// breakBefore closes the current chunk at a boundary of the document. New sheets, top-level headings and new slides
+// always close it; other headings and pages close it unless it is small; a code block closes it if the whole block
+// would not fit. A chunk of only headings stays open for their text.
 func (p *packer) breakBefore(b domain.Block) error {
 	d := &p.cur
-	if b.Apart { // the headings before it do not apply to it
+	if b.Apart { // the headings before the block do not apply to it
 		return p.flush()
 	}
 	if d.empty() || d.headingsOnly {
@@ -111,7 +111,7 @@ func (p *packer) breakBefore(b domain.Block) error {
 	return nil
 }
 
-// add packs one piece. first reports whether it begins its block.
+// add packs one piece. first says whether the piece begins its block.
 func (p *packer) add(b domain.Block, s piece, offset int, first bool) error {
 	if !p.cur.empty() && !p.cur.headingsOnly && !p.fits(b, s) {
 		s = p.overlapping(s)
@@ -169,8 +169,8 @@ func (p *packer) add(b domain.Block, s piece, offset int, first bool) error {
 	return nil
 }
 
-// fits reports whether the piece fits into the current chunk. The limit is the target size. It is the maximum
-// size after headings, which must not end a chunk, if the chunk is less than half full, and for code after code.
+// fits reports whether the piece fits into the current chunk. Normally the chunk may grow to the target size. It may
+// grow to the maximum size if it has only headings, if it is less than half full, or to keep code together.
 func (p *packer) fits(b domain.Block, s piece) bool {
 	d := &p.cur
 	if d.text.Len()+len(domain.BlockSeparator)+s.end-s.start > domain.MaxChunkBytes {
@@ -186,8 +186,8 @@ func (p *packer) fits(b domain.Block, s piece) bool {
 	return d.headingsOnly || d.tokens < p.opts.TargetTokens/2 || b.Kind == domain.BlockCode && d.kind == domain.BlockCode
 }
 
-// begin starts a chunk with the piece at the offset. Inside a table, the chunk begins with the table's header if both
-// fit.
+// begin starts a chunk with the piece at the offset. If the piece is a table row below the header, the chunk begins
+// with the header, provided that both fit.
 func (p *packer) begin(b domain.Block, s piece, offset int) {
 	p.cur = draft{offset: offset, page: b.Page, sheet: b.Sheet, headingsOnly: true}
 	if h := p.header; b.Kind == domain.BlockTableRow && h != nil && h.seen && h.tokens+s.tokens <= p.opts.MaxTokens {
@@ -233,8 +233,8 @@ func (p *packer) finish() ([]domain.Chunk, error) {
 	return p.chunks, nil
 }
 
-// separator returns the separator of two blocks in a chunk: a line break between rows or list items, otherwise an empty
-// line.
+// separator returns the text between two blocks of a chunk: a line break between table rows or list items, otherwise an
+// empty line.
 func separator(before, after domain.BlockKind) string {
 	if before == after && (after == domain.BlockTableRow || after == domain.BlockListItem) {
 		return "\n"

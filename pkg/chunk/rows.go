@@ -2,7 +2,7 @@ package chunk
 
 import "fmt"
 
-// rows is the range of table rows in a chunk, as numbered in the sheet or file; zero for none.
+// rows is the range of the table rows in a chunk, by their numbers in the sheet or file. It is zero if there are none.
 type rows struct{ first, last int }
 
 func (r *rows) add(row int) {
@@ -15,7 +15,7 @@ func (r *rows) add(row int) {
 	r.last = row
 }
 
-// appendTo returns the heading path with the rows appended, so that a citation leads to its location in a sheet.
+// appendTo appends the rows to a heading path, so that a citation says which rows of a sheet it means.
 func (r rows) appendTo(path string) string {
 	if r.first == 0 {
 		return path

@@ -8,19 +8,19 @@ import (
 	"github.com/sluice/sluice/pkg/analysis"
 )
 
-// Minimum length of a line that counts as wrapped if it does not end a sentence, as in text files and PDFs. A shorter
-// line may be a list item. Scripts without spaces need fewer characters for the same content.
+// Minimum length in characters of a line that counts as wrapped if no sentence ends with it, as in text files and PDFs.
+// A shorter line may be a list item. Scripts without spaces need fewer characters for the same content.
 const (
 	wrappedCharacters         = 40
 	wrappedCharactersUnspaced = 20
 )
 
 // Sentences splits a text into sentences like analysis.Sentences, but joins lines that were wrapped within a sentence,
-// and keeps the number of a list item or of an entry in a table of contents with its text. It takes time linear in the
+// and keeps the number of a list item or of an entry in a table of contents with its text. The time is linear in the
 // length of the text.
 func Sentences(text string) []analysis.Span {
 	var out []analysis.Span
-	lineStart := 0 // of the last line of the last sentence
+	lineStart := 0 // start of the last line of the last sentence in out
 	for _, s := range analysis.Sentences(text) {
 		n := len(out)
 		if n > 0 && (isWrapped(text[lineStart:out[n-1].End], text[out[n-1].End:s.Start], text[s.Start:s.End]) ||
@@ -34,7 +34,7 @@ func Sentences(text string) []analysis.Span {
 	return out
 }
 
-// isWrapped reports whether the line continues after the gap.
+// isWrapped reports whether the sentence of the line continues after the gap, with next.
 func isWrapped(line, gap, next string) bool {
 	if strings.Count(gap, "\n") != 1 {
 		return false
@@ -54,7 +54,8 @@ func isWrapped(line, gap, next string) bool {
 	return unicode.IsLetter(first) && utf8.RuneCountInString(line) >= enough
 }
 
-// isItemNumber reports whether the text before the gap is the number of a list item on the same line: "5." or "(a)".
+// isItemNumber reports whether label is only the number of a list item, such as "5." or "(a)", whose text follows the
+// gap on the same line.
 func isItemNumber(label, gap string) bool {
 	const longest = 12 // bytes
 	label = strings.TrimSpace(label)

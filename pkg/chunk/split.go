@@ -10,18 +10,17 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Maximum size of a piece in bytes, so that a chunk of several pieces, separators and a repeated table header stays
-// below domain.MaxChunkBytes. Only a grapheme that is longer than this (a letter with thousands of combining marks) is
-// split internally.
+// Maximum size of a piece in bytes. It leaves room in domain.MaxChunkBytes for several pieces, their separators and a
+// repeated table header. Only a longer grapheme (a letter with thousands of combining marks) is split internally.
 const maxPieceBytes = domain.MaxChunkBytes / 8
 
 // piece is a part of a block that is not split further.
 type piece struct {
-	start, end int // bytes within the block's text
+	start, end int // byte offsets in the block's text
 	tokens     int
 }
 
-// splitProse splits a text into sentences, and sentences that exceed the limits at words.
+// splitProse splits a text into sentences. Sentences that exceed the limits are split between words.
 func (o Options) splitProse(text string) []piece {
 	var out []piece
 	start := 0
@@ -40,7 +39,7 @@ func (o Options) splitProse(text string) []piece {
 	return out
 }
 
-// splitLines splits a text into lines, and lines that exceed the limits at words.
+// splitLines splits a text into lines. Lines that exceed the limits are split between words.
 func (o Options) splitLines(text string) []piece {
 	var out []piece
 	start := 0
@@ -81,8 +80,8 @@ func (o Options) appendFitting(out []piece, text string, start, end int) []piece
 	return out
 }
 
-// atoms calls f for each indivisible run of text: words with the following punctuation and space; the graphemes of a
-// word that exceeds the limit; and parts of a grapheme longer than maxPieceBytes.
+// atoms calls f for each part of the text that is not divided: words with the following punctuation and space; the
+// graphemes of a word that exceeds the limit; and parts of a grapheme that is longer than maxPieceBytes.
 func atoms(text string, maxTokens int, f func(from, to int)) {
 	for w := words.FromString(text); w.Next(); {
 		from, to := w.Start(), w.End()

@@ -7,15 +7,16 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// tableHeader is the first row of a table whose rows do not contain the column names.
+// tableHeader is the first row of a table, which names the columns of the rows below.
 type tableHeader struct {
 	text   string
 	tokens int
 	sheet  string
-	seen   bool // whether a row below it has been read
+	seen   bool // whether one of those rows has been read
 }
 
-// trackTable records the header of the row's table: the first row of a run, if it looks like a header.
+// trackTable records the header of the table to which a row belongs: the first of adjacent rows, if it looks like a
+// header.
 func (p *packer) trackTable(b domain.Block) {
 	if p.table && (p.header == nil || p.header.sheet == b.Sheet) {
 		if p.header != nil {
@@ -30,9 +31,9 @@ func (p *packer) trackTable(b domain.Block) {
 	}
 }
 
-// looksLikeHeader reports whether a row of tab-separated cells contains column names: at least two cells on one line,
-// each with letters, none a number or longer than a label. Rows of the form "column: value; …" contain their names and
-// need no header.
+// looksLikeHeader reports whether a row of tab-separated cells contains column names: it has at least two cells, all on
+// one line, and each cell has letters, is no number and is as short as a label. Rows of the form "column: value; …"
+// name their columns themselves and need no header.
 func looksLikeHeader(row string) bool {
 	if strings.Contains(strings.TrimSpace(row), "\n") {
 		return false

@@ -2,12 +2,11 @@ package chunk
 
 import "fmt"
 
-// Version is the version of the splitting algorithm. Increment it with each change that gives some document other
-// chunks: only then is unchanged content split again.
+// Version is the version of the splitting algorithm. Increment it with every change that changes the chunks of any
+// document: unchanged content is split again only then.
 const Version = 6
 
-// Version returns a text that identifies all parameters of the splitting: the constant Version and the sizes of the
-// options.
+// Version identifies everything that determines the chunks: the constant Version and the sizes in the options.
 func (c *Chunker) Version() string {
 	return fmt.Sprintf("%d:%d:%d", Version, c.opts.TargetTokens, c.opts.MaxTokens)
 }
