@@ -4,7 +4,7 @@
 // Steady removes them from the text, so that its Hash stays the same from request to request.
 //
 // A Sketch is a MinHash of the text's shingles: the share of equal values in two sketches estimates the share of
-// shingles that two texts have in common (Broder, "On the resemblance and containment of documents", 1997). It is made
-// with one hash for each shingle (Li, Owen, Zhang, "One Permutation Hashing", 2012), of which eight bits are kept (Li,
-// König, "b-Bit Minwise Hashing", 2010).
+// shingles that two texts have in common (Broder, "On the resemblance and containment of documents", 1997). Each
+// shingle is hashed only once (Li, Owen, Zhang, "One Permutation Hashing", 2012), and eight bits of each value are kept
+// (Li, König, "b-Bit Minwise Hashing", 2010).
 package textid

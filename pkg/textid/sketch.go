@@ -12,13 +12,13 @@ const (
 	shingle    = 3   // words in a shingle
 	// maxShingles bounds the work on one text.
 	maxShingles = 200_000
-	// alikeShare is the minimum share of common shingles of two similar texts. A page and its print version reach it;
-	// two pages of one template do not.
+	// alikeShare is the share of common shingles from which texts count as similar. A page and its print version reach
+	// it; two pages that use the same template do not.
 	alikeShare = 0.8
 )
 
-// Hash returns a hash of a text and its title. Texts with the same Steady form have the same hash. A text without
-// letters or digits has the hash "".
+// Hash returns a hash of a text and its title. Texts that differ only in parts that Steady removes have the same hash.
+// The hash of a text without letters or digits is "".
 func Hash(title, text string) string { return hashSteady(title, Steady(text)) }
 
 func hashSteady(title, steady string) string {
@@ -32,8 +32,8 @@ func hashSteady(title, steady string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// Identify returns the Hash of a text with its title, and the Sketch of own: the part of the text that other pages do
-// not share, or the whole text.
+// Identify returns the Hash of a text and its title, and the Sketch of own: the part of the text that other pages do
+// not have, or all of it.
 func Identify(title, text, own string) (hash string, sketch []byte) {
 	steady := Steady(text)
 	hash = hashSteady(title, steady)
@@ -52,7 +52,7 @@ func hasWords(text string) bool {
 	return false
 }
 
-// Sketch returns a summary of a text, 128 bytes long, for comparison by Alike. It is nil for a text without letters or
+// Sketch returns a summary of a text, 128 bytes long, that Alike can compare. It is nil for a text without letters or
 // digits.
 func Sketch(text string) []byte { return sketchSteady(Steady(text)) }
 
@@ -94,11 +94,12 @@ func sketchSteady(steady string) []byte {
 	return out
 }
 
-// Alike reports whether two sketches are of texts that have four fifths of their shingles in common. It returns false
-// if either sketch is nil.
+// Alike reports whether two texts have at least four fifths of their shingles in common, as estimated from their
+// sketches. It returns false if either sketch is nil.
 func Alike(a, b []byte) bool { return Resemblance(a, b) >= alikeShare }
 
-// Resemblance estimates the share of shingles that two texts have in common. It is 0 if either sketch is nil.
+// Resemblance estimates from two sketches which share of their shingles the texts have in common. It is 0 if either
+// sketch is nil.
 func Resemblance(a, b []byte) float64 {
 	if len(a) != sketchBins || len(b) != sketchBins {
 		return 0
@@ -154,7 +155,7 @@ func eachWord(text string, do func(uint64) bool) {
 	end()
 }
 
-// mix spreads a number over 64 bits (the finalizer of SplitMix64).
+// mix distributes the bits of a number over all 64 bits (the finalizer of SplitMix64).
 func mix(x uint64) uint64 {
 	x += 0x9e3779b97f4a7c15
 	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9

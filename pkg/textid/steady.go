@@ -7,11 +7,11 @@ import (
 	"unicode/utf8"
 )
 
-// maxLine is the number of bytes of a line in which Steady looks for unsteady parts. It bounds the time of the
-// expressions.
+// maxLine is the number of bytes at the start of a line in which Steady looks for changing parts. It bounds the time
+// that the regular expressions take.
 const maxLine = 2_000
 
-// Parts of the expressions below. All text is compared in lower case.
+// Parts of the regular expressions below, which are applied to text in lower case.
 const (
 	months   = `(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mär|mai|okt|dez|janv|févr|mars|avr|juin|juil|août|déc|ene|abr|ago|dic)\pL*\.?`
 	weekdays = `(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*,?`
@@ -22,7 +22,7 @@ const (
 		`(?:,? \d{4})?|` + months + ` +\d{1,2}(?:st|nd|rd|th)?(?:,? \d{4}\b)?)`
 	dateTimeSeparator = `(?:,? (?:at |um |à |- )?|t)`
 	epoch             = `1\d{9}(?:\d{3})?(?:\.\d+)?`
-	// second is a time that only a program states: with a date and a clock, or with seconds.
+	// second is a time so exact that only a program states it: with date and time of day, or with seconds.
 	second = `(?:` + date + dateTimeSeparator + clock + `|` + clock + `,? (?:on )?` + date + `|` + weekdays + ` ` + months + ` +\d{1,2} ` + exact + ` \d{4}|` + exact + `|` + epoch + `)`
 	// instant is a time with seconds.
 	instant = `(?:` + date + dateTimeSeparator + exact + `|` + exact + `(?:,? (?:on )?` + date + `)?|` + weekdays + ` ` + months + ` +\d{1,2} ` + exact + ` \d{4}|` + epoch + `)`
@@ -39,16 +39,16 @@ const (
 var counters = []string{"view", "visit", "hits", "impressions", "aufrufe", "besucher", "vues", "vistas"}
 
 type unsteady struct {
-	needs      []string // every match contains one of these; a prefilter, because the expressions are slow
+	needs      []string // every match contains one of these strings; checked first, because the expressions are slow
 	expression *regexp.Regexp
-	unless     *regexp.Regexp // a match followed by this is kept; nil: none is kept
+	unless     *regexp.Regexp // a match before this expression is kept; may be nil
 }
 
-// perUnit follows a number of views that is an offer, and not a counter.
+// perUnit follows a number of views that are offered for a price, and not counted.
 var perUnit = regexp.MustCompile(`^\s*(?:per\b|/|€|\$|%|an? \pL|each\b|every\b|pro\b|par\b|por\b|im monat|included|for\b)`)
 
-// A time counts as unsteady only after a word that names the server or its page: "Time: 19:00", "printed", "as of" and
-// "last updated" belong to facts.
+// A time counts as unsteady only after words about the server or its page, because "Time: 19:00", "printed", "as of"
+// and "last updated" may be part of the content.
 var strict = []unsteady{
 	// "Page generated at 13:04", "Server time: 13:04"
 	{needs: []string{"page", "response", "seite", "página", "server"},
@@ -86,14 +86,13 @@ var wide = slices.Concat(strict, []unsteady{
 	{needs: []string{" times"}, expression: regexp.MustCompile(`\b(?:read|visited) ` + amount + ` ?times\b`)},
 })
 
-// Steady returns the text in lower case, with single spaces, without the parts that servers change in every response:
+// Steady returns the text in lower case, with single spaces, without the parts that a server changes in every response:
 // the time at which the page was generated, durations, ages ("3 minutes ago"), counters, tokens and request ids. Every
-// other date, time and number stays: a change of it is a change of the content. Steady is for the comparison of two
-// pages.
+// other date, time and number stays: if it changes, the content has changed. Use Steady to compare two pages.
 func Steady(text string) string { return without(text, wide) }
 
-// SteadyStrict is for the comparison of a page with what it was before. It removes less than Steady: ages and counters
-// of visits stay, because they may be facts, and a page that is wrongly taken for unchanged stays stale.
+// SteadyStrict removes less than Steady: ages and counters of visits stay, because they may be facts. Use it to compare
+// a page with its earlier version, because a page that is wrongly taken for unchanged stays out of date.
 func SteadyStrict(text string) string { return without(text, strict) }
 
 func without(text string, parts []unsteady) string {
@@ -113,7 +112,7 @@ func without(text string, parts []unsteady) string {
 	return b.String()
 }
 
-// steadyLine replaces the unsteady parts of a line. It examines the first maxLine bytes.
+// steadyLine removes the changing parts from the first maxLine bytes of a line.
 func steadyLine(line string, parts []unsteady) string {
 	rest := ""
 	if len(line) > maxLine {
