@@ -11,24 +11,24 @@ import (
 	"github.com/sluice/sluice/pkg/bounded"
 )
 
-// MaxEvent is the maximum size in bytes of one event of a stream, including comments and field names.
+// MaxEvent is the maximum size of one event in a stream, in bytes, including comments and field names.
 const MaxEvent = 1 << 20
 
-// Event is one event of a stream.
+// Event is one server-sent event.
 type Event struct {
 	Type string // "" if the server gave none
 	Data string // never ""
 }
 
-// Events reads server-sent events until the stream ends. An error is the last element: bounded.ErrTooLarge for an event
-// of more than MaxEvent, otherwise the error of the body. Events without data are skipped, and so is text after the
-// last line break, because that event is incomplete.
+// Events reads server-sent events until the stream ends. If it fails, the last element is the error:
+// bounded.ErrTooLarge for an event of more than MaxEvent bytes, otherwise the error of the body. Events without data
+// are skipped. So is text after the last line break, because it is an incomplete event.
 func Events(body io.Reader) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		noted := &errorRecorder{r: body}
 		for e, err := range sse.Read(noted, &sse.ReadConfig{MaxEventSize: MaxEvent}) {
 			switch {
-			case errors.Is(err, sse.ErrUnexpectedEOF): // the parser's error; the body's error replaces it
+			case errors.Is(err, sse.ErrUnexpectedEOF): // the parser's own error; use the body's error instead
 				if err = noted.err; err == nil {
 					return
 				}
@@ -44,7 +44,7 @@ func Events(body io.Reader) iter.Seq2[Event, error] {
 	}
 }
 
-// errorRecorder records the error of a reader.
+// errorRecorder is a reader that remembers the error of the underlying reader.
 type errorRecorder struct {
 	r   io.Reader
 	err error // never io.EOF

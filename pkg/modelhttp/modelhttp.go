@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// Post sends body, encoded as JSON, and returns the response with any status. The caller closes the response's body.
-// Errors do not contain the address, whose query may contain a key.
+// Post sends body, encoded as JSON, and returns the response, whatever its status is. The caller closes the response's
+// body. Errors do not contain the address, because its query may contain a key.
 func Post(ctx context.Context, client *http.Client, address string, header http.Header, body any) (*http.Response, error) {
 	var encoded bytes.Buffer
 	encoder := json.NewEncoder(&encoded)
@@ -46,7 +46,8 @@ func withoutAddress(err error) error {
 	return err
 }
 
-// Bearer returns an Authorization header with the key, as OpenAI's API expects it, or nil for "".
+// Bearer returns an Authorization header with the keyin the form that OpenAI's API expects. It returns nil for an empty
+// key.
 func Bearer(key string) http.Header {
 	if key == "" {
 		return nil
@@ -54,15 +55,15 @@ func Bearer(key string) http.Header {
 	return http.Header{"Authorization": {"Bearer " + key}}
 }
 
-// NoRedirects is a CheckRedirect that returns redirects as responses. A client that followed them would send keys in
-// custom headers to another host.
+// NoRedirects is a CheckRedirect that returns redirects as responses. A client that follows them sends keys in custom
+// headers to other hosts.
 func NoRedirects(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
-// maxRedirects is the number of redirects that SameOrigin follows.
+// maxRedirects is the maximum number of redirects that SameOrigin follows.
 const maxRedirects = 10
 
-// SameOrigin is a CheckRedirect that follows redirects within a scheme, host and port. It returns others as responses,
-// because texts and keys are meant only for the configured server.
+// SameOrigin is a CheckRedirect that follows redirects to the same scheme, host and port. It returns other redirects as
+// responses, because texts and keys are meant only for the configured server.
 func SameOrigin(req *http.Request, via []*http.Request) error {
 	if first := via[0].URL; req.URL.Scheme != first.Scheme || req.URL.Host != first.Host || len(via) >= maxRedirects {
 		return http.ErrUseLastResponse
@@ -73,8 +74,9 @@ func SameOrigin(req *http.Request, via []*http.Request) error {
 // maxWait is the longest wait that RetryAfter accepts.
 const maxWait = 24 * time.Hour
 
-// RetryAfter returns the wait that a response asks for: milliseconds in OpenAI's Retry-After-Ms, otherwise seconds or a
-// date in Retry-After (RFC 9110, section 10.2.3). ok is false if the response asks for no wait, or for more than a day.
+// RetryAfter returns how long a response asks the client to wait: milliseconds in OpenAI's Retry-After-Ms, otherwise
+// seconds or a date in Retry-After (RFC 9110, section 10.2.3). ok is false if the response asks for no wait, or for
+// more than a day.
 func RetryAfter(h http.Header, now time.Time) (wait time.Duration, ok bool) {
 	if wait, ok := waitOf(h.Get("Retry-After-Ms"), time.Millisecond); ok {
 		return wait, true
