@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/charset"
 )
 
-// The MIME types of formats that other formats must distinguish from their own or can contain.
+// MIME types that several formats need: to tell them from their own type, or because they can contain them.
 const (
 	TypeCSV      = "text/csv"
 	TypeText     = "text/plain"
@@ -20,24 +20,24 @@ const (
 	TypeJSON     = "application/json"
 	TypeMail     = "message/rfc822"
 	TypeMHTML    = "multipart/related" // a web page saved as one file with its resources
-	TypeZip      = "application/zip"   // a container of parts, not a document
+	TypeZip      = "application/zip"   // a container of files, not a document
 )
 
 const (
 	// TypeOLE is the type of Word, Excel and PowerPoint files before 2007, and of encrypted newer ones.
 	TypeOLE = "application/x-ole-storage"
-	// TypeRTF is a markup format in plain ASCII, which would be read as text if it were not recognised.
+	// TypeRTF is a markup format in plain ASCII. It is recognised so that it is not read as text.
 	TypeRTF = "application/rtf"
-	// typeUnknown is the type of binary data in no known format.
+	// typeUnknown is the type of binary data whose format is unknown.
 	typeUnknown = "application/octet-stream"
 )
 
 var oleMagic = []byte("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")
 
 // Detect returns the MIME type of a document, without parameters, from its first bytes (about 4 KiB), its file name or
-// address, and the type declared by the sender. Each may be empty. The bytes determine the family (PDF, container,
-// picture, text); the name and then the declaration choose between formats of one family. The type may be one that
-// cannot be read.
+// address, and the type declared by the sender. Each argument may be empty. The bytes determine the family (PDF,
+// container, picture, text); within a family the name decides, then the declaration. The type may be one that cannot be
+// read.
 func (r *Registry) Detect(head []byte, name, declared string) string {
 	named := r.Named(name)
 	if named == nil {
@@ -63,7 +63,7 @@ func (r *Registry) Detect(head []byte, name, declared string) string {
 		return r.zipType(head, named)
 	case bytes.HasPrefix(head, oleMagic):
 		if named != nil && named.Packed {
-			return namedType // an encrypted document of a newer version; reading it returns an Encrypted error
+			return namedType // an encrypted document in a newer format; reading it returns an Encrypted error
 		}
 		return TypeOLE
 	}
@@ -80,8 +80,8 @@ func (r *Registry) Detect(head []byte, name, declared string) string {
 	return r.textType(head, named)
 }
 
-// textType returns the type of a text document. Formats with a Sniff function are tried in order; the others are chosen
-// by name.
+// textType returns the type of a text document. Formats that have a Sniff function are tried in order; the others are
+// chosen by name.
 func (r *Registry) textType(head []byte, named *Format) string {
 	if wide, skip := charset.Wide(head); wide != "" {
 		text, _ := charset.DecodeWith(head[skip:len(head)-(len(head)-skip)%4], wide)
@@ -103,15 +103,15 @@ func (r *Registry) textType(head []byte, named *Format) string {
 	return TypeText
 }
 
-// Named returns the format for the extension of the name, or nil.
+// Named returns the format that the extension of a file name or address stands for, or nil.
 func (r *Registry) Named(name string) *Format {
 	name, _, _ = strings.Cut(name, "?")
 	name, _, _ = strings.Cut(name, "#")
 	return r.byExtension[strings.ToLower(path.Ext(name))]
 }
 
-// Declared returns the format of a declared MIME type or of one of its aliases, ignoring parameters. It is nil for
-// unknown and generic types ("octet-stream").
+// Declared returns the format of a MIME type, which may be an alias and have parameters. It returns nil for unknown and
+// generic types ("octet-stream").
 func (r *Registry) Declared(declared string) *Format {
 	t, _, err := mime.ParseMediaType(declared)
 	if err != nil {
@@ -124,7 +124,7 @@ func (r *Registry) Declared(declared string) *Format {
 	return nil
 }
 
-// zipType returns the type of a container from the part names in its first bytes.
+// zipType returns the type of a zip file, judging by the part names in its first bytes.
 func (r *Registry) zipType(head []byte, named *Format) string {
 	for i := range r.formats {
 		if f := &r.formats[i]; f.Packed && f.Sniff != nil && f.Sniff(head, "") {
@@ -137,8 +137,8 @@ func (r *Registry) zipType(head []byte, named *Format) string {
 	return TypeZip
 }
 
-// looksBinary reports whether the bytes cannot be text in a single-byte or multi-byte encoding. Files with the
-// extension of a text format may contain more zero bytes.
+// looksBinary reports whether the bytes cannot be text in any encoding. Files with the extension of a text format may
+// contain more zero bytes than others.
 func looksBinary(head []byte, namedText bool) bool {
 	control, zeros := 0, 0
 	for _, b := range head {
@@ -152,7 +152,7 @@ func looksBinary(head []byte, namedText bool) bool {
 	if control*50 > len(head) {
 		return true
 	}
-	// A text may contain a few zero bytes: programs that crash while writing leave them, and others pad fields with them.
+	// A text may contain a few zero bytes: programs leave them when they crash while writing, or pad fields with them.
 	if namedText {
 		if zeros*4 > len(head) {
 			return true
@@ -170,7 +170,7 @@ func looksRTF(head []byte) bool {
 	return found && (len(s) == 0 || s[0] >= '0' && s[0] <= '9' || bytes.IndexByte([]byte(`\{} `), s[0]) >= 0)
 }
 
-// PageStart returns the first 2 KiB of a text in lower case, without a byte order mark and leading white space.
+// PageStart returns the first 2 KiB of a text in lower case, without byte order mark and leading white space.
 func PageStart(head []byte) []byte {
 	return bytes.ToLower(bytes.TrimLeft(bytes.TrimPrefix(head[:min(len(head), 2048)], []byte("\xef\xbb\xbf")), " \t\r\n"))
 }

@@ -10,8 +10,8 @@ import (
 // maxEmbedding is the maximum nesting depth of embedded files.
 const maxEmbedding = 3
 
-// Embedded reads a file inside the document, under a heading with its name at the given level. what names the file in
-// warnings. A file that cannot be read is skipped with a warning.
+// Embedded reads a file that is inside the document. The file's name becomes a heading of the given level above its
+// blocks. what names the file in warnings. A file that cannot be read is skipped with a warning.
 func (p *Parser) Embedded(content []byte, name, declared string, level int, what string) error {
 	kind := p.Formats.Detect(content[:min(len(content), 4096)], name, declared)
 	switch {
@@ -25,7 +25,7 @@ func (p *Parser) Embedded(content []byte, name, declared string, level int, what
 		p.Out.Warn(what + " was skipped: " + p.Formats.Unsupported(kind).Message)
 		return nil
 	}
-	var stopped error // error of the document's sink, which ends the reading
+	var stopped error // error of the document's sink, which ends the whole document
 	named := false
 	emit := func(b domain.Block) error {
 		if !named {

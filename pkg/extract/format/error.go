@@ -6,28 +6,28 @@ import (
 	"strings"
 )
 
-// Kind is the reason why a document cannot be read. All kinds are permanent: a retry fails again.
+// Kind is the reason why a document cannot be read. Every kind is permanent: a retry fails again.
 type Kind string
 
 // The kinds of failure.
 const (
 	Unsupported Kind = "unsupported" // no parser for this format
 	Encrypted   Kind = "encrypted"   // a password is needed
-	NoText      Kind = "no_text"     // readable, but without text
+	NoText      Kind = "no_text"     // the document can be read but has no text
 	Damaged     Kind = "damaged"     // the bytes violate the format
-	TooLarge    Kind = "too_large"   // a limit on size, entries, cells or text was reached
+	TooLarge    Kind = "too_large"   // the document exceeds a limit on size, entries, cells or text
 	Resources   Kind = "resources"   // reading took too much memory or time
 )
 
-// Error is the permanent failure of one document. Message is one line, written for the person who uploaded it. The
-// cause is the parser's error and is only for logs.
+// Error says that a document cannot be read, and will not be readable later. Message is one line for the person who
+// uploaded the document. The cause is the parser's error and is meant for logs.
 type Error struct {
 	Kind    Kind   `json:"kind"`
 	Message string `json:"message"`
-	Err     error  `json:"-"` // the cause, for logs; may be nil
+	Err     error  `json:"-"` // the cause; may be nil
 }
 
-// Error implements error. It includes the cause, so show users Message instead.
+// Error returns the message and the cause. Show users only Message.
 func (e *Error) Error() string {
 	if e.Err != nil {
 		return e.Message + ": " + e.Err.Error()
@@ -39,7 +39,7 @@ func (e *Error) Error() string {
 func (e *Error) Unwrap() error { return e.Err }
 
 // KindOf returns the kind of the first *Error in err's chain, or "" if there is none. Errors without a kind, such as a
-// failure to start a child, may pass.
+// child that does not start, may be temporary.
 func KindOf(err error) Kind {
 	var e *Error
 	if errors.As(err, &e) {
@@ -53,7 +53,7 @@ func Errorf(kind Kind, format string, args ...any) *Error {
 	return &Error{Kind: kind, Message: fmt.Sprintf(format, args...)}
 }
 
-// NotA returns the error for a file that is not of the named format. err is the parser's error.
+// NotA returns the error for a file that does not have the named format. err is the parser's error.
 func NotA(format string, err error) *Error {
 	article := "a "
 	if strings.ContainsRune("aeiouAEIOU", rune(format[0])) {

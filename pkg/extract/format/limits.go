@@ -1,41 +1,41 @@
 package format
 
-// Limits bounds the resources and the output of parsing one document. A zero field means its default.
+// Limits bounds the resources and the output of parsing one document. Zero fields get their defaults.
 type Limits struct {
 	// MaxInput is the maximum size of a file, in bytes. Default 256 MiB.
 	MaxInput int64 `json:"max_input"`
 	// MaxText is the maximum size of the text of all blocks, in bytes. Default 64 MiB.
 	MaxText int64 `json:"max_text"`
-	// MaxUnpacked is the maximum unpacked size of all parts of a container (docx, pptx, xlsx), in bytes. Default 512
-	// MiB.
+	// MaxUnpacked is the maximum size of all parts of a container together, unpacked (docx, pptx, xlsx), in bytes.
+	// Default 512 MiB.
 	MaxUnpacked int64 `json:"max_unpacked"`
 	// MaxBlocks is the maximum number of blocks (headings, paragraphs, list items, rows) of a document. Default
 	// 1,500,000.
 	MaxBlocks int `json:"max_blocks"`
-	// MaxPages is the maximum number of pages or slides read. Default 20,000.
+	// MaxPages is the maximum number of pages or slides that are read. Default 20,000.
 	MaxPages int `json:"max_pages"`
-	// MaxCells is the maximum number of cells read from one spreadsheet or CSV file. Default 5,000,000.
+	// MaxCells is the maximum number of cells that are read from one spreadsheet or CSV file. Default 5,000,000.
 	MaxCells int `json:"max_cells"`
-	// CacheDir is the folder for compiled code of the PDFium fallback, shared by all processes. If it is "", every
-	// child compiles the code again, which takes a few seconds and 300 MB for the first PDF that needs it.
+	// CacheDir is the folder for the compiled code of the PDFium fallback, which all processes share. Without it, every
+	// child compiles the code again for the first PDF that needs it, which takes a few seconds and 300 MB.
 	CacheDir string `json:"cache_dir"`
 }
 
-// Fixed bounds.
+// Limits that callers cannot change.
 const (
-	MaxSheetRows    = 1 << 20   // rows of a sheet, the maximum of the format
-	MaxColumns      = 1024      // cells of a row that are read; more indicate a broken layout or an attack
+	MaxSheetRows    = 1 << 20   // rows of a sheet; the format allows no more
+	MaxColumns      = 1024      // cells of a row that are read; longer rows indicate a broken layout or an attack
 	MaxZipEntries   = 20_000    // entries of a container
 	MaxPart         = 128 << 20 // unpacked bytes of one XML part
-	MaxDepth        = 512       // nesting of elements, values, lists
-	MaxRatio        = 400       // ratio of the unpacked to the packed size of a container above MinBomb
-	MinBomb         = 128 << 20 // unpacked bytes of a container up to which any ratio is accepted
-	MaxBlockBytes   = 16 << 10  // bytes of a block; longer ones are split at white space
-	MaxURL          = 2 << 10   // bytes of a link's address; longer ones are left out
+	MaxDepth        = 512       // nesting depth of elements, values and lists
+	MaxRatio        = 400       // unpacked size of a container divided by its packed size, if the unpacked size exceeds MinBomb
+	MinBomb         = 128 << 20 // unpacked bytes of a container that are accepted whatever the ratio
+	MaxBlockBytes   = 16 << 10  // bytes of a block; longer blocks are split at white space
+	MaxURL          = 2 << 10   // bytes of a link's address; links with longer ones are dropped
 	MaxLinkText     = 1 << 10   // bytes of a link's text that are kept
-	maxLinkFraction = 4         // all links together may take 1/maxLinkFraction of MaxText
+	maxLinkFraction = 4         // MaxText divided by the maximum size of all links together
 	MaxTitle        = 1 << 10   // bytes of a title
-	maxLanguage     = 64        // bytes of a language
+	maxLanguage     = 64        // bytes of a language tag
 	maxWarning      = 300       // bytes of a warning
 )
 

@@ -3,21 +3,21 @@ package format
 import "github.com/sluice/sluice/pkg/domain"
 
 const (
-	// minListLinks is the minimum number of links of a page that is a list of links.
+	// minListLinks is the minimum number of links in a list of links.
 	minListLinks = 5
-	// minLinkedPercent is the minimum share of link text in a list of links, headings not counted. Indexes and tables
-	// of contents have 80 % or more; articles and reference pages that link every name have up to 40 %.
+	// minLinkedPercent is the minimum share of link text in a list of links, not counting headings. Indexes and tables
+	// of contents have 80 % or more; articles, and reference pages that link every name, have up to 40 %.
 	minLinkedPercent = 60
 	// minListingPercent is the minimum share of code in the text of a source listing.
 	minListingPercent = 80
-	// docsLink is the text of Sphinx's links from a definition in a source listing to its documentation.
+	// docsLink is the text of the links that Sphinx puts into source listings, from a definition to its documentation.
 	docsLink = "[docs]"
 )
 
-// linkCount counts a document's letters: in total, in links, and in code.
+// linkCount counts a document's links and its letters: in total, in links, and in code. back counts the docsLinks.
 type linkCount struct{ letters, linked, links, code, back int }
 
-// add counts a block. Headings are ignored, linked or not.
+// add counts the links and letters of a block. Headings do not count.
 func (c *linkCount) add(b domain.Block) {
 	if b.Kind == domain.BlockHeading {
 		return
@@ -32,7 +32,7 @@ func (c *linkCount) add(b domain.Block) {
 	if b.Kind == domain.BlockCode {
 		c.code += letters
 	}
-	if len(b.Links) >= domain.MaxBlockLinks { // the block may have more links, which are not recorded
+	if len(b.Links) >= domain.MaxBlockLinks { // the block may have had more links than were recorded
 		linked = letters
 	}
 	c.letters += letters
@@ -40,8 +40,8 @@ func (c *linkCount) add(b domain.Block) {
 	c.links += len(b.Links)
 }
 
-// isList reports whether the document is a list of links, or a source listing that links to its documentation. In both,
-// the answer is on the linked pages.
+// isList reports whether the document is a list of links, or a source listing that links to its documentation. In both
+// cases the content is on the linked pages.
 func (c *linkCount) isList() bool {
 	if c.back > 0 && c.code*100 >= c.letters*minListingPercent {
 		return true

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// alphabets are the letters used as list numbers, by format.
+// alphabets are the letters that number lists, by number format.
 var alphabets = map[string]string{
 	"lowerLetter": "abcdefghijklmnopqrstuvwxyz", "upperLetter": "ABCDEFGHIJKLMNOPQRSTUVWXYZ",
 	"russianLower": "абвгдежзиклмнопрстуфхцчшщыэюя", "russianUpper": "АБВГДЕЖЗИКЛМНОПРСТУФХЦЧШЩЫЭЮЯ",
@@ -17,7 +17,7 @@ var alphabets = map[string]string{
 	"hebrew2": "אבגדהוזחטיכלמנסעפצקרשת", "arabicAlpha": "أبتثجحخدذرزسشصضطظعغفقكلمنهوي",
 }
 
-// Number formats a number in a number format of WordprocessingML. Unknown formats give a decimal number.
+// Number formats a number in a number format of WordprocessingML, or as a decimal number if the format is unknown.
 func Number(n int, format string) string {
 	if letters, ok := alphabets[format]; ok {
 		return letterNumber(n, []rune(letters))
@@ -51,7 +51,7 @@ func Number(n int, format string) string {
 	return strconv.Itoa(n)
 }
 
-// letterNumber formats a number as a, b, … z, aa, bb, … as Word does.
+// letterNumber formats a number with letters as Word does: a, b, … z, aa, bb, …
 func letterNumber(n int, letters []rune) string {
 	if n < 1 {
 		return ""

@@ -11,13 +11,13 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Source is a document to parse: random access to its bytes, and its metadata.
+// Source is a document to parse: its bytes, with random access, and its metadata.
 type Source struct {
 	Data     io.ReaderAt
 	Size     int64  // bytes
 	Name     string // file name; "" if unknown
 	Declared string // MIME type declared by the sender; "" if unknown
-	URL      string // address of a page, the base of relative links; "" if none
+	URL      string // address of the page, to which its links are relative; "" if none
 	// PlainRows writes table rows as tab-separated cells instead of "column: value; …".
 	PlainRows bool
 }
@@ -72,13 +72,13 @@ func (r *Registry) Parse(ctx context.Context, src Source, lim Limits, emit func(
 		case fault != nil:
 			return nil, fmt.Errorf("reading the file: %w", *fault)
 		}
-		// All other causes are excluded, so the content is damaged.
+		// Everything else is excluded, so the content is damaged.
 		return nil, &Error{Kind: Damaged, Err: err, Message: "the file is damaged: it cannot be read as " + r.name(p.Doc.MIMEType)}
 	}
 	if p.Out.Letters == 0 {
 		return nil, Errorf(NoText, "the file contains no text")
 	}
-	// If there are several such headings, or several pages, each heading is the title of only a part.
+	// With several such headings or several pages, each heading is the title of only a part.
 	if f := r.byType(p.Doc.MIMEType); f.TitleFromHeading && p.Doc.Title == "" && p.Out.topHeadings == 1 && p.Doc.Pages <= 1 {
 		p.Doc.Title = p.Out.firstHeading
 	}
@@ -88,11 +88,11 @@ func (r *Registry) Parse(ctx context.Context, src Source, lim Limits, emit func(
 	return p.Doc, nil
 }
 
-// ErrPanic is wrapped in the cause of an error if a parser has panicked.
+// ErrPanic is in the chain of an error's cause if a parser panicked.
 var ErrPanic = errors.New("panic")
 
-// faultReader records read errors of the file itself, which are not the fault of its content. It is safe for concurrent
-// use.
+// faultReader remembers errors in reading the file itself, for which the document is not to blame. It is safe for
+// concurrent use.
 type faultReader struct {
 	io.ReaderAt
 	fault atomic.Pointer[error]
@@ -101,14 +101,14 @@ type faultReader struct {
 // ReadAt implements io.ReaderAt.
 func (r *faultReader) ReadAt(b []byte, at int64) (int, error) {
 	n, err := r.ReaderAt.ReadAt(b, at)
-	// Negative offsets come from damaged content: an error for them is not a fault of the file system.
+	// Negative offsets come from damaged content, so their errors are not the file system's fault.
 	if err != nil && !errors.Is(err, io.EOF) && at >= 0 {
 		r.fault.Store(&err)
 	}
 	return n, err
 }
 
-// Parser is the state of parsing one document.
+// Parser is the state of reading one document.
 type Parser struct {
 	Ctx context.Context
 	Src Source
@@ -117,14 +117,14 @@ type Parser struct {
 	Out *Sink
 
 	Formats   *Registry // for embedded documents
-	Container any       // the opened container of a packed document; nil before
+	Container any       // the opened container of a packed document; nil until it is opened
 	Nesting   int       // nesting depth of embedded files
 }
 
-// ReadAs reads the current source as a document of the type.
+// ReadAs reads the source as a document of the given type.
 func (p *Parser) ReadAs(mimeType string) error { return p.Formats.byType(mimeType).Read(p) }
 
-// Piece reads text in another format that is part of the document.
+// Piece reads a part of the document that is in another text format.
 func (p *Parser) Piece(mimeType string, text io.Reader) error {
 	return p.Formats.byType(mimeType).Piece(p, text)
 }

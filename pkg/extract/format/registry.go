@@ -1,5 +1,5 @@
 // Package format is the common base of all document readers: the Format that each reader defines, the registry that
-// chooses among them, the Parser with the source, limits and sink of one document, the errors, and text helpers.
+// chooses a format, the Parser that holds the source, limits and sink of one document, the errors, and text helpers.
 // Readers import it; it imports none of them.
 package format
 
@@ -9,45 +9,46 @@ import (
 	"strings"
 )
 
-// Format is a file format: its names, and the functions that recognise and read it. Each format is a package of its
-// own, and the registry lists them.
+// Format is a file format: its names, and the functions that recognise and read it. Each format has its own package;
+// the registry lists them all.
 type Format struct {
 	Type       string   // MIME type
 	Aliases    []string // other MIME types that senders declare for it
-	Extensions []string // of file names, in lower case with the dot
-	Name       string   // as used in sentences: "a PDF"
-	Label      string   // as shown in lists: "PDF"; "" for a container that is not a document
-	// Text is set for formats that are text, in any encoding and without control characters.
+	Extensions []string // extensions of file names, in lower case with the dot
+	Name       string   // as used in sentences: "a docx document"
+	Label      string   // as shown in lists: "PDF"; "" for a container, which is no document itself
+	// Text is set for formats that are plain text, in any encoding.
 	Text bool
 	// Packed is set for formats that are zip files with parts.
 	Packed bool
-	// TitleFromHeading takes the only heading of level 1 as the title of a document without a title.
+	// TitleFromHeading makes a heading of level 1 the title of a document that has no title and no other such heading.
 	TitleFromHeading bool
-	// Sniff recognises documents by their first bytes; for packed formats these are the first bytes of the zip file. A
-	// text format also recognises documents that are named as another text format. If Sniff is nil, the format is
-	// recognised by name only. named is the type according to name and declaration.
+	// Sniff recognises documents by their first bytes; in packed formats these are the first bytes of the zip file.
+	// named is the type that the name and the declaration suggest; a text format may recognise its documents even if
+	// named is another text format. If Sniff is nil, only names and declarations select the format.
 	Sniff func(head []byte, named string) bool
-	// Inside returns the type of the format whose parts the opened zip file has, or "". It is only for packed formats.
+	// Inside returns the type of the document in an opened zip file, or "" if the zip file is of another format. It is
+	// only for packed formats.
 	Inside func(p *Parser) string
-	// Flat recognises the variant of a packed format that is a single text file, which ReadFlat reads. It is nil if
+	// Flat recognises a variant of a packed format that is a single text file, and ReadFlat reads it. Both are nil if
 	// there is no such variant.
 	Flat     func(head []byte) bool
 	ReadFlat func(p *Parser) error
-	// Read reads a document: it passes blocks to the sink and records the document's metadata.
+	// Read reads a document: it passes its blocks to the sink and records its metadata.
 	Read func(p *Parser) error
-	// Piece reads UTF-8 text in this format that is part of a document in another format. It is nil if no format embeds
-	// this one.
+	// Piece reads text in this format, in UTF-8, that is part of a document in another format. It is nil if no other
+	// format embeds this one.
 	Piece func(p *Parser, text io.Reader) error
 }
 
-// Registry is the list of formats, in detection order.
+// Registry is the list of formats, in the order of detection.
 type Registry struct {
 	formats     []Format
-	byName      map[string]*Format // by MIME type and aliases
+	byName      map[string]*Format // by MIME type, aliases included
 	byExtension map[string]*Format
 }
 
-// NewRegistry returns a registry of the formats.
+// NewRegistry returns a registry with the given formats.
 func NewRegistry(formats ...Format) *Registry {
 	r := &Registry{formats: formats, byName: map[string]*Format{}, byExtension: map[string]*Format{}}
 	for i := range formats {
@@ -62,12 +63,12 @@ func NewRegistry(formats ...Format) *Registry {
 	return r
 }
 
-// Formats returns the formats of documents that can be read.
+// Formats returns the formats that documents can have.
 func (r *Registry) Formats() []Format {
 	return slices.DeleteFunc(slices.Clone(r.formats), func(f Format) bool { return f.Label == "" })
 }
 
-// byType returns the format with the MIME type, or nil.
+// byType returns the format with the given MIME type, or nil.
 func (r *Registry) byType(mimeType string) *Format {
 	if f := r.byName[mimeType]; f != nil && f.Type == mimeType {
 		return f
@@ -75,7 +76,7 @@ func (r *Registry) byType(mimeType string) *Format {
 	return nil
 }
 
-// name returns a format's name as used in sentences.
+// name returns the name of a format for use in sentences.
 func (r *Registry) name(mimeType string) string {
 	if f := r.byType(mimeType); f != nil && f.Name != "" {
 		return f.Name
@@ -83,7 +84,7 @@ func (r *Registry) name(mimeType string) string {
 	return mimeType
 }
 
-// Packed returns the format whose parts the opened zip file has, or nil.
+// Packed returns the format of the opened zip file, judging by its parts, or nil.
 func (r *Registry) Packed(p *Parser) *Format {
 	for _, f := range r.formats {
 		if f.Inside == nil {
@@ -96,7 +97,7 @@ func (r *Registry) Packed(p *Parser) *Format {
 	return nil
 }
 
-// PackedNames lists the packed formats by their first extensions, for errors about files that may be any of them.
+// PackedNames lists the packed formats by their first extensions, for errors about a file that may be any of them.
 func (r *Registry) PackedNames() string {
 	var names []string
 	for _, f := range r.Formats() {
@@ -125,8 +126,9 @@ func (r *Registry) Unsupported(mimeType string) *Error {
 	return Errorf(Unsupported, "files of type %s cannot be read; upload %s", mimeType, oneOf(labels))
 }
 
-// misnamedWarning returns a warning for a file that has the name of a binary format but other content, such as a page
-// that reports a failed download. It returns "" if name and content agree or the name has no known extension.
+// misnamedWarning returns a warning for a file whose name is that of a binary format although its content is not, such
+// as an error page saved instead of a download. It returns "" if name and content agree, or if the extension is
+// unknown.
 func (r *Registry) misnamedWarning(name, found string) string {
 	named, is := r.Named(name), r.byType(found)
 	if named == nil || named.Text || named == is || named.Packed && is != nil && is.Packed && is.Label != "" {
@@ -135,7 +137,7 @@ func (r *Registry) misnamedWarning(name, found string) string {
 	return "the content does not match the file name: the name says " + named.Name + ", the content was read as " + r.name(found)
 }
 
-// read reads a document of the type p.Doc.MIMEType. head is its first bytes.
+// read reads a document whose type is p.Doc.MIMEType. head holds its first bytes.
 func (r *Registry) read(p *Parser, head []byte) error {
 	f := r.byType(p.Doc.MIMEType)
 	switch {

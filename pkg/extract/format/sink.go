@@ -8,25 +8,25 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Sink receives blocks from a parser, cleans and bounds them, and passes on each at once, so that a document is never
-// held in memory as a whole.
+// Sink receives blocks from a parser, cleans and bounds them, and passes each on at once, so that no whole document is
+// held in memory.
 type Sink struct {
 	Emit         func(domain.Block) error
-	Left         int64 // remaining bytes of text
+	Left         int64 // number of bytes of text that may still be added
 	Max          int64
 	blocks       int
-	maxBlocks    int    // 0 for no bound
-	links        int64  // bytes of links so far; links beyond 1/maxLinkFraction of Max are dropped
+	maxBlocks    int    // maximum number of blocks; 0 if unlimited
+	links        int64  // bytes of links so far; at most Max/maxLinkFraction
 	offset       int    // offset of the next block's text in the document's text
-	Letters      int    // letters and digits of all blocks; a document without any has no text
-	topHeadings  int    // headings of level 1, except names of sheets
-	firstHeading string // the first of these
+	Letters      int    // letters and digits in all blocks; a document without any has no text
+	topHeadings  int    // headings of level 1, not counting names of sheets
+	firstHeading string // text of the first such heading
 	body         linkCount
 	Warnings     []string
 }
 
-// Add passes on a block. It returns a TooLarge *Error if the document has more text than allowed, or the error of emit.
-// Parsers must stop on either.
+// Add cleans a block and passes it on. It returns an *Error of kind TooLarge if the document exceeds a limit, or the
+// error of Emit. Parsers must stop in both cases.
 func (s *Sink) Add(b domain.Block) error {
 	b.Text = cleanText(b.Text, b.Kind)
 	s.body.add(b)
@@ -59,7 +59,7 @@ func (s *Sink) Add(b domain.Block) error {
 	return nil
 }
 
-// boundLinks drops links beyond the limits of the block and of the document.
+// boundLinks drops the links that exceed the limits of the block or the document.
 func (s *Sink) boundLinks(links []domain.BlockLink) []domain.BlockLink {
 	var kept []domain.BlockLink
 	for _, l := range links {
@@ -75,17 +75,17 @@ func (s *Sink) boundLinks(links []domain.BlockLink) []domain.BlockLink {
 	return kept
 }
 
-// Heading passes on a heading. page is 0 if the document has no pages.
+// Heading adds a heading. page is 0 if the document has no pages.
 func (s *Sink) Heading(level int, text string, page int) error {
 	return s.Add(domain.Block{Kind: domain.BlockHeading, Text: OneLine(text), Level: min(max(level, 1), 6), Page: page})
 }
 
-// Paragraph passes on a paragraph. page is 0 if the document has no pages.
+// Paragraph adds a paragraph. page is 0 if the document has no pages.
 func (s *Sink) Paragraph(text string, page int) error {
 	return s.Add(domain.Block{Kind: domain.BlockParagraph, Text: text, Page: page})
 }
 
-// Meta records a metadata value of the document. Empty values and repeated keys are ignored.
+// Meta records a metadata value of the document. It ignores empty values, and keys that already have a value.
 func (p *Parser) Meta(key, value string) {
 	key, value = Cut(OneLine(cleanText(key, domain.BlockHeading)), domain.MaxMetaKey), Cut(OneLine(cleanText(value, domain.BlockHeading)), domain.MaxMetaValue)
 	if _, said := p.Doc.Metadata[key]; said || key == "" || value == "" || len(p.Doc.Metadata) == domain.MaxMetaKeys {
@@ -122,8 +122,8 @@ func (s *Sink) Warn(text string) {
 	}
 }
 
-// cleanText cleans the text of a block: valid UTF-8, no control characters except tab and newline, no soft hyphens, no
-// white space at either end of the text or, outside code, of its lines.
+// cleanText cleans the text of a block. It makes it valid UTF-8, removes control characters except tab and newline,
+// removes soft hyphens, and trims white space at both ends of the text and, outside code, of its lines.
 func cleanText(s string, kind domain.BlockKind) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	s = strings.ReplaceAll(s, "\r\n", "\n")
@@ -153,8 +153,8 @@ func cleanText(s string, kind domain.BlockKind) string {
 	return strings.TrimSpace(s)
 }
 
-// splitBlock splits a text longer than MaxBlockBytes at the last end of a line, sentence or word before the limit.
-// Lines of code keep their indentation.
+// splitBlock splits a text longer than MaxBlockBytes at the last end of a line, sentence or word below the limit. Lines
+// of code keep their indentation.
 func splitBlock(s string, kind domain.BlockKind) (head, rest string) {
 	if len(s) <= MaxBlockBytes {
 		return s, ""
@@ -189,5 +189,5 @@ func CountLetters(s string) int {
 // OneLine replaces each run of white space with a single space.
 func OneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// IsLinkList reports whether the blocks so far are a list of links.
+// IsLinkList reports whether the document, so far, is a list of links.
 func (s *Sink) IsLinkList() bool { return s.body.isList() }

@@ -16,7 +16,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/charset"
 )
 
-// DeclaredCharset returns the charset parameter of the declared type, or "".
+// DeclaredCharset returns the charset that the declared type names, or "".
 func (p *Parser) DeclaredCharset() string {
 	_, params, err := mime.ParseMediaType(p.Src.Declared)
 	if err != nil {
@@ -25,8 +25,8 @@ func (p *Parser) DeclaredCharset() string {
 	return params["charset"]
 }
 
-// Decoded reads the whole source as text and records the encoding in the route. It is for formats whose parsers need
-// the whole text.
+// Decoded returns the whole source as text. It is for formats whose parsers need the whole text. The encoding is
+// recorded as TextReader does it.
 func (p *Parser) Decoded(route string) (string, error) {
 	r, err := p.TextReader(route, "")
 	if err != nil {
@@ -39,15 +39,15 @@ func (p *Parser) Decoded(route string) (string, error) {
 	return b.String(), nil
 }
 
-// textSource is a text decoded to UTF-8.
+// textSource reads a text that has been decoded to UTF-8.
 type textSource struct {
 	*bufio.Reader
-	Paged bool // it contains form feeds
+	Paged bool // whether the text contains form feeds
 }
 
 // TextReader returns a reader of the source as UTF-8 without a byte order mark, and records the encoding in the route.
-// It first scans the whole source in pieces to detect the encoding, so that one late stray byte does not change UTF-8
-// text to another encoding. standard is the encoding that the format prescribes if none is declared, or "".
+// It first scans the whole source to detect the encoding, so that a single invalid byte, even late in the text, does
+// not turn UTF-8 into another encoding. standard is the encoding that the format prescribes if none is declared, or "".
 func (p *Parser) TextReader(route, standard string) (*textSource, error) {
 	var evidence charset.Evidence
 	piece := make([]byte, 256<<10)
@@ -87,15 +87,17 @@ func (p *Parser) TextReader(route, standard string) (*textSource, error) {
 	}, nil
 }
 
-// LineReader reads the lines of a text without their line endings, which may be "\n", "\r\n" or "\r".
+// LineReader reads a text line by line. Line endings may be "
+// ", "\r
+// " or "\r" and are removed.
 type LineReader struct {
 	R      *bufio.Reader
 	Number int // number of the last returned line, from 1
 	buf    []byte
-	more   bool // the last line was cut at maxLine, and the next piece continues it
+	more   bool // the last line was cut at maxLine and continues in the next call
 }
 
-// maxLine is the maximum length of a line, in bytes. The rest of a longer line is returned as further lines.
+// maxLine is the maximum length of a line in bytes. Longer lines are returned in parts.
 const maxLine = 1 << 20
 
 // Next returns the next line; ok is false at the end of the text.
@@ -125,7 +127,7 @@ func (l *LineReader) Next() (line string, ok bool, err error) {
 		l.buf = append(l.buf, c)
 		if len(l.buf) >= maxLine && (c < 0x80 || c >= 0xc0) {
 			last := len(l.buf)
-			if c >= 0xc0 { // the start of a character: leave it for the next piece
+			if c >= 0xc0 { // the start of a character: leave it for the next part
 				last--
 				_ = l.R.UnreadByte() // a byte has just been read
 			}

@@ -14,7 +14,7 @@ func WordSet(s string) map[string]bool {
 	return set
 }
 
-// Plural returns the singular or plural form of a word.
+// Plural returns one if n is 1, otherwise many.
 func Plural(n int, one, many string) string {
 	if n == 1 {
 		return one
@@ -22,7 +22,7 @@ func Plural(n int, one, many string) string {
 	return many
 }
 
-// DisplayWidth returns the approximate width in terminal columns: characters of East Asian scripts take two.
+// DisplayWidth returns the approximate width of a text in terminal columns: East Asian characters take two columns.
 func DisplayWidth(s string) int {
 	n := 0
 	for _, r := range s {
