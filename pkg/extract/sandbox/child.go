@@ -1,5 +1,5 @@
-// Package sandbox runs document readers in child processes with minimal rights and bounded memory. It contains the
-// protocol between parent and child, the restrictions of the child, and the diagnosis of its death. Only extract
+// Package sandbox runs document readers in child processes with few rights and limited memory. It contains the protocol
+// between parent and child, the restrictions of the child, and the diagnosis when a child dies. Only package extract
 // imports it.
 package sandbox
 
@@ -20,24 +20,24 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// ChildMarker is the environment variable that makes a process a child. Its value is the memory limit in bytes.
+// ChildMarker is the environment variable that makes a process a child. Its value is the child's memory limit in bytes.
 const ChildMarker = "SLUICE_EXTRACT_CHILD"
 
-// childCache is the environment variable with the child's folder for compiled code.
+// childCache is the environment variable that names the folder for the child's compiled code.
 const childCache = "SLUICE_EXTRACT_CACHE"
 
-// maxStack is the maximum stack size of a recursive parser, in bytes. Go's own limit of 1 GB is most of a child's
-// memory.
+// maxStack is the maximum stack size in bytes, which recursive parsers may reach. Go's own limit of 1 GB is most of a
+// child's memory.
 const maxStack = 128 << 20
 
-// exitCPU is the exit code of a child that exceeded its CPU time.
+// exitCPU is the exit code of a child that exceeded its CPU time limit.
 const exitCPU = 87
 
-// ParseFunc reads a document in the child. Tests replace it.
+// ParseFunc reads a document in the child. Tests use their own.
 type ParseFunc func(context.Context, format.Source, format.Limits, func(domain.Block) error) (*domain.Document, error)
 
-// RunIfAsked runs the process as a child that reads documents with the function, and does not return, if a parent
-// started it as a child. Otherwise it does nothing.
+// RunIfAsked does nothing unless a parent started this process as a child. In a child it reads documents with the given
+// function and never returns.
 func RunIfAsked(read ParseFunc) {
 	value, asked := os.LookupEnv(ChildMarker)
 	if !asked {
@@ -49,9 +49,10 @@ func RunIfAsked(read ParseFunc) {
 		os.Exit(2)
 	}
 	out := os.Stdout
-	os.Stdout = os.Stderr // output printed by a library must not get between frames
-	// A terminal's Ctrl-C and a service manager's stop signal also reach the children. The parent stops them itself
-	// after finishing its documents; a child that died earlier would look as if the document had killed it.
+	os.Stdout = os.Stderr // a library's output must not get between the frames
+	// Ctrl-C in a terminal and a service manager's stop signal also reach the children. The parent finishes its
+	// documents and then stops the children itself; a child that died earlier would look as if its document had killed
+	// it.
 	signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	if err := limitMemory(memory); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -62,7 +63,7 @@ func RunIfAsked(read ParseFunc) {
 	debug.SetMaxStack(maxStack)
 	folders := []string{os.TempDir()}
 	if cache := os.Getenv(childCache); cache != "" {
-		if err := os.MkdirAll(cache, 0o700); err == nil { // without the folder, code is only compiled again
+		if err := os.MkdirAll(cache, 0o700); err == nil { // without the folder, code is compiled again by each child, and nothing else changes
 			folders = append(folders, cache)
 		}
 	}
@@ -74,16 +75,16 @@ func RunIfAsked(read ParseFunc) {
 	os.Exit(0)
 }
 
-// childServer is the child's side of a worker.
+// childServer answers the parent's requests in the child.
 type childServer struct {
 	out     io.Writer
 	parse   ParseFunc
 	memory  int64    // memory limit, in bytes
-	missing []string // rights that it could not give up
+	missing []string // rights that the child could not give up
 }
 
-// serve answers requests until its input ends. It watches the input even while a document is read, so that a child
-// whose parent has died exits at once.
+// serve answers requests until the input ends. The input is watched even while a document is being read, so that a
+// child exits at once when its parent dies.
 func (c *childServer) serve(in io.Reader) error {
 	requests := make(chan Request)
 	go func() {
@@ -115,8 +116,8 @@ func (c *childServer) serve(in io.Reader) error {
 	return nil
 }
 
-// hasGrown reports whether the process has so much memory mapped that the next document would have too little. Go never
-// releases address space.
+// hasGrown reports whether the process has mapped so much memory that too little would be left for the next document.
+// Go never releases address space.
 func (c *childServer) hasGrown() bool {
 	const share = 4
 	return c.memory > 0 && addressSpace() > c.memory/share

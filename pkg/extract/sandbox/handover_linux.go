@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// handover passes open files to a child, so that the child can read documents without the right to open files.
+// handover passes open files to a child, because the child has no right to open documents itself.
 type handover struct{ parent, child *os.File }
 
 // handoverFD is the file descriptor of the socket in the child: the first after stdin, stdout and stderr.
@@ -25,7 +25,7 @@ func newHandover() (*handover, error) {
 // files returns the files that the child inherits.
 func (h *handover) files() []*os.File { return []*os.File{h.child} }
 
-// started closes the child's end in the parent once the child runs.
+// started closes the parent's copy of the child's socket once the child runs.
 func (h *handover) started() { _ = h.child.Close() }
 
 func (h *handover) close() {
@@ -33,7 +33,7 @@ func (h *handover) close() {
 	_ = h.parent.Close()
 }
 
-// give passes an open file. It does not block, because the child has already received the previous one.
+// give passes an open file to the child. It does not block, because the child has already received the previous file.
 func (h *handover) give(f *os.File) error {
 	conn, err := h.parent.SyscallConn()
 	if err != nil {
@@ -58,7 +58,7 @@ func (h *handover) give(f *os.File) error {
 	return nil
 }
 
-// takeFile receives the file that the parent has passed for this request.
+// takeFile receives the open document that the parent passed for the current request.
 func takeFile(string) (*os.File, error) {
 	oob := make([]byte, unix.CmsgSpace(4))
 	_, n, _, _, err := unix.Recvmsg(handoverFD, make([]byte, 1), oob, unix.MSG_CMSG_CLOEXEC)

@@ -4,7 +4,7 @@ package sandbox
 
 import "os"
 
-// handover does nothing here: the child opens documents by their path.
+// handover does nothing on this system: the child opens documents by their paths.
 type handover struct{}
 
 func newHandover() (*handover, error)   { return &handover{}, nil }

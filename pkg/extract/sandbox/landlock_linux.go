@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// File access rights that Landlock restricts, by the first ABI version that supports them.
+// File access rights that Landlock restricts, grouped by the first ABI version that supports them.
 const (
 	landlockFiles1 = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_READ_FILE |
 		unix.LANDLOCK_ACCESS_FS_READ_DIR | unix.LANDLOCK_ACCESS_FS_REMOVE_DIR | unix.LANDLOCK_ACCESS_FS_REMOVE_FILE |
@@ -21,13 +21,13 @@ const (
 	landlockFiles5 = landlockFiles3 | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
 )
 
-// landlockOwn is the rights that remain in the child's own folders: regular files and directories.
+// landlockOwn is the set of rights that the child keeps in its own folders: using regular files and directories.
 const landlockOwn = unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_READ_DIR |
 	unix.LANDLOCK_ACCESS_FS_REMOVE_DIR | unix.LANDLOCK_ACCESS_FS_REMOVE_FILE | unix.LANDLOCK_ACCESS_FS_MAKE_DIR |
 	unix.LANDLOCK_ACCESS_FS_MAKE_REG | unix.LANDLOCK_ACCESS_FS_REFER | unix.LANDLOCK_ACCESS_FS_TRUNCATE
 
-// limitFiles restricts the process to files that are already open and to the given folders. It uses Landlock, available
-// since Linux 5.13 if enabled. It returns an error if Landlock is not available.
+// limitFiles restricts the process to the files that are already open and to the given folders. It needs Landlock,
+// which Linux has since version 5.13 if it is enabled, and returns an error if Landlock is not available.
 func limitFiles(folders []string) error {
 	version, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	if errno != 0 {
@@ -57,7 +57,7 @@ func limitFiles(folders []string) error {
 			return err
 		}
 	}
-	// A ruleset applies to the calling thread and to the threads it starts, so every thread must make the call.
+	// A ruleset applies to the calling thread and the threads that it starts later, so every thread must make the call.
 	if _, _, errno := syscall.AllThreadsSyscall(unix.SYS_LANDLOCK_RESTRICT_SELF, fd, 0, 0); errno != 0 {
 		return fmt.Errorf("restricting file access with Landlock: %w", errno)
 	}

@@ -13,16 +13,16 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// Parent and child exchange frames over the child's standard input and output: a big-endian length of four bytes, one
-// byte for the kind of frame, and a JSON value.
+// Parent and child exchange frames over the child's standard input and output. A frame consists of a length (four
+// bytes, big-endian), the kind of frame (one byte) and a JSON value.
 
 type frameKind byte
 
 const (
 	frameRequest  frameKind = 'R' // to the child: Request
-	frameAccepted frameKind = 'A' // from the child: []string, the rights that it could not give up; it has received the document
+	frameAccepted frameKind = 'A' // from the child: []string, the rights that it could not give up; sent when it receives a request
 	frameBlocks   frameKind = 'B' // from the child: []domain.Block, in any number of frames
-	frameSpent    frameKind = 'S' // from the child: true; it must not receive another document
+	frameSpent    frameKind = 'S' // from the child: true, if it must be replaced after this document
 	frameDocument frameKind = 'D' // from the child: domain.Document without blocks; ends the answer
 	frameRefusal  frameKind = 'E' // from the child: Error; ends the answer
 	frameFault    frameKind = 'F' // from the child: a string, the error that prevented reading; ends the answer
@@ -36,16 +36,16 @@ const batchBytes = 256 << 10
 
 // Request is one document for a child to read.
 type Request struct {
-	Path       string        `json:"path"` // on systems where open files cannot be passed; "" elsewhere
+	Path       string        `json:"path"` // only on systems that cannot pass open files; "" elsewhere
 	Name       string        `json:"name"`
 	Declared   string        `json:"declared"`
 	URL        string        `json:"url"`
 	PlainRows  bool          `json:"plain_rows"`
-	CPUSeconds uint64        `json:"cpu_seconds"` // CPU time limit of the document
+	CPUSeconds uint64        `json:"cpu_seconds"` // CPU time limit
 	Limits     format.Limits `json:"limits"`
 }
 
-// refusal is an *Error with its cause as text.
+// refusal is an *Error whose cause is turned into text.
 type refusal struct {
 	Kind    format.Kind `json:"kind"`
 	Message string      `json:"message"`
@@ -53,7 +53,7 @@ type refusal struct {
 }
 
 func newRefusal(e *format.Error) refusal {
-	const maxMessage, maxCause = 1 << 10, 16 << 10 // in bytes; a panic's value and stack can be of any length
+	const maxMessage, maxCause = 1 << 10, 16 << 10 // in bytes; the value and stack of a panic can be of any length
 	r := refusal{Kind: e.Kind, Message: format.Cut(e.Message, maxMessage)}
 	if e.Err != nil {
 		r.Cause = format.Cut(strings.ToValidUTF8(e.Err.Error(), "\uFFFD"), maxCause)
@@ -88,7 +88,7 @@ func writeFrame(w io.Writer, kind frameKind, v any) error {
 	return nil
 }
 
-// readFrame reads one frame. It returns io.EOF, unwrapped, if the other side has closed the pipe between frames.
+// readFrame reads one frame. It returns plain io.EOF if the other side closed the pipe between two frames.
 func readFrame(r io.Reader) (frameKind, []byte, error) {
 	var head [5]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
@@ -108,7 +108,7 @@ func readFrame(r io.Reader) (frameKind, []byte, error) {
 	return frameKind(head[4]), payload, nil
 }
 
-// blockBatch collects blocks into frames of about batchBytes.
+// blockBatch collects blocks and writes them in frames of about batchBytes.
 type blockBatch struct {
 	w      io.Writer
 	blocks []domain.Block

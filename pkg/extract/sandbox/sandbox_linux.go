@@ -13,11 +13,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// executable returns the path of the running program. It stays valid after the file was replaced by another version.
+// executable returns a path of the running program that stays valid if the file is replaced by another version.
 func executable() (string, error) { return "/proc/self/exe", nil }
 
-// limitMemory lets the process map the given number of bytes in addition to those mapped now. A limit on the total
-// would mean little, because Go reserves unused address space at start.
+// limitMemory lets the process map the given number of bytes beyond what it has mapped now. A limit on the total would
+// say little, because Go reserves address space at start that it does not use.
 func limitMemory(bytes int64) error {
 	if bytes <= 0 {
 		return nil
@@ -38,16 +38,16 @@ func limitMemory(bytes int64) error {
 	return nil
 }
 
-// Bounds of a child other than memory and time.
+// Limits of a child besides memory and time.
 const (
 	maxOpenFiles = 64        // a child needs about ten
-	maxFileSize  = 512 << 20 // bytes of a temporary file; the largest contain an unpacked sheet
+	maxFileSize  = 512 << 20 // size of a temporary file in bytes; the largest ones hold an unpacked sheet
 )
 
-// confine permanently drops all rights of the process, in all threads, that reading documents does not need: files
-// outside the folders, the network, other programs and processes, capabilities and new privileges. It also closes file
-// descriptors that were inherited by accident. It returns the rights that this system does not let the process drop;
-// the others are dropped nevertheless.
+// confine permanently drops all rights that reading documents does not need, in all threads of the process: access to
+// files outside the given folders, to the network, and to other programs and processes; capabilities; and new
+// privileges. It also closes file descriptors that were inherited by accident. It returns the rights that this system
+// does not let the process drop; all others are dropped.
 func confine(folders []string) (missing []string) {
 	report := func(what string, err error) {
 		if err != nil {
@@ -65,8 +65,8 @@ func confine(folders []string) (missing []string) {
 	return missing
 }
 
-// refusePrivileges sets no_new_privs for every thread. Programs built with cgo cannot make a system call on all
-// threads, so limitCalls does it for them.
+// refusePrivileges sets no_new_privs in every thread. Programs built with cgo cannot make a system call in all threads;
+// for them limitCalls sets it.
 func refusePrivileges() error {
 	if _, _, errno := syscall.AllThreadsSyscall6(unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0, 0); errno != 0 {
 		return errno
@@ -83,8 +83,8 @@ func lowerLimit(resource int, to uint64) error {
 	return unix.Setrlimit(resource, &limit)
 }
 
-// closeInherited closes the inherited file descriptors except those of the protocol. Inherited descriptors lack the
-// close-on-exec flag, which Go sets on all that it opens.
+// closeInherited closes inherited file descriptors, except those of the protocol. It recognises them by the missing
+// close-on-exec flag: Go sets this flag on everything that it opens.
 func closeInherited() error {
 	entries, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
@@ -96,14 +96,14 @@ func closeInherited() error {
 			continue
 		}
 		if flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err == nil && flags&unix.FD_CLOEXEC == 0 {
-			_ = unix.Close(fd) // the descriptor is closed even if an error is returned
+			_ = unix.Close(fd) // the descriptor is closed even if Close returns an error
 		}
 	}
 	unix.CloseOnExec(handoverFD)
 	return nil
 }
 
-// dropCapabilities drops all capabilities, which matters if the service runs as root, as in some containers.
+// dropCapabilities drops all capabilities, which the process has if the service runs as root, as in some containers.
 func dropCapabilities() error {
 	head := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var none [2]unix.CapUserData
@@ -113,15 +113,15 @@ func dropCapabilities() error {
 	return nil
 }
 
-// childAttributes makes the system kill the child when the thread that started it ends, at the latest with the parent
-// process.
+// childAttributes makes the system kill the child when the thread that started the child ends. This happens when the
+// parent dies, at the latest.
 func childAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }
 
-// endOnCPU installs the handler of SIGXCPU once: by default, Go ignores the signal.
+// endOnCPU installs the handler of SIGXCPU once. Without a handler, Go ignores the signal.
 var endOnCPU sync.Once
 
-// limitCPU ends the process after the given number of further seconds of CPU time. The hard limit is unchanged, because
-// it could not be raised again for the next document.
+// limitCPU ends the process after it has used the given number of seconds of CPU time from now on. It leaves the hard
+// limit alone, because that could not be raised for the next document.
 func limitCPU(seconds uint64) error {
 	if seconds == 0 {
 		return nil

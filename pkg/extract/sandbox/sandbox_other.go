@@ -18,12 +18,12 @@ func limitMemory(bytes int64) error {
 	return nil
 }
 
-// limitCPU does nothing on this system. The parent's deadline still applies.
+// limitCPU does nothing on this system. The parent still enforces the wall-clock limit.
 func limitCPU(uint64) error { return nil }
 
-// confine does nothing on this system: the process keeps the rights of the user that runs the service. It reports no
-// missing restrictions, because the limitation is documented and an operator cannot change it.
+// confine does nothing on this system: the process keeps the rights of the user who runs the service. It reports no
+// missing restrictions, because the manual describes this limitation and an operator cannot change it.
 func confine([]string) (missing []string) { return nil }
 
-// childAttributes returns nil: a child exits when its input ends.
+// childAttributes returns nil on this system: a child exits when its input ends.
 func childAttributes() *syscall.SysProcAttr { return nil }

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// deniedCalls are system calls that reading a document never needs: calls that use the network, start programs, affect
-// other processes, or reach large and rarely used parts of the kernel. They fail with EPERM.
+// deniedCalls are system calls that reading a document never needs. They use the network, start programs, affect other
+// processes, or reach large and rarely used parts of the kernel. They fail with EPERM.
 var deniedCalls = []uint32{
 	unix.SYS_SOCKET, unix.SYS_SOCKETPAIR, unix.SYS_CONNECT, unix.SYS_BIND, unix.SYS_LISTEN, unix.SYS_ACCEPT, unix.SYS_ACCEPT4,
 	unix.SYS_EXECVE, unix.SYS_EXECVEAT,
@@ -24,11 +24,11 @@ var deniedCalls = []uint32{
 	unix.SYS_INIT_MODULE, unix.SYS_FINIT_MODULE, unix.SYS_DELETE_MODULE, unix.SYS_KEXEC_LOAD, unix.SYS_REBOOT,
 }
 
-// callABI is the system call numbering of an architecture.
+// callABI describes the system calls of an architecture.
 type callABI struct {
 	arch   uint32
-	denied []uint32 // calls that other architectures lack
-	below  uint32   // numbers from here on belong to another ABI, which is denied entirely; 0 if none
+	denied []uint32 // additional calls to deny, which other architectures lack
+	below  uint32   // from this number on, calls belong to another ABI, which is denied entirely; 0 if there is none
 }
 
 var callABIs = map[string]callABI{
@@ -36,14 +36,14 @@ var callABIs = map[string]callABI{
 	"arm64": {unix.AUDIT_ARCH_AARCH64, nil, 0},
 }
 
-// Offsets of the fields of struct seccomp_data on the little-endian architectures above, in bytes.
+// Offsets in bytes of the fields of struct seccomp_data, on the little-endian architectures above.
 const (
 	dataNumber   = 0
 	dataArch     = 4
 	dataArgument = 16 // the lower half of the first argument
 )
 
-// limitCalls denies the system calls that reading never needs, for all threads of the process.
+// limitCalls denies the system calls that reading documents never needs, in all threads of the process.
 func limitCalls() error {
 	abi, ok := callABIs[runtime.GOARCH]
 	if !ok {
@@ -66,8 +66,8 @@ func limitCalls() error {
 	return nil
 }
 
-// callFilter returns the BPF program that filters system calls. Threads may be started, but not processes. Signals may
-// be sent only to the process itself, as Go's scheduler does.
+// callFilter returns the BPF program that filters system calls. It allows new threads but not new processes. Signals
+// may be sent only to the process itself, which Go's scheduler does.
 func callFilter(abi callABI, pid uint32) []unix.SockFilter {
 	stmt := func(code uint16, k uint32) unix.SockFilter { return unix.SockFilter{Code: code, K: k} }
 	load := func(at uint32) unix.SockFilter { return stmt(unix.BPF_LD|unix.BPF_W|unix.BPF_ABS, at) }
@@ -87,7 +87,7 @@ func callFilter(abi callABI, pid uint32) []unix.SockFilter {
 			f = append(f, jump(unix.BPF_JEQ, nr, 0, 1), deny)
 		}
 	}
-	// A denied clone3 makes the caller fall back to clone, whose flags the filter can check.
+	// The caller of a denied clone3 falls back to clone, whose flags the filter can check.
 	f = append(f, jump(unix.BPF_JEQ, unix.SYS_CLONE3, 0, 1), ret(unix.SECCOMP_RET_ERRNO|uint32(unix.ENOSYS)))
 	f = append(f, jump(unix.BPF_JEQ, unix.SYS_CLONE, 0, 4), load(dataArgument), jump(unix.BPF_JSET, unix.CLONE_THREAD, 0, 1), allow, deny)
 	for _, nr := range []uint32{unix.SYS_KILL, unix.SYS_TGKILL} {

@@ -7,20 +7,20 @@ import (
 	"time"
 )
 
-// exitMemory is the exit code of a child ended by its watchdog.
+// exitMemory is the exit code of a child that its watchdog ended.
 const exitMemory = 88
 
-// watchEvery is the interval between checks of the watchdog.
+// watchEvery is the interval at which the watchdog checks the memory.
 const watchEvery = 20 * time.Millisecond
 
-// mappedMemory returns the memory that Go has mapped and not released, in bytes.
+// mappedMemory returns the number of bytes that Go has mapped and not released.
 func mappedMemory() int64 {
 	sample := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	metrics.Read(sample)
 	return int64(sample[0].Value.Uint64() - sample[1].Value.Uint64())
 }
 
-// addressSpace returns the memory that Go has mapped, used or not, in bytes.
+// addressSpace returns the number of bytes that Go has mapped, including memory that it no longer uses.
 func addressSpace() int64 {
 	sample := []metrics.Sample{{Name: "/memory/classes/total:bytes"}}
 	metrics.Read(sample)
@@ -28,7 +28,7 @@ func addressSpace() int64 {
 }
 
 // WatchMemory ends the process once it holds more than the given number of bytes, for systems without a memory limit.
-// It sees only memory allocated by Go, with a delay of up to watchEvery.
+// It sees only memory that Go allocates, and notices growth after up to watchEvery.
 func WatchMemory(bytes int64) {
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()

@@ -19,26 +19,26 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// Worker is a running child. It must be used by one goroutine at a time.
+// Worker is a running child. Only one goroutine may use it at a time.
 type Worker struct {
 	cmd    *exec.Cmd
 	in     io.WriteCloser
 	Out    *bufio.Reader
 	stderr *headBuffer
 	files  *handover
-	Dir    string // folder for its temporary files
+	Dir    string // folder for the child's temporary files
 	Read   int    // number of documents read
-	Spent  bool   // must be replaced: a parser panicked in it, or its memory has grown
+	Spent  bool   // must be replaced, because a parser panicked in it or because its memory has grown
 	Dead   bool
 	stop   chan struct{} // closed to end the child
 	ended  chan struct{} // closed once the child has ended
-	// Missing lists the rights that the system does not let the child give up. It is known once the child has accepted
-	// a document.
+	// Missing lists the rights that the system does not let the child give up. It is set once the child has accepted a
+	// document.
 	Missing []string
 }
 
-// headBuffer keeps the first bytes written to it: a dying runtime prints the reason before it dumps its stacks. Package
-// os/exec writes to it from one goroutine, which has ended when Wait returns.
+// headBuffer keeps the first bytes written to it, because a dying Go runtime prints the reason before the stacks.
+// Package os/exec writes to it from one goroutine, which has ended when Wait returns.
 type headBuffer struct{ data []byte }
 
 func (b *headBuffer) Write(p []byte) (int, error) {
@@ -49,8 +49,8 @@ func (b *headBuffer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Start starts a child that may use maxMemory bytes and has a temporary folder of its own inside temp. The child can
-// open files only in that folder and in cache.
+// Start starts a child that may use maxMemory bytes. It gives the child a temporary folder inside temp. The child can
+// open files only there and in the folder cache.
 func Start(maxMemory int64, temp, cache string) (*Worker, error) {
 	exe, err := executable()
 	if err != nil {
@@ -92,12 +92,12 @@ func Start(maxMemory int64, temp, cache string) (*Worker, error) {
 	return w, nil
 }
 
-// start starts the process on a thread that lives as long as the child, because the system kills a child with the
-// thread that started it.
+// start starts the process on a thread that lives as long as the child, because the system kills the child when that
+// thread ends.
 func (w *Worker) start() error {
 	started := make(chan error)
 	go func() {
-		runtime.LockOSThread() // and never unlocked: the thread ends here, with the child
+		runtime.LockOSThread() // not unlocked, so the thread ends with this function, after the child
 		defer close(w.ended)
 		err := w.cmd.Start()
 		started <- err
@@ -105,7 +105,7 @@ func (w *Worker) start() error {
 			return
 		}
 		<-w.stop
-		// Errors only mean that the child has already ended, or describe its exit.
+		// The errors only say that the child had already ended, or how it exited.
 		_ = w.cmd.Process.Kill()
 		_ = w.cmd.Wait()
 	}()
@@ -121,17 +121,17 @@ func (w *Worker) Stop() {
 		return
 	}
 	w.Dead = true
-	_ = w.in.Close() // the child has ended, or the kill ends it
+	_ = w.in.Close() // errors do not matter, because the child has ended or is killed next
 	close(w.stop)
 	<-w.ended
 	w.files.close()
 	_ = os.RemoveAll(w.Dir)
 }
 
-// ErrNotStarted means that the child ended before it received the document, so another child can read it.
+// ErrNotStarted means that the child ended before it received the document. Another child can read the document.
 var ErrNotStarted = errors.New("the extraction process ended before it received the document")
 
-// Extract reads one document in the child. After any error that is not an *Error from the parser, the child is dead.
+// Extract reads one document in the child. The child is dead after any error except an *Error from the parser.
 func (w *Worker) Extract(ctx context.Context, f *os.File, req Request, maxMemory int64, timeout time.Duration) (*domain.Document, error) {
 	w.Read++
 	var late atomic.Bool
@@ -176,7 +176,7 @@ var (
 	errFault    = errors.New("the extraction process failed")
 )
 
-// receive collects frames until the one that ends the answer.
+// receive collects frames up to the one that ends the answer.
 func (w *Worker) receive(lim format.Limits) (*domain.Document, error) {
 	var blocks []domain.Block
 	var text, raw int64
@@ -234,7 +234,7 @@ func (w *Worker) receive(lim format.Limits) (*domain.Document, error) {
 	}
 }
 
-// causeOfDeath returns an error that explains to users why the child died.
+// causeOfDeath returns an error that tells users why the child died.
 func (w *Worker) causeOfDeath(maxMemory int64, cpuSeconds uint64, cause error) error {
 	words := string(w.stderr.data)
 	detail := fmt.Errorf("%s: %w: %s", w.cmd.ProcessState, cause, words)
