@@ -14,17 +14,17 @@ import (
 )
 
 const (
-	maxChartPoints = 20_000  // points read per series, and rows per chart
-	maxPointText   = 1 << 10 // bytes of the text of one point; no text is added beyond this size
+	maxChartPoints = 20_000  // maximum number of points read per series, and of rows per chart
+	maxPointText   = 1 << 10 // size in bytes from which no more text is added to a point
 )
 
-// chartText is the text of a chart: its titles, and a table of its points with a column for each series.
+// chartText is the text of a chart: its titles, and a table of its points with one column per series.
 type chartText struct {
 	titles []string // the chart's titles, then those of its axes
 	series []*chartSeries
 }
 
-// chartSeries is a series with its points by index. The indexes may have gaps.
+// chartSeries is a series of a chart. Its points are stored by index; some indexes may be missing.
 type chartSeries struct {
 	name          string
 	names, values map[int]string
@@ -33,7 +33,7 @@ type chartSeries struct {
 // Chart emits a chart's titles as paragraphs and its points as table rows. page is the slide's number, or 0.
 func (a *Package) Chart(sc *xmlscan.Scanner, page int, emit func(domain.Block) error) error {
 	c := &chartText{}
-	data := map[string]int{} // index of the data of newer chart kinds, by the id that their series refers to
+	data := map[string]int{} // index of a series in c.series, by the id with which newer chart kinds refer to its data
 	sc.Descend(func(e xml.StartElement) bool {
 		switch e.Name.Local {
 		case "title":
@@ -44,11 +44,11 @@ func (a *Package) Chart(sc *xmlscan.Scanner, page int, emit func(domain.Block) e
 		case "ser": // of a chart
 			c.series = append(c.series, readSeries(sc))
 			return true
-		case "data": // of a chart of the newer kinds: waterfall, funnel, tree map
+		case "data": // the points of a newer chart kind: waterfall, funnel, tree map
 			data[xmlscan.Attr(e, "id")] = len(c.series)
 			c.series = append(c.series, readDimensions(sc))
 			return true
-		case "series": // refers to its data, and has the name
+		case "series": // the name of a series, and a reference to its points
 			id, name := "", ""
 			sc.Each(func(e xml.StartElement) bool {
 				switch e.Name.Local {
@@ -75,8 +75,8 @@ func (a *Package) Chart(sc *xmlscan.Scanner, page int, emit func(domain.Block) e
 	return c.rows(&Table{Emit: emit, Page: page, Plain: a.P.Src.PlainRows})
 }
 
-// rows writes a row for each category with the values of all series. The category names are taken from the first series
-// that has any, because charts repeat them for each series.
+// rows writes one row per category, with the values of all series. Every series repeats the category names, so they are
+// taken from the first series that has any.
 func (c *chartText) rows(w *Table) error {
 	if len(c.series) > format.MaxColumns-1 {
 		c.series = c.series[:format.MaxColumns-1]
@@ -121,7 +121,7 @@ func (c *chartText) rows(w *Table) error {
 	return w.Flush()
 }
 
-// readSeries reads a series of a chart. Scatter charts have x and y values instead of names and values.
+// readSeries reads a series of a chart. In scatter charts, x and y values take the place of names and values.
 func readSeries(sc *xmlscan.Scanner) *chartSeries {
 	s := &chartSeries{}
 	sc.Each(func(e xml.StartElement) bool {
@@ -140,9 +140,9 @@ func readSeries(sc *xmlscan.Scanner) *chartSeries {
 	return s
 }
 
-// readPoints reads the values cached with a reference into the chart's workbook, or the literal values. Categories with
-// several levels are joined from the outermost to the innermost; the file has the innermost first. Values stored as
-// text are not formatted as numbers, even if they look like numbers.
+// readPoints reads the literal values of a series, or the cached values of a reference into the chart's workbook. The
+// names of categories with several levels are joined, outermost first; the file lists the innermost level first. Values
+// stored as text are not formatted as numbers, even if they look like numbers.
 func readPoints(sc *xmlscan.Scanner) map[int]string {
 	points := map[int]string{}
 	format, at, numeric := "", 0, false
@@ -170,7 +170,7 @@ func readPoints(sc *xmlscan.Scanner) map[int]string {
 	return points
 }
 
-// addPoint prepends a text to that of the point.
+// addPoint puts a text in front of the point's text.
 func addPoint(points map[int]string, at int, text string) {
 	before, known := points[at]
 	if text == "" || at < 0 || !known && len(points) >= maxChartPoints || len(before) > maxPointText {
@@ -187,7 +187,7 @@ func orderedPoints(points map[int]string) []string {
 	return out
 }
 
-// readDimensions reads the points of a newer chart kind, which are stored separately from the series.
+// readDimensions reads the points of a newer chart kind, which stores them separately from its series.
 func readDimensions(sc *xmlscan.Scanner) *chartSeries {
 	s := &chartSeries{}
 	sc.Each(func(e xml.StartElement) bool {
@@ -220,8 +220,8 @@ func readDimensions(sc *xmlscan.Scanner) *chartSeries {
 	return s
 }
 
-// shownNumber formats a stored number approximately as its number format does: without rounding noise, as a percentage,
-// or as a date. Other values are returned unchanged.
+// shownNumber formats a stored number roughly as its number format does: without rounding noise, as a percentage, or as
+// a date. Anything else is returned unchanged.
 func shownNumber(s, format string) string {
 	n, err := strconv.ParseFloat(s, 64)
 	if err != nil || len(s) > 40 {

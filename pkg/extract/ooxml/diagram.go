@@ -23,11 +23,11 @@ type diagramLink struct {
 	order int
 }
 
-// maxDiagramDepth is the maximum nesting depth of the nodes of a diagram.
+// maxDiagramDepth is the maximum nesting depth of the nodes in a diagram.
 const maxDiagramDepth = 50
 
-// ReadDiagram emits a diagram's nodes as list items, in the order and nesting of its outline. page is the slide's
-// number, or 0.
+// ReadDiagram emits the nodes of a diagram as list items, in the order of its outline and nested like it. page is the
+// slide's number, or 0.
 func ReadDiagram(sc *xmlscan.Scanner, page int, emit func(domain.Block) error) error {
 	points := map[string]*diagramPoint{}
 	var order []string
@@ -39,7 +39,7 @@ func ReadDiagram(sc *xmlscan.Scanner, page int, emit func(domain.Block) error) e
 			switch xmlscan.Attr(e, "type") {
 			case "doc":
 				root = id
-			case "pres": // only defines how the node is drawn
+			case "pres": // a node that only says how another is drawn
 				return false
 			}
 			points[id] = &diagramPoint{text: drawnText(sc)}
@@ -74,7 +74,7 @@ func ReadDiagram(sc *xmlscan.Scanner, page int, emit func(domain.Block) error) e
 		}
 		return nil
 	}
-	for _, id := range append([]string{root}, order...) { // nodes without a parent come last
+	for _, id := range append([]string{root}, order...) { // nodes without a parent follow at the end
 		if err := tell(id, 0); err != nil {
 			return err
 		}
@@ -82,13 +82,13 @@ func ReadDiagram(sc *xmlscan.Scanner, page int, emit func(domain.Block) error) e
 	return nil
 }
 
-// drawnText returns all DrawingML text in the element whose start was returned last, with paragraphs joined by spaces.
+// drawnText returns all DrawingML text in the current element. Paragraphs are joined by spaces.
 func drawnText(sc *xmlscan.Scanner) string {
 	var b strings.Builder
 	sc.Descend(func(e xml.StartElement) bool {
 		switch e.Name.Local {
 		case "t", "v":
-			if strings.HasSuffix(e.Name.Space, "diagram") { // the text of a diagram node, which contains paragraphs, not plain characters
+			if strings.HasSuffix(e.Name.Space, "diagram") { // the "t" of a diagram node, which contains paragraphs and not characters
 				return false
 			}
 			b.WriteString(sc.Text())

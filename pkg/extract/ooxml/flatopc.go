@@ -17,7 +17,7 @@ import (
 // flatPackage is the namespace of Flat OPC: an office document as one XML file instead of a zip file.
 const flatPackage = "http://schemas.microsoft.com/office/2006/xmlPackage"
 
-// FlatType returns the format of a Flat OPC document from its first bytes, "" for other files.
+// FlatType returns the type of a Flat OPC document, judging by its first bytes, or "" for other files.
 func FlatType(head []byte) string {
 	s := format.PageStart(head)
 	if !bytes.HasPrefix(s, []byte("<?xml")) && !bytes.HasPrefix(s, []byte("<pkg:package")) || !bytes.Contains(head, []byte(flatPackage)) {
@@ -32,10 +32,10 @@ func FlatType(head []byte) string {
 			return c.mimeType
 		}
 	}
-	return TypeDocx // nearly all Flat OPC files are Word documents
+	return TypeDocx // most Flat OPC files are Word documents
 }
 
-// Unflatten replaces the source, a Flat OPC document, with the equivalent zip file.
+// Unflatten replaces the source, which is a Flat OPC document, by a zip file with the same parts.
 func Unflatten(p *format.Parser) error {
 	data, err := p.Src.Bytes()
 	if err != nil {
@@ -47,7 +47,7 @@ func Unflatten(p *format.Parser) error {
 	z := zip.NewWriter(&packed)
 	f := &flatReader{p: p, data: data, dec: xml.NewDecoder(bytes.NewReader(data)), out: z}
 	f.dec.Strict = false
-	f.dec.CharsetReader = func(_ string, r io.Reader) (io.Reader, error) { return r, nil } // already decoded to UTF-8
+	f.dec.CharsetReader = func(_ string, r io.Reader) (io.Reader, error) { return r, nil } // the data is already UTF-8
 	if err := f.run(); err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ type flatReader struct {
 	size  int64
 }
 
-// run copies the parts in order. It stops at damaged XML and keeps the parts before it.
+// run copies the parts in order. If the XML is damaged, it stops there and keeps the parts before.
 func (f *flatReader) run() error {
 	name, depth := "", 0
 	for {
@@ -105,7 +105,7 @@ func (f *flatReader) run() error {
 	}
 }
 
-// part copies the content of the element whose start was returned last.
+// part copies the content of the current element to the part with the given name.
 func (f *flatReader) part(name string, binary bool) error {
 	start := f.dec.InputOffset()
 	end := start

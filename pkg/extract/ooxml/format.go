@@ -15,10 +15,10 @@ const (
 	TypeXlsx = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 )
 
-// folders are the folders of the parts of each format.
+// folders are the folders that hold the parts of each format.
 var folders = []struct{ folder, mimeType string }{{"word/", TypeDocx}, {"ppt/", TypePptx}, {"xl/", TypeXlsx}}
 
-// NewFormat completes a format whose documents are packages of parts or single XML files (Flat OPC).
+// NewFormat fills in what all office formats share: they are packages of parts, or single XML files (Flat OPC).
 func NewFormat(f format.Format) format.Format {
 	f.Packed = true
 	f.Sniff = func(head []byte, _ string) bool {
@@ -40,8 +40,8 @@ func NewFormat(f format.Format) format.Format {
 	return f
 }
 
-// format returns the format of the package according to its main part, or else to its folders. It is "" for other
-// packages.
+// format returns the type of the package by the folder of its main part, otherwise by the folders that it contains. It
+// returns "" for other packages.
 func (a *Package) format() string {
 	main := a.MainPart("")
 	for _, c := range folders {

@@ -10,11 +10,10 @@ import (
 	"github.com/sluice/sluice/pkg/extract/xmlscan"
 )
 
-// FormulaText reads the formula whose start was returned last and returns it in linear form: a/b, x^2, √(x+1),
-// ∑_(k=0)^n.
+// FormulaText reads the current element as a formula and returns it in linear form: a/b, x^2, √(x+1), ∑_(k=0)^n.
 func FormulaText(sc *xmlscan.Scanner) string { return format.OneLine(formulaParts(sc)) }
 
-// formulaParts joins the consecutive parts of an element.
+// formulaParts returns the text of the child elements, joined.
 func formulaParts(sc *xmlscan.Scanner) string {
 	var b strings.Builder
 	sc.Each(func(e xml.StartElement) bool {
@@ -27,7 +26,7 @@ func formulaParts(sc *xmlscan.Scanner) string {
 func formulaElement(sc *xmlscan.Scanner, e xml.StartElement) string {
 	switch e.Name.Local {
 	case "t":
-		return strings.ReplaceAll(sc.Text(), "\u2061", "") // the invisible function application operator
+		return strings.ReplaceAll(sc.Text(), "\u2061", "") // the invisible operator for function application
 	case "tab", "br":
 		sc.Skip()
 		return " "
@@ -42,7 +41,7 @@ func formulaElement(sc *xmlscan.Scanner, e xml.StartElement) string {
 	return formulaParts(sc)
 }
 
-// formulaArgs are the parts of a formula element by name, and its properties.
+// formulaArgs holds the parts of a formula element and its properties, by name.
 type formulaArgs struct {
 	parts map[string][]string // num, den, e, sup, …; e may occur more than once
 	props map[string]string   // chr, begChr, …
@@ -127,7 +126,7 @@ func formulaShape(shape string, a formulaArgs) string {
 	return e
 }
 
-// formulaScript formats a superscript or subscript. It returns "" if the part is empty.
+// formulaScript formats a superscript or subscript after the sign. It returns "" if s is empty.
 func formulaScript(sign, s string) string {
 	if s == "" {
 		return ""
@@ -135,7 +134,7 @@ func formulaScript(sign, s string) string {
 	return sign + formulaGroup(s)
 }
 
-// formulaGroup adds parentheses around a text that needs them to be read as one operand.
+// formulaGroup puts parentheses around a text that needs them to read as one operand.
 func formulaGroup(s string) string {
 	if utf8.RuneCountInString(s) <= 1 || strings.IndexFunc(s, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '.' }) < 0 {
 		return s
@@ -143,7 +142,7 @@ func formulaGroup(s string) string {
 	return "(" + s + ")"
 }
 
-// ParseSmall parses a number from 0 to 99 at the start of s. It returns 0 for anything else.
+// ParseSmall parses the one or two digits at the start of s. It returns 0 if there are none.
 func ParseSmall(s string) int64 {
 	var n int64
 	for i := 0; i < len(s) && i < 2 && s[i] >= '0' && s[i] <= '9'; i++ {

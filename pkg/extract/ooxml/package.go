@@ -1,5 +1,5 @@
 // Package ooxml reads the common parts of the office formats: packages and their relationships, properties, drawings,
-// charts, diagrams, formulas, and documents in one XML file. The packages docx, pptx and xlsx use it.
+// charts, diagrams, formulas, and documents that are one XML file. The packages docx, pptx and xlsx use it.
 package ooxml
 
 import (
@@ -19,14 +19,14 @@ import (
 // Package is the container of an office document.
 type Package struct {
 	*zip.Archive
-	// embedded is the set of parts with embedded files that the text refers to.
+	// embedded holds the names of the embedded files to which the text refers.
 	embedded map[string]bool
 }
 
-// PackageOf returns the package of the document, whose archive is already open.
+// PackageOf returns the package of the document. Its archive must already be open.
 func PackageOf(p *format.Parser) *Package { return NewPackage(zip.Opened(p)) }
 
-// NewPackage returns the package in an opened archive.
+// NewPackage returns the package in an open archive.
 func NewPackage(a *zip.Archive) *Package {
 	return &Package{Archive: a, embedded: map[string]bool{}}
 }
@@ -35,17 +35,16 @@ func NewPackage(a *zip.Archive) *Package {
 type Relation struct {
 	ID     string
 	Type   string
-	Target string // a part's name, or an address if External is set
+	Target string // name of a part, or an address if External is set
 	// External is set if the target is outside the container.
 	External bool
 }
 
-// Kind returns the last element of the relationship's type, which is the same in all editions of the standard: "slide",
-// "footnotes", "officeDocument".
+// Kind returns the last element of the relationship's type, such as "slide", "footnotes" or "officeDocument". It is the
+// same in all editions of the standard.
 func (r Relation) Kind() string { return path.Base(r.Type) }
 
-// Relations reads the relationships of a part, in order, with targets resolved to part names. It returns nil if there
-// are none.
+// Relations returns the relationships of a part, in order, or nil if it has none. Targets are resolved to part names.
 func (a *Package) Relations(part string) []Relation {
 	dir, file := path.Split(part)
 	var found []Relation
@@ -63,12 +62,12 @@ func (a *Package) Relations(part string) []Relation {
 		})
 	})
 	if err != nil {
-		return nil // the part itself will exceed the same limit and report it
+		return nil // reading the part itself exceeds the same limit and reports it
 	}
 	return found
 }
 
-// resolvePart returns the part name of a relationship target, which is relative to dir.
+// resolvePart returns the name of the part that a relationship's target means. The target is relative to dir.
 func resolvePart(dir, target string) string {
 	if plain, err := url.PathUnescape(target); err == nil {
 		target = plain
@@ -80,7 +79,7 @@ func resolvePart(dir, target string) string {
 	return strings.TrimPrefix(path.Clean("/"+path.Join(dir, target)), "/")
 }
 
-// ByID returns the relationships by id.
+// ByID returns a map of the relationships by id.
 func ByID(rels []Relation) map[string]Relation {
 	m := make(map[string]Relation, len(rels))
 	for _, r := range rels {
@@ -89,7 +88,7 @@ func ByID(rels []Relation) map[string]Relation {
 	return m
 }
 
-// Related returns the target of the first relationship of the kind, or fallback.
+// Related returns the target of the first relationship of the given kind, or fallback if there is none.
 func (a *Package) Related(rels []Relation, kind, fallback string) string {
 	for _, r := range rels {
 		if r.Kind() == kind && !r.External && a.Files[zip.PartName(r.Target)] != nil {
@@ -99,7 +98,8 @@ func (a *Package) Related(rels []Relation, kind, fallback string) string {
 	return fallback
 }
 
-// ReadsComments reports whether comments are read. Plain text omits them, as other tools do.
+// ReadsComments reports whether the reader includes comments. Plain text has none, as in other tools; ReadsComments
+// then adds a warning.
 func (a *Package) ReadsComments() bool {
 	if a.P.Src.PlainRows {
 		a.P.Out.Warn("the document has comments, which are indexed but not part of its plain text")
@@ -107,8 +107,8 @@ func (a *Package) ReadsComments() bool {
 	return !a.P.Src.PlainRows
 }
 
-// Embeds warns of an embedded document: the file shows only its picture, and its content is not read. Formulas are
-// embedded objects too, but need no warning.
+// Embeds warns that an embedded document is skipped; the file shows only a picture of it. Formulas are embedded objects
+// too, but need no warning.
 func (a *Package) Embeds(rels map[string]Relation, id, program string) {
 	a.embedded[rels[id].Target] = true
 	if strings.HasPrefix(program, "Equation") || strings.HasPrefix(program, "MathType") {
@@ -124,7 +124,7 @@ func (a *Package) Embeds(rels map[string]Relation, id, program string) {
 	a.P.Out.Warn("the embedded document " + format.Cut(name, 100) + format.Cut(program, 100) + " was skipped; upload it as a separate file")
 }
 
-// EmbedsRest warns of embedded documents that the text of a part does not refer to, and of ActiveX controls.
+// EmbedsRest warns of embedded documents to which the text of a part does not refer, and of ActiveX controls.
 func (a *Package) EmbedsRest(rels []Relation) {
 	all := ByID(rels)
 	for _, rel := range rels {
@@ -137,8 +137,8 @@ func (a *Package) EmbedsRest(rels []Relation) {
 	}
 }
 
-// MainPart returns the part that the package's relationships name as its document. If there is none, it returns the
-// part with the content type of a document, or else fallback.
+// MainPart returns the part that the package's relationships name as its document. Without such a relationship it
+// returns fallback if that part exists, otherwise a part whose content type is that of a document, otherwise fallback.
 func (a *Package) MainPart(fallback string) string {
 	if part := a.Related(a.Relations(""), "officeDocument", ""); part != "" {
 		return part
@@ -158,7 +158,7 @@ func (a *Package) MainPart(fallback string) string {
 	return slices.Min(declared)
 }
 
-// contentTypes returns the declared content types by PartName.
+// contentTypes returns the declared content types of the parts, by zip.PartName.
 func (a *Package) contentTypes() map[string]string {
 	types := map[string]string{}
 	err := a.Walk("[Content_Types].xml", func(sc *xmlscan.Scanner) {
@@ -175,8 +175,8 @@ func (a *Package) contentTypes() map[string]string {
 	return types
 }
 
-// formatOfPart returns the format whose main part has the content type, including macro-enabled files, templates and
-// slide shows. It is "" for other parts.
+// formatOfPart returns the format whose documents have a main part of this content type, including templates, slide
+// shows and files with macros. It returns "" for other content types.
 func formatOfPart(contentType string) string {
 	if !strings.HasSuffix(contentType, ".main+xml") {
 		return ""
@@ -192,7 +192,7 @@ func formatOfPart(contentType string) string {
 	return ""
 }
 
-// Properties records the metadata of the document: title, author, dates, description, keywords, language.
+// Properties records the document's metadata: title, author, dates, description, keywords, language.
 func (a *Package) Properties() {
 	p := a.P
 	core := a.coreProperties()
@@ -207,7 +207,7 @@ func (a *Package) Properties() {
 	p.Meta(domain.MetaKeywords, core["keywords"])
 }
 
-// coreProperties returns the package's core properties by local name.
+// coreProperties returns the package's core properties by their local names.
 func (a *Package) coreProperties() map[string]string {
 	core := map[string]string{}
 	err := a.Walk(a.Related(a.Relations(""), "core-properties", "docProps/core.xml"), func(sc *xmlscan.Scanner) {
@@ -225,7 +225,7 @@ func (a *Package) coreProperties() map[string]string {
 	return core
 }
 
-// w3cTime returns a date or time as a date or in RFC 3339. A time without a zone is taken as UTC. It returns "" for any
+// w3cTime returns a date unchanged and a time in RFC 3339. Times without a zone are taken as UTC. It returns "" for any
 // other text.
 func w3cTime(s string) string {
 	for _, layout := range []string{time.RFC3339, time.DateOnly} {
@@ -239,7 +239,7 @@ func w3cTime(s string) string {
 	return ""
 }
 
-// isStockTitle reports whether a title is a default of the program that wrote the document.
+// isStockTitle reports whether a title is a default, set by the program that wrote the document.
 func isStockTitle(title string) bool {
 	title = strings.ToLower(format.OneLine(title))
 	switch strings.TrimRight(title, " 0123456789") {

@@ -13,36 +13,36 @@ import (
 type Cell struct {
 	Text  string
 	Span  int  // number of columns it spans; 0 means 1
-	Below bool // merged with the cell above it
-	Bold  bool // all of its text is bold
+	Below bool // whether it is merged with the cell above it
+	Bold  bool // whether all of its text is bold
 }
 
-// Row is one row with the links of its text.
+// Row is a row of cells and the links in its text.
 type Row struct {
 	Cells []Cell
 	Links []domain.BlockLink
 }
 
-// Table converts each row of a table to one block. A row must be understood alone, so the rows after a header are
-// written as "column: value; …", and cells merged over several rows are repeated in each. Rows with a label and a value
-// are written as "label: value".
+// Table converts each row of a table to a block. Each block must make sense alone, so rows below a header are written
+// as "column: value; …", and a cell merged over several rows is repeated in each of them. A row that consists of a
+// label and a value is written as "label: value".
 type Table struct {
 	Emit   func(domain.Block) error
 	Page   int
-	Plain  bool // cells separated by tabs, without column names, each merged cell once
-	Inner  bool // nested in a cell, where tabs are lost: pairs become "label: value" even in plain text
-	Styled bool // the header rows are marked only by the style, which every new table on a slide has
-	// Named is the number of rows at the start that the table marks as header.
+	Plain  bool // write cells separated by tabs, without column names, and each merged cell once
+	Inner  bool // the table is in a cell, where tabs are lost, so pairs are written as "label: value" even in plain text
+	Styled bool // only the style marks the header rows, as it does in every new table on a slide
+	// Named is the number of rows at the start that the table marks as its header.
 	Named int
 
 	header  []string
-	pairs   *table.PairColumns // nil if the rows are not pairs of a label and a value
-	above   []string           // text of each column in the last row with text of its own
+	pairs   *table.PairColumns // the columns of labels and values; nil if the rows are not such pairs
+	above   []string           // text of each column in the last row where the column had text of its own
 	pending []Row
 	decided bool
 }
 
-// Add adds the next row.
+// Add adds a row.
 func (w *Table) Add(row Row) error {
 	empty := true
 	for i := range row.Cells {
@@ -85,7 +85,7 @@ func (w *Table) Flush() error {
 	if at < 0 {
 		w.pairs = table.FindPairColumns(texts)
 	} else if c, ok := table.PairsOf(texts); ok && at == 0 && depth == 1 && !isBoldHeader(rows, 0) && (c.KnownFirst(texts) || w.Styled && c.HasMixedKinds(texts)) {
-		at, w.pairs = -1, &c // the style highlights the first row, even if it is not a header
+		at, w.pairs = -1, &c // the style marks the first row even if it is not a header
 	}
 	for i, row := range rows {
 		if i == at {
@@ -106,7 +106,7 @@ func (w *Table) Flush() error {
 	return nil
 }
 
-// sheetAbove returns the number of rows with properties and values at the start.
+// sheetAbove returns the number of rows at the start that hold properties with their values.
 func (w *Table) sheetAbove(rows []Row, texts [][]string) int {
 	if w.Plain && !w.Inner || w.Named > 0 && !w.Styled || isBoldHeader(rows, 0) {
 		return 0
@@ -114,8 +114,8 @@ func (w *Table) sheetAbove(rows []Row, texts [][]string) int {
 	return table.PropertyRows(texts, func(int) bool { return false }, func(i int) bool { return len(rows[i].Cells) > 1 && rows[i].wide() })
 }
 
-// headerAt finds the rows that name the columns. at is -1 if there are none. In an unmarked table with two columns,
-// only a bold row counts as a header, because two columns are more often names with values.
+// headerAt returns the index and number of the rows that name the columns. at is -1 if there are none. In an unmarked
+// table with two columns, only a bold row counts as a header, because such tables usually hold names and values.
 func (w *Table) headerAt(rows []Row) (at, depth int) {
 	at, depth = mergedOfficeHeader(rows)
 	texts, width := make([][]string, len(rows)), 0
@@ -129,7 +129,7 @@ func (w *Table) headerAt(rows []Row) (at, depth int) {
 	if w.Named > 0 && len(rows) > w.Named && len(rows[0].Cells) > 1 && (at != 0 || depth < w.Named) {
 		return 0, w.Named
 	}
-	if at >= 0 { // PowerPoint marks only the first row, even if its cells span several rows
+	if at >= 0 { // PowerPoint marks only the first row, even if cells of the header span several rows
 		return at, depth
 	}
 	at, depth = table.HeaderRows(texts)
@@ -139,7 +139,7 @@ func (w *Table) headerAt(rows []Row) (at, depth int) {
 	return -1, 0
 }
 
-// mergedOfficeHeader finds a header of several rows by its merged cells: group names that span columns, next to names
+// mergedOfficeHeader finds a header of several rows by its merged cells: group names that span columns, beside names
 // that span rows. at is -1 if there is none.
 func mergedOfficeHeader(rows []Row) (at, depth int) {
 	at = slices.IndexFunc(rows, func(r Row) bool { return len(r.Cells) > 1 })
@@ -171,7 +171,7 @@ func (r *Row) continuesAbove() bool {
 	return slices.ContainsFunc(r.Cells, func(c Cell) bool { return c.Below })
 }
 
-// isBoldHeader reports whether the row is bold and the next row is not.
+// isBoldHeader reports whether the row rows[at] is bold and the next row is not.
 func isBoldHeader(rows []Row, at int) bool {
 	return at+1 < len(rows) && allBold(rows[at]) && !allBold(rows[at+1])
 }
@@ -185,7 +185,8 @@ func allBold(r Row) bool {
 	return true
 }
 
-// columns returns one text per column. If repeat is set, the text of a cell is in all columns that it spans.
+// columns returns one text per column. A cell that spans several columns fills only the first, or all of them if repeat
+// is set.
 func (w *Table) columns(r Row, repeat bool) []string {
 	var cols []string
 	for _, c := range r.Cells {
@@ -243,7 +244,7 @@ func (w *Table) write(row Row) error {
 	return w.block(b.String(), row)
 }
 
-// bare writes the cells without column names.
+// bare writes a row without column names.
 func (w *Table) bare(row Row) error {
 	texts := make([]string, 0, min(len(row.Cells), format.MaxColumns))
 	for _, c := range row.Cells[:min(len(row.Cells), format.MaxColumns)] {

@@ -15,18 +15,18 @@ type DrawnParagraph struct {
 	Text   string
 	Level  int    // nesting level, from 0
 	Bullet string // "none", "char", "auto" and so on, as set in the paragraph; "" if inherited
-	Scheme string // numbering scheme: arabicPeriod, romanLcParenR, …
+	Scheme string // numbering scheme: arabicPeriod, romanLcParenR, …; "" if none
 	Start  int    // first number
-	Bold   bool   // all of its text is bold
+	Bold   bool   // whether all of its text is bold
 	Links  []domain.BlockLink
 }
 
-// ReadDrawnParagraph reads the a:p whose start was returned last.
+// ReadDrawnParagraph reads the current a:p element.
 func ReadDrawnParagraph(sc *xmlscan.Scanner, rels map[string]Relation) DrawnParagraph {
 	p := DrawnParagraph{Start: 1}
 	var text strings.Builder
 	bold, plain := false, false
-	linked := 0 // end of the last link
+	linked := 0 // end of the last link in the text
 	var take func(e xml.StartElement) bool
 	take = func(e xml.StartElement) bool {
 		switch e.Name.Local {
@@ -54,7 +54,7 @@ func ReadDrawnParagraph(sc *xmlscan.Scanner, rels map[string]Relation) DrawnPara
 			text.WriteByte('\n')
 		case "oMath", "oMathPara":
 			text.WriteString(FormulaText(sc))
-		case "m", "Choice": // formulas are inside alternate content
+		case "m", "Choice": // formulas are in alternate content
 			sc.Each(take)
 		case "AlternateContent":
 			ChooseOne(sc, text.Len, take)
@@ -71,7 +71,7 @@ func ReadDrawnParagraph(sc *xmlscan.Scanner, rels map[string]Relation) DrawnPara
 	return p
 }
 
-// AddLink adds a link, unless the list has reached the maximum of a block.
+// AddLink adds a link to a block's links, unless there are already as many as a block may have.
 func AddLink(links []domain.BlockLink, text, address string) []domain.BlockLink {
 	if len(links) == domain.MaxBlockLinks {
 		return links
@@ -96,7 +96,7 @@ func (p *DrawnParagraph) bulletOf(sc *xmlscan.Scanner) {
 	})
 }
 
-// drawnRun reads a run or field and returns its text, its link address, and whether it is bold.
+// drawnRun reads a run or field and returns its text, the address of its link, and whether it is bold.
 func drawnRun(sc *xmlscan.Scanner, rels map[string]Relation) (text, link string, bold bool) {
 	var b strings.Builder
 	sc.Each(func(e xml.StartElement) bool {
@@ -119,7 +119,7 @@ func drawnRun(sc *xmlscan.Scanner, rels map[string]Relation) (text, link string,
 	return strings.ReplaceAll(b.String(), "_x000B_", "\n"), link, bold
 }
 
-// LinkAddress returns the address of an external relationship, "" for others.
+// LinkAddress returns the address that an external relationship leads to, or "" for other relationships.
 func LinkAddress(rels map[string]Relation, id string) string {
 	if r := rels[id]; r.External {
 		return r.Target
@@ -127,8 +127,8 @@ func LinkAddress(rels map[string]Relation, id string) string {
 	return ""
 }
 
-// ChooseOne walks the alternate content whose start was returned last. It takes the first choice that yields content,
-// measured by length, or the fallback if none does.
+// ChooseOne reads the current element of alternate content. It takes the first choice that adds content, as measured by
+// length, or the fallback if none does.
 func ChooseOne(sc *xmlscan.Scanner, length func() int, take func(e xml.StartElement) bool) {
 	before := length()
 	sc.Each(func(e xml.StartElement) bool {
@@ -140,8 +140,8 @@ func ChooseOne(sc *xmlscan.Scanner, length func() int, take func(e xml.StartElem
 	})
 }
 
-// AltText returns the description of a picture if a person wrote it. It returns "" for file names, addresses, default
-// names of programs, and descriptions marked as generated.
+// AltText returns the description of a picture. It returns "" for texts that no person wrote: file names, addresses,
+// default names of programs, and descriptions marked as generated.
 func AltText(s string) string {
 	s = format.OneLine(s)
 	lower := strings.ToLower(s)
