@@ -13,7 +13,7 @@ import (
 // maxChunkNesting is the maximum nesting depth of embedded documents.
 const maxChunkNesting = 2
 
-// chunk reads a whole document that is embedded in place of paragraphs: a web page, plain text, or another docx.
+// chunk reads a whole document that is embedded between paragraphs: a web page, plain text, or another docx.
 func (w *walker) chunk(id string) {
 	rel, ok := w.rels[id]
 	if !ok || rel.External || w.r.nesting >= maxChunkNesting || w.r.seen[rel.Target] {
@@ -31,7 +31,7 @@ func (w *walker) chunk(id string) {
 	}
 	w.flush()
 	p := *w.r.p
-	p.Doc = &domain.Document{} // discarded: the chunk must not set the document's title
+	p.Doc = &domain.Document{} // discarded, so that the chunk cannot set the document's title
 	p.Out = &format.Sink{Emit: w.emit, Left: p.Lim.MaxText, Max: p.Lim.MaxText}
 	p.Src = format.Source{Data: bytes.NewReader(data), Size: int64(len(data)), PlainRows: p.Src.PlainRows}
 	err = w.embedded(&p, data, rel.Target)
@@ -59,7 +59,7 @@ func (w *walker) embedded(p *format.Parser, data []byte, name string) error {
 				return err
 			}
 		}
-		p.Lim.MaxUnpacked = w.r.a.Left // the rest of the outer document's budget
+		p.Lim.MaxUnpacked = w.r.a.Left // what is left of the outer document's budget
 		a, err := zip.Open(p, "docx document")
 		if err != nil {
 			return err

@@ -13,11 +13,11 @@ import (
 
 // control holds the properties of a content control.
 type control struct {
-	label string // its name, used as the label of its value; "" if there is none
-	box   string // the symbol of its check box; "" for other controls
+	label string // the control's name, with which its value is labelled; "" if there is none
+	box   string // the symbol of a check box; "" for other controls
 }
 
-// controlProperties reads the properties whose start was returned last.
+// controlProperties reads the current element as the properties of a control.
 func (w *walker) controlProperties() control {
 	var c control
 	named := true
@@ -25,7 +25,7 @@ func (w *walker) controlProperties() control {
 		switch e.Name.Local {
 		case "alias":
 			c.label = format.OneLine(xmlscan.Attr(e, "val"))
-		case "showingPlcHdr", "docPartObj", "docPartList", "bibliography", "citation": // without a value, or part of the text
+		case "showingPlcHdr", "docPartObj", "docPartList", "bibliography", "citation": // the control has no value, or is part of the text
 			named = false
 		case "checkbox":
 			c.box = w.checkbox()
@@ -39,7 +39,7 @@ func (w *walker) controlProperties() control {
 	return c
 }
 
-// checkbox returns the symbol of the check box whose start was returned last.
+// checkbox reads the current element and returns a ticked or an empty box.
 func (w *walker) checkbox() string {
 	box := "☐"
 	w.sc.Each(func(e xml.StartElement) bool {
@@ -51,8 +51,8 @@ func (w *walker) checkbox() string {
 	return box
 }
 
-// control walks a content control inside a paragraph. A check box is written as its state, independent of the font of
-// its symbol.
+// control reads a content control within a paragraph. A check box is written by its state, because its symbol depends
+// on a font.
 func (w *walker) control() {
 	var c control
 	begins := w.para != nil && w.para.label == "" && w.para.text.Len() <= table.MaxLabel && w.para.trimmed() == ""
@@ -73,7 +73,8 @@ func (w *walker) control() {
 	}
 }
 
-// labelledText returns the text of the paragraph, with a label if it contains only the value of a content control.
+// labelledText returns the text of the paragraph. If that is only the value of a content control, the control's label
+// precedes it.
 func (p *paragraph) labelledText() string {
 	text := p.trimmed()
 	if p.label == "" || strings.TrimSpace(p.text.String()[:p.labelled]) != text {
@@ -82,7 +83,7 @@ func (p *paragraph) labelledText() string {
 	return labelled(p.label, text)
 }
 
-// labelled writes a label before a value, unless the value begins with it.
+// labelled puts the label before a value, unless the value already begins with it.
 func labelled(label, value string) string {
 	if label == "" || value == "" || strings.HasPrefix(strings.ToLower(value), strings.ToLower(label)) {
 		return value
@@ -90,10 +91,11 @@ func labelled(label, value string) string {
 	return table.PairLine(label, value)
 }
 
-// blockControl walks a content control among paragraphs. Its name is a label if its value is a single paragraph.
+// blockControl reads a content control that contains paragraphs. Its name becomes a label if its value is a single
+// paragraph.
 func (w *walker) blockControl() {
 	var c control
-	var first *domain.Block // held back until it is known to be the only one
+	var first *domain.Block // the first block, held back until it is clear whether it is the only one
 	count, emit := 0, w.emit
 	w.emit = func(b domain.Block) error {
 		if count++; count == 1 && c.label != "" {

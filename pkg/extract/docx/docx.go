@@ -22,10 +22,10 @@ type reader struct {
 	styles    styles
 	numbering *numbering
 	notes     *notes
-	seen      map[string]bool // parts that were read, and texts of headers and footers
+	seen      map[string]bool // parts that have been read, and texts of headers and footers
 	nesting   int             // nesting depth of embedded documents
-	titles    int             // body paragraphs with a title style
-	title     string          // the first of these
+	titles    int             // number of body paragraphs in a title style
+	title     string          // text of the first of them
 }
 
 // Format is the format of Word documents.
@@ -34,15 +34,15 @@ var Format = ooxml.NewFormat(format.Format{
 	Name: "a docx document", Label: "Word (docx)", TitleFromHeading: true, Read: read,
 })
 
-// read reads Word documents: the body, with footnotes, endnotes and comments after the paragraphs that refer to them,
-// and each header and footer once, independent of the number of sections. Tracked changes are read as if accepted.
+// read reads a Word document. Footnotes, endnotes and comments follow the paragraphs that refer to them. Each header
+// and footer is read once, however many sections have it. Tracked changes are read as if accepted.
 func read(p *format.Parser) error {
 	a := ooxml.PackageOf(p)
 	a.Properties()
 	return docxParts(p, a, p.Out.Add, 0)
 }
 
-// docxParts reads the document in an archive: the file itself or a document embedded as a chunk.
+// docxParts reads the document in an archive: the file itself, or a document that is embedded in it as a chunk.
 func docxParts(p *format.Parser, a *ooxml.Package, emit func(domain.Block) error, nesting int) error {
 	main := a.MainPart(defaultDocxPart)
 	rels := a.Relations(main)
@@ -67,14 +67,14 @@ func docxParts(p *format.Parser, a *ooxml.Package, emit func(domain.Block) error
 	if nesting == 0 && r.titles == 1 && p.Doc.Title == "" {
 		p.Doc.Title = r.title
 	}
-	if err := r.notes.emit(r.notes.order, emit); err != nil { // notes without a reference
+	if err := r.notes.emit(r.notes.order, emit); err != nil { // notes to which no paragraph refers
 		return err
 	}
 	return r.headersAndFooters(rels, "footer", emit)
 }
 
-// body reads the body's XML with the docx library, or directly from the container if the library cannot open the file.
-// The library requires relationships and the usual part name.
+// body reads the XML of the body with the docx library. If the library cannot open the file, the body is read directly;
+// the library requires relationships and the usual part name.
 func (r *reader) body(main string, rels []ooxml.Relation, emit func(domain.Block) error) error {
 	w := &walker{r: r, rels: ooxml.ByID(rels), emit: emit, main: r.nesting == 0}
 	if r.nesting == 0 && fitsLibrary(r.a, main) {
@@ -95,8 +95,8 @@ func (r *reader) body(main string, rels []ooxml.Relation, emit func(domain.Block
 	return r.a.Walk(main, w.part)
 }
 
-// fitsLibrary reports whether the library can read the container safely. The library unpacks the parts below as a
-// whole, without limits, and finds the body only by its usual name.
+// fitsLibrary reports whether the library can read the container safely. The library unpacks whole parts, the ones
+// listed below, without a limit, and finds the body only by its usual name.
 func fitsLibrary(a *ooxml.Package, main string) bool {
 	if main != defaultDocxPart || a.HasDuplicates {
 		return false
@@ -110,10 +110,12 @@ func fitsLibrary(a *ooxml.Package, main string) bool {
 	return total <= maxLibraryBytes
 }
 
-// maxLibraryBytes is the maximum unpacked size for the library, in bytes. Larger documents are read as a stream.
+// maxLibraryBytes is the maximum unpacked size in bytes of documents that the library reads. Larger ones are read as a
+// stream.
 const maxLibraryBytes = 64 << 20
 
-// headersAndFooters reads headers or footers. Identical ones are read once; page numbers are left out.
+// headersAndFooters reads the headers or the footers. Text that several of them share is read once; page numbers are
+// omitted.
 func (r *reader) headersAndFooters(rels []ooxml.Relation, kind string, emit func(domain.Block) error) error {
 	for _, rel := range rels {
 		if rel.Kind() != kind || rel.External || r.seen[rel.Target] {
@@ -126,7 +128,7 @@ func (r *reader) headersAndFooters(rels []ooxml.Relation, kind string, emit func
 				return nil
 			}
 			r.seen["text "+b.Text] = true
-			if b.Kind == domain.BlockHeading { // the following blocks are not its section
+			if b.Kind == domain.BlockHeading { // the blocks that follow do not belong to it
 				b.Kind, b.Level = domain.BlockParagraph, 0
 			}
 			return emit(b)

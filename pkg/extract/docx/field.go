@@ -9,24 +9,24 @@ import (
 	"github.com/sluice/sluice/pkg/extract/xmlscan"
 )
 
-// field is a field: a hidden code and its visible result.
+// field is a Word field: a hidden code and its visible result.
 type field struct {
 	code   strings.Builder
-	result bool // the code has ended
-	hidden bool // the result is not part of the text either
+	result bool // whether the code has ended
+	hidden bool // whether the result is omitted from the text too
 	shown  string
 	para   *paragraph // paragraph in which the result begins
-	start  int        // offset of the result in it
+	start  int        // offset of the result in the text of para
 }
 
-// maxFieldCode is the maximum length of a field's code that is kept, in bytes, and maxOpenFields the maximum number of
-// open fields.
+// maxFieldCode is the number of bytes of a field's code that are kept. maxOpenFields is the maximum number of open
+// fields.
 const (
 	maxFieldCode  = 8 << 10
 	maxOpenFields = 100
 )
 
-// inFieldCode reports whether the current text is the code of a field or a result that is left out.
+// inFieldCode reports whether the current text is omitted: the code of a field, or a hidden result.
 func (w *walker) inFieldCode() bool {
 	for _, f := range w.fields {
 		if !f.result || f.hidden {
@@ -36,7 +36,7 @@ func (w *walker) inFieldCode() bool {
 	return false
 }
 
-// fieldChar handles the start, the separator or the end of a field.
+// fieldChar handles the element that starts, separates or ends a field.
 func (w *walker) fieldChar(e xml.StartElement) {
 	n := len(w.fields)
 	switch xmlscan.Attr(e, "fldCharType") {
@@ -76,7 +76,7 @@ func (w *walker) beginFieldResult(f *field) {
 	}
 }
 
-// endField records the link of the field's result.
+// endField writes the form value of a field, if it has one, and records the link of its result.
 func (w *walker) endField(f *field) {
 	if f.shown != "" {
 		w.write(f.shown)
@@ -92,7 +92,7 @@ func (w *walker) fieldCode(s string) {
 	}
 }
 
-// simpleField walks a field with its code in an attribute and its result as content.
+// simpleField reads a field whose code is an attribute and whose result is the content of the element.
 func (w *walker) simpleField(code string) {
 	f := &field{}
 	f.code.WriteString(format.Cut(code, maxFieldCode))
@@ -105,8 +105,8 @@ func (w *walker) simpleField(code string) {
 	w.endField(f)
 }
 
-// formValue reads the value of a legacy form field that is not in its result: whether a box is ticked, or the selected
-// entry of a list.
+// formValue reads the value of an old form field that is not stored as its result: whether a box is ticked, or which
+// entry of a list is selected.
 func formValue(sc *xmlscan.Scanner) string {
 	shown, chosen := "", -1
 	var entries []string
@@ -133,7 +133,7 @@ func formValue(sc *xmlscan.Scanner) string {
 	return shown
 }
 
-// isPageField reports whether the code yields a page number or a number of pages.
+// isPageField reports whether the code stands for a page number or a number of pages.
 func isPageField(code string) bool {
 	words := strings.Fields(strings.ToUpper(code))
 	if len(words) == 0 {
@@ -146,14 +146,15 @@ func isPageField(code string) bool {
 	return false
 }
 
-// hyperlinkTarget returns the address in a HYPERLINK code. It is "" for other codes and for links inside the document.
+// hyperlinkTarget returns the address in a HYPERLINK code. It returns "" for other codes and for links within the
+// document.
 func hyperlinkTarget(code string) string {
 	rest, found := strings.CutPrefix(strings.TrimSpace(code), "HYPERLINK")
 	if !found {
 		return ""
 	}
 	rest = strings.TrimSpace(rest)
-	if strings.HasPrefix(rest, `\`) { // the switch \l and a bookmark
+	if strings.HasPrefix(rest, `\`) { // the switch \l, followed by a bookmark
 		return ""
 	}
 	if quoted, ok := strings.CutPrefix(rest, `"`); ok {

@@ -10,15 +10,15 @@ import (
 	"github.com/sluice/sluice/pkg/extract/xmlscan"
 )
 
-// notes holds the footnotes, endnotes and comments of a document, which are stored separately from the text, until a
-// paragraph that refers to them has been read. Next to that paragraph they have their context; at the end of the
-// document they would follow an unrelated heading.
+// notes holds footnotes, endnotes and comments, which the file stores separately from the text, until a paragraph
+// refers to them. They are emitted after that paragraph, where they have their context; at the end of the document they
+// would stand under an unrelated heading.
 type notes struct {
-	order  []string                  // keys in file order
+	order  []string                  // keys in the order of the file
 	blocks map[string][]domain.Block // by key
-	counts map[string]int            // number of notes referred to, by kind of note
-	marked map[string]bool           // notes that have a number, by key
-	left   int64                     // remaining bytes of text that may be held
+	counts map[string]int            // number of references so far, by kind of note
+	marked map[string]bool           // keys of the notes that have a number
+	left   int64                     // number of bytes of text that may still be held
 	max    int64
 }
 
@@ -33,7 +33,7 @@ func (n *notes) add(key string, b domain.Block) error {
 	if n.left -= int64(len(b.Text)); n.left < 0 {
 		return format.Errorf(format.TooLarge, "the document has more than %s of text; split it", format.SizeText(n.max))
 	}
-	if b.Kind == domain.BlockHeading { // the blocks after the note are not its section
+	if b.Kind == domain.BlockHeading { // the blocks that follow do not belong to it
 		b.Kind, b.Level = domain.BlockParagraph, 0
 	}
 	if _, known := n.blocks[key]; !known {
@@ -43,7 +43,7 @@ func (n *notes) add(key string, b domain.Block) error {
 	return nil
 }
 
-// readNotes reads the document's notes.
+// readNotes reads the notes of the document.
 func (r *reader) readNotes(rels []ooxml.Relation) error {
 	for _, kind := range []string{"footnotes", "endnotes", "comments"} {
 		part := r.a.Related(rels, kind, "word/"+kind+".xml")
@@ -58,7 +58,7 @@ func (r *reader) readNotes(rels []ooxml.Relation) error {
 					sc.Skip()
 					return true
 				}
-				if t := xmlscan.Attr(e, "type"); t != "" && t != "normal" { // separators
+				if t := xmlscan.Attr(e, "type"); t != "" && t != "normal" { // a separator line
 					sc.Skip()
 					return true
 				}
@@ -79,7 +79,7 @@ func (r *reader) readNotes(rels []ooxml.Relation) error {
 	return nil
 }
 
-// emit emits the notes with the keys that have not been emitted before.
+// emit emits the notes with the given keys, except those that have been emitted before.
 func (n *notes) emit(keys []string, emit func(domain.Block) error) error {
 	for _, key := range keys {
 		blocks := n.blocks[key]
@@ -93,12 +93,12 @@ func (n *notes) emit(keys []string, emit func(domain.Block) error) error {
 	return nil
 }
 
-// addReference records that the open paragraph refers to a note, and writes the note's number in both places, as Word
-// does. A note with a custom mark has the mark in its text.
+// addReference records that the open paragraph refers to a note. It writes the note's number at the reference and
+// before the note, as Word does; a note with a custom mark already has that mark in its text.
 func (w *walker) addReference(element, id, ownMark string) {
 	element = strings.TrimSuffix(element, "Reference")
 	key := noteKey(element, id)
-	if w.r.notes.marked[key] { // the note has been written or is pending
+	if w.r.notes.marked[key] { // the note already has a number
 		return
 	}
 	w.para.notes = append(w.para.notes, key)

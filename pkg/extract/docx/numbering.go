@@ -11,11 +11,11 @@ import (
 	"github.com/sluice/sluice/pkg/extract/xmlscan"
 )
 
-// numbering computes the numbers and letters that Word shows before list items and numbered headings. They are not
-// stored in the text.
+// numbering computes the numbers and letters that Word shows before list items and numbered headings. The file does not
+// store them as text.
 type numbering struct {
 	lists  map[string]*numberedList // by numId
-	counts map[string]*numberCounts // by abstract list: lists that share one continue each other's counts
+	counts map[string]*numberCounts // by abstract list; lists with the same abstract list continue each other's numbers
 }
 
 // numberLevels is the number of levels of a list.
@@ -24,18 +24,18 @@ const numberLevels = 9
 type numberedList struct {
 	abstract string
 	levels   map[int]numberLevel
-	starts   map[int]int // start values that override the counts of lists with the same abstract list, by level
+	starts   map[int]int // start values by level, which override the counts of other lists with the same abstract list
 	begun    bool
 }
 
 type numberLevel struct {
 	start   int
-	format  string // decimal, lowerLetter, bullet, …
-	text    string // "%1.%2)"
+	format  string // number format: decimal, lowerLetter, bullet, …
+	text    string // label with the numbers of levels: "%1.%2)"
 	style   string // the paragraph style linked to the level
-	restart int    // the level, from 1, after which counting restarts; 0 for never; -1 for any higher level
-	legal   bool   // all numbers of the label are decimal
-	suffix  string // tab, space, nothing
+	restart int    // number of the level, from 1, after which this one restarts; 0 for never; -1 for any higher level
+	legal   bool   // whether all numbers in the label are decimal
+	suffix  string // what follows the label: tab, space, nothing
 }
 
 type numberCounts struct {
@@ -45,7 +45,7 @@ type numberCounts struct {
 
 type abstractList struct {
 	levels    map[int]numberLevel
-	styleLink string // the numbering style whose list it uses
+	styleLink string // the numbering style that defines the list
 }
 
 // maxLists is the maximum number of lists that are read.
@@ -67,7 +67,7 @@ func readNumbering(a *ooxml.Package, part string, styles styles) (*numbering, er
 			return true
 		})
 	})
-	linked := make(map[string]string, len(n.lists)) // collected first, so that lookups see the lists as in the file
+	linked := make(map[string]string, len(n.lists)) // collected before any list changes, so that the lookups find the lists as they are in the file
 	for id, list := range n.lists {
 		linked[id] = list.abstract
 		if abstract := abstracts[list.abstract]; abstract != nil && abstract.styleLink != "" && len(abstract.levels) == 0 {
@@ -159,7 +159,8 @@ func readLevel(sc *xmlscan.Scanner) numberLevel {
 
 func listLevel(s string) int { return min(int(ooxml.ParseSmall(s)), numberLevels-1) }
 
-// levelOf returns the level of a paragraph in the list, from 0: its own level, or else the level linked to its style.
+// levelOf returns a paragraph's level in the list, from 0: its own level, otherwise the one to which its style is
+// linked.
 func (n *numbering) levelOf(numID, level, style string) int {
 	if list := n.lists[numID]; list != nil && level == "" && style != "" {
 		for at := range numberLevels {
@@ -171,8 +172,8 @@ func (n *numbering) levelOf(numID, level, style string) int {
 	return listLevel(level)
 }
 
-// next counts one paragraph of the list and returns its label with the separator before the text. It returns "" for
-// bullets and unknown lists.
+// next counts one more paragraph of the list at a level, and returns its label and the separator after it. It returns
+// "" for bullets and unknown lists.
 func (n *numbering) next(numID string, at int) string {
 	list := n.lists[numID]
 	if list == nil || len(list.levels) == 0 {
@@ -211,7 +212,7 @@ func (n *numbering) next(numID string, at int) string {
 	return label + " "
 }
 
-// count advances the counters to the next paragraph at a level. Skipped higher levels count as begun.
+// count advances the counters to the next paragraph at a level. Higher levels that were skipped start to count too.
 func (c *numberCounts) count(list *numberedList, at int) {
 	for i := range at + 1 {
 		switch {

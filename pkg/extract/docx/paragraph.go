@@ -10,27 +10,27 @@ import (
 	"github.com/sluice/sluice/pkg/extract/xmlscan"
 )
 
-// paragraph collects the content of one paragraph.
+// paragraph collects the content of a paragraph while it is read.
 type paragraph struct {
 	text         strings.Builder
 	style        string
 	outline      int
 	numID, level string
-	continues    bool // its text continues in the next paragraph, because its mark was deleted or it is a drop cap
-	pageField    bool // a page number was left out
+	continues    bool // whether its text continues in the next paragraph, because its mark was deleted or it is a drop cap
+	pageField    bool // whether a page number was omitted
 	notes        []string
 	links        []domain.BlockLink
-	after        []domain.Block // text boxes and drawings anchored in it
-	readings     []byte         // readings of the current ruby text
-	plain        bool           // part of its text is not bold
+	after        []domain.Block // text boxes and drawings that are anchored in it
+	readings     []byte         // readings of the current run of annotated characters
+	plain        bool           // whether part of its text is not bold
 	label        string         // name of the content control at its start
-	labelled     int            // offset of the end of that control, in bytes
+	labelled     int            // offset in bytes at which that control ends
 }
 
 func (p *paragraph) trimmed() string { return strings.TrimSpace(p.text.String()) }
 
-// endRuby writes the readings in parentheses after the annotated characters, all at once, because readings between the
-// characters would split words.
+// endRuby writes the collected readings in parentheses after the characters to which they belong. They are written
+// together, because readings between the characters would split words.
 func (p *paragraph) endRuby() {
 	if len(p.readings) > 0 {
 		p.text.WriteString("（" + string(p.readings) + "）")
@@ -38,7 +38,7 @@ func (p *paragraph) endRuby() {
 	}
 }
 
-// write adds text to the open paragraph, unless it belongs to a field's code.
+// write adds text to the open paragraph, unless the text is omitted as part of a field.
 func (w *walker) write(s string) {
 	if w.para == nil || s == "" || w.inFieldCode() {
 		return
@@ -48,10 +48,10 @@ func (w *walker) write(s string) {
 	w.para.plain = w.para.plain || !w.bold && strings.TrimSpace(s) != ""
 }
 
-// inlines walks the children of an element inside a paragraph.
+// inlines reads the children of an element within a paragraph.
 func (w *walker) inlines() { w.sc.Each(w.inline) }
 
-// inline reads one element inside a paragraph. It always returns true: unknown elements are wrappers.
+// inline reads one element within a paragraph. It always returns true: the content of unknown elements is read.
 func (w *walker) inline(e xml.StartElement) bool {
 	switch e.Name.Local {
 	case "t":
@@ -96,7 +96,7 @@ func (w *walker) inline(e xml.StartElement) bool {
 	return true
 }
 
-// symbol reads an element that represents a character or a reference. It returns false for other elements.
+// symbol reads an element that stands for a character or a reference. It returns false for other elements.
 func (w *walker) symbol(e xml.StartElement) bool {
 	switch e.Name.Local {
 	case "tab", "ptab":
@@ -121,7 +121,7 @@ func (w *walker) symbol(e xml.StartElement) bool {
 	return true
 }
 
-// drawing reads an element of a drawing with text: a chart, a diagram, WordArt, or the description of a picture.
+// drawing reads the text of an element in a drawing: a chart, a diagram, WordArt, or the description of a picture.
 func (w *walker) drawing(e xml.StartElement) bool {
 	switch e.Name.Local {
 	case "chart":
@@ -142,7 +142,7 @@ func (w *walker) drawing(e xml.StartElement) bool {
 	return true
 }
 
-// emitAfter queues a block to be emitted after the open paragraph.
+// emitAfter adds a block that is emitted after the open paragraph.
 func (w *walker) emitAfter(b domain.Block) {
 	if strings.TrimSpace(b.Text) == "" {
 		return
@@ -150,7 +150,7 @@ func (w *walker) emitAfter(b domain.Block) {
 	w.textBox(func() { w.send(b) })
 }
 
-// related reads the part that a drawing refers to, once.
+// related reads the part to which a drawing refers, unless it has been read before.
 func (w *walker) related(id string, read func(*xmlscan.Scanner, int, func(domain.Block) error) error) {
 	rel, ok := w.rels[id]
 	if !ok || rel.External || w.r.seen[rel.Target] {
@@ -162,7 +162,7 @@ func (w *walker) related(id string, read func(*xmlscan.Scanner, int, func(domain
 	})
 }
 
-// link walks a hyperlink.
+// link reads a hyperlink.
 func (w *walker) link(address, anchor string) {
 	p := w.para
 	if p == nil {
@@ -177,7 +177,7 @@ func (w *walker) link(address, anchor string) {
 	p.addLink(start, address)
 }
 
-// addLink records that the text from start on links to an address.
+// addLink records a link to the address. Its text is the paragraph's text from the offset start.
 func (p *paragraph) addLink(start int, address string) {
 	text := p.text.String()
 	if address == "" || start > len(text) || strings.TrimSpace(text[start:]) == "" {
@@ -194,7 +194,7 @@ func (w *walker) paragraphProperties() {
 			p.style = xmlscan.Attr(e, "val")
 		case "framePr":
 			if drop := xmlscan.Attr(e, "dropCap"); drop == "drop" || drop == "margin" {
-				p.continues = true // a drop cap: the first letter of the next paragraph
+				p.continues = true // the drop cap is the first letter of the next paragraph
 			}
 		case "outlineLvl":
 			p.outline = outlineLevel(xmlscan.Attr(e, "val"))
@@ -222,7 +222,7 @@ func (w *walker) paragraphProperties() {
 	})
 }
 
-// runProperties reads the relevant properties of the current run.
+// runProperties records whether the current run is bold, and warns of hidden text.
 func (w *walker) runProperties() {
 	w.sc.Each(func(e xml.StartElement) bool {
 		switch e.Name.Local {
@@ -237,14 +237,14 @@ func (w *walker) runProperties() {
 	})
 }
 
-// ruby walks characters with their readings.
+// ruby reads annotated characters and their readings.
 func (w *walker) ruby() {
 	p := w.para
 	if p == nil {
 		w.sc.Skip()
 		return
 	}
-	readings := p.readings // set aside, because writing the text below would end them
+	readings := p.readings // set aside, because writing the characters would end them
 	p.readings = nil
 	w.sc.Each(func(e xml.StartElement) bool {
 		switch e.Name.Local {

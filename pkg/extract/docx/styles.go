@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/xmlscan"
 )
 
-// styles holds the paragraph styles: which are headings and which number their paragraphs.
+// styles holds the paragraph styles, which say which paragraphs are headings and which have numbers.
 type styles struct {
 	byID map[string]*style
 }
@@ -22,7 +22,7 @@ type style struct {
 // bodyOutline is the outline level of styles for body text.
 const bodyOutline = 10
 
-// maxStyles is the maximum number of styles, and maxBasedOn the maximum length of a chain of base styles.
+// maxStyles is the maximum number of styles that are kept. maxBasedOn is the maximum length of a chain of base styles.
 const (
 	maxStyles  = 20_000
 	maxBasedOn = 12
@@ -66,10 +66,11 @@ func readStyle(sc *xmlscan.Scanner) *style {
 	return st
 }
 
-// outlineLevel converts an outline level of the file, which counts from 0, to one that counts from 1.
+// outlineLevel converts an outline level in the file, which counts from 0, to the outline of a style, which counts from
+// 1.
 func outlineLevel(val string) int { return min(int(ooxml.ParseSmall(val))+1, bodyOutline) }
 
-// headingLevel returns the heading level of the style, 0 for body text.
+// headingLevel returns the heading level of the style, or 0 for body text.
 func (s styles) headingLevel(id string) int {
 	for range maxBasedOn {
 		st := s.byID[id]
@@ -87,19 +88,19 @@ func (s styles) headingLevel(id string) int {
 		}
 		id = st.basedOn
 	}
-	return namedHeading(strings.ToLower(id)) // the style is not defined, or the chain of base styles ends here
+	return namedHeading(strings.ToLower(id)) // the style is not defined, or no style in the chain is a heading
 }
 
-// headingWords are the names of heading styles in the languages of word processors. Word always writes the English
-// name; other programs and old versions write translated names.
+// headingWords are the names of heading styles in the languages of word processors. Word now always writes the English
+// name; old versions and other programs write translated names.
 var headingWords = []string{"heading", "überschrift", "berschrift", "titre", "título", "titulo", "titolo", "encabezado", "kop", "rubrik", "overskrift",
 	"otsikko", "nagłówek", "nagwek", "nadpis", "címsor", "cmsor", "заголовок", "başlık", "naslov", "antraštė", "tittel", "επικεφαλίδα", "标题", "標題", "見出し", "제목", "หัวเรื่อง", "عنوان", "כותרת"}
 
 // titleNames are the names of the title style.
 var titleNames = map[string]bool{"title": true, "titel": true, "标题": true, "表題": true, "заголовок": true, "název": true, "tytuł": true}
 
-// namedHeading returns the heading level in the lower-case name or id of a style ("heading 2", "überschrift2"), 0 for
-// others.
+// namedHeading returns the heading level that the name or id of a style stands for ("heading 2", "überschrift2"), or 0.
+// The argument is in lower case.
 func namedHeading(name string) int {
 	if titleNames[name] {
 		return 1
@@ -118,7 +119,7 @@ func namedHeading(name string) int {
 	return 0
 }
 
-// isTitle reports whether the style is, or is based on, the title style.
+// isTitle reports whether the style is the title style or is based on it.
 func (s styles) isTitle(id string) bool {
 	for range maxBasedOn {
 		st := s.byID[id]
@@ -133,7 +134,8 @@ func (s styles) isTitle(id string) bool {
 	return titleNames[strings.ToLower(id)]
 }
 
-// numbered returns the list of the style or of one of its base styles, and the style that defines it.
+// numbered returns the list and level of the style, or of the nearest base style that has a list, and the id of the
+// style that has it.
 func (s styles) numbered(id string) (numID, level, style string) {
 	for range maxBasedOn {
 		st := s.byID[id]

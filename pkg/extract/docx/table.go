@@ -10,7 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/xmlscan"
 )
 
-// tableReader collects the rows of a table.
+// tableReader reads a table and collects its rows.
 type tableReader struct {
 	w       *walker
 	grid    ooxml.Table
@@ -21,7 +21,7 @@ type tableReader struct {
 // row is the content of one row.
 type row struct {
 	cells   []cell
-	before  int // number of skipped columns before its first cell
+	before  int // number of columns that are skipped before the first cell
 	header  bool
 	deleted bool
 }
@@ -33,10 +33,11 @@ type cell struct {
 	blocks []domain.Block
 }
 
-// maxCellText is the maximum size of a data cell, in bytes. Longer cells contain text in a layout table.
+// maxCellText is the maximum size of a data cell in bytes. Longer cells contain text in a table that is used for
+// layout.
 const maxCellText = 4000
 
-// table reads the table whose start was returned last.
+// table reads the current element as a table.
 func (w *walker) table() {
 	w.flush()
 	t := &tableReader{w: w, grid: ooxml.Table{Emit: w.emit, Plain: w.r.p.Src.PlainRows, Inner: w.tables > 0}}
@@ -90,8 +91,8 @@ func (t *tableReader) row() {
 	t.w.sc.Stop(t.grid.Add(row.asGrid()))
 }
 
-// isLayout reports whether the row lays out text rather than values: it has headings above other text, a single cell
-// with several paragraphs, or a cell with too much text for a value.
+// isLayout reports whether the row is used for layout and does not hold values: it has headings above other text, a
+// single cell with several paragraphs, or a cell with too much text for a value.
 func (r *row) isLayout() bool {
 	used, blocks := 0, 0
 	for _, c := range r.cells {
@@ -121,7 +122,7 @@ func (r *row) asGrid() ooxml.Row {
 		var text strings.Builder
 		for i, b := range c.blocks {
 			if i > 0 && (b.Kind == domain.BlockTableRow || c.blocks[i-1].Kind == domain.BlockTableRow) {
-				text.WriteString("; ") // a row of a table in the cell
+				text.WriteString("; ") // a row of a nested table
 			} else if i > 0 {
 				text.WriteByte('\n')
 			}
@@ -159,7 +160,7 @@ func (t *tableReader) rowParts(row *row) {
 	})
 }
 
-// cell reads one cell into blocks, including those of nested tables.
+// cell reads a cell into blocks. These include the rows of nested tables.
 func (t *tableReader) cell() cell {
 	w := t.w
 	c := cell{span: 1}

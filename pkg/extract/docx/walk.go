@@ -9,25 +9,25 @@ import (
 	"github.com/sluice/sluice/pkg/extract/xmlscan"
 )
 
-// walker converts one part of WordprocessingML to blocks.
+// walker reads one part in WordprocessingML and converts it to blocks.
 type walker struct {
 	r                *reader
 	sc               *xmlscan.Scanner
 	rels             map[string]ooxml.Relation // relationships of the part
 	emit             func(domain.Block) error
-	main             bool // the body of the main document, which may contain its title
-	inHeaderOrFooter bool // a header or footer
+	main             bool // whether the part is the body of the main document, which may contain the title
+	inHeaderOrFooter bool // whether the part is a header or footer
 
-	para       *paragraph // innermost open paragraph
+	para       *paragraph // the innermost open paragraph
 	fields     []*field   // open fields, which can span paragraphs
-	carry      *paragraph // paragraph whose mark was deleted; the next one continues its text
-	bold       bool       // the open run is bold
-	mixed      bool       // a paragraph of the open cell is not entirely bold
+	carry      *paragraph // paragraph that continues in the next one
+	bold       bool       // whether the open run is bold
+	mixed      bool       // whether a paragraph of the open cell is not entirely bold
 	tables     int        // nesting depth of open tables
-	tableNotes []string   // notes that the open tables refer to
+	tableNotes []string   // notes to which the open tables refer
 }
 
-// part walks a whole part. The scanner holds the error, if any.
+// part reads a whole part. Errors stay in the scanner.
 func (w *walker) part(sc *xmlscan.Scanner) {
 	w.sc = sc
 	if _, ok := sc.Root(); ok {
@@ -39,7 +39,7 @@ func (w *walker) part(sc *xmlscan.Scanner) {
 	}
 }
 
-// flush emits text that was waiting for another paragraph.
+// flush emits the paragraph that was waiting for its continuation.
 func (w *walker) flush() {
 	if p := w.carry; p != nil {
 		w.carry = nil
@@ -48,13 +48,13 @@ func (w *walker) flush() {
 	}
 }
 
-// blocks walks the children of an element that contains paragraphs and tables.
+// blocks reads the children of an element that contains paragraphs and tables.
 func (w *walker) blocks() {
 	w.sc.Each(w.block)
 }
 
-// block reads one element among paragraphs and tables. It always returns true: unknown elements are wrappers whose
-// content is read.
+// block reads one element beside paragraphs and tables. It always returns true: the content of unknown elements is
+// read.
 func (w *walker) block(e xml.StartElement) bool {
 	switch e.Name.Local {
 	case "p":
@@ -78,10 +78,10 @@ func (w *walker) block(e xml.StartElement) bool {
 	return true
 }
 
-// send emits a block; errors end the walk.
+// send emits a block. An error ends the walk.
 func (w *walker) send(b domain.Block) { w.sc.Stop(w.emit(b)) }
 
-// choose walks alternate content, of which only one branch is read.
+// choose reads alternate content. Only one branch is read.
 func (w *walker) choose(take func(e xml.StartElement) bool) {
 	count, emit, p := 0, w.emit, w.para
 	w.emit = func(b domain.Block) error {
@@ -97,7 +97,7 @@ func (w *walker) choose(take func(e xml.StartElement) bool) {
 	w.emit = emit
 }
 
-// textBox walks paragraphs of a text box inside another paragraph. They are emitted after that paragraph.
+// textBox reads a text box within a paragraph. Its blocks are emitted after that paragraph.
 func (w *walker) textBox(walk func()) {
 	outer, emit, fields, carry := w.para, w.emit, w.fields, w.carry
 	w.para, w.fields, w.carry = nil, nil, nil
@@ -112,27 +112,27 @@ func (w *walker) textBox(walk func()) {
 	w.para, w.emit, w.fields, w.carry = outer, emit, fields, carry
 }
 
-// paragraph reads the paragraph whose start was returned last.
+// paragraph reads the current element as a paragraph.
 func (w *walker) paragraph() {
 	p := w.carry
 	if p == nil {
 		p = &paragraph{}
 	}
 	w.carry = nil
-	// A paragraph that continues the text of another has the properties of its own mark.
+	// The properties of a continued paragraph come from the last of its marks.
 	p.style, p.outline, p.numID, p.level, p.continues, p.pageField = "", 0, "", "", false, false
 	outer := w.para
 	w.para = p
 	w.inlines()
 	p.endRuby()
 	w.para = outer
-	for _, f := range w.fields { // an unterminated code must not hide the rest of the document
+	for _, f := range w.fields { // a code without an end must not hide the rest of the document
 		f.result = true
 	}
 	w.finish(p)
 }
 
-// finish emits a paragraph as a block of its kind, then its notes and drawings.
+// finish emits the paragraph as a block, then its drawings and notes.
 func (w *walker) finish(p *paragraph) {
 	if p.continues {
 		w.carry = p
@@ -175,16 +175,17 @@ func (w *walker) finish(p *paragraph) {
 		w.send(b)
 	}
 	if w.tables > 0 {
-		w.tableNotes = append(w.tableNotes, p.notes...) // emitted after the table, so that its rows stay together
+		w.tableNotes = append(w.tableNotes, p.notes...) // emitted after the table, so that they do not separate its rows
 		return
 	}
 	w.sc.Stop(w.r.notes.emit(p.notes, w.emit))
 }
 
-// maxPageWords is the maximum length of the words around a page number in a line that is only a page number, in bytes.
+// maxPageWords is the maximum size in bytes of the words around a page number, in a paragraph that is dropped as a mere
+// page number.
 const maxPageWords = 12
 
-// headingLevel returns the heading level of the paragraph or its style, 0 for body text.
+// headingLevel returns the heading level of the paragraph or of its style, or 0 for body text.
 func (w *walker) headingLevel(p *paragraph) int {
 	switch {
 	case p.outline == bodyOutline:
