@@ -9,44 +9,44 @@ import (
 )
 
 const (
-	maxDigits   = 30 // decimal places of a format, the maximum of Excel
-	maxFraction = 6  // digits of a second, the precision of times in a sheet
+	maxDigits   = 30 // maximum number of decimal places of a format, as in Excel
+	maxFraction = 6  // maximum number of digits of a fraction of a second; times in a sheet are no more precise
 )
 
-// codePart is the kind of a piece of a number format.
+// codePart is the kind of a token in a number format.
 type codePart int
 
 const (
 	codeLiteral  codePart = iota // literal text
-	codeDigit                    // a digit: "0" always a digit, "#" a digit if there is one, "?" a digit or a space
+	codeDigit                    // place for a digit: "0" always shows one, "#" only a significant one, "?" a space instead of an insignificant one
 	codePoint                    // the decimal point
 	codeExponent                 // "E+" or "E-"
 	codeGeneral                  // the number in General format
 	codeDate                     // a run of y, m, d, h or s
-	codeElapsed                  // a run of h, m or s that does not restart after a day, an hour or a minute
-	codeFraction                 // fraction of a second, with its decimal point
+	codeElapsed                  // a run of h, m or s that does not start again after a day, an hour or a minute
+	codeFraction                 // a fraction of a second, with its decimal point
 	codeAMPM                     // "AM/PM" or "A/P"
 )
 
-// codeToken is a piece of a section of a number format.
+// codeToken is a token in a section of a number format.
 type codeToken struct {
 	part codePart
 	text string
 }
 
-// codeSection is one of up to four sections of a number format. Each applies to certain numbers.
+// codeSection is one of the sections of a number format, of which there are up to four. Each formats certain numbers.
 type codeSection struct {
 	tokens        []codeToken
 	condition     string // "<", ">=" …; "" if there is none
 	bound         float64
-	thousands     bool // digits are grouped
-	shift         int  // power of ten by which percent signs and commas shift the decimal point
-	places        int  // decimal places, or digits of a fraction of a second
-	dated         bool // it formats a date or time
-	needsExcelize bool // it uses features left to excelize: fractions, eras, names in other languages
+	thousands     bool // whether digits are grouped by thousands
+	shift         int  // number of digits by which percent signs and commas shift the decimal point to the right
+	places        int  // number of decimal places, or of digits of a fraction of a second
+	dated         bool // whether the section formats a date or time
+	needsExcelize bool // whether it needs what only excelize formats: fractions, eras, names in other languages
 }
 
-// numberCode is a parsed number format, called a format code in Excel.
+// numberCode is a parsed number format. Excel calls it a format code.
 type numberCode []codeSection
 
 // parseCode parses a format code. Invalid parts are read as literal text.
@@ -62,10 +62,10 @@ func parseCode(code string) numberCode {
 	}
 }
 
-// parseSection parses a section. rest begins with the semicolon after it.
+// parseSection parses a section. rest starts at the semicolon after the section.
 func parseSection(code string) (s codeSection, rest string) {
 	literal := func(text string) { s.tokens = append(s.tokens, codeToken{codeLiteral, text}) }
-	digits, commas := false, 0 // whether the last piece was a digit, and the number of commas after it
+	digits, commas := false, 0 // whether the last token was a digit, and the number of commas after it
 	for code != "" && code[0] != ';' {
 		c, size := utf8.DecodeRuneInString(code)
 		was := digits
@@ -80,7 +80,7 @@ func parseSection(code string) (s codeSection, rest string) {
 			_, n := utf8.DecodeRuneInString(code[1:])
 			literal(code[1 : 1+n])
 			size = 1 + n
-		case c == '_', c == '*': // a space as wide as a character, and a fill character
+		case c == '_', c == '*': // "_x" is a space as wide as x; "*x" fills the cell with x
 			_, n := utf8.DecodeRuneInString(code[1:])
 			if c == '_' {
 				literal(" ")
@@ -100,7 +100,7 @@ func parseSection(code string) (s codeSection, rest string) {
 			}
 			s.tokens = append(s.tokens, codeToken{codeDigit, string(c)})
 			digits, commas = true, 0
-		case c == ',' && (was || commas > 0): // a comma between digits groups them; after the digits it divides by a thousand
+		case c == ',' && (was || commas > 0): // a comma between digits groups them; a comma after the digits divides by a thousand
 			commas++
 		case c == '.':
 			s.tokens = append(s.tokens, codeToken{codePoint, "."})
@@ -121,8 +121,8 @@ func parseSection(code string) (s codeSection, rest string) {
 	return s, code
 }
 
-// word parses the keyword or run of letters at the start of the code, or else a literal character of size bytes. It
-// returns the number of bytes read.
+// word parses the keyword or run of letters at the start of the code. Anything else is a literal character of size
+// bytes. It returns the number of bytes that it has parsed.
 func (s *codeSection) word(code string, size int) int {
 	for _, w := range []struct {
 		word string
@@ -151,7 +151,7 @@ func (s *codeSection) word(code string, size int) int {
 	return size
 }
 
-// bracket parses the content of square brackets: a condition, a currency and language, an elapsed time, or a colour.
+// bracket parses what is in square brackets: a condition, a currency and language, an elapsed time, or a colour.
 func (s *codeSection) bracket(inside string) {
 	lower := strings.ToLower(inside)
 	switch {
@@ -172,8 +172,8 @@ func (s *codeSection) bracket(inside string) {
 	}
 }
 
-// isEnglish reports whether a language in a format code ("409", "en-GB") has English month names. The lower ten bits of
-// a number are the language. The numbers of the system's own formats contain no language and count as English.
+// isEnglish reports whether the month names of a language ("409", "en-GB") are English. The lower ten bits of a number
+// are the language. The numbers of the system's own formats name no language and count as English.
 func isEnglish(language string) bool {
 	if id, err := strconv.ParseUint(language, 16, 64); err == nil {
 		return id&0x3ff == 9 || id == 0 || id&0xffff == 0xf800 || id&0xffff == 0xf400
@@ -182,8 +182,7 @@ func isEnglish(language string) bool {
 	return lower == "" || strings.HasPrefix(lower, "en") || strings.HasPrefix(lower, "x-sys")
 }
 
-// finish decides whether the section formats dates or numbers, which determines the meaning of its points. The language
-// matters only in dates.
+// finish decides whether the section formats dates or numbers, because points have different meanings in the two.
 func (s *codeSection) finish() {
 	for _, t := range s.tokens {
 		s.dated = s.dated || t.part == codeDate || t.part == codeElapsed || t.part == codeAMPM
@@ -208,10 +207,11 @@ func (s *codeSection) finish() {
 	s.places = min(s.places, maxDigits)
 }
 
-// datedTokens converts zeros after seconds to digits of a fraction of a second, and other digits and points to text.
+// datedTokens converts a point and zeros after seconds to a fraction of a second, and other points and digits to
+// literal text.
 func (s *codeSection) datedTokens() {
 	var kept []codeToken
-	seconds := false // since the last date or time
+	seconds := false // whether the last date or time was seconds
 	for i := 0; i < len(s.tokens); i++ {
 		t := s.tokens[i]
 		switch t.part {
@@ -237,8 +237,8 @@ func (s *codeSection) datedTokens() {
 	s.tokens = kept
 }
 
-// of returns the section for a number, and whether that section marks negative numbers itself. It returns nil if no
-// section applies.
+// of returns the section that formats a number, or nil if there is none. signed says whether the section itself shows
+// the sign of negative numbers.
 func (c numberCode) of(n float64) (s *codeSection, signed bool) {
 	sections := c[:min(len(c), 3)] // the fourth section is for text
 	if last := len(sections) - 1; last > 0 && sections[last].isText() {
@@ -262,12 +262,12 @@ func (c numberCode) of(n float64) (s *codeSection, signed bool) {
 	return nil, false
 }
 
-// isText reports whether the section is for text.
+// isText reports whether the section formats text.
 func (s *codeSection) isText() bool {
 	return slices.ContainsFunc(s.tokens, func(t codeToken) bool { return t.part == codeGeneral && t.text == "@" })
 }
 
-// matches reports whether the section's condition is true for the number.
+// matches reports whether the number meets the section's condition.
 func (s *codeSection) matches(n float64) bool {
 	switch c := cmp.Compare(n, s.bound); s.condition {
 	case "<":

@@ -16,29 +16,29 @@ import (
 )
 
 const (
-	maxRemarks     = 20_000  // maximum number of commented cells of one sheet
-	maxRemarkBytes = 8 << 20 // bytes of the comments of one sheet
+	maxRemarks     = 20_000  // maximum number of cells with comments in a sheet
+	maxRemarkBytes = 8 << 20 // size in bytes from which a sheet's further comments are dropped
 )
 
-// sheetRemarks are the comments on the cells of a sheet.
+// sheetRemarks holds the comments on the cells of a sheet.
 type sheetRemarks struct {
-	order []cellName // the commented cells by rows
+	order []cellName // the commented cells, row by row
 	texts map[cellName]*cellRemark
 	rows  map[int][]cellName
 	size  int
-	cut   bool // comments were left out
+	cut   bool // whether comments were dropped
 }
 
 type cellName struct{ row, column int } // from 1
 
 // cellRemark holds the comments on a cell.
 type cellRemark struct {
-	context string // values of the first cell of the row and of the commented cell
+	context string // values of the commented cell and of the first cell in its row
 	lines   []string
 }
 
-// readRemarks collects the comments on the sheet: threads and notes. Notes on cells with threads are copies for old
-// programs and are skipped.
+// readRemarks reads the threads and notes of the sheet. A note on a cell that has a thread is skipped, because it is a
+// copy for old programs.
 func (r *sheetReader) readRemarks(rels []ooxml.Relation) error {
 	r.remarks = &sheetRemarks{texts: map[cellName]*cellRemark{}, rows: map[int][]cellName{}}
 	var threads, notes []string
@@ -78,7 +78,7 @@ func (r *sheetReader) readRemarks(rels []ooxml.Relation) error {
 	return nil
 }
 
-// read adds the comments of a part, except those on the cells in except.
+// read adds the comments in a part, except those on the cells in except.
 func (s *sheetRemarks) read(a *ooxml.Package, part, element string, except map[cellName]bool) error {
 	return a.Walk(part, func(sc *xmlscan.Scanner) {
 		sc.Descend(func(e xml.StartElement) bool {
@@ -124,7 +124,7 @@ func (s *sheetRemarks) add(cell cellName, text string) {
 	s.texts[cell].lines = append(s.texts[cell].lines, text)
 }
 
-// recordRow records the values of a row's commented cells, so that the comments can repeat what they refer to.
+// recordRow records values of a row that has comments, so that the comments can repeat what they refer to.
 func (s *sheetRemarks) recordRow(row table.Row) {
 	if s == nil {
 		return
@@ -143,7 +143,7 @@ func (s *sheetRemarks) recordRow(row table.Row) {
 	}
 }
 
-// emitRemarks writes the comments after the rows of the sheet.
+// emitRemarks writes the comments. It is called after the last row of the sheet.
 func (r *sheetReader) emitRemarks() error {
 	if r.remarks == nil || len(r.remarks.order) == 0 || !r.w.a.ReadsComments() {
 		return nil

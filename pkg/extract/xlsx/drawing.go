@@ -8,7 +8,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/xmlscan"
 )
 
-// drawings emits the text boxes and chart titles of a sheet in drawing order. It calls name before the first.
+// drawings emits the text boxes and chart titles of a sheet, in the order in which they are drawn. It calls name before
+// the first one.
 func (w *workbook) drawings(s sheetRef, name func() error) error {
 	emit := func(b domain.Block) error {
 		if err := name(); err != nil {
@@ -48,7 +49,7 @@ func (w *workbook) drawing(part string, emit func(domain.Block) error) error {
 				if !ok || rel.External {
 					return false
 				}
-				// The chart's data, including the axis labels, is in cells of some sheet. Only its title is stored here.
+				// The chart's data and axis labels are in cells of some sheet. Only its title is stored here.
 				titled := false
 				title := func(b domain.Block) error {
 					if titled || b.Kind != domain.BlockParagraph {

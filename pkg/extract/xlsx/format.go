@@ -17,14 +17,14 @@ import (
 )
 
 const (
-	maxNumberFormats = 4096    // distinct formats of one workbook; numbers in further formats are shown unformatted
-	maxCellStyles    = 100_000 // Excel's limit is 65,490
-	shownCache       = 4096    // number of cached formatted values
-	maxForeignCode   = 255     // characters of a format, the maximum of Excel; bounds the time taken by excelize
+	maxNumberFormats = 4096    // maximum number of different formats in a workbook; numbers in further formats are shown unformatted
+	maxCellStyles    = 100_000 // maximum number of cell styles; Excel allows 65,490
+	shownCache       = 4096    // maximum number of formatted values in the cache
+	maxForeignCode   = 255     // maximum length of a format in characters, as in Excel; it bounds the time that excelize takes
 )
 
-// builtInFormats are the predefined formats by number. Dates whose order depends on the locale of the computer are
-// written in ISO 8601.
+// builtInFormats are the predefined formats, by number. The order in some date formats depends on the locale of the
+// computer; they are replaced by ISO 8601.
 var builtInFormats = map[int]string{
 	1: "0", 2: "0.00", 3: "#,##0", 4: "#,##0.00", 5: "#,##0", 6: "#,##0", 7: "#,##0.00", 8: "#,##0.00", 9: "0%", 10: "0.00%", 11: "0.00E+00",
 	12: "# ?/?", 13: "# ??/??", 14: "yyyy-mm-dd", 15: "d-mmm-yy", 16: "d-mmm", 17: "mmm-yy", 18: "h:mm AM/PM", 19: "h:mm:ss AM/PM", 20: "h:mm",
@@ -36,21 +36,22 @@ var builtInFormats = map[int]string{
 
 // sheetStyles formats numbers as the sheet shows them.
 type sheetStyles struct {
-	formats  []string // by style number of a cell; "" is General
-	marked   []bool   // by style number: bold, or with a background
+	formats  []string // number formats by the cells' style number; "" is General
+	marked   []bool   // whether a style is bold or has a background, by style number
 	scratch  *excelize.File
-	columns  map[string]string // columns of the scratch sheet by format
+	columns  map[string]string // the column of each format in the scratch sheet
 	codes    map[string]numberCode
 	shown    map[[2]string]string
 	date1904 bool
 }
 
-// cellStyle is the style of a cell: the indexes of its number format, font and fill.
+// cellStyle holds the indexes of a cell style's number format, font and fill.
 type cellStyle struct {
 	format, font, fill int
 }
 
-// readSheetStyles reads the cell styles. A workbook without the part has no styles. The caller closes the result.
+// readSheetStyles reads the cell styles from a part. If the part is missing, there are no styles. The caller closes the
+// result.
 func readSheetStyles(a *ooxml.Package, part string, date1904 bool) (*sheetStyles, error) {
 	s := &sheetStyles{columns: map[string]string{}, codes: map[string]numberCode{}, shown: map[[2]string]string{}, date1904: date1904}
 	custom := map[int]string{}
@@ -100,8 +101,8 @@ func readSheetStyles(a *ooxml.Package, part string, date1904 bool) (*sheetStyles
 	return s, err
 }
 
-// styleMarks reports, for each font or fill in the list whose start was returned last, whether says is true for one of
-// its elements.
+// styleMarks reads the current element, a list of fonts or fills. For each of them it reports whether says returns true
+// for any of its elements.
 func styleMarks(sc *xmlscan.Scanner, says func(e xml.StartElement) bool) []bool {
 	var marks []bool
 	sc.Each(func(xml.StartElement) bool {
@@ -118,7 +119,7 @@ func styleMarks(sc *xmlscan.Scanner, says func(e xml.StartElement) bool) []bool 
 	return marks
 }
 
-// styleNumber returns a numeric attribute of a style, 0 if it is not a number.
+// styleNumber returns a numeric attribute of a style, or 0 if it is not a number.
 func styleNumber(e xml.StartElement, name string) int {
 	n, err := strconv.Atoi(xmlscan.Attr(e, name))
 	if err != nil || n < 0 {
@@ -133,13 +134,13 @@ func (s *sheetStyles) close() {
 	}
 }
 
-// isHighlighted reports whether the style of a cell highlights it.
+// isHighlighted reports whether a cell style is bold or has a background.
 func (s *sheetStyles) isHighlighted(style string) bool {
 	n, err := strconv.Atoi(style)
 	return err == nil && n >= 0 && n < len(s.marked) && s.marked[n]
 }
 
-// show formats a stored number in the style.
+// show returns a stored number as cells in this style show it.
 func (s *sheetStyles) show(value string, style int) string {
 	code := ""
 	if style >= 0 && style < len(s.formats) {
@@ -167,8 +168,8 @@ func (s *sheetStyles) show(value string, style int) string {
 	return shown
 }
 
-// generalNumber formats a number without a format. It writes all 15 significant digits, because the number may be an
-// article number, but no rounding noise after them.
+// generalNumber formats a number that has no format. It writes all 15 significant digits, because the number may
+// identify something, but not the rounding noise after them.
 func generalNumber(n float64) string {
 	if n == math.Trunc(n) && math.Abs(n) < 1e15 {
 		return strconv.FormatFloat(n, 'f', 0, 64)
@@ -183,8 +184,8 @@ func generalNumber(n float64) string {
 	return strconv.FormatFloat(rounded, 'f', -1, 64)
 }
 
-// format applies a number format. The code in this package handles fractions of seconds, conditions and text between
-// digits as Excel does; other formats are left to excelize.
+// format applies a number format. The code in this package formats fractions of seconds, conditions, and text between
+// digits as Excel does; excelize does not, but it formats what this code cannot.
 func (s *sheetStyles) format(value string, n float64, code string) (string, error) {
 	parsed, ok := s.codes[code]
 	if !ok {
@@ -210,7 +211,7 @@ func (s *sheetStyles) format(value string, n float64, code string) (string, erro
 	return section.number(n, signed), nil
 }
 
-// formatWithExcelize applies a format with excelize, in a scratch sheet with one column per format.
+// formatWithExcelize applies a format with excelize, in a scratch sheet that has one column per format.
 func (s *sheetStyles) formatWithExcelize(value, code string) (shown string, err error) {
 	defer func() {
 		if x := recover(); x != nil {

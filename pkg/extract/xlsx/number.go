@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// number formats a number in a section without dates. signed is set if the section marks negative numbers itself.
+// number formats a number in a section that is not for dates. signed is set if the section itself shows the sign of
+// negative numbers.
 func (s *codeSection) number(n float64, signed bool) string {
 	var b strings.Builder
 	if n < 0 && !signed {
@@ -23,7 +24,7 @@ func (s *codeSection) number(n float64, signed bool) string {
 	return b.String()
 }
 
-// exponentAt returns the index of the exponent, or -1.
+// exponentAt returns the index of the exponent token, or -1 if there is none.
 func (s *codeSection) exponentAt() int {
 	for i, t := range s.tokens {
 		if t.part == codeExponent {
@@ -34,7 +35,7 @@ func (s *codeSection) exponentAt() int {
 }
 
 // scientific formats a number with a power of ten. The exponent is a multiple of the number of digit places before the
-// point, so "##0.0E+0" counts in thousands.
+// point: with "##0.0E+0" it is a multiple of three.
 func (s *codeSection) scientific(b *strings.Builder, n float64, at int) {
 	step := 0
 	for _, t := range s.tokens[:at] {
@@ -70,8 +71,8 @@ func (s *codeSection) scientific(b *strings.Builder, n float64, at int) {
 	s.digits(b, s.tokens[at+1:], n, strings.TrimLeft(strconv.Itoa(max(exp, -exp)), "0"), "")
 }
 
-// digits fills the digit places of the tokens with the digits before and after the decimal point. Surplus digits before
-// the point are written at the first place.
+// digits writes the tokens with the digits before and after the decimal point in their places. If there are more digits
+// before the point than places, the first place takes the surplus.
 func (s *codeSection) digits(b *strings.Builder, tokens []codeToken, n float64, whole, rest string) {
 	places := 0
 	for _, t := range tokens {
@@ -84,7 +85,7 @@ func (s *codeSection) digits(b *strings.Builder, tokens []codeToken, n float64, 
 	}
 	before, behind, first := max(places, len(whole)), 0, true
 	point := false
-	put := func(to int) { // writes the digits whose position, counted from the point, is greater than to
+	put := func(to int) { // writes the digits before the point until only "to" of them are left
 		for ; before > to; before-- {
 			if at := len(whole) - before; at >= 0 {
 				b.WriteByte(whole[at])
@@ -131,7 +132,7 @@ func (s *codeSection) digits(b *strings.Builder, tokens []codeToken, n float64, 
 	}
 }
 
-// emptyPlace returns the text for a digit place without a digit.
+// emptyPlace returns what a digit place shows if there is no digit for it.
 func emptyPlace(place string) string {
 	switch place {
 	case "0":
@@ -142,7 +143,7 @@ func emptyPlace(place string) string {
 	return ""
 }
 
-// significant returns the 15 significant digits of a positive number, and the power of ten of the first.
+// significant returns the 15 significant digits of a positive number and the power of ten of the first digit.
 func significant(n float64) (digits string, exp int) {
 	mantissa, power, _ := strings.Cut(strconv.FormatFloat(n, 'e', 14, 64), "e")
 	exp, err := strconv.Atoi(power)
@@ -152,16 +153,16 @@ func significant(n float64) (digits string, exp int) {
 	return strings.Replace(mantissa, ".", "", 1), exp
 }
 
-// decimalDigits returns the digits of n·10^shift, rounded to the given number of decimal places. Rounding starts from
-// the decimal digits and rounds halves up, as spreadsheets do: 1.005 becomes 1.01, although its binary value is
-// smaller.
+// decimalDigits returns the digits of n·10^shift before and after the point, rounded to the given number of decimal
+// places. It rounds the decimal digits, and halves up, as spreadsheets do: 1.005 becomes 1.01, although its binary
+// value is smaller.
 func decimalDigits(n float64, shift, places int) (whole, rest string) {
 	digits, exp := significant(n)
 	if n == 0 {
 		return "", strings.Repeat("0", places)
 	}
 	exp += shift
-	// digits[exp+1:] are the decimal places; keep is the number of digits shown.
+	// digits[exp+1:] are the decimal places. keep is the number of digits that are shown.
 	keep := exp + 1 + places
 	switch {
 	case keep < 0:

@@ -22,30 +22,30 @@ import (
 )
 
 const (
-	maxHyperlinks = 100_000 // hyperlinks per sheet
-	maxTables     = 1000    // tables per sheet
-	maxMerged     = 100_000 // merged cells of one sheet
-	maxMergedDown = 256     // merged cells from above that span one row
-	maxRowText    = 1 << 20 // bytes of the cells of one row; further cells are left out
+	maxHyperlinks = 100_000 // maximum number of hyperlinks per sheet
+	maxTables     = 1000    // maximum number of tables per sheet
+	maxMerged     = 100_000 // maximum number of merged cells per sheet
+	maxMergedDown = 256     // maximum number of merged cells that span one row from above
+	maxRowText    = 1 << 20 // maximum size of the cells of a row, in bytes; further cells are dropped
 )
 
-// sheetReader reads the rows of a sheet.
+// sheetReader reads the rows of one sheet.
 type sheetReader struct {
 	w              *workbook
 	ref            sheetRef
-	name           func() error // writes the sheet's name; called before its first row
+	name           func() error // writes the sheet's name before its first row
 	links          map[string]string
 	remarks        *sheetRemarks
-	headers        map[int]bool           // header rows of tables and filters
+	headers        map[int]bool           // numbers of the header rows of tables and filters
 	merged         map[int][]table.Merged // by first row
-	above          map[int]mergedText     // by column: merged text that spans the following rows
+	above          map[int]mergedText     // merged text that spans the following rows, by column
 	rows           *table.Writer
 	row            int // number of the last row
 	incomplete     bool
-	missingResults int // formulas without a result
+	missingResults int // number of formulas without a stored result
 }
 
-// mergedText is the text of a cell that spans rows below its own.
+// mergedText is the text of a merged cell that spans several rows.
 type mergedText struct {
 	text string
 	last int // number of its last row
@@ -89,7 +89,7 @@ func (r *sheetReader) read() error {
 	return r.emitRemarks()
 }
 
-// readRow reads the row whose start was returned last.
+// readRow reads the current element as a row.
 func (r *sheetReader) readRow(sc *xmlscan.Scanner, e xml.StartElement) error {
 	number := r.row + 1
 	if n, err := strconv.Atoi(xmlscan.Attr(e, "r")); err == nil && n > 0 && n <= format.MaxSheetRows {
@@ -110,7 +110,7 @@ func (r *sheetReader) readRow(sc *xmlscan.Scanner, e xml.StartElement) error {
 		} else {
 			ref = ""
 		}
-		if column >= format.MaxColumns { // the value is not looked up
+		if column >= format.MaxColumns { // only whether there is a value matters
 			if hasValue(sc) {
 				r.w.p.Out.Warn("rows were cut after " + strconv.Itoa(format.MaxColumns) + " columns")
 			}
@@ -173,8 +173,8 @@ func mark(r *table.Row, column int, marked bool) {
 	r.Marked = append(r.Marked[:column], marked)
 }
 
-// fillMerged copies the texts of merged cells from above into a row, and records the merged cells that begin in it.
-// Long texts are not repeated.
+// fillMerged fills a row with the texts of merged cells that span it from above, and records the merged cells that
+// begin in it. Long texts are not repeated.
 func (r *sheetReader) fillMerged(row *table.Row) {
 	for column, m := range r.above {
 		if m.last < row.Number {
@@ -198,7 +198,7 @@ func (r *sheetReader) fillMerged(row *table.Row) {
 	}
 }
 
-// hasValue reports whether the cell whose start was returned last has a value.
+// hasValue reports whether the current element, a cell, has a value.
 func hasValue(sc *xmlscan.Scanner) bool {
 	found := false
 	sc.Each(func(e xml.StartElement) bool {
@@ -208,7 +208,7 @@ func hasValue(sc *xmlscan.Scanner) bool {
 	return found
 }
 
-// columnOf returns the column of a reference such as "AB12", from 0.
+// columnOf returns the column of a cell reference such as "AB12", counted from 0.
 func columnOf(ref string) (int, bool) {
 	n := 0
 	for i := 0; i < len(ref) && i < 4; i++ {
@@ -221,7 +221,8 @@ func columnOf(ref string) (int, bool) {
 	return 0, false
 }
 
-// cell reads the cell whose start was returned last: its text as shown, and the address in a HYPERLINK formula.
+// cell reads the current element as a cell. It returns its text as the sheet shows it, and the address if its formula
+// is a HYPERLINK.
 func (r *sheetReader) cell(sc *xmlscan.Scanner, e xml.StartElement) (text, link string) {
 	var value, inline, formula string
 	computed := false
@@ -266,7 +267,7 @@ func (r *sheetReader) cell(sc *xmlscan.Scanner, e xml.StartElement) (text, link 
 		return trimmed, link
 	case "e":
 		return trimmed, link
-	case "d": // ISO 8601, in strict workbooks
+	case "d": // a date in ISO 8601, in strict workbooks
 		return strings.Replace(strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(trimmed, "Z"), ".000"), "T00:00:00"), "T", " ", 1), link
 	}
 	if trimmed == "" {
@@ -284,10 +285,10 @@ func (r *sheetReader) cell(sc *xmlscan.Scanner, e xml.StartElement) (text, link 
 	return r.w.styles.show(trimmed, style), link
 }
 
-// hyperlinkFormula matches =HYPERLINK("address", "text") with constant arguments; the text may also be an expression.
+// hyperlinkFormula matches =HYPERLINK("address", "text"). The address must be constant; the text may be an expression.
 var hyperlinkFormula = regexp.MustCompile(`(?i)^=?\s*HYPERLINK\(\s*"((?:[^"]|"")+)"\s*(?:\)|,\s*"((?:[^"]|"")*)"\s*\)|,)`)
 
-// formulaLink returns the text and address of a HYPERLINK formula; the address is "" for other formulas.
+// formulaLink returns the text and the address of a HYPERLINK formula. Both are "" for other formulas.
 func formulaLink(formula string) (text, address string) {
 	m := hyperlinkFormula.FindStringSubmatch(formula)
 	if m == nil || strings.HasPrefix(m[1], "#") {
@@ -297,15 +298,15 @@ func formulaLink(formula string) (text, address string) {
 	return cmp.Or(strings.ReplaceAll(m[2], `""`, `"`), address), address
 }
 
-// readTail reads the elements after the rows that are needed before reading the rows: links, and the header rows of
-// tables and filters. It skips the rows without parsing them.
+// readTail reads the elements after the rows, because reading the rows needs them: links, merged cells, and the header
+// rows of tables and filters. It skips the rows without parsing them.
 func (r *sheetReader) readTail() error {
 	part, err := r.w.a.Open(r.ref.part)
 	if err != nil {
 		return nil // reading the rows returns the error
 	}
 	defer part.Close()
-	if !r.w.tails[r.ref.part] { // unpacked again for the rows; only that pass counts towards the limit
+	if !r.w.tails[r.ref.part] { // the rows are unpacked again later, and only that pass counts towards the limit
 		r.w.tails[r.ref.part] = true
 		before := r.w.a.Left
 		defer func() { r.w.a.Left = before }()
@@ -353,7 +354,7 @@ func (r *sheetReader) readTail() error {
 	return r.readTables(rels)
 }
 
-// readTables records the header rows of the sheet's tables.
+// readTables records the header rows of the tables in the sheet.
 func (r *sheetReader) readTables(rels []ooxml.Relation) error {
 	tables := 0
 	for _, rel := range rels {
@@ -375,7 +376,7 @@ func (r *sheetReader) readTables(rels []ooxml.Relation) error {
 	return nil
 }
 
-// mergedRange parses a reference of merged cells, such as "B2:C4". It returns the first row and the merged cell.
+// mergedRange parses the reference of a merged cell, such as "B2:C4". It returns the cell and its first row.
 func mergedRange(ref string) (row int, m table.Merged, ok bool) {
 	first, last, _ := strings.Cut(strings.ReplaceAll(ref, "$", ""), ":")
 	col1, row1, err1 := excelize.CellNameToCoordinates(first)
@@ -386,7 +387,7 @@ func mergedRange(ref string) (row int, m table.Merged, ok bool) {
 	return row1, table.Merged{Column: col1 - 1, Across: col2 - col1 + 1, Down: row2 - row1 + 1}, true
 }
 
-// headerOf records the first row of a range as a header if the range has at least two columns and rows.
+// headerOf records the first row of a range as a header row, if the range has at least two columns and two rows.
 func (r *sheetReader) headerOf(ref string) {
 	first, last, ok := strings.Cut(strings.ReplaceAll(ref, "$", ""), ":")
 	if !ok {
@@ -399,7 +400,7 @@ func (r *sheetReader) headerOf(ref string) {
 	}
 }
 
-// skipRows reads to the end of the rows: "</sheetData>", with any namespace prefix.
+// skipRows reads up to the end of the rows: "</sheetData>", with any namespace prefix.
 func skipRows(in *bufio.Reader) error {
 	for {
 		tag, err := in.ReadSlice('>')

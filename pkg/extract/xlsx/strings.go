@@ -11,12 +11,12 @@ import (
 	"github.com/sluice/sluice/pkg/extract/xmlscan"
 )
 
-// maxSheetText is the maximum size of a shared text in a cell, in bytes: a cell holds 32,767 characters. Any number of
-// cells may refer to the same text.
+// maxSheetText is the maximum size in bytes of a shared text in a cell, which holds up to 32,767 characters. Without
+// it, many cells could refer to one long text.
 const maxSheetText = 4 * 32_767
 
-// sharedStrings are the texts that cells refer to by number, stored in one buffer, because a workbook can have a
-// million of them.
+// sharedStrings holds the texts to which cells refer by number. They are stored in one buffer, because a workbook can
+// have a million of them.
 type sharedStrings struct {
 	text string
 	ends []uint32 // end offset of each text
@@ -33,8 +33,8 @@ func (s *sharedStrings) at(i int) (string, bool) {
 	return format.Cut(s.text[start:s.ends[i]], maxSheetText), true
 }
 
-// readSharedStrings reads the part with the shared strings. A workbook without the part has none. The limit on the size
-// of a part bounds the memory.
+// readSharedStrings reads the shared strings from a part. If the part is missing, there are none. The limit on the size
+// of a part also bounds the memory used here.
 func readSharedStrings(a *ooxml.Package, part string) (*sharedStrings, error) {
 	s := &sharedStrings{}
 	var text strings.Builder
@@ -55,7 +55,7 @@ func readSharedStrings(a *ooxml.Package, part string) (*sharedStrings, error) {
 	return s, err
 }
 
-// richText returns the text of the si or is element whose start was returned last, without its phonetic text.
+// richText returns the text of the current element, an si or is, without its phonetic text.
 func richText(sc *xmlscan.Scanner) string {
 	var b strings.Builder
 	var take func(e xml.StartElement) bool
@@ -76,7 +76,7 @@ func richText(sc *xmlscan.Scanner) string {
 
 var xstringEscape = regexp.MustCompile(`_x[0-9A-Fa-f]{4}_`)
 
-// unescapeXstring decodes the escapes for characters that XML cannot contain: "_x000D_".
+// unescapeXstring decodes the escapes of characters that XML cannot contain, such as "_x000D_".
 func unescapeXstring(s string) string {
 	if !strings.Contains(s, "_x") {
 		return s

@@ -11,7 +11,7 @@ import (
 // lastDay is the day number of 31 December 9999, the last day that a sheet can show.
 const lastDay = 2_958_465
 
-// sheetTime is a date and time in a sheet.
+// sheetTime is the date and time that a number in a sheet stands for.
 type sheetTime struct {
 	year, day  int
 	month      time.Month
@@ -19,13 +19,13 @@ type sheetTime struct {
 	hour       int
 	minute     int
 	second     int
-	fraction   int     // fraction of a second, in units of the last digit shown
-	total      float64 // seconds since the first day, rounded to the digits shown
-	hasHalf    bool    // 12-hour clock
+	fraction   int     // fraction of a second, in units of the last digit that is shown
+	total      float64 // seconds since the first day, rounded to the digits that are shown
+	hasHalf    bool    // whether the format has a 12-hour clock
 	showsClock bool
 }
 
-// date formats a number as a date or time in the section's format. ok is false if the number is not a valid date.
+// date formats a number as the date or time of the section. ok is false if the number is not a valid date.
 func (s *codeSection) date(n float64, date1904 bool) (text string, ok bool) {
 	t, ok := s.timeOf(n, date1904)
 	if !ok {
@@ -51,7 +51,7 @@ func (s *codeSection) date(n float64, date1904 bool) (text string, ok bool) {
 	return b.String(), true
 }
 
-// timeOf returns the date and time of a number, rounded to the fraction of a second that the section shows.
+// timeOf converts a number to a date and time, rounded to the fraction of a second that the section shows.
 func (s *codeSection) timeOf(n float64, date1904 bool) (t sheetTime, ok bool) {
 	for _, token := range s.tokens {
 		t.hasHalf = t.hasHalf || token.part == codeAMPM
@@ -66,13 +66,13 @@ func (s *codeSection) timeOf(n float64, date1904 bool) (t sheetTime, ok bool) {
 	}
 	units := pow10(s.places)
 	if !t.showsClock {
-		units = 1000 // round to milliseconds, so that a date does not change half a second early
+		units = 1000 // round to milliseconds, otherwise the date would change half a second early
 	}
 	scaled := int64(math.Round(n * 86400 * float64(units)))
 	t.total, t.fraction = float64(scaled)/float64(units), int(scaled%int64(units))
 	seconds := scaled / int64(units)
 	days, clock := int(seconds/86400), int(seconds%86400)
-	if days > last { // because of rounding
+	if days > last { // rounding can pass the last day
 		return t, false
 	}
 	t.hour, t.minute, t.second = clock/3600, clock/60%60, clock%60
@@ -83,8 +83,8 @@ func (s *codeSection) timeOf(n float64, date1904 bool) (t sheetTime, ok bool) {
 	return t, true
 }
 
-// setDay sets the date from a day number. Day 1 is 1 January 1900, and day 60 is the non-existent 29 February 1900, as
-// in Excel.
+// setDay sets the date from a day number. As in Excel, day 1 is 1 January 1900 and day 60 is 29 February 1900, which
+// did not exist.
 func (t *sheetTime) setDay(days int) {
 	t.weekday = time.Weekday((days + 6) % 7)
 	switch days {
@@ -101,7 +101,8 @@ func (t *sheetTime) setDay(days int) {
 	}
 }
 
-// half returns the half of the day in the form of the format: "A/P" keeps its case, "am/pm" does not.
+// half returns AM or PM in the style of the format: "A/P" gives one letter and keeps the case, "AM/PM" is always in
+// upper case.
 func (t *sheetTime) half(format string) string {
 	first, second := "AM", "PM"
 	if len(format) == len("A/P") {
@@ -113,7 +114,7 @@ func (t *sheetTime) half(format string) string {
 	return first
 }
 
-// field formats a part of the date or time. letters is a run of y, m, d, h or s.
+// field formats one part of the date or time. letters is a run of y, m, d, h or s; minute says that m means minutes.
 func (t *sheetTime) field(letters string, minute bool) string {
 	width := min(len(letters), 2)
 	pad := func(n int) string { return fmt.Sprintf("%0*d", width, n) }
@@ -153,7 +154,7 @@ func (t *sheetTime) field(letters string, minute bool) string {
 	}
 }
 
-// isMinute reports whether the m or mm at an index of the section means minutes: after hours or before seconds.
+// isMinute reports whether the m or mm in tokens[at] means minutes: it does after hours and before seconds.
 func (s *codeSection) isMinute(at int) bool {
 	if t := s.tokens[at]; t.text[0] != 'm' || len(t.text) > 2 {
 		return false

@@ -17,10 +17,10 @@ import (
 	"github.com/sluice/sluice/pkg/extract/zip"
 )
 
-// maxSheets is the maximum number of sheets of a workbook that are read.
+// maxSheets is the maximum number of sheets that are read from a workbook.
 const maxSheets = 10_000
 
-// workbook is the state of reading an xlsx file, shared by its sheets.
+// workbook is the state of reading an xlsx file, which its sheets share.
 type workbook struct {
 	p       *format.Parser
 	a       *ooxml.Package
@@ -28,14 +28,14 @@ type workbook struct {
 	strings *sharedStrings
 	styles  *sheetStyles
 	cells   int
-	tails   map[string]bool // sheet parts whose tail has been read
+	tails   map[string]bool // sheet parts whose tail was read
 }
 
-// sheetRef is a sheet in the list of the workbook.
+// sheetRef is an entry in the workbook's list of sheets.
 type sheetRef struct {
 	name, part string
 	hidden     bool
-	veryHidden bool // "very hidden": only a macro can show it
+	veryHidden bool // only a macro can show the sheet
 }
 
 // Format is the format of Excel workbooks.
@@ -44,11 +44,11 @@ var Format = ooxml.NewFormat(format.Format{
 	Name: "an xlsx workbook", Label: "Excel (xlsx)", Read: read,
 })
 
-// read reads a workbook sheet by sheet and row by row. Values are written in their number formats; formulas by their
-// stored results. Hidden rows and columns are read, because usually a filter has hidden them. Hidden sheets are read
-// with a warning, except those that only a macro can show. The parts are read with xmlscan instead of excelize, because
-// it tolerates common errors of producers (relationships, references, missing styles) and holds only one row in memory.
-// excelize applies the formats with fractions or other languages.
+// read reads a workbook sheet by sheet and row by row. Numbers are written as the sheet shows them, formulas as their
+// stored results. Hidden rows and columns are read too, because they have usually been hidden by a filter. Hidden
+// sheets are read with a warning, except those that only a macro can show. The parts are read with xmlscan instead of
+// excelize: xmlscan tolerates common errors (wrong relationships and references, missing styles) and holds only one row
+// in memory. excelize only formats numbers with fractions or in other languages.
 func read(p *format.Parser) error {
 	a := ooxml.PackageOf(p)
 	a.Properties()
@@ -90,13 +90,13 @@ func read(p *format.Parser) error {
 			return err
 		}
 	}
-	if p.Src.PlainRows && p.Out.Letters == 0 { // the workbook has only drawings, which are better than no text
+	if p.Src.PlainRows && p.Out.Letters == 0 { // the workbook has only drawings, and they are better than no text
 		return w.drawnSheets()
 	}
 	return nil
 }
 
-// list reads the workbook part: the sheets in order, and whether the workbook uses the 1904 date system.
+// list reads the workbook part: the sheets in their order, and whether dates count from 1904.
 func (w *workbook) list(main string, rels map[string]ooxml.Relation) (date1904 bool, err error) {
 	err = w.a.Walk(main, func(sc *xmlscan.Scanner) {
 		if _, ok := sc.Root(); !ok {
@@ -118,7 +118,7 @@ func (w *workbook) list(main string, rels map[string]ooxml.Relation) (date1904 b
 				if r, ok := rels[ooxml.RelationID(e, "id")]; ok {
 					s.part = r.Target
 				}
-				if w.a.Files[zip.PartName(s.part)] == nil { // a dangling relationship
+				if w.a.Files[zip.PartName(s.part)] == nil { // the relationship leads to no part
 					s.part = fmt.Sprintf("xl/worksheets/sheet%d.xml", len(w.sheets)+1)
 				}
 				w.sheets = append(w.sheets, s)
@@ -129,7 +129,7 @@ func (w *workbook) list(main string, rels map[string]ooxml.Relation) (date1904 b
 	return date1904, err
 }
 
-// findSheets lists the sheets in the file, ordered by the numbers in their part names.
+// findSheets lists the sheets by their parts, in the order of the numbers in the part names.
 func (w *workbook) findSheets() {
 	for name := range w.a.Files {
 		if path.Base(path.Dir(name)) == "worksheets" && strings.HasSuffix(name, ".xml") {
@@ -149,8 +149,8 @@ func (w *workbook) findSheets() {
 	w.sheets = w.sheets[:min(len(w.sheets), maxSheets)]
 }
 
-// sheet reads one sheet: its name, its rows, then its text boxes and charts. With PlainRows, drawings are left out,
-// because they are not in cells.
+// sheet reads one sheet: its name, its rows, and its text boxes and charts. With PlainRows, text boxes and charts are
+// omitted, because they are not in cells.
 func (w *workbook) sheet(s sheetRef) error {
 	name := w.namer(s)
 	r := &sheetReader{w: w, ref: s, name: name}
@@ -160,7 +160,7 @@ func (w *workbook) sheet(s sheetRef) error {
 	return w.drawings(s, name)
 }
 
-// drawnSheets reads the drawings of the visible sheets.
+// drawnSheets reads the drawings of the sheets, except those that only a macro can show.
 func (w *workbook) drawnSheets() error {
 	for _, s := range w.sheets {
 		if s.veryHidden {
@@ -173,7 +173,7 @@ func (w *workbook) drawnSheets() error {
 	return nil
 }
 
-// namer returns a function that writes the sheet's name on its first call.
+// namer returns a function that writes the sheet's name when it is first called.
 func (w *workbook) namer(s sheetRef) func() error {
 	named := false
 	return func() error {
