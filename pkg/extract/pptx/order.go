@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/xmlscan"
 )
 
-// slideFrame is the position and size of a shape on its slide or in its group, in the units of the file.
+// slideFrame is the position and size of a shape, on its slide or in its group, in the units of the file.
 type slideFrame struct {
 	x, y, width, height float64
 	known               bool
@@ -20,15 +20,15 @@ type slideFrame struct {
 
 // slideBox is the text of a shape or of a group of shapes.
 type slideBox struct {
-	isPlaceholder bool // a placeholder, whose order in the file follows the layout
+	isPlaceholder bool // whether it is a placeholder; the layout determines the order of placeholders in the file
 	frame         slideFrame
 	blocks        []domain.Block
 }
 
-// maxFrameUnits is the largest coordinate of a frame. Slides are at most 51,206,400 units wide.
+// maxFrameUnits is the largest coordinate of a frame that is accepted. Slides are at most 51,206,400 units wide.
 const maxFrameUnits = 1e12
 
-// readSlideFrame reads the xfrm element whose start was returned last.
+// readSlideFrame reads the current element, an xfrm.
 func readSlideFrame(sc *xmlscan.Scanner) slideFrame {
 	var f slideFrame
 	offset, size := false, false
@@ -53,7 +53,7 @@ func frameUnits(e xml.StartElement, name string) float64 {
 	return n
 }
 
-// inheritedFrame returns the position that a placeholder without its own inherits from its layout or master.
+// inheritedFrame returns the frame that a placeholder without a position of its own inherits from its layout or master.
 func (r *reader) inheritedFrame(rels []ooxml.Relation, holder, index string) slideFrame {
 	for _, kind := range []string{"slideLayout", "slideMaster"} {
 		part := r.a.Related(rels, kind, "")
@@ -71,14 +71,14 @@ func (r *reader) inheritedFrame(rels []ooxml.Relation, holder, index string) sli
 	return slideFrame{}
 }
 
-// placeholderFrames holds the frames of a layout's or master's placeholders, by index and by type.
+// placeholderFrames returns the frames of the placeholders of a layout or master, by index and by type.
 func (r *reader) placeholderFrames(part string) map[string]slideFrame {
 	if frames, read := r.frames[part]; read {
 		return frames
 	}
 	frames := map[string]slideFrame{}
 	r.frames[part] = frames
-	// A limit exceeded here is exceeded again, and reported, when the part itself is read.
+	// If this exceeds a limit, reading the part itself exceeds it again and reports it.
 	_ = r.a.Walk(part, func(sc *xmlscan.Scanner) {
 		if _, ok := sc.Root(); !ok {
 			return
@@ -114,16 +114,16 @@ func (r *reader) placeholderFrames(part string) map[string]slideFrame {
 	return frames
 }
 
-// maxOrderedBoxes is the maximum number of boxes that are put in reading order; a slide with more is a drawing.
+// maxOrderedBoxes is the maximum number of boxes that inReadingOrder splits. A slide with more boxes is a drawing.
 const maxOrderedBoxes = 400
 
-// inReadingOrder returns the blocks of the boxes in reading order. It splits the boxes recursively along the widest gap
-// through all of them (an XY-cut), from top to bottom and in the direction of the script. A box without a position
-// follows the box before it in the file. Plain text keeps the order of the file unless it is clearly wrong, because it
-// is compared with the output of tools that do.
+// inReadingOrder returns the blocks of the boxes in reading order. It splits them recursively along the widest gap that
+// separates them (an XY-cut), from top to bottom and in the direction of the script. A box without a position stays
+// behind the box before it in the file. Plain text keeps the order of the file, as other tools do, unless that order is
+// clearly wrong.
 func inReadingOrder(boxes []slideBox, plain bool) []domain.Block {
 	var placed []slideBox
-	var blocks []domain.Block // boxes before the first one with a position
+	var blocks []domain.Block // blocks of the boxes before the first one that has a position
 	for _, b := range boxes {
 		switch {
 		case b.frame.known:
@@ -152,8 +152,8 @@ func inReadingOrder(boxes []slideBox, plain bool) []domain.Block {
 	return blocks
 }
 
-// isClearlyInverted reports whether more than a third of the pairs of boxes, none of them a placeholder, change their
-// order.
+// isClearlyInverted reports whether more than a third of the pairs of boxes change their order. It is false if a box is
+// a placeholder.
 func isClearlyInverted(file, ordered []slideBox) bool {
 	if slices.ContainsFunc(file, func(b slideBox) bool { return b.isPlaceholder }) {
 		return false
@@ -173,7 +173,7 @@ func isClearlyInverted(file, ordered []slideBox) bool {
 	return inverted*3 > pairs
 }
 
-// orderBoxes sorts boxes in place.
+// orderBoxes sorts the boxes into reading order, in place.
 func orderBoxes(boxes []slideBox, leftward bool) {
 	for len(boxes) > 1 {
 		down := func(f slideFrame) (float64, float64) { return withoutMargins(f.y, f.height) }
@@ -198,7 +198,7 @@ func orderBoxes(boxes []slideBox, leftward bool) {
 	}
 }
 
-// withoutMargins returns an interval without its margins. Boxes are larger than their text, so their margins may
+// withoutMargins shortens an interval by the margins of a box. Boxes are larger than their text, so their margins may
 // overlap.
 func withoutMargins(start, size float64) (from, to float64) {
 	const margin = 0.1
@@ -213,8 +213,8 @@ func sortAlong(boxes []slideBox, along func(slideFrame) (float64, float64)) {
 	})
 }
 
-// widestGap finds the widest gap between boxes in one direction; at is the number of boxes before it, 0 if there is
-// none.
+// widestGap finds the widest gap between the boxes in one direction. at is the number of boxes before the gap, or 0 if
+// there is none.
 func widestGap(boxes []slideBox, along func(slideFrame) (float64, float64)) (at int, gap float64) {
 	sorted := slices.Clone(boxes)
 	sortAlong(sorted, along)

@@ -16,10 +16,11 @@ import (
 type reader struct {
 	p *format.Parser
 	a *ooxml.Package
-	// once holds masters and layouts that were read, and texts of footers: text that is on every slide is written once.
+	// once holds what must not be repeated on every slide: the masters and layouts that have been read, and the texts
+	// of footers.
 	once           map[string]bool
-	withoutHeading bool // the next block has no heading, because its slide has no title
-	// frames holds the positions of the placeholders of layouts and masters, by part.
+	withoutHeading bool // whether the headings above do not apply to the next block, because its slide has no title
+	// frames caches the results of placeholderFrames, by part.
 	frames map[string]map[string]slideFrame
 }
 
@@ -29,8 +30,8 @@ var Format = ooxml.NewFormat(format.Format{
 	Name: "a pptx presentation", Label: "PowerPoint (pptx)", TitleFromHeading: true, Read: read,
 })
 
-// read reads presentations slide by slide in the order of the show, with tables, charts, diagrams and notes. A
-// slide is a page.
+// read reads a presentation slide by slide, in the order of the show, with tables, charts, diagrams and notes. Each
+// slide counts as a page.
 func read(p *format.Parser) error {
 	a := ooxml.PackageOf(p)
 	a.Properties()
@@ -52,8 +53,8 @@ func read(p *format.Parser) error {
 	return nil
 }
 
-// slideOrder returns the parts of the slides in the order of the presentation. If it lists none, they are in the order
-// of its relationships, or else of the numbers in their names.
+// slideOrder returns the parts of the slides in the order of the presentation. If the presentation lists no slides,
+// they are in the order of its relationships, otherwise in the order of the numbers in their names.
 func slideOrder(a *ooxml.Package, main string) ([]string, error) {
 	target := map[string]string{}
 	var all []string
@@ -98,8 +99,8 @@ func slideOrder(a *ooxml.Package, main string) ([]string, error) {
 	return order, nil
 }
 
-// slide emits one slide: its title, its other content, the text that its layout and master add the first time that they
-// are used, its notes.
+// slide emits one slide: its title, its other content, the text that its layout and master add (only when they are
+// first used), its notes and its comments.
 func (r *reader) slide(part string, number int) error {
 	if r.a.Files[zip.PartName(part)] == nil {
 		r.p.Out.Warn(fmt.Sprintf("slide %d is missing from the file", number))
@@ -140,7 +141,7 @@ func (r *reader) slide(part string, number int) error {
 	return r.comments(s.list, number)
 }
 
-// comments emits the comments on the slide, in both of PowerPoint's formats, with their replies.
+// comments emits the comments on the slide and their replies. PowerPoint has two formats for them.
 func (r *reader) comments(rels []ooxml.Relation, number int) error {
 	for _, rel := range rels {
 		if rel.Kind() != "comments" || rel.External || r.a.Files[zip.PartName(rel.Target)] == nil || !r.a.ReadsComments() {
@@ -165,8 +166,8 @@ func (r *reader) comments(rels []ooxml.Relation, number int) error {
 	return nil
 }
 
-// readSlideComment reads the comment whose start was returned last. Its replies, which the file puts first, come after
-// it.
+// readSlideComment reads the current element as a comment. The replies come before it in the file; they are returned
+// after it.
 func readSlideComment(sc *xmlscan.Scanner, number int) []domain.Block {
 	var own, replies []domain.Block
 	sc.Descend(func(e xml.StartElement) bool {
@@ -198,7 +199,7 @@ func (r *reader) emit(blocks []domain.Block) error {
 	return nil
 }
 
-// inherited emits the text of the slide's layout and master outside placeholders.
+// inherited emits the text that the slide's layout and master have outside placeholders.
 func (r *reader) inherited(rels []ooxml.Relation, number int) error {
 	for _, kind := range []string{"slideLayout", "slideMaster"} {
 		part := r.a.Related(rels, kind, "")
@@ -224,7 +225,7 @@ func (r *reader) inherited(rels []ooxml.Relation, number int) error {
 	return nil
 }
 
-// notes emits the speaker's notes after the content of the slide.
+// notes emits the speaker's notes of the slide.
 func (r *reader) notes(rels []ooxml.Relation, number int) error {
 	for _, rel := range rels {
 		if rel.Kind() != "notesSlide" || rel.External {

@@ -11,18 +11,18 @@ import (
 	"github.com/sluice/sluice/pkg/extract/xmlscan"
 )
 
-// slideWalker collects the text of one slide, layout, master or notes page. Shapes are in reading order, and the title
-// comes first.
+// slideWalker collects the text of one slide, layout, master or notes page. The title comes first, then the shapes in
+// reading order.
 type slideWalker struct {
 	r            *reader
 	page         int
 	list         []ooxml.Relation
 	rels         map[string]ooxml.Relation // relationships by id
-	isLayout     bool                      // a layout or master, whose placeholders contain prompts, not text
+	isLayout     bool                      // whether the part is a layout or master, whose placeholders contain prompts and not text
 	isNotes      bool
 	title        string
 	titleLinks   []domain.BlockLink
-	isTitleSlide bool // the slide is a title slide
+	isTitleSlide bool // whether the slide has the layout of a title slide
 	blocks       []domain.Block
 	boxes        []slideBox // shapes of the open group, or of the slide
 	count        int        // number of blocks in all boxes
@@ -33,7 +33,7 @@ func (r *reader) newSlide(part string, number int) *slideWalker {
 	return &slideWalker{r: r, page: number, list: list, rels: ooxml.ByID(list)}
 }
 
-// walk reads a part. first receives its root element.
+// walk reads a part. It passes the root element to first.
 func (s *slideWalker) walk(part string, first func(root xml.StartElement)) error {
 	return s.r.a.Walk(part, func(sc *xmlscan.Scanner) {
 		if root, ok := sc.Root(); ok {
@@ -47,7 +47,7 @@ func (s *slideWalker) walk(part string, first func(root xml.StartElement)) error
 	})
 }
 
-// put keeps a block of the slide until its title is known.
+// put keeps a block until the whole slide has been read.
 func (s *slideWalker) put(b domain.Block) {
 	b.Page = s.page
 	s.count++
@@ -55,7 +55,7 @@ func (s *slideWalker) put(b domain.Block) {
 	box.blocks = append(box.blocks, b)
 }
 
-// add is put with an error result.
+// add is put for callers that need an error result.
 func (s *slideWalker) add(b domain.Block) error {
 	s.put(b)
 	return nil
@@ -84,7 +84,7 @@ func (s *slideWalker) shape(sc *xmlscan.Scanner, e xml.StartElement) bool {
 
 func (s *slideWalker) size() int { return s.count + len(s.title) }
 
-// box reads a shape into a new box.
+// box reads a shape into a box of its own.
 func (s *slideWalker) box(read func()) {
 	s.boxes = append(s.boxes, slideBox{})
 	read()
@@ -93,8 +93,7 @@ func (s *slideWalker) box(read func()) {
 	}
 }
 
-// place reads the position of the open box from the xfrm element whose start was returned last. Only the first xfrm
-// counts.
+// place reads the current element, an xfrm, as the position of the open box. Only the box's first xfrm counts.
 func (s *slideWalker) place(sc *xmlscan.Scanner) {
 	if box := &s.boxes[len(s.boxes)-1]; box.frame.known {
 		sc.Skip()
@@ -103,7 +102,7 @@ func (s *slideWalker) place(sc *xmlscan.Scanner) {
 	}
 }
 
-// group reads a group of shapes, whose texts stay together.
+// group reads a group of shapes. Their texts stay together.
 func (s *slideWalker) group(sc *xmlscan.Scanner) {
 	outer, frame := s.boxes, slideFrame{}
 	s.boxes = nil
@@ -126,7 +125,7 @@ func (s *slideWalker) group(sc *xmlscan.Scanner) {
 	}
 }
 
-// textShape reads a shape with the text in it.
+// textShape reads a shape and the text in it.
 func (s *slideWalker) textShape(sc *xmlscan.Scanner) {
 	holder, index := "", ""
 	var paragraphs []ooxml.DrawnParagraph
@@ -171,7 +170,7 @@ func (s *slideWalker) textShape(sc *xmlscan.Scanner) {
 	s.paragraphs(paragraphs, (holder == "body" || holder == "obj") && !s.isNotes)
 }
 
-// heading joins the lines of a title. Text that is much too long for a title is a paragraph.
+// heading joins the lines of a title. Lines beyond the maximum size of a title become paragraphs.
 func (s *slideWalker) heading(paragraphs []ooxml.DrawnParagraph) {
 	for _, p := range paragraphs {
 		if len(s.title) > format.MaxTitle {
@@ -183,8 +182,8 @@ func (s *slideWalker) heading(paragraphs []ooxml.DrawnParagraph) {
 	}
 }
 
-// footer reads the date, number or footer of a slide; a footer is emitted once per presentation. Those of notes pages
-// are written by the program.
+// footer reads the date, number or footer of a slide. Each footer is emitted once per presentation. On notes pages they
+// are skipped, because the program writes them.
 func (s *slideWalker) footer(holder string, paragraphs []ooxml.DrawnParagraph) {
 	for _, p := range paragraphs {
 		if s.isNotes || holder == "ftr" && s.r.once["text "+p.Text] {
@@ -195,9 +194,9 @@ func (s *slideWalker) footer(holder string, paragraphs []ooxml.DrawnParagraph) {
 	}
 }
 
-// paragraphs adds the paragraphs of one body of text. listed is set if they have bullets by default.
+// paragraphs adds the paragraphs of a text. listed says whether they have bullets by default.
 func (s *slideWalker) paragraphs(paragraphs []ooxml.DrawnParagraph, listed bool) {
-	counts := map[int]int{} // automatic numbers by level
+	counts := map[int]int{} // last automatic number by level
 	for _, p := range paragraphs {
 		if p.Text == "" {
 			continue
@@ -261,7 +260,7 @@ func (s *slideWalker) picture(sc *xmlscan.Scanner) {
 	}
 }
 
-// frame reads the content of a graphic frame: a table, a chart or a diagram. Embedded objects are skipped.
+// frame reads the content of a graphic frame: a table, a chart or a diagram. An embedded object only causes a warning.
 func (s *slideWalker) frame(sc *xmlscan.Scanner) {
 	sc.Descend(func(e xml.StartElement) bool {
 		switch e.Name.Local {
@@ -287,7 +286,7 @@ func (s *slideWalker) frame(sc *xmlscan.Scanner) {
 	})
 }
 
-// related reads the target part of the relationship.
+// related reads the part that is the target of the relationship.
 func (s *slideWalker) related(sc *xmlscan.Scanner, id string, read func(*xmlscan.Scanner, int, func(domain.Block) error) error) {
 	rel, ok := s.rels[id]
 	if !ok || rel.External {
