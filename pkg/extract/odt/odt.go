@@ -1,4 +1,5 @@
-// Package odt reads OpenDocument text: documents of LibreOffice and other word processors, packed or as one XML file.
+// Package odt reads OpenDocument text, the format of LibreOffice and other word processors. A document is a zip file or
+// a single XML file.
 package odt
 
 import (
@@ -23,7 +24,7 @@ var Format = format.Format{
 	Inside: inside, Read: read, Flat: isFlat, ReadFlat: readFlat,
 }
 
-// inside recognises a text document by its type, which all OpenDocument formats declare.
+// inside recognises a text document by the type that all OpenDocument formats declare in the file mimetype.
 func inside(p *format.Parser) string {
 	if kind, err := zip.Opened(p).Read("mimetype"); err == nil && strings.HasPrefix(strings.TrimSpace(string(kind)), mimeType) {
 		return mimeType
@@ -31,7 +32,7 @@ func inside(p *format.Parser) string {
 	return ""
 }
 
-// isFlat recognises a text document that is one XML file. Its type may come after the first bytes.
+// isFlat recognises a text document that is a single XML file. The type may be missing from the first bytes.
 func isFlat(head []byte) bool {
 	s := format.PageStart(head)
 	if !bytes.HasPrefix(s, []byte("<?xml")) && !bytes.HasPrefix(s, []byte("<office:document ")) || !bytes.Contains(head, []byte("<office:document ")) {
@@ -45,12 +46,12 @@ type reader struct {
 	p      *format.Parser
 	styles map[string]style
 	lists  map[string]listStyle
-	titles int // paragraphs of the style Title
+	titles int // number of paragraphs in the style Title
 	title  string
 }
 
-// read reads a packed text document: metadata, styles, then the body. Headers and footers are part of the styles and
-// are left out.
+// read reads a packed text document: first its metadata, then styles, then the body. Headers and footers are stored
+// with the styles and are skipped.
 func read(p *format.Parser) error {
 	a, r := zip.Opened(p), newReader(p)
 	p.Doc.Route = "odt"
@@ -75,7 +76,7 @@ func read(p *format.Parser) error {
 	return nil
 }
 
-// readFlat reads a text document that is one XML file.
+// readFlat reads a text document that is a single XML file.
 func readFlat(p *format.Parser) error {
 	data, err := p.Src.Bytes()
 	if err != nil {
@@ -93,14 +94,14 @@ func newReader(p *format.Parser) *reader {
 	return &reader{p: p, styles: map[string]style{}, lists: map[string]listStyle{}}
 }
 
-// finish uses the text in the style Title as the title of a document that has none.
+// finish makes the only paragraph in the style Title the title of a document that has none.
 func (r *reader) finish() {
 	if r.p.Doc.Title == "" && r.titles == 1 {
 		r.p.Doc.Title = r.title
 	}
 }
 
-// document reads one XML document, which contains some or all of the parts.
+// document reads one XML document. It may contain any of the parts.
 func (r *reader) document(sc *xmlscan.Scanner) {
 	if _, ok := sc.Root(); !ok {
 		return

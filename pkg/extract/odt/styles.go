@@ -12,23 +12,23 @@ import (
 // maxStyles is the maximum number of styles that are kept.
 const maxStyles = 50_000
 
-// style is a style of paragraphs or text.
+// style is a style of paragraphs or characters.
 type style struct {
 	parent string
-	list   string // the list style of its paragraphs
+	list   string // the list style of paragraphs in this style
 }
 
-// listStyle is the number formats of the levels of a list, from the first.
+// listStyle holds the number formats of a list, by level.
 type listStyle map[int]listLevel
 
 // listLevel is the number format of one level of a list.
 type listLevel struct {
-	format         string // as OpenDocument names it: "1", "a", "i"; "" for bullets
+	format         string // the format in OpenDocument's notation: "1", "a", "i"; "" for bullets
 	prefix, suffix string
 	start          int
 }
 
-// readStyles records the styles that define structure. The element's start was returned last.
+// readStyles records the styles that define structure. The current element contains them.
 func (r *reader) readStyles(sc *xmlscan.Scanner) {
 	sc.Each(func(e xml.StartElement) bool {
 		switch name := xmlscan.Attr(e, "name"); {
@@ -63,7 +63,7 @@ func readListStyle(sc *xmlscan.Scanner) listStyle {
 	return s
 }
 
-// language takes the language of the text, where the document names none.
+// language sets the document's language from the properties of its text, unless the document already has one.
 func (r *reader) language(sc *xmlscan.Scanner) {
 	sc.Each(func(e xml.StartElement) bool {
 		if l := xmlscan.Attr(e, "language"); e.Name.Local == "text-properties" && l != "" && l != "none" && l != "zxx" && r.p.Doc.Language == "" {
@@ -76,7 +76,7 @@ func (r *reader) language(sc *xmlscan.Scanner) {
 	})
 }
 
-// isTitle reports whether a style of paragraphs is, or comes from, the one for the title of the document.
+// isTitle reports whether a paragraph style is the title style or is derived from it.
 func (r *reader) isTitle(name string) bool {
 	for range 10 {
 		if name == "Title" {
@@ -87,7 +87,7 @@ func (r *reader) isTitle(name string) bool {
 	return false
 }
 
-// label returns the number of an item with its prefix and suffix; "" for bullets.
+// label returns the number of an item with its prefix and suffix, or "" for bullets.
 func (l listLevel) label(n int) string {
 	formats := map[string]string{"1": "decimal", "a": "lowerLetter", "A": "upperLetter", "i": "lowerRoman", "I": "upperRoman"}
 	if l.format == "" {

@@ -12,11 +12,11 @@ import (
 )
 
 const (
-	maxRepeats  = 100      // maximum repetitions of a row with text
-	maxRepeated = 64 << 10 // maximum bytes of a cell with all its repetitions; a longer cell is written once
+	maxRepeats  = 100      // maximum number of times that a repeated row with text is written
+	maxRepeated = 64 << 10 // maximum size in bytes of a cell and its repetitions; larger ones are written once
 )
 
-// table reads a table, whose start was returned last.
+// table reads the current element as a table.
 func (w *walker) table() {
 	w.tables++
 	defer func() { w.tables-- }()
@@ -25,7 +25,7 @@ func (w *walker) table() {
 	w.sc.Stop(t.out.Flush())
 }
 
-// grid is a table being read.
+// grid is the state of reading a table.
 type grid struct {
 	w     *walker
 	out   ooxml.Table
@@ -51,7 +51,7 @@ func (t *grid) element(e xml.StartElement) bool {
 	return true
 }
 
-// row reads a row. Empty rows that are repeated to the end of a sheet count once.
+// row reads a row. A repeated row is written as often as it occurs, or once if it is empty.
 func (t *grid) row(e xml.StartElement) {
 	var row ooxml.Row
 	filled := false
@@ -97,7 +97,8 @@ func (t *grid) row(e xml.StartElement) {
 	}
 }
 
-// spread drops the covered cells to the right of one that spans columns, and keeps those below one that spans rows.
+// spread removes the covered cells to the right of a cell that spans columns. Covered cells below a cell that spans
+// rows are kept.
 func (t *grid) spread(cells []ooxml.Cell) []ooxml.Cell {
 	var kept []ooxml.Cell
 	for i := 0; i < len(cells); {
@@ -111,7 +112,7 @@ func (t *grid) spread(cells []ooxml.Cell) []ooxml.Cell {
 	return kept
 }
 
-// repeats reads a count from an attribute, at least 1.
+// repeats returns the count in an attribute, at least 1.
 func repeats(e xml.StartElement, name string) int {
 	n, err := strconv.Atoi(xmlscan.Attr(e, name))
 	if err != nil {

@@ -19,18 +19,18 @@ type walker struct {
 
 	level  int       // nesting depth of lists
 	style  listStyle // style of the outermost list
-	label  string    // the number of an item, for its first paragraph
+	label  string    // number of a list item, until its first paragraph takes it
 	tables int       // nesting depth of tables
 }
 
-// put passes on a block. An error ends the walk.
+// put emits a block. An error ends the walk.
 func (w *walker) put(b domain.Block) {
 	if strings.TrimSpace(b.Text) != "" {
 		w.sc.Stop(w.emit(b))
 	}
 }
 
-// element reads an element between paragraphs. It returns false for wrappers, whose content is walked.
+// element reads an element beside paragraphs. It returns false for wrappers, whose content is then read.
 func (w *walker) element(e xml.StartElement) bool {
 	switch e.Name.Local {
 	case "h", "p":
@@ -40,7 +40,7 @@ func (w *walker) element(e xml.StartElement) bool {
 	case "table":
 		w.table()
 	case "tracked-changes", // deleted text
-		"table-of-content", // headings once more
+		"table-of-content", // repeats the headings
 		"forms", "scripts", "sequence-decls", "variable-decls", "user-field-decls", "dde-connection-decls":
 		w.sc.Skip()
 	case "frame", "custom-shape", "rect", "g":
@@ -51,7 +51,7 @@ func (w *walker) element(e xml.StartElement) bool {
 	return true
 }
 
-// paragraph reads a heading or paragraph. Text boxes, notes and comments in it come after it.
+// paragraph reads a heading or paragraph. The text boxes, notes and comments in it are emitted after it.
 func (w *walker) paragraph(e xml.StartElement) {
 	p := &paragraph{w: w}
 	p.read()
@@ -79,7 +79,7 @@ func (w *walker) paragraph(e xml.StartElement) {
 	}
 }
 
-// list reads the items of a list, with their numbers.
+// list reads the items of a list with their numbers.
 func (w *walker) list(e xml.StartElement) {
 	outer := w.style
 	if s, ok := w.r.lists[xmlscan.Attr(e, "style-name")]; ok {
@@ -124,26 +124,26 @@ func (w *walker) drawing() {
 		case "title", "image", "binary-data":
 			w.sc.Skip()
 			return true
-		case "frame": // one inside another
+		case "frame": // a frame in another frame
 			return false
 		}
 		return w.element(e)
 	})
 }
 
-// paragraph is the content of a paragraph.
+// paragraph collects the content of a paragraph.
 type paragraph struct {
 	w     *walker
 	text  strings.Builder
-	space bool // the text so far ends with white space
+	space bool // whether the text so far ends in white space
 	links []domain.BlockLink
 	after []domain.Block
 }
 
-// read collects the text of the element whose start was returned last.
+// read collects the text of the current element.
 func (p *paragraph) read() { p.w.sc.Mixed(p.write, p.element) }
 
-// write adds character data, in which each run of white space is one space.
+// write adds character data. Each run of white space becomes one space.
 func (p *paragraph) write(s string) {
 	for _, c := range s {
 		if c == ' ' || c == '\t' || c == '\n' || c == '\r' {
@@ -189,7 +189,7 @@ func (p *paragraph) element(e xml.StartElement) bool {
 	return false
 }
 
-// within returns a walker for content inside the paragraph that is emitted after it.
+// within returns a walker for content in the paragraph. Its blocks are emitted after the paragraph.
 func (p *paragraph) within() *walker {
 	return &walker{r: p.w.r, sc: p.w.sc, tables: p.w.tables, emit: func(b domain.Block) error {
 		p.after = append(p.after, b)
@@ -205,7 +205,7 @@ func (p *paragraph) link(address string) {
 	}
 }
 
-// note reads a footnote or endnote: its mark stays in the text and begins the note.
+// note reads a footnote or endnote. Its mark is written in the text and before the note.
 func (p *paragraph) note() {
 	mark, w := "", p.within()
 	p.w.sc.Each(func(e xml.StartElement) bool {
