@@ -2,10 +2,10 @@ package extract
 
 import "github.com/sluice/sluice/pkg/extract/format"
 
-// Error is the permanent failure of one document.
+// Error says that a document cannot be read, and will not be readable later.
 type Error = format.Error
 
-// Kind is the reason why a document cannot be read. All kinds are permanent: a retry fails again.
+// Kind is the reason why a document cannot be read. Every kind is permanent: a retry fails again.
 type Kind = format.Kind
 
 // Limits bounds the resources and the output of one document.
@@ -22,7 +22,7 @@ const (
 )
 
 // KindOf returns the kind of the first *Error in err's chain, or "" if there is none. Errors without a kind, such as a
-// failure to start a child, may pass.
+// child that does not start, may be temporary.
 func KindOf(err error) Kind { return format.KindOf(err) }
 
 // DefaultLimits returns the limits that apply if the caller sets none.

@@ -21,10 +21,10 @@ import (
 // clockFactor is the ratio of the wall-clock limit to the CPU time limit of a document.
 const clockFactor = 3
 
-// Options configure an Extractor. A zero field means its default.
+// Options configure an Extractor. Zero fields get their defaults.
 type Options struct {
-	// Concurrency is the maximum number of documents read at once, and of child processes. Default: one per processor,
-	// up to 4.
+	// Concurrency is the maximum number of documents that are read at the same time, and so of child processes.
+	// Default: one per processor, up to 4.
 	Concurrency int
 	// MaxMemory is the maximum memory for reading one document, in bytes. Default 2 GiB.
 	MaxMemory int64
@@ -35,15 +35,15 @@ type Options struct {
 	MaxText int64
 	// MaxInput is the maximum size of a document, in bytes. Default 256 MiB.
 	MaxInput int64
-	// CacheDir is the folder for compiled code, which is kept across children and restarts. Default: a folder in the
-	// user's cache directory.
+	// CacheDir is the folder for compiled code, which all children share and which survives restarts. Default: a folder
+	// in the user's cache directory.
 	CacheDir string
-	// TempDir is the folder for documents while they are read. Files left by a killed process are not removed. Default:
-	// the system's folder for temporary files.
+	// TempDir is the folder for documents while they are read. Files that a killed process leaves there are not
+	// removed. Default: the system's folder for temporary files.
 	TempDir string
-	// IdleAfter is the time after which an idle child is stopped. Default 30 seconds.
+	// IdleAfter is how long a child may be idle before it is stopped. Default 30 seconds.
 	IdleAfter time.Duration
-	// Recycle is the number of documents after which a child is replaced. Default 200.
+	// Recycle is the number of documents that a child reads before it is replaced. Default 200.
 	Recycle int
 	// Log receives a warning for each child that dies. Default slog.Default().
 	Log *slog.Logger
@@ -85,10 +85,10 @@ func (o Options) withDefaults() Options {
 // Request is a document to read, as a file or as a stream.
 type Request struct {
 	Path     string    // a file that this process can open; "" if Reader is set
-	Reader   io.Reader // the bytes; spooled to a temporary file
+	Reader   io.Reader // the document's bytes; written to a temporary file first
 	Name     string    // file name, a hint for the format; "" if unknown
 	Declared string    // MIME type declared by the sender, with parameters; "" if unknown
-	URL      string    // address of a page; "" if none
+	URL      string    // address of the page; "" if none
 	// PlainRows writes table rows as tab-separated cells instead of "column: value; …".
 	PlainRows bool
 }
@@ -102,13 +102,13 @@ type Extractor struct {
 	cancel context.CancelCauseFunc
 
 	mu            sync.Mutex
-	Idle          []*idleWorker // most recently used last
+	Idle          []*idleWorker // the last one was used most recently
 	closed        bool
 	active        sync.WaitGroup
 	reportMissing sync.Once
 }
 
-// idleWorker is an idle child with the timer that stops it.
+// idleWorker is an idle child and the timer that stops it.
 type idleWorker struct {
 	*sandbox.Worker
 	clock *time.Timer
@@ -117,7 +117,7 @@ type idleWorker struct {
 // errClosed is the cause of failures after Close.
 var errClosed = errors.New("the extractor is closed")
 
-// New returns an Extractor. Children are started on demand. Close stops them.
+// New returns an Extractor. It starts children when documents need them; Close stops them.
 func New(o Options) *Extractor {
 	o = o.withDefaults()
 	ctx, cancel := context.WithCancelCause(context.Background())
@@ -130,9 +130,9 @@ func New(o Options) *Extractor {
 	}
 }
 
-// Extract reads one document. It blocks while Concurrency other documents are being read. An *Error means that the
-// document cannot be read, which is permanent. Any other error comes from the child process or the context, and a retry
-// may succeed.
+// Extract reads one document. It waits while Concurrency other documents are being read. An *Error means that the
+// document cannot be read, now or later. Any other error comes from the child process or the context, so a retry may
+// succeed.
 func (x *Extractor) Extract(ctx context.Context, req Request) (*domain.Document, error) {
 	x.mu.Lock()
 	if x.closed {
@@ -143,7 +143,7 @@ func (x *Extractor) Extract(ctx context.Context, req Request) (*domain.Document,
 	x.mu.Unlock()
 	defer x.active.Done()
 
-	if req.Path == "" { // reading may wait for the network, so do it before waiting for a child
+	if req.Path == "" { // the stream may be slow, so read it before waiting for a child
 		path, err := x.spool(req.Reader)
 		if err != nil {
 			return nil, err
@@ -188,13 +188,14 @@ func (x *Extractor) extract(ctx context.Context, req Request) (*domain.Document,
 		x.logMissingRights(w)
 		x.release(w)
 		if errors.Is(err, sandbox.ErrNotStarted) && attempt == 0 {
-			continue // the child died while idle: the document is not the cause
+			continue // the child died while it was idle, so the document is not the cause
 		}
 		return doc, err
 	}
 }
 
-// openDocument opens a regular file. Opening or reading any other file, such as a pipe, could block forever.
+// openDocument opens a regular file. It rejects others, such as pipes, because opening or reading them could block
+// forever.
 func openDocument(path string) (*os.File, error) {
 	info, err := os.Stat(path)
 	if err == nil && !info.Mode().IsRegular() {
@@ -210,7 +211,7 @@ func openDocument(path string) (*os.File, error) {
 	return f, nil
 }
 
-// logMissingRights logs once that the system cannot take all unneeded rights from the children.
+// logMissingRights logs, only once, which restrictions of the children the system does not support.
 func (x *Extractor) logMissingRights(w *sandbox.Worker) {
 	if len(w.Missing) > 0 {
 		x.reportMissing.Do(func() {
@@ -221,7 +222,7 @@ func (x *Extractor) logMissingRights(w *sandbox.Worker) {
 
 var spoolBuffers = sync.Pool{New: func() any { return new([64 << 10]byte) }}
 
-// spool writes the stream to a temporary file, for parsers that need random access.
+// spool copies the stream to a temporary file, because parsers need random access.
 func (x *Extractor) spool(r io.Reader) (path string, err error) {
 	f, err := os.CreateTemp(x.opts.TempDir, "sluice-document-")
 	if err != nil {
@@ -229,7 +230,7 @@ func (x *Extractor) spool(r io.Reader) (path string, err error) {
 	}
 	buffer := spoolBuffers.Get().(*[64 << 10]byte)
 	defer spoolBuffers.Put(buffer)
-	// The wrapper hides the file's ReadFrom, which would allocate a new buffer each time.
+	// Hide the file's ReadFrom, which would allocate a new buffer each time.
 	n, err := io.CopyBuffer(struct{ io.Writer }{f}, io.LimitReader(r, x.limits.MaxInput+1), buffer[:])
 	if err == nil && n > x.limits.MaxInput {
 		err = format.Errorf(format.TooLarge, "the file is larger than the limit of %s", format.SizeText(x.limits.MaxInput))
@@ -245,7 +246,7 @@ func (x *Extractor) spool(r io.Reader) (path string, err error) {
 	return f.Name(), nil
 }
 
-// take returns an idle child or starts one.
+// take returns an idle child, or starts a child if none is idle.
 func (x *Extractor) take() (*sandbox.Worker, error) {
 	x.mu.Lock()
 	if n := len(x.Idle); n > 0 {
@@ -259,7 +260,7 @@ func (x *Extractor) take() (*sandbox.Worker, error) {
 	return sandbox.Start(x.opts.MaxMemory, x.opts.TempDir, x.opts.CacheDir)
 }
 
-// release keeps a child for the next document, or stops it after Recycle documents.
+// release keeps a child for the next document, or stops it if it must be replaced.
 func (x *Extractor) release(w *sandbox.Worker) {
 	if w.Dead {
 		return
@@ -276,7 +277,7 @@ func (x *Extractor) release(w *sandbox.Worker) {
 	x.mu.Unlock()
 }
 
-// retire stops a child that has been idle for IdleAfter, unless it has just been taken.
+// retire stops a child that has been idle for IdleAfter, unless a document has taken it in the meantime.
 func (x *Extractor) retire(iw *idleWorker) {
 	x.mu.Lock()
 	found := false
@@ -297,7 +298,7 @@ func (x *Extractor) retire(iw *idleWorker) {
 	}
 }
 
-// Close stops all children and waits for them. Documents in progress fail. Close may be called twice.
+// Close stops all children and waits for them. Documents that are being read fail. Close may be called twice.
 func (x *Extractor) Close() error {
 	x.cancel(errClosed)
 	x.mu.Lock()

@@ -21,8 +21,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/zip"
 )
 
-// formats is the registry of formats, in detection order. Text formats that are recognised by content come before those
-// that are recognised by name only.
+// formats is the registry of formats, in the order of detection: text formats recognised by content come before those
+// recognised only by name.
 var formats = format.NewRegistry(
 	pdf.Format,
 	epub.Format,
@@ -40,30 +40,31 @@ var formats = format.NewRegistry(
 	text.Format,
 )
 
-// Formats returns the formats of documents that can be read.
+// Formats returns the formats that documents can have.
 func Formats() []format.Format { return formats.Formats() }
 
-// Named returns the format for the extension of a file name or address, or nil.
+// Named returns the format that the extension of a file name or address stands for, or nil.
 func Named(name string) *format.Format { return formats.Named(name) }
 
-// Declared returns the format of a declared MIME type or of one of its aliases, or nil.
+// Declared returns the format of a MIME type, which may be an alias, or nil.
 func Declared(mimeType string) *format.Format { return formats.Declared(mimeType) }
 
 // DetectType returns the MIME type of a document from its first bytes (about 4 KiB), its file name or address, and the
-// type declared by the sender. Each may be empty. Formats lists the types that can be read.
+// type declared by the sender. Each argument may be empty. The type may be one that cannot be read; Formats lists those
+// that can.
 func DetectType(head []byte, name, declared string) string {
 	return formats.Detect(head, name, declared)
 }
 
-// Stream reads a document in this process and passes each block to emit as it is read. The returned document has no
-// blocks. Errors and panics are handled as in Parse.
+// Stream reads a document in this process and passes each block to emit at once. The returned document has no blocks.
+// Errors and panics are handled as Parse handles them.
 func Stream(ctx context.Context, src format.Source, lim format.Limits, emit func(domain.Block) error) (*domain.Document, error) {
 	return formats.Parse(ctx, src, lim, emit)
 }
 
-// Parse reads a document in this process, with all its blocks in memory. It returns an *Error if the document cannot be
-// read or a parser panics. It does not survive fatal runtime errors, such as running out of memory, so use an Extractor
-// for untrusted content.
+// Parse reads a document in this process and keeps all its blocks in memory. It returns an *Error if the document
+// cannot be read or a parser panics. It does not survive fatal runtime errors, such as running out of memory, so use an
+// Extractor for untrusted content.
 func Parse(ctx context.Context, src format.Source, lim format.Limits) (*domain.Document, error) {
 	var blocks []domain.Block
 	doc, err := Stream(ctx, src, lim, func(b domain.Block) error {
@@ -77,6 +78,6 @@ func Parse(ctx context.Context, src format.Source, lim format.Limits) (*domain.D
 	return doc, nil
 }
 
-// RunChildIfAsked runs the process as a child that reads documents, and does not return, if an Extractor started it.
-// Otherwise it does nothing. It must be the first call in every main and TestMain.
+// RunChildIfAsked does nothing unless an Extractor started this process as a child. In a child it reads documents and
+// never returns. It must be the first call in every main and TestMain.
 func RunChildIfAsked() { sandbox.RunIfAsked(Stream) }

@@ -1,5 +1,5 @@
 package extract
 
-// Version is the version of this package's output. Increment it with every change that gives some document different
-// blocks, another title or another type. Unchanged content is read again only after that.
+// Version is the version of this package's output. Increment it with every change that changes the blocks, the title or
+// the type of any document: unchanged content is read again only then.
 const Version = 6
