@@ -32,9 +32,9 @@ func Decode(data []byte, label string) (text, name string) {
 }
 
 // Decide returns the most likely encoding of the text; skip is the length of its byte order mark. It checks the
-// evidence in order of certainty: byte order mark, the zero bytes of UTF-16 and UTF-32, well-formed UTF-8 (text in
-// other encodings almost never is), the label that came with the text, the encoding in its XML declaration, and the
-// scores of the decoded text, including that of UTF-8 mixed with another encoding.
+// evidence in order of certainty: the byte order mark; the zero bytes of UTF-16 and UTF-32; well-formed UTF-8, which
+// text in other encodings almost never is; the label that came with the text; the encoding in its XML declaration; and
+// the scores of the decoded text, including the score of UTF-8 mixed with another encoding.
 func (t *Evidence) Decide(label string) (name string, skip int) {
 	if wide, skip := Wide(t.head); wide != "" {
 		return wide, skip

@@ -27,9 +27,10 @@ const (
 )
 
 // headingAnchors finds, for each heading of a page and each term of a definition list, the fragment that makes a
-// browser scroll to it. An id that the heading links to as its permalink comes first. Then come the id of the heading,
-// of an element in it, of a link without text next to it, and of a section that begins with it. The id of a term
-// belongs to the term or an element in it. An id that occurs twice belongs to its first element, as in browsers.
+// browser scroll to it. An id that the heading links to as its permalink comes first. Then come the ids of the heading
+// itself, of an element in it, of a link without text next to it, and of a section that begins with it. For a term,
+// only the ids of the term and of the elements in it are used. An id that occurs twice belongs to its first element, as
+// in browsers.
 func headingAnchors(doc *html.Node) map[*html.Node]string {
 	a := anchorScan{owner: map[string]*html.Node{}, found: map[*html.Node][]anchorChoice{}}
 	for n := range doc.Descendants() {

@@ -304,7 +304,7 @@ func (b *alignedBlock) isAligned(rows []alignedCells) bool {
 }
 
 // headerRows returns the number of rows at the top that name columns: those above the block, and those at its top that
-// are bold or have no values. A single full row that is not bold does not count: rowWriter decides whether it is a
+// are bold or have no values. A single full row that is not bold does not count: table.Writer decides whether it is a
 // header.
 func (b *alignedBlock) headerRows(rows []alignedCells) int {
 	head, bold := b.from, b.from

@@ -192,9 +192,9 @@ type layoutSigns struct {
 	rtl         bool // the text runs from right to left
 }
 
-// isTable reports whether aligned rows are a table, as opposed to a list or text in columns. A table has labels that
-// end in colons, or a header with a column of values or with names over several columns; or it runs from right to left;
-// or its lines overlap and cannot be read as separate columns.
+// isTable reports whether aligned rows are a table rather than a list or text in columns. Signs of a table are labels
+// that end in colons, a header with a column of values or with names over several columns, text from right to left, and
+// lines that overlap.
 func (b *alignedBody) isTable(s layoutSigns) bool {
 	const prose, proseColumns = 25, 2 // minimum average characters of a line of prose; number of prose columns that make the rows text in columns
 	head, rtl := s.head, s.rtl

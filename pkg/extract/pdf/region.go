@@ -103,9 +103,9 @@ func (g *grid) regions() (all []region, ok bool) {
 	return all, true
 }
 
-// split splits a region with vertical rules that end inside it, such as those below a name of several columns. The
-// rules split each row of the grid; parts below each other with the same columns and no rule between them are joined. A
-// region without such rules stays whole.
+// split splits a region at vertical rules that end inside it, such as those below a name of several columns. Each row
+// of the grid is split at its rules. Parts below each other are joined if they have the same columns and no rule
+// between them. A region without such rules stays whole.
 func (g *grid) split(c region) []region {
 	var all []region
 	above := make([]int, c.across) // by column: number of the part, from 1, that began there in the row above; 0 if none

@@ -84,9 +84,9 @@ func groupedRows(rows [][]string) int {
 	return 0
 }
 
-// isGrouped reports whether the first n rows are a header in which each row but the last names groups of columns that
-// the row below divides, and the last row names columns of values: "", "2023", "", "2024", "" over "Region", "Q1",
-// "Q2", "Q1", "Q2".
+// isGrouped reports whether the first n rows are a header with groups: each row but the last names groups that the row
+// below divides, and the last row names columns of values. An example is "", "2023", "", "2024", "" above "Region",
+// "Q1", "Q2", "Q1", "Q2".
 func isGrouped(rows [][]string, n int) bool {
 	names := rows[n-1]
 	if Filled(names) < 3 || Filled(names) < len(names)-1 || !AllNames(names) || !valuesBelow(rows[n-1:]) {

@@ -34,9 +34,9 @@ func (c Cell) Bold() bool {
 	return n*2 > len(c.spots)
 }
 
-// Between returns the part of a cell's text whose glyphs have their middle between two positions along the line,
-// without white space at its ends. A cell that was not created by this package has no glyph positions: its whole text
-// is returned if most of the cell is in the range.
+// Between returns the text of the glyphs whose middle is between two positions along the line, without white space at
+// its ends. A cell that was not created by this package has no glyph positions; its whole text is returned if most of
+// the cell is between the two positions.
 func (c Cell) Between(x0, x1 float64) string {
 	if c.spots == nil {
 		from, to := min(c.X0, c.X1), max(c.X0, c.X1)
