@@ -72,7 +72,7 @@ func (t *Evidence) mixedScore() float64 {
 
 // repairUTF8 decodes the stray bytes of a UTF-8 text in the given encoding.
 func repairUTF8(data []byte, stray *charmap.Charmap) string {
-	// The transformer returns no error of its own.
+	// The transformer itself returns no errors.
 	text, _, _ := transform.Bytes(&Repairer{Encoding: stray}, data)
 	return string(text)
 }

@@ -22,7 +22,7 @@ type linkedData struct {
 	published, modified, language string
 	authors, keywords             []string
 	nodes, rank                   int
-	subjects                      []map[string]any // possible subjects of the page, for pages without text of their own
+	subjects                      []map[string]any // possible subjects of the page, for pages with almost no visible text
 }
 
 // wrappedScript matches a script inside comments that hide it from old browsers and XML parsers.

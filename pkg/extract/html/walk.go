@@ -232,7 +232,7 @@ func (w *walker) hidden(n *html.Node) {
 func (w *walker) heading(n *html.Node, level int) {
 	w.flush()
 	if len(w.lists) > 0 && w.marker != "" {
-		w.marker = "" // drop the number of a list item that is a section of its own
+		w.marker = "" // drop the number of a list item that is a separate section
 	}
 	w.emit(domain.Block{Kind: domain.BlockHeading, Level: level, Text: w.inline(n), Links: w.linksIn(n), Anchor: w.p.anchors[n]}, n)
 }

@@ -120,7 +120,7 @@ const oneLetterWords = "AIOÀÁÉÓYEUАВИКОСУЯΟΗ"
 var afterOneLetter = format.WordSet("was am have had do did can could will would should think know remember first never new few man woman good great small " +
 	"little very lot young old big large single couple group team recent major number year century day week world good-bye")
 
-// isWordBefore reports whether an initial is a word of its own, like the "A" of "A new day". It checks whether the page
+// isWordBefore reports whether an initial is a separate word, like the "A" of "A new day". It checks whether the page
 // also contains the separate or the joined form.
 func isWordBefore(initial, text string, words map[string]int) bool {
 	letter, _ := utf8.DecodeLastRuneInString(initial)

@@ -54,7 +54,7 @@ func (u *unseenPages) warn(out *format.Sink) {
 	out.Warn(pageNumbers(u.read) + ": text that is not visible (" + strings.Join(causes, "; ") + ") was read as well")
 }
 
-// inBoxes reports whether a point is in one of the boxes.
+// inBoxes reports whether a point is in any of the boxes.
 func inBoxes(boxes []pdftext.Box, x, y float64) bool {
 	const slack = 1 // tolerance, in points
 	for _, b := range boxes {

@@ -9,8 +9,8 @@ import (
 )
 
 // HeaderRows finds the rows that name the columns: the first row that fills most columns, has only short and mostly
-// distinct words, and does not look like the rows below. The header has several rows if groups of columns have names of
-// their own. at is -1 if there is no header.
+// distinct words, and does not look like the rows below. The header has several rows if groups of columns have their
+// own names. at is -1 if there is no header.
 func HeaderRows(rows [][]string) (at, depth int) {
 	width := 0
 	for _, r := range rows {

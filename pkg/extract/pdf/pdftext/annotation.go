@@ -10,7 +10,7 @@ import (
 
 const maxAnnotations = 5_000 // maximum number of annotations per page
 
-// annotations reads the annotations with text of their own: form fields with their values, free text, stamps.
+// annotations reads the annotations that show text: form fields with their values, free text and stamps.
 func (in *interpreter) annotations(list pdf.Value) error {
 	in.covering = false // the background of a field covers only the line to write on
 	for i := range min(list.Len(), maxAnnotations) {

@@ -117,8 +117,8 @@ func denseScript(r rune) bool {
 	return r <= 0x30ff || r >= 0x3400 && r <= 0x9fff || r >= 0xf900 && r <= 0xfaff || r >= 0xff00 && r <= 0xffef || r >= 0x20000 && r <= 0x3ffff
 }
 
-// wordGapOf returns the minimum gap between words on a line, as a multiple of the font size. Two kinds of lines need
-// another value than usual: letter-spaced lines, such as headings, and lines whose words were squeezed to fit.
+// wordGapOf returns the minimum gap between words on a line, as a multiple of the font size. Two kinds of lines need an
+// unusual value: letter-spaced lines, such as headings, and lines whose words were squeezed to fit.
 func (c *cellMaker) wordGapOf(pieces []piece) float64 {
 	gaps, spaces := letterGaps(c.gaps[:0], pieces, startsLetter)
 	c.gaps = gaps

@@ -229,7 +229,7 @@ func (b *lineBuilder) breakLine() {
 	}
 }
 
-// again reports whether the same line was shown before at the same position, as for shadows and outlines.
+// again reports whether the same line was shown before at the same position, as programs do for shadows and outlines.
 func (b *lineBuilder) again(l Line) bool {
 	if b.seen == nil {
 		b.seen = map[string][]linePosition{}
@@ -256,7 +256,7 @@ func (b *lineBuilder) finish() []Line {
 type Builder struct{ b lineBuilder }
 
 // Glyph adds a glyph that runs from one point to another, in points from the page's lower left corner. dx and dy are
-// the writing direction, of length 1. Text without a known character is "".
+// the writing direction, of length 1. text is "" if the character is unknown.
 func (b *Builder) Glyph(text string, size, dx, dy float64, from, to [2]float64, bold bool) {
 	if shown := pdffont.Readable(text); shown != "" || text == "" { // otherwise a character without a visible form
 		b.b.glyph(shown, size, dx, dy, from, to, bold)
