@@ -1,17 +1,17 @@
-// Calls of the service. Every failure is an Error whose message is in words for people: the service's own, or what the
-// browser can tell.
+// Requests to the service. Every failure is an Error with a message for users: the service's own message, or what the
+// browser knows.
 import { key } from './session.js';
 import { events } from './sse.js';
 import { complaint } from './words.js';
 
-/** The service may lie behind a prefix: addresses are relative to the page's. */
+/** Addresses are relative to the page's address, because the service may be behind a path prefix. */
 const base = new URL('.', document.baseURI.split('#')[0]);
 
 export const noAnswer = 'The service does not answer. Check that it is running and that this computer can reach it.';
 
 export class Problem extends Error {
   /**
-   * @param {number} status 0 when there was no answer
+   * @param {number} status 0 if there was no answer
    * @param {string} message
    * @param {{field: string, message: string}[]} [faults]
    * @param {number} [retryAfter] seconds
@@ -25,13 +25,13 @@ export class Problem extends Error {
 }
 
 /**
- * Sends a request and returns the response when it is a success.
+ * Sends a request. Returns the response if it is a success, otherwise throws a Problem.
  * @param {string} method
  * @param {string} path
  * @param {{body?: any, signal?: AbortSignal, headers?: Record<string, string>}} [options]
  */
 export async function send(method, path, { body, signal, headers = {} } = {}) {
-  // What only reads is asked again when the service has no time for it, as while a thousand files go up under the same key.
+  // Retry reads when the service is busy, for example while a thousand files are being uploaded with the same key.
   for (let patience = method === 'GET' ? 3 : 0; ; patience--) {
     try {
       return await sendOnce(method, path, { body, signal, headers });
@@ -73,14 +73,14 @@ export function address(path) {
   return new URL(path, base).href;
 }
 
-/** @returns {Record<string, string>} the header that the key is sent in, if there is one */
+/** @returns {Record<string, string>} the header with the key, if there is a key */
 export function authorization() {
   const secret = key();
   return secret ? { Authorization: `Bearer ${secret}` } : {};
 }
 
 /**
- * Reads an error as the service writes it, or as a proxy before it does.
+ * Parses an error response of the service or of a proxy in front of it.
  * @param {number} status
  * @param {string} text
  * @param {string | null} retryAfter
@@ -114,7 +114,7 @@ export async function call(method, path, body, options = {}) {
 export const get = (path, signal) => call('GET', path, undefined, { signal });
 
 /**
- * Puts parameters behind a path; empty ones are left out.
+ * Appends query parameters to a path. Empty ones are left out.
  * @param {string} path
  * @param {Record<string, any>} params
  */
@@ -127,7 +127,7 @@ export function withQuery(path, params) {
 }
 
 /**
- * All items of a list, page after page, at most so many.
+ * Reads all pages of a list, up to a maximum number of items.
  * @param {string} path
  * @param {AbortSignal} signal
  * @param {number} [most]
@@ -146,10 +146,10 @@ export async function all(path, signal, most = 1000) {
 }
 
 /**
- * Opens a stream of server-sent events. EventSource could not send the key.
+ * Opens a stream of server-sent events. EventSource is not used because it cannot send the key.
  * @param {string} method
  * @param {string} path
- * @param {{body?: any, signal: AbortSignal, opened?: () => void}} options opened is called when the service has begun the stream
+ * @param {{body?: any, signal: AbortSignal, opened?: () => void}} options opened is called when the response has begun
  */
 export async function* stream(method, path, { opened, ...options }) {
   const response = await send(method, path, { ...options, headers: { Accept: 'text/event-stream' } });
@@ -158,7 +158,7 @@ export async function* stream(method, path, { opened, ...options }) {
   yield* events(response.body);
 }
 
-/** A key that makes a request safe to repeat. randomUUID is there only where the page came by https or from this machine. */
+/** Returns an Idempotency-Key. randomUUID is not used because browsers offer it only over https or on localhost. */
 export function requestKey() {
   return [...crypto.getRandomValues(new Uint8Array(16))].map((b) => b.toString(16).padStart(2, '0')).join('');
 }

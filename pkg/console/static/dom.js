@@ -1,19 +1,19 @@
-// Elements are made here and nowhere else. Text becomes text nodes and addresses are looked at, so that nothing that a
-// document, a web page or a model says can become markup or a script.
+// All elements are created here. Text becomes text nodes and addresses are checked, so that no text of a document, web
+// page or model can become markup or a script.
 
-/** @typedef {Node | string | number | null | undefined | false | readonly any[]} Child lists of children in one another count as one */
+/** @typedef {Node | string | number | null | undefined | false | readonly any[]} Child nested lists are flattened */
 
-// Attributes whose value is fetched or followed.
+// Attributes that hold an address which the browser fetches or follows.
 const addresses = new Set(['href', 'src', 'action', 'formaction']);
-// What is set as a property: as attributes these would only be the initial state.
+// Set as properties, because as attributes they would set only the initial state.
 const properties = new Set(['value', 'checked', 'disabled', 'selected', 'hidden', 'open', 'indeterminate', 'multiple']);
 
 /**
- * Makes an element.
+ * Creates an element.
  * @param {string} tag
- * @param {Record<string, any>} [props] attributes; functions under "on…" are listeners; null, undefined and false leave one out
+ * @param {Record<string, any>} [props] attributes; functions under "on…" are listeners; attributes that are null, undefined or false are left out
  * @param {...Child} children
- * @returns {any} the element; any, because callers know which
+ * @returns {any} the element; its type is any because callers know the kind of element
  */
 export function h(tag, props = {}, ...children) {
   const element = document.createElement(tag);
@@ -29,14 +29,14 @@ export function h(tag, props = {}, ...children) {
       element.setAttribute(name, value === true ? '' : String(value));
     }
   }
-  // A select's value can be chosen only when its options are there.
+  // Set the value of a select last, because its options must exist.
   element.append(...nodes(children));
   if (tag === 'select' && props.value !== undefined && props.value !== null) /** @type {any} */ (element).value = props.value;
   return element;
 }
 
 /**
- * Reports whether an address may be followed: one of the console, of the service, or of the web.
+ * Reports whether an address is safe to follow: it leads to the console, the service or the web.
  * @param {string} address
  */
 export function isSafe(address) {
@@ -49,7 +49,7 @@ export function isSafe(address) {
 }
 
 /**
- * A link to another site. It tells that site nothing of where it was followed from.
+ * A link to another site. It sends that site no referrer.
  * @param {string} address
  * @param {...Child} children
  */
@@ -63,7 +63,7 @@ export function away(address, ...children) {
 }
 
 /**
- * Puts children in the place of what an element holds.
+ * Replaces the content of an element.
  * @param {Element} element
  * @param {...Child} children
  */

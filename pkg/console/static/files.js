@@ -1,15 +1,15 @@
-// The files of a drop or a choice, those in folders with their paths.
+// The files that the user dropped or chose, with their paths in folders.
 
 /** @typedef {{file: File, path: string}} Found */
 
 /**
- * Whether a file is one that systems leave behind, which nobody means to upload.
+ * Whether a file is hidden or created by the operating system, so that the user does not mean to upload it.
  * @param {string} path
  */
 const isHidden = (path) => path.split('/').some((part) => part.startsWith('.') || part === 'Thumbs.db' || part === 'desktop.ini' || part === '__MACOSX');
 
 /**
- * @param {FileList} list of an input
+ * @param {FileList} list the files of an input element
  * @returns {Found[]}
  */
 export function chosen(list) {
@@ -17,8 +17,8 @@ export function chosen(list) {
 }
 
 /**
- * What was dropped, folders gone through. It must be called while the drop is handled: afterwards the browser has
- * forgotten it.
+ * Returns the dropped files, including those in folders. It must be called while the drop event is handled; afterwards
+ * the browser no longer provides the files.
  * @param {DataTransfer} data
  * @returns {Promise<Found[]>}
  */
@@ -41,12 +41,12 @@ export async function dropped(data) {
 async function walk(entry, path, found) {
   if (entry.isFile) {
     const file = await new Promise((resolve) => entry.file(resolve, () => resolve(null)));
-    if (file) found.push({ file, path }); // one that cannot be read is gone, or not ours to read
+    if (file) found.push({ file, path }); // null: the file was deleted, or the user may not read it
     return;
   }
   const reader = entry.createReader();
   for (;;) {
-    // A reader gives a hundred at a time, and none at its end.
+    // A reader returns up to a hundred entries at a time, and an empty list at the end.
     const some = await new Promise((resolve) => reader.readEntries(resolve, () => resolve([])));
     if (some.length === 0) return;
     for (const inside of some) await walk(inside, `${path}/${inside.name}`, found);

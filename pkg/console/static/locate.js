@@ -1,7 +1,7 @@
-// Where a fragment stands in its original. The fragment is what was read out of it: spaces, marks and tags have gone, so
-// words are compared, in runs of three.
+// Finds a fragment in its original. Extraction has removed spaces, punctuation and tags from the fragment, so runs of
+// three words are compared.
 
-// Scripts that put no spaces between words are compared letter by letter.
+// Scripts without spaces between words are compared letter by letter.
 const word = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Khmer}\p{sc=Lao}\p{sc=Myanmar}]|[\p{L}\p{N}]+/gu;
 
 /** @param {string} text */
@@ -12,10 +12,10 @@ function words(text) {
 }
 
 /**
- * Finds the stretch of the text that has most of the fragment.
+ * Finds the part of the text that contains most of the fragment.
  * @param {string} text
  * @param {string} fragment
- * @returns {{start: number, end: number} | null} null when less than a third of it stands anywhere together
+ * @returns {{start: number, end: number} | null} null if no part contains at least a third of the fragment
  */
 export function locate(text, fragment) {
   const sought = words(fragment);
@@ -28,7 +28,8 @@ export function locate(text, fragment) {
   const hits = [];
   for (let i = 0; i + run <= there.length; i++) if (runs.has(key(there, i))) hits.push(i);
 
-  // The window leaves room for what the original has in between: a table's marks, a page's furniture.
+  // The window is longer than the fragment, because the original may contain more, such as table markup or page
+  // headers.
   const span = Math.ceil(sought.length * 1.3) + 3;
   let best = { from: 0, count: 0 };
   for (let from = 0, to = 0; from < hits.length; from++) {

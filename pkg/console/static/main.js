@@ -1,4 +1,4 @@
-// The frame around the views: who is signed in, where one can go, and what is shown.
+// The frame around the views: the session, the navigation and the current view.
 import { get } from './api.js';
 import { fill, h } from './dom.js';
 import { match } from './router.js';
@@ -33,14 +33,14 @@ const places = [
 const main = /** @type {HTMLElement} */ (document.getElementById('main'));
 const nav = /** @type {HTMLElement} */ (document.getElementById('nav'));
 
-/** Ends what the view that is left still does. */
+/** Cancels the remaining work of the view that the user leaves. */
 let leaving = new AbortController();
 
 async function show() {
   leaving.abort();
   leaving = new AbortController();
   const { signal } = leaving;
-  for (const open of document.querySelectorAll('dialog')) open.close(); // it was part of the view that is left
+  for (const open of document.querySelectorAll('dialog')) open.close(); // dialogs belong to the view that the user leaves
   takeKey();
   const hash = location.hash || '#/';
   const signedIn = key() !== '';
@@ -79,7 +79,7 @@ async function show() {
   arrive();
 }
 
-/** Shows where the key leads to, and where one is. @param {string} hash */
+/** Shows the places that the key may use, and marks the current one. @param {string} hash */
 function navigation(hash) {
   if (offered !== key()) offer();
   for (const a of nav.querySelectorAll('a')) {
@@ -88,7 +88,7 @@ function navigation(hash) {
   }
 }
 
-/** The key that the places are offered for. */
+/** The key for which the navigation was built. */
 let offered = '';
 
 function offer() {
@@ -97,9 +97,9 @@ function offer() {
     h('li', {}, h('button', { type: 'button', class: 'quiet', onclick: leave }, 'Sign out'))));
 }
 
-/** Puts the focus where a view says that one begins; else where reading begins, as it is after a link to another page. */
+/** Moves the focus to the element that the view marks with autofocus, or else to the heading, as after loading a page. */
 function arrive() {
-  if (main.contains(document.activeElement)) return; // a view has put it somewhere itself
+  if (main.contains(document.activeElement)) return; // the view has moved the focus itself
   const begin = main.querySelector('[autofocus]') ?? main.querySelector('h1') ?? main;
   /** @type {HTMLElement} */ (begin).focus({ preventScroll: true });
   window.scrollTo(0, 0);
@@ -110,7 +110,7 @@ async function load(target) {
   try {
     return await target();
   } catch {
-    // The program was replaced by another release, whose files have other addresses.
+    // The service was updated, and the files of the new release have other addresses.
     throw new Error('This part of the console could not be loaded. Reload the page: the service may have been updated.');
   }
 }
@@ -130,8 +130,8 @@ function leave() {
 }
 
 /**
- * Takes the key out of a link such as the demo prints (#/agents/…?key=…), and out of the address at once. Only a service on
- * this very machine takes it without asking: on others, a link could sign somebody in to a workspace of its sender.
+ * Removes the key from a link such as the one that the demo prints (#/agents/…?key=…), and signs in with it if the
+ * service runs on this machine. With other services, a link could sign the user in to a workspace of the link's sender.
  */
 function takeKey() {
   const [path, search = ''] = location.hash.split('?', 2);
@@ -147,7 +147,7 @@ nav.after(watchUploads());
 window.addEventListener('hashchange', show);
 document.addEventListener('signedin', show);
 document.querySelector('.skip')?.addEventListener('click', (event) => {
-  event.preventDefault(); // the hash is an address of a view
+  event.preventDefault(); // the hash must stay the address of a view
   main.focus();
 });
 show();

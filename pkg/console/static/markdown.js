@@ -1,10 +1,10 @@
-// Answers as models write them: a small part of Markdown, as elements. There is no HTML in it, whatever it looks like,
-// and links lead to the web alone.
+// Converts the Markdown that models write to elements. It supports a small part of Markdown. HTML is shown as text, and
+// links lead only to the web.
 import { away, h } from './dom.js';
 
-/** @typedef {(n: number) => any} Cite what stands for [n], null to leave it as it is */
+/** @typedef {(n: number) => any} Cite returns the replacement for [n], or null to keep the text */
 
-const deepest = 4; // of lists and quotes in one another
+const deepest = 4; // maximum nesting of lists and quotes
 
 /**
  * @param {string} text
@@ -76,7 +76,7 @@ function list(lines, from, cite, depth, out) {
     i = until(lines, i + 1, (l) => l.trim() !== '' && l.search(/\S/) <= outer + 1);
     const inside = lines.slice(begin, i).map((l, n) => (n === 0 ? l.slice(indent) : l.slice(Math.min(indent, Math.max(0, l.search(/\S/))))));
     const content = blocks(inside, cite, depth + 1);
-    // A single paragraph stands without the space around one.
+    // A single paragraph is unwrapped, so that it has no margins.
     items.push(h('li', {}, content[0]?.tagName === 'P' ? [[...content[0].childNodes], content.slice(1)] : content));
   }
   out.push(ordered ? h('ol', { start: Number.parseInt(first[2], 10) }, items) : h('ul', {}, items));
@@ -91,11 +91,11 @@ function table(head, rows, cite) {
     h('tbody', {}, rows.map((r) => h('tr', {}, cells(r).map((c) => h('td', {}, c)))))));
 }
 
-// In the order in which they are tried at each place. None can match more than a line.
+// The alternatives are tried in this order at each position. None matches across lines.
 const marks = /`([^`]+)`|\*\*(?=\S)(.+?)\*\*|__(?=\S)(.+?)__(?!\w)|(?<!\*)\*(?=[^\s*])([^*]+?)\*(?!\*)|\[(\d{1,3})\](?!\()|\[([^\]]+)\]\((https?:\/\/[^\s)]+)\)|(https?:\/\/[^\s<>"']*[^\s<>"'.,;:!?)\]])/;
 
-// How a name is subscripted in code. An answer of the service has such brackets beside its citations: the rules are those
-// of subscript.go in package answer.
+// Names whose brackets are a subscript, as in code, and not a citation. The rules are the same as in subscript.go in
+// package answer.
 const names = [
   /(?:^|[^\p{L}\p{M}\p{N}_$])(?:arr|argv|args|buf|cols|dict|elems|idx|lst|mat|nums|params|ptr|regs|str|tmp|tup|vals|vec|[a-z][0-9a-z]*_[0-9a-z_]*|\$[0-9A-Za-z_]+)$/u,
   /(?:^|[^\p{L}\p{M}\p{N}_$'’./-])[a-z]$/u,

@@ -1,17 +1,18 @@
-// An original as it is shown beside its chunks. It is somebody else's: text goes in as text; of a web page its structure
-// is built anew from a list of elements, in a frame that runs no script; a PDF is shown by the browser's own viewer, with the page's text.
+// Shows an original next to its chunks. Originals are not trusted. Text is shown as text. A web page is rebuilt from a
+// list of allowed elements, in a frame that runs no scripts. A PDF is shown by the browser's own viewer, with the
+// page's text above it.
 import { get, send, withQuery } from './api.js';
 import { fill, h } from './dom.js';
 import { locate } from './locate.js';
 import { announce, button, problem } from './ui.js';
 import { bytes } from './words.js';
 
-const shownText = 200_000; // characters of a text around the fragment
-const mostElements = 30_000; // of a web page
-const unasked = 25_000_000; // bytes that are fetched without asking
+const shownText = 200_000; // maximum number of characters shown around the fragment in a text
+const mostElements = 30_000; // maximum number of elements of a web page
+const unasked = 25_000_000; // maximum size in bytes that is fetched without asking the user
 
 /**
- * Shows a datasource's original in a place, and marks fragments in it.
+ * Shows a datasource's original in an element, and marks fragments in it.
  * @param {any} source
  * @param {any} place
  * @param {AbortSignal} signal
@@ -56,15 +57,15 @@ async function viewer(response, source, declared, place, signal) {
 }
 
 /**
- * A PDF at its page, in the browser's own viewer, which marks nothing; so the page's text stands above it, as it was read, and the
- * fragment is marked there.
+ * Shows a page of a PDF in the browser's own viewer. The viewer cannot mark a fragment, so the fragment is marked in
+ * the page's extracted text, which is shown above the viewer.
  * @param {ArrayBuffer} content
  * @param {any} source
  * @param {any} place
  * @param {AbortSignal} signal
  */
 function pdf(content, source, place, signal) {
-  // The type is ours, whatever the file says: nothing but a PDF viewer takes it.
+  // Set the type here and do not rely on the file, so that only a PDF viewer opens it.
   const address = URL.createObjectURL(new Blob([content], { type: 'application/pdf' }));
   signal.addEventListener('abort', () => URL.revokeObjectURL(address));
   const read = h('div', {});
@@ -74,12 +75,12 @@ function pdf(content, source, place, signal) {
   let asked = 0;
   return async (/** @type {any} */ f) => {
     const at = f.page ?? 1;
-    if (at !== shown) fill(picture, h('iframe', { src: `${address}#page=${at}`, title: `The original, page ${at}` })); // a viewer follows a new page only when it is a new one
+    if (at !== shown) fill(picture, h('iframe', { src: `${address}#page=${at}`, title: `The original, page ${at}` })); // a viewer goes to another page only if it is created again
     shown = at;
     const turn = ++asked;
     try {
       const { before, after } = await around(source, f, signal);
-      if (turn !== asked) return; // another fragment was chosen meanwhile
+      if (turn !== asked) return; // the user has chosen another fragment meanwhile
       const marked = h('mark', {}, f.text);
       const view = h('pre', { class: 'read', tabindex: '0', 'aria-label': `Text of page ${at}` }, before.map((/** @type {string} */ t) => `${t}\n\n`), marked, after.map((/** @type {string} */ t) => `\n\n${t}`));
       fill(read, h('p', {}, h('small', {}, `Extracted text of page ${at}:`)), view);
@@ -90,9 +91,9 @@ function pdf(content, source, place, signal) {
   };
 }
 
-const pageChunks = 100; // of a page before and behind a fragment
+const pageChunks = 100; // maximum number of chunks read before and after a fragment
 
-/** What stands on a fragment's page before and behind it. @param {any} source @param {any} f @param {AbortSignal} signal */
+/** The text before and after a fragment on its page. @param {any} source @param {any} f @param {AbortSignal} signal */
 async function around(source, f, signal) {
   const from = Math.max(0, f.ordinal - pageChunks);
   const { data } = await get(withQuery(`datasources/${source.id}/chunks`, { cursor: from || '', limit: 2 * pageChunks }), signal);
@@ -104,7 +105,8 @@ async function around(source, f, signal) {
 }
 
 /**
- * Decodes a text by what it says of itself: a byte order mark, the header, or, where it is no UTF-8, the usual suspect.
+ * Decodes a text. The encoding is that of the byte order mark, or UTF-8 if the text is valid, or that of the header, or
+ * Windows-1252.
  * @param {ArrayBuffer} content
  * @param {string} header
  */
@@ -131,7 +133,7 @@ function plain(text, place) {
     if (!found) return fill(view, text.slice(from, to), to < text.length && '\n…');
     const marked = h('mark', {}, text.slice(found.start, found.end));
     fill(view, from > 0 && '…\n', text.slice(from, found.start), marked, text.slice(found.end, to), to < text.length && '\n…');
-    // Within its box alone: the page stays where it is.
+    // Scroll only within the box, not the page.
     view.scrollTop += marked.getBoundingClientRect().top - view.getBoundingClientRect().top - view.clientHeight / 3;
   };
   show(null);
@@ -142,18 +144,19 @@ function plain(text, place) {
   };
 }
 
-// What is kept of a web page. Of other elements the content is, but that of those in the second list.
+// Elements of a web page that are kept. Other elements are replaced with their content, and those in the second list
+// are removed with their content.
 const kept = new Set(('H1 H2 H3 H4 H5 H6 P DIV SECTION ARTICLE MAIN UL OL LI DL DT DD TABLE CAPTION THEAD TBODY TFOOT TR TH TD PRE CODE KBD SAMP BLOCKQUOTE '
   + 'EM STRONG B I U S SUB SUP SMALL BR HR FIGURE FIGCAPTION ADDRESS DETAILS SUMMARY').split(' '));
 const gone = new Set('SCRIPT STYLE TEMPLATE NOSCRIPT IFRAME OBJECT EMBED SVG MATH SELECT TEXTAREA AUDIO VIDEO CANVAS HEAD LINK META BASE'.split(' '));
 
-/** The one way in which HTML is parsed: into a document that is not shown and runs nothing. */
+/** The only policy for parsing HTML. The parsed document is not displayed and runs no scripts. */
 const inert = /** @type {any} */ (globalThis).trustedTypes?.createPolicy('inert', { createHTML: (/** @type {string} */ s) => s }) ?? { createHTML: (/** @type {string} */ s) => s };
 
 /** @param {string} html @param {any} place */
 async function page(html, place) {
   const parsed = new DOMParser().parseFromString(inert.createHTML(html), 'text/html');
-  // Scripts are off in the frame, and what is put into it has none: either would do.
+  // The sandbox disables scripts, and the copied content has none. Either would be enough.
   const frame = h('iframe', { sandbox: 'allow-same-origin', title: 'The original web page' });
   const ready = new Promise((resolve) => frame.addEventListener('load', resolve, { once: true }));
   fill(place, frame);
@@ -192,7 +195,7 @@ function markIn(inside, fragment) {
   const texts = [];
   const walker = inside.createTreeWalker(inside.body, NodeFilter.SHOW_TEXT);
   while (walker.nextNode()) texts.push(/** @type {Text} */ (walker.currentNode));
-  // Elements part words, though nothing stands between their texts.
+  // Join with a line break, because elements separate words even without a space between their texts.
   const found = locate(texts.map((t) => t.data).join('\n'), fragment);
   if (!found) return false;
   let at = 0;

@@ -1,33 +1,34 @@
-// The queue of uploads: a few at a time, however many are put in. An upload that the service has no time for waits as
-// long as it says, and is sent again under the same Idempotency-Key, so that none is lost and none is there twice.
+// The queue of uploads. It sends a few files at a time, however many are added. If the service is busy, the upload
+// waits as long as the service asks and is sent again with the same Idempotency-Key, so that no file is lost or stored
+// twice.
 import { address, authorization, noAnswer, problemOf, requestKey } from './api.js';
 
 /**
- * A file on its way.
+ * A file to upload.
  * @typedef {object} Upload
  * @property {File} file
- * @property {string} path within the folder that was dropped, or its name
+ * @property {string} path path within the dropped folder, or the file name
  * @property {string} storeId
- * @property {string} key of the request, the same at every try
+ * @property {string} key Idempotency-Key, the same for every attempt
  * @property {'waiting' | 'sending' | 'done' | 'failed'} state
  * @property {number} sent bytes
  * @property {number} tries
  * @property {string} error why it failed
- * @property {boolean} hopeless it would fail again, however often it is sent
+ * @property {boolean} hopeless it would fail again with every attempt
  */
 
-const atOnce = 3; // a browser has six connections to a host, and the console needs some itself
+const atOnce = 3; // browsers open at most six connections to a host, and the console needs some for itself
 const mostTries = 12;
-const slowest = 30_000; // ms between tries, when the service does not say
+const slowest = 30_000; // maximum pause between attempts in ms, if the service does not specify one
 
 export class Queue extends EventTarget {
   constructor() {
     super();
     /** @type {Upload[]} */
     this.uploads = [];
-    this.next = 0; // index below which none waits
+    this.next = 0; // no upload below this index is waiting
     this.active = 0;
-    this.resumeAt = 0; // ms since 1970; before it nothing is sent
+    this.resumeAt = 0; // ms since 1970; nothing is sent before this time
     /** @type {any} */
     this.timer = undefined; // fires at resumeAt
     this.counts = { waiting: 0, sending: 0, done: 0, failed: 0 };
@@ -42,7 +43,7 @@ export class Queue extends EventTarget {
     this.work();
   }
 
-  /** Puts in again what may fare better, under the same keys: what was refused has freed its key, what was lost may have been done. */
+  /** Sends failed uploads again unless they are hopeless, with the same keys: a lost request may have been processed, and a rejected one has freed its key. */
   retry() {
     for (const u of this.uploads.filter((u) => u.state === 'failed' && !u.hopeless)) {
       Object.assign(u, { tries: 0, error: '', sent: 0 });
@@ -52,7 +53,7 @@ export class Queue extends EventTarget {
     this.work();
   }
 
-  /** Forgets what waits and what has ended; what is under way is finished. */
+  /** Removes all uploads except those being sent. */
   clear() {
     this.uploads = this.uploads.filter((u) => u.state === 'sending');
     this.next = 0;
@@ -98,7 +99,7 @@ export class Queue extends EventTarget {
     const answer = await post(u, () => this.tell());
     const gone = answer.status === 0 && !await isReadable(u.file);
     this.active--;
-    if (!this.uploads.includes(u)) return this.work(); // forgotten meanwhile
+    if (!this.uploads.includes(u)) return this.work(); // removed from the queue meanwhile
     if (answer.status >= 200 && answer.status < 300) {
       this.move(u, 'done');
       u.sent = u.file.size;
@@ -106,7 +107,7 @@ export class Queue extends EventTarget {
       this.move(u, 'waiting');
       u.sent = 0;
       this.next = Math.min(this.next, this.uploads.indexOf(u));
-      // All wait: what the service has no time for, it has no time for whichever file it is.
+      // All uploads wait: a busy service is busy for every file.
       const wait = answer.retryAfter * 1000 || Math.min(500 * 2 ** u.tries, slowest);
       this.resumeAt = Math.max(this.resumeAt, Date.now() + wait * (1 + Math.random() / 4));
     } else {
@@ -127,21 +128,21 @@ function passes({ status, retryAfter }) {
   return status === 0 || status === 429 || status >= 500 || (status === 409 && retryAfter > 0);
 }
 
-/** What the service answers when it is about the file, or about where it should go, and not about the moment. */
+/** Statuses that concern the file or its datastore, so that a later attempt would fail too. */
 const ofContent = [400, 404, 409, 413, 415, 422];
 
-/** Whether a file is still what was chosen: a browser refuses to read one that has changed since. @param {File} file */
+/** Whether a file is unchanged since it was chosen: browsers refuse to read a changed file. @param {File} file */
 const isReadable = (file) => file.slice(0, 1).arrayBuffer().then(() => true, () => false);
 
 /**
- * Sends one file. XMLHttpRequest, unlike fetch, tells how much of it has been sent.
+ * Sends one file. XMLHttpRequest is used because fetch does not report how much has been sent.
  * @param {Upload} u
  * @param {() => void} progressed
- * @returns {Promise<{status: number, text: string, retryAfter: number}>} status 0: there was no answer
+ * @returns {Promise<{status: number, text: string, retryAfter: number}>} status 0 means no answer
  */
 function post(u, progressed) {
   const form = new FormData();
-  // The file comes last: what is wrong with the other parts is then known before it is sent.
+  // Send the file last, so that the service finds faults in the other parts before it receives the file.
   form.set('type', 'file');
   form.set('datastoreId', u.storeId);
   if (u.path !== u.file.name) form.set('metadata', JSON.stringify({ path: u.path }));

@@ -1,20 +1,21 @@
-// Views by the address behind the #, so that each has a link, and the browser's own buttons lead back and forth.
+// Selects views by the address after the #, so that each view has a link and the browser's back and forward buttons
+// work.
 
 /**
- * What a view is given.
+ * The arguments of a view.
  * @typedef {object} Page
- * @property {Record<string, string>} params parts of the path
- * @property {URLSearchParams} query what stands behind its ?
- * @property {AbortSignal} signal ends when the person goes elsewhere
+ * @property {Record<string, string>} params parameters in the path
+ * @property {URLSearchParams} query parameters after the ?
+ * @property {AbortSignal} signal aborted when the user leaves the view
  * @property {string} here the address of the view, with its #
  */
 
 /** @typedef {(page: Page) => Promise<{title: string, body: any}>} View */
 
 /**
- * Takes an address apart by the patterns of the routes.
+ * Finds the route that matches an address.
  * @template T
- * @param {[string, T][]} routes patterns, in which :name stands for one part, and what belongs to them
+ * @param {[string, T][]} routes patterns, in which :name matches one segment, and their targets
  * @param {string} hash
  * @returns {{target: T, params: Record<string, string>, query: URLSearchParams} | null}
  */
@@ -24,7 +25,7 @@ export function match(routes, hash) {
   try {
     parts = path.split('/').filter(Boolean).map(decodeURIComponent);
   } catch {
-    return null; // a % that encodes nothing
+    return null; // a % without a valid code
   }
   for (const [pattern, target] of routes) {
     const names = pattern.split('/').filter(Boolean);
@@ -47,7 +48,8 @@ export function go(hash) {
 }
 
 /**
- * Writes another address of the view that is shown, without showing it anew: a link to it then leads here.
+ * Changes the address of the current view without loading it again, so that a link to the address leads to the present
+ * state.
  * @param {string} hash
  */
 export function rename(hash) {

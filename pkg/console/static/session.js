@@ -1,16 +1,16 @@
-// The key that the console calls the service with. It is kept for the tab, or for the browser when the person asks for
-// that; it is sent to this service alone, in a header, and is in no address.
+// The API key of the console. It is stored for the tab or, if the user chooses so, for the browser. It is sent only to
+// this service, in a header, and never appears in an address.
 
 const name = 'sluice.key';
 
-/** @returns {string} the key, "" when nobody is signed in */
+/** @returns {string} the key, or "" if nobody is signed in */
 export function key() {
   return sessionStorage.getItem(name) ?? localStorage.getItem(name) ?? '';
 }
 
 /**
  * @param {string} secret
- * @param {boolean} stay whether it outlives the tab
+ * @param {boolean} stay whether to store the key for longer than the tab exists
  */
 export function signIn(secret, stay) {
   signOut();
@@ -18,22 +18,23 @@ export function signIn(secret, stay) {
 }
 
 /**
- * What the key may do, as the service has said: the console offers nothing else. The service refuses it anyway.
+ * The rights of the key, as reported by the service. The console offers only what they allow; the service enforces
+ * them.
  * @type {{secret: string, scopes: string[], agentId: string | null}}
  */
 let rights = { secret: '', scopes: [], agentId: null };
 
-/** @param {string[]} scopes @param {string | null} agentId of the one agent that it may ask */
+/** @param {string[]} scopes @param {string | null} agentId id of the only agent that the key may ask */
 export function setRights(scopes, agentId) {
   rights = { secret: key(), scopes, agentId };
 }
 
 export const may = {
-  /** Whether it is known what the key may do. */
+  /** Whether the rights of the key are known. */
   known: () => rights.secret !== '' && rights.secret === key(),
   write: () => rights.scopes.includes('write'),
   read: () => rights.scopes.includes('write') || rights.scopes.includes('read'),
-  /** The one agent that the key may ask, "" when it may do more. */
+  /** The only agent that the key may ask, or "" if the key may do more. */
   onlyAsk: () => rights.agentId ?? '',
 };
 

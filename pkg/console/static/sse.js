@@ -1,8 +1,8 @@
-// Server-sent events (HTML standard, section 9.2) out of the body of a response.
+// Parses server-sent events (HTML standard, section 9.2) from the body of a response.
 
 /** @typedef {{name: string, data: string}} ServerEvent */
 
-// A line that never ends must not fill the memory; the service's own are much shorter.
+// Maximum length of a line, so that an endless line cannot fill the memory. The service's lines are much shorter.
 const longest = 4 << 20;
 
 /**
@@ -17,10 +17,10 @@ export async function* events(body) {
   try {
     for (;;) {
       const { done, value } = await reader.read();
-      if (done) return; // an event without its empty line is not whole
+      if (done) return; // an event without its final empty line is incomplete
       rest += decoder.decode(value, { stream: true });
       if (rest.length > longest) throw new Error('The service sent a line that is too long.');
-      // A CR at the end may be the first half of CR LF.
+      // Keep a CR at the end, because an LF may follow.
       const end = rest.endsWith('\r') ? rest.length - 1 : rest.length;
       const lines = rest.slice(0, end).split(/\r\n|\n|\r/);
       rest = (lines.pop() ?? '') + rest.slice(end);
@@ -36,7 +36,7 @@ export async function* events(body) {
       }
     }
   } finally {
-    reader.cancel().catch(() => {}); // whoever leaves the loop wants no more of it
+    reader.cancel().catch(() => {}); // the caller has left the loop
   }
 }
 

@@ -1,20 +1,20 @@
-// The parts that views are put together from.
+// The components of the views.
 import { fill, h } from './dom.js';
 import { sentence, statusOf } from './words.js';
 
 /**
- * Has a screen reader say something, without moving the focus.
+ * Makes screen readers announce a text without moving the focus.
  * @param {string} text
  */
 export function announce(text) {
   const place = /** @type {HTMLElement} */ (document.getElementById('said'));
   fill(place);
-  // A text that is the same as the last one is said again only when it has been away in between.
+  // Set the text a frame later: a text that equals the last one is announced again only if it was removed in between.
   requestAnimationFrame(() => fill(place, text));
 }
 
 /**
- * A labelled control. What is wrong with it stands beside it and is read with it.
+ * A control with a label and a hint. Screen readers read the hint with the control.
  * @param {string} label
  * @param {any} control an input, select or textarea
  * @param {string} [hint]
@@ -28,7 +28,7 @@ export function field(label, control, hint) {
 let fields = 0;
 
 /**
- * A checkbox with its label behind it.
+ * A checkbox with its label after it.
  * @param {string} label
  * @param {any} control
  * @param {string} [hint]
@@ -57,7 +57,7 @@ export function chip(s) {
 }
 
 /**
- * A button that does something that takes a while: it is off meanwhile, and says what went wrong.
+ * A button for an operation that takes a while. It is disabled meanwhile, and failures are shown.
  * @param {string} label
  * @param {() => Promise<any>} work
  * @param {Record<string, any>} [props]
@@ -80,7 +80,7 @@ export function button(label, work, props = {}) {
 export const isAbort = (e) => e?.name === 'AbortError';
 
 /**
- * A form whose controls are off while it is sent, and that shows what went wrong.
+ * A form. Its submit button is disabled while the form is being sent, and failures are shown in the form.
  * @param {string} submit label of its button
  * @param {(form: HTMLFormElement) => Promise<any>} work
  * @param {any[]} children
@@ -108,7 +108,7 @@ export function form(submit, work, children, { buttons = [], class: kind = '' } 
   return element;
 }
 
-/** Leads to the first control of a form that must have something in it, and has nothing. @param {HTMLFormElement} element */
+/** Moves the focus to the first required control of a form that is empty, and throws. @param {HTMLFormElement} element */
 function fillIn(element) {
   /** @type {any} */
   const empty = [...element.elements].find((/** @type {any} */ c) => c.required && !c.value.trim());
@@ -118,7 +118,7 @@ function fillIn(element) {
 }
 
 /**
- * Opens a dialog. The browser keeps the focus in it, closes it by Escape, and gives the focus back.
+ * Opens a dialog. The browser keeps the focus inside, closes the dialog with Escape and restores the focus.
  * @param {string} title
  * @param {(close: () => void) => any[]} content
  * @returns {HTMLDialogElement}
@@ -130,13 +130,13 @@ export function dialog(title, content) {
   element.append(h('div', { class: 'head' }, heading, h('button', { type: 'button', class: 'quiet', 'aria-label': 'Close', onclick: close }, '×')), ...content(close));
   document.body.append(element);
   element.showModal();
-  // The browser would choose the first button, which closes the dialog again.
+  // The browser would focus the first button, which closes the dialog.
   if (!element.querySelector('[autofocus]')) element.querySelector('input, select, textarea')?.focus();
   return element;
 }
 
 /**
- * Says what went wrong where there is no better place for it.
+ * Shows a failure in a dialog, if there is no better place for it.
  * @param {any} e
  */
 export function tell(e) {
@@ -144,7 +144,7 @@ export function tell(e) {
 }
 
 /**
- * Asks before something is done that cannot be undone.
+ * Asks the user to confirm an operation that cannot be undone.
  * @param {string} title
  * @param {string} text
  * @param {string} verb
@@ -157,10 +157,10 @@ export function confirm(title, text, verb, work) {
 }
 
 /**
- * Links between the parts of one thing.
+ * Links between the sections of an object.
  * @param {string} label
  * @param {[string, string][]} links addresses and labels
- * @param {string} here the address of the part that is shown
+ * @param {string} here the address of the current section
  */
 export function tabs(label, links, here) {
   return h('nav', { class: 'tabs', 'aria-label': label }, links.map(([href, text]) => h('a', { href, 'aria-current': href === here ? 'page' : null }, text)));
@@ -170,7 +170,7 @@ export function tabs(label, links, here) {
  * The head of a view.
  * @param {any} title
  * @param {any[]} [actions]
- * @param {any} [above] where it belongs
+ * @param {any} [above] a link to its parent
  */
 export function head(title, actions = [], above = null) {
   return h('div', { class: 'top' }, above && h('p', { class: 'above' }, above), h('div', { class: 'head' }, h('h1', { tabindex: '-1' }, title), h('div', { class: 'actions' }, actions)));
@@ -180,7 +180,7 @@ export function head(title, actions = [], above = null) {
  * A list that is read page by page.
  * @param {(cursor: string) => Promise<{data: any[], nextCursor?: string | null}>} read
  * @param {(item: any) => any} show
- * @param {any} none what is shown in place of an empty list
+ * @param {any} none shown instead of an empty list
  * @param {Record<string, any>} [props] of the list
  */
 export async function pages(read, show, none, props = {}) {
@@ -195,7 +195,7 @@ export async function pages(read, show, none, props = {}) {
       await next(/** @type {string} */ (page.nextCursor));
       announce('More items loaded');
     }));
-    if (cursor) items[0]?.querySelector('a, button')?.focus(); // the button that had the focus is gone
+    if (cursor) items[0]?.querySelector('a, button')?.focus(); // the button that had the focus was removed
     return page.data.length;
   };
   return (await next('')) === 0 ? none : [list, more];

@@ -1,4 +1,4 @@
-// The one queue of uploads, which goes on whatever view is shown, and what is seen of it.
+// The queue of uploads, which continues in the background in all views, and the display of its progress.
 import { fill, h } from './dom.js';
 import { Queue } from './queue.js';
 import { announce } from './ui.js';
@@ -7,7 +7,7 @@ import { bytes, counted, number, sentence } from './words.js';
 export const queue = new Queue();
 
 /**
- * Calls f when the queue has changed, as often as the screen is painted and no more, until the signal ends.
+ * Calls f after changes of the queue, at most ten times per second, until the signal is aborted.
  * @param {() => void} f
  * @param {AbortSignal} [signal]
  */
@@ -16,12 +16,12 @@ function onChange(f, signal) {
   queue.addEventListener('change', () => {
     if (asked) return;
     asked = true;
-    // A page in the background is not painted; it is brought up to date all the same.
+    // Not requestAnimationFrame, because it does not run while the page is in the background.
     setTimeout(() => { asked = false; f(); }, 100);
   }, { signal });
 }
 
-/** What stands in the head of the page while files are sent: it leads back to where they go. */
+/** The link in the page's header while files are being sent. It leads to their datastore. */
 export function watchUploads() {
   const place = h('a', { class: 'uploading', hidden: true });
   let wasBusy = false;
@@ -46,7 +46,7 @@ export function watchUploads() {
 const shownFailures = 50;
 
 /**
- * How the uploads to a datastore are doing.
+ * Shows the progress of the uploads to a datastore.
  * @param {string} storeId
  * @param {AbortSignal} signal
  */
@@ -62,7 +62,7 @@ export function uploadPanel(storeId, signal) {
     panel.hidden = ours.length === 0;
     if (panel.hidden) return;
     const total = ours.reduce((n, u) => n + u.file.size, 0);
-    // A failed one is dealt with, too.
+    // Failed files count as sent, so that the bar reaches its end.
     const sent = ours.reduce((n, u) => n + (u.state === 'failed' ? u.file.size : u.sent), 0);
     const failed = ours.filter((u) => u.state === 'failed');
     const done = ours.filter((u) => u.state === 'done').length;

@@ -1,4 +1,4 @@
-// Numbers, sizes, dates and statuses as people say them.
+// Numbers, sizes, dates and statuses in words for users.
 
 const whole = new Intl.NumberFormat('en');
 const short = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
@@ -24,7 +24,7 @@ export function bytes(n) {
   return `${unit && n < 10 ? n.toFixed(1) : Math.round(n)} ${units[unit]}`;
 }
 
-/** An error as a sentence begins: the service's begin small. An address or a file name stays what it is. @param {string} text */
+/** Capitalises the first word of an error, unless it is an address or a file name. Errors of the service begin in lower case. @param {string} text */
 export const sentence = (text) => (/^\p{Ll}+[ ,]/u.test(text) ? text[0].toUpperCase() + text.slice(1) : text);
 
 /** @type {Record<string, string>} */
@@ -35,7 +35,7 @@ const fields = {
   topK: 'the number of passages', maxPerDatasource: 'the number of passages per datasource', 'chunking.targetTokens': 'the chunk size', 'chunking.maxTokens': 'the maximum chunk size',
 };
 
-/** What is wrong with a field of a request, in the words of the form that it is from. @param {{field: string, message: string}} fault */
+/** Describes the fault of a request's field, with the name of the field in the form. @param {{field: string, message: string}} fault */
 export const complaint = ({ field, message }) => (fields[field] ? `${fields[field]} ${message}` : `${field}: ${message}`);
 
 /** @param {string | null | undefined} at */
@@ -67,15 +67,15 @@ export const stages = {
 /** @param {string} status */
 export const isSettled = (status) => status === 'synched' || status === 'error' || status === 'skipped';
 
-/** What the status of a datasource is called: of a web site whose pages failed in part, only the others are searchable. @param {any} s */
+/** The name of a datasource's status. A web site of which some pages failed is only partly searchable. @param {any} s */
 export const statusOf = (s) => (s.status === 'synched' && s.crawl?.failed > 0 ? 'Partly searchable' : statuses[s.status] ?? s.status);
 
-/** How many pages of a web site are searchable, or done while it is being read; '' before any is found. @param {any} s */
+/** The number of a web site's pages that are searchable or, during a crawl, done; '' if no page has been found yet. @param {any} s */
 export function pagesOf(s) {
   const { crawl: c, progress: p } = s;
   if (c && isSettled(s.status) && c.discovered > c.skipped) return `${number(c.fetched + c.unchanged)} of ${number(c.discovered - c.skipped)} pages`;
   return p?.total > 0 ? `${number(p.done)} of ${number(p.total)} pages` : '';
 }
 
-/** Whether a datasource that has failed may fare better another time: a page can change, a file that cannot be read stays as it is. @param {any} s */
+/** Whether a retry of a failed datasource may succeed. An unreadable file stays unreadable, but a web page can change. @param {any} s */
 export const mayHelp = (s) => s.progress?.stage !== 'unreadable' || s.type.startsWith('web_');

@@ -1,6 +1,7 @@
-// The chat that other web sites embed: by a script with data-agent="ID", or the element <sluice-chat agent="ID"> where it is to
-// stand. It works under the strictest policies: it makes elements and no markup, its style is
-// a constructed sheet, and it calls no host but the one that it is from. It is served as one classic script (console/bundle.go).
+// The chat that other web sites embed, either with a script that has data-agent="ID" or with an element <sluice-chat
+// agent="ID">. It works under the strictest Content-Security-Policies: it creates elements instead of parsing HTML, its
+// style is a constructed style sheet, and it calls only the host that serves it. It is served as one classic script
+// (console/bundle.go).
 import { away, fill, h } from '../dom.js';
 import { markdown } from '../markdown.js';
 import { events } from '../sse.js';
@@ -9,11 +10,11 @@ import { style } from './style.js';
 /** @typedef {{query: string, answer: string, sources: any[]}} Turn */
 /** @typedef {{visitor: string, conversation: string, turns: Turn[]}} Kept */
 
-// Null in a module: the element then needs its attribute host.
+// Null if this is loaded as a module; the element then needs the attribute host.
 const script = /** @type {HTMLScriptElement | null} */ (document.currentScript);
 
-const mostTurns = 40; // that are kept
-const mostText = 2000; // characters of a fragment that are kept
+const mostTurns = 40; // maximum number of turns stored in the browser
+const mostText = 2000; // maximum number of characters stored of a fragment
 
 const words = {
   heading: 'Ask us', greeting: '', placeholder: 'Your question', question: 'You', answer: 'Answer', ask: 'Ask', stop: 'Stop',
@@ -22,7 +23,7 @@ const words = {
   trouble: 'The chat is not available right now. Try again later.', broken: 'The answer was interrupted. Ask again.',
 };
 
-/** What a failure is: for the visitor, and, in the browser's console, for who keeps the site. */
+/** A failure. Its message is for the visitor; its cause goes to the browser's console, for the owner of the site. */
 class Failure extends Error {
   /** @param {string} shown @param {string} [cause] */
   constructor(shown, cause) {
@@ -48,7 +49,7 @@ class SluiceChat extends HTMLElement {
     /** @type {Kept} */
     this.kept = { visitor: '', conversation: '', turns: [] };
     this.synch = (/** @type {StorageEvent} */ e) => {
-      if (e.key === this.place() && !this.running) this.show(); // another tab has gone on
+      if (e.key === this.place() && !this.running) this.show(); // another tab has continued the conversation
     };
   }
 
@@ -76,12 +77,12 @@ class SluiceChat extends HTMLElement {
     this.toggle(true);
   }
 
-  /** Closes it. */
+  /** Closes the panel. */
   close() {
     this.toggle(false);
   }
 
-  /** Makes all elements anew. */
+  /** Creates all elements again. */
   build() {
     this.running?.abort();
     this.said = {};
@@ -98,7 +99,7 @@ class SluiceChat extends HTMLElement {
     this.log = h('div', { class: 'log', part: 'log', role: 'log', tabindex: '0', 'aria-live': 'off', 'aria-label': this.word('conversation') });
     this.status = h('div', { class: 'unseen', role: 'status' });
     this.question = h('textarea', { rows: '2', maxlength: '8000', part: 'input', 'aria-label': this.word('placeholder'), placeholder: this.word('placeholder'), onkeydown: (/** @type {KeyboardEvent} */ e) => {
-      // With Shift, and while a word is being composed, Enter stays with the text.
+      // With Shift, or while an input method is composing a word, Enter belongs to the text.
       if (e.key === 'Enter' && !e.shiftKey && !e.isComposing) {
         e.preventDefault();
         this.ask();
@@ -142,26 +143,26 @@ class SluiceChat extends HTMLElement {
     return (this.getAttribute('host') ?? (script ? new URL('..', script.src).href : location.origin)).replace(/\/*$/, '/');
   }
 
-  /** Where the conversation is kept. */
+  /** The key under which the conversation is stored. */
   place() {
     return `sluice-chat ${this.home()} ${this.agent()}`;
   }
 
-  /** Shows what was said before, in this tab or another one. */
+  /** Shows the stored conversation, which may come from another tab. */
   show() {
     const fresh = { visitor: [...crypto.getRandomValues(new Uint8Array(16))].map((b) => b.toString(16).padStart(2, '0')).join(''), conversation: '', turns: [] };
     try {
       const found = JSON.parse(localStorage.getItem(this.place()) ?? 'null');
       this.kept = Array.isArray(found?.turns) ? { ...fresh, ...found } : fresh;
     } catch {
-      this.kept = fresh; // a browser that keeps nothing, or what is kept is not ours
+      this.kept = fresh; // the browser stores nothing, or something else is stored under this key
     }
     const greeting = this.word('greeting');
     fill(this.log, greeting && h('div', { class: 'turn' }, markdown(greeting)), this.kept.turns.map((t) => [this.asked(t.query), this.answered(t.answer, t.sources)]));
     this.log.scrollTop = this.log.scrollHeight;
   }
 
-  /** Keeps the conversation, of a long one the end. */
+  /** Stores the conversation, or only the end of a long one. */
   keep() {
     this.kept.turns.splice(0, this.kept.turns.length - mostTurns);
     for (let from = 0; from <= this.kept.turns.length; from = from * 2 + 1) {
@@ -172,7 +173,7 @@ class SluiceChat extends HTMLElement {
     }
   }
 
-  /** Begins another conversation. */
+  /** Starts a new conversation. */
   forget() {
     this.running?.abort();
     this.kept = { ...this.kept, conversation: '', turns: [] };
@@ -206,13 +207,13 @@ class SluiceChat extends HTMLElement {
       if (!running.signal.aborted) {
         const message = e instanceof Failure ? e.message : this.word('trouble');
         place.after(h('p', { class: 'problem', role: 'alert' }, message));
-        if (!this.question.value.trim()) this.question.value = query; // so that it need not be typed again
+        if (!this.question.value.trim()) this.question.value = query; // so that the visitor need not type it again
       }
       fill(this.status);
     }
     this.running = null;
     [this.sender.hidden, this.stopper.hidden] = [false, true];
-    if (!place.isConnected) return; // another conversation was begun, or the element is gone
+    if (!place.isConnected) return; // a new conversation was started, or the element was removed
     if (turn.answer) {
       const below = this.isBelow();
       place.replaceWith(this.answered(turn.answer, turn.sources));
@@ -225,13 +226,13 @@ class SluiceChat extends HTMLElement {
     if (this.root.activeElement === null || this.root.activeElement === this.stopper) this.question.focus();
   }
 
-  /** Whether the end of the conversation is in sight: it then stays there. */
+  /** Whether the end of the conversation is visible. If so, it is kept visible. */
   isBelow() {
     return this.log.scrollTop + this.log.clientHeight >= this.log.scrollHeight - 60;
   }
 
   /**
-   * Reads an answer as it comes. It is shown a few times a second, however fast its pieces are.
+   * Reads an answer as it arrives. The display is updated a few times per second, however fast the pieces arrive.
    * @param {Turn} turn
    * @param {any} place
    * @param {AbortSignal} signal
@@ -277,7 +278,7 @@ class SluiceChat extends HTMLElement {
       throw new Failure(this.word('trouble'), `${this.home()} does not answer pages of ${location.origin}. Is the agent ${this.agent()} public, is this origin among its allowedOrigins, and does the page's Content-Security-Policy have the service in connect-src?`);
     }
     if (response.ok) return response;
-    if (response.status === 404 && conversation) { // it was deleted, or is another visitor's
+    if (response.status === 404 && conversation) { // the conversation was deleted or belongs to another visitor
       this.kept.conversation = '';
       return this.send(query, signal);
     }
@@ -317,7 +318,7 @@ class SluiceChat extends HTMLElement {
 
 if (!customElements.get('sluice-chat')) customElements.define('sluice-chat', SluiceChat);
 
-/** A script that names an agent puts the chat into a corner of the page. */
+/** Adds a floating chat to the page, for a script that names an agent. */
 function mount() {
   const element = document.createElement('sluice-chat');
   element.setAttribute('floating', '');

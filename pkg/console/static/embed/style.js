@@ -1,4 +1,5 @@
-// How the embedded chat looks. The page around sets the --sluice- properties; every pair of its own colours has a contrast of 4.5 to 1.
+// The style of the embedded chat. The surrounding page can set the --sluice- properties. All default colour pairs have
+// a contrast of at least 4.5 to 1.
 
 export const style = `
 :host {

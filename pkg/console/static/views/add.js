@@ -1,4 +1,4 @@
-// What puts content into a datastore: files and folders by drop or choice, pasted text, a page, a site.
+// The panel that adds content to a datastore: files and folders, pasted text, web pages and web sites.
 import { Problem, call, requestKey } from '../api.js';
 import { fill, h } from '../dom.js';
 import { chosen, dropped } from '../files.js';
@@ -18,7 +18,7 @@ export function addPanel(store, signal) {
   };
   const files = chooser('Choose files', take, {});
   const folder = chooser('Choose folder', take, { webkitdirectory: true });
-  let depth = 0; // drags enter and leave every element inside
+  let depth = 0; // number of nested elements that the drag has entered and not left
   const over = (/** @type {number} */ by) => {
     depth = Math.max(0, depth + by);
     drop.classList.toggle('over', depth > 0);
@@ -41,7 +41,7 @@ export function addPanel(store, signal) {
     h('button', { type: 'button', onclick: () => addText(store) }, 'Paste text'),
     h('button', { type: 'button', onclick: () => addPage(store) }, 'Add web page'),
     h('button', { type: 'button', onclick: () => addSite(store) }, 'Add website')));
-  // A file that misses the place must not take the browser away from the console.
+  // Keep the browser from opening a file that is dropped outside the panel.
   for (const kind of ['dragover', 'drop']) window.addEventListener(kind, (e) => e.preventDefault(), { signal });
   return h('section', { class: 'add', 'aria-label': 'Add content' }, drop, uploadPanel(store.id, signal));
 }
@@ -50,13 +50,13 @@ export function addPanel(store, signal) {
 function chooser(label, take, props) {
   const input = h('input', { type: 'file', multiple: true, hidden: true, 'aria-label': label, ...props, onchange: () => {
     take(chosen(input.files));
-    input.value = ''; // the same files may be chosen again
+    input.value = ''; // so that the same files can be chosen again
   } });
   return [h('button', { type: 'button', onclick: () => input.click() }, label), input];
 }
 
 /**
- * A dialog that adds one datasource. Its request has one key for all tries, so that a second click adds nothing.
+ * A dialog that adds one datasource. All attempts use the same Idempotency-Key, so that a second click adds nothing.
  * @param {any} store
  * @param {string} title
  * @param {any[]} fields
@@ -78,7 +78,7 @@ function adder(store, title, fields, read) {
 }
 
 /**
- * Adds a datasource. Returns the id of the site that the datastore has already, where that is why it was not added.
+ * Adds a datasource. If the datastore already contains the site, returns the id of the existing one.
  * @param {any} body
  * @param {string} key
  * @returns {Promise<string | undefined>}
@@ -112,14 +112,14 @@ function addPage(store) {
 /** @param {boolean} [required] */
 const addressInput = (required = false) => h('input', { type: 'url', inputmode: 'url', placeholder: 'https://', required, spellcheck: 'false' });
 
-/** What an address field says. As in a browser, the scheme may be left out, and is https then. @param {any} control */
+/** The value of an address field. As in a browser, a missing scheme means https. @param {any} control */
 function addressIn(control) {
   const typed = control.value.trim();
   if (typed && !/^[a-z][a-z\d+.-]*:\/\//i.test(typed)) control.value = `https://${typed}`;
   return control.value.trim();
 }
 
-/** When web content is fetched again. @param {string} [value] */
+/** A field for the refresh schedule of web content. @param {string} [value] */
 export function refreshField(value = '') {
   const control = h('input', { value, placeholder: '24h', maxlength: '100' });
   return {

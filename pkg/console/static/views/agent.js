@@ -1,4 +1,4 @@
-// One agent: the chat with it, its conversations, its settings.
+// The view of an agent: chat, conversations and settings.
 import { all, call, get } from '../api.js';
 import { h } from '../dom.js';
 import { go } from '../router.js';

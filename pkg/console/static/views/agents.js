@@ -1,4 +1,4 @@
-// All agents.
+// The list of agents.
 import { all, call, get, withQuery } from '../api.js';
 import { h } from '../dom.js';
 import { go } from '../router.js';
@@ -33,7 +33,7 @@ function createForm(stores, close) {
 }
 
 /**
- * Checkboxes for the datastores an agent answers from.
+ * Checkboxes to choose the datastores of an agent.
  * @param {any[]} stores
  * @param {string[]} ids
  */

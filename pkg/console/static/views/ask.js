@@ -1,4 +1,5 @@
-// All that a key can do which may ask one agent: the chat with it. Its sources are shown in place, for such a key reads nothing else.
+// The only view for a key that may ask just one agent: the chat. Sources are shown in the chat, because such a key
+// cannot read anything else.
 import { get } from '../api.js';
 import { h } from '../dom.js';
 import { may } from '../session.js';

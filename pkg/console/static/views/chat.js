@@ -1,4 +1,4 @@
-// Asking an agent. The answer appears as it is written; its citations lead to the fragment in its source.
+// The chat with an agent. The answer appears as it is written. Its citations link to the fragments in their sources.
 import { get, stream, withQuery } from '../api.js';
 import { away, fill, h } from '../dom.js';
 import { markdown } from '../markdown.js';
@@ -12,7 +12,7 @@ import { placeOf } from './playground.js';
  * @param {any} agent
  * @param {string} conversationId "": a new conversation
  * @param {AbortSignal} signal
- * @param {string} visitorId whose conversation it is, where several visitors have chosen the same id
+ * @param {string} visitorId the conversation's visitor, in case several visitors have chosen the same id
  */
 export async function chat(agent, conversationId, signal, visitorId = '') {
   const root = may.read() ? `#/agents/${agent.id}` : '#/'; // a key that may only ask has no other view
@@ -20,7 +20,8 @@ export async function chat(agent, conversationId, signal, visitorId = '') {
   const log = h('div', { class: 'chat', role: 'log', 'aria-label': 'Conversation', 'aria-live': 'polite' },
     kept?.messages.map((/** @type {any} */ m) => (m.role === 'user' ? asked(m.text) : answered(m.text, m.sources))));
   const question = h('textarea', { rows: '2', maxlength: '8000', 'aria-label': 'Question', placeholder: 'Ask a question', autofocus: matchMedia('(min-width: 46rem)').matches, onkeydown: (/** @type {KeyboardEvent} */ e) => {
-    // As in other chats; with Shift, and while a word is being composed, Enter stays with the text.
+    // Enter sends, as in other chats. With Shift, or while an input method is composing a word, Enter belongs to the
+    // text.
     if (e.key === 'Enter' && !e.shiftKey && !e.isComposing) {
       e.preventDefault();
       ask.requestSubmit();
@@ -54,20 +55,20 @@ export async function chat(agent, conversationId, signal, visitorId = '') {
     } catch (e) {
       place.removeAttribute('aria-busy');
       if (signal.aborted) return;
-      if (place.querySelector('.faint')) place.remove(); // nothing of an answer has come
+      if (place.querySelector('.faint')) place.remove(); // no part of the answer has arrived
       if (isAbort(e)) announce('Stopped');
       else {
         atEnd(() => fill(trouble, problem(e)));
-        question.value ||= query; // so that it need not be typed again
+        question.value ||= query; // so that the user need not type it again
       }
     } finally {
       running = null;
       [send.hidden, stop.hidden] = [false, true];
-      // The browser's own scrolling to the field would move a page that the reader has scrolled up.
+      // Without preventScroll, the browser would scroll to the field even if the reader has scrolled up.
       if (!signal.aborted) question.focus({ preventScroll: true });
     }
   } }, trouble, question, h('div', { class: 'actions' }, send, stop, h('a', { class: 'button', href: root, onclick: () => {
-    // The address of a chat that has no conversation yet is this one already.
+    // If the chat has no conversation yet, its address is already this one, so the link alone would do nothing.
     if ((location.hash || '#/') === root) window.dispatchEvent(new HashChangeEvent('hashchange'));
   } }, 'New conversation')));
 
@@ -75,7 +76,7 @@ export async function chat(agent, conversationId, signal, visitorId = '') {
 }
 
 /**
- * What stands before the first question; and, where nothing can be answered yet, what to do about that.
+ * The text before the first question. If nothing can be answered yet, it says what to do.
  * @param {any} agent
  * @param {boolean} begun
  * @param {AbortSignal} signal
@@ -99,7 +100,7 @@ function asked(text) {
 }
 
 /**
- * Reads an answer as it comes. It is shown a few times a second, however fast its pieces are.
+ * Reads an answer as it arrives. The display is updated a few times per second, however fast the pieces arrive.
  * @param {any} agent
  * @param {any} question
  * @param {any} place
@@ -128,7 +129,7 @@ async function read(agent, question, place, signal) {
   throw new Error('The answer was interrupted: the connection to the service was lost. Ask again.');
 }
 
-/** Scrolls to the end of the page, where the input is: above it, all of the last answer is visible. */
+/** Scrolls to the end of the page. The input is there, below the last answer. */
 function scrollToEnd() {
   window.scrollTo(0, document.documentElement.scrollHeight);
 }
@@ -146,7 +147,7 @@ function atEnd(change) {
 }
 
 /**
- * An answer with its sources. Citations in the text lead to the same places.
+ * An answer with its sources. Citations in the text link to the same fragments as the list of sources.
  * @param {string} text
  * @param {any[]} sources
  */

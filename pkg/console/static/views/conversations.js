@@ -1,4 +1,4 @@
-// What was asked and answered.
+// The list of conversations.
 import { all, call, get, send, withQuery } from '../api.js';
 import { fill, h } from '../dom.js';
 import { may } from '../session.js';
@@ -16,7 +16,7 @@ export async function show({ signal }) {
  * @param {Record<string, string>} fixed parameters of the list
  * @param {AbortSignal} signal
  * @param {any} [choice] another control
- * @param {() => Record<string, string>} [more] what it says
+ * @param {() => Record<string, string>} [more] returns the parameters from that control
  */
 export async function conversationList(fixed, signal, choice = null, more = () => ({})) {
   const text = h('input', { type: 'search', maxlength: '200' });

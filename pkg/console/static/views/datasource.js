@@ -1,4 +1,4 @@
-// One datasource: how it stands, its chunks, and its original beside them with the chunk marked.
+// The view of a datasource: its state, its chunks, and next to them the original with the current chunk marked.
 import { call, get, send, withQuery } from '../api.js';
 import { away, fill, h } from '../dom.js';
 import { go, rename } from '../router.js';
@@ -52,7 +52,7 @@ function changes(s) {
 }
 
 /**
- * Changes what a datasource is called, what stands in its metadata, and, of a text, the text.
+ * A dialog to edit a datasource's name and metadata and, if it is a text, the text.
  * @param {any} s
  */
 async function edit(s) {
@@ -82,7 +82,7 @@ function object(text) {
   throw new Error('The metadata must be a JSON object, such as {"team": "pumps"}.');
 }
 
-/** Sets when web content is fetched again. @param {any} s */
+/** A dialog to set the refresh schedule of web content. @param {any} s */
 function schedule(s) {
   const refresh = refreshField(s.config.refresh);
   dialog('Refresh schedule', (close) => [form('Save', async () => {
@@ -111,7 +111,7 @@ function stateOf(s) {
   ];
 }
 
-/** Reads a datasource again while something happens to it. @param {any} s @param {(s: any) => void} shown @param {AbortSignal} signal */
+/** Reads the datasource at intervals and shows its state, until the view is left. @param {any} s @param {(s: any) => void} shown @param {AbortSignal} signal */
 async function follow(s, shown, signal) {
   while (!signal.aborted) {
     await new Promise((done) => setTimeout(done, isSettled(s.status) ? 5000 : 1000));
@@ -160,10 +160,10 @@ function site(s) {
 }
 
 /**
- * Chunks and original side by side. The address names the chunk that is marked.
+ * Shows chunks and original side by side. The view's address contains the marked chunk.
  * @param {any} source
- * @param {number} wanted the chunk that is marked at first
- * @param {boolean} asked whether the address asks for it
+ * @param {number} wanted the ordinal of the chunk to mark first
+ * @param {boolean} asked whether the address names that chunk
  * @param {string} here
  * @param {AbortSignal} signal
  */

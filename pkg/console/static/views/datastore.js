@@ -1,4 +1,4 @@
-// One datastore: what is in it, how it is searched, and its settings.
+// The view of a datastore: content, search and settings.
 import { all, call, get } from '../api.js';
 import { fill, h } from '../dom.js';
 import { go } from '../router.js';
@@ -47,7 +47,7 @@ async function content(store, page) {
 }
 
 /**
- * Leads to an agent that answers from the datastore, and makes one when there is none.
+ * Goes to an agent that answers from the datastore, and creates one if there is none.
  * @param {any} store
  * @param {AbortSignal} signal
  */
@@ -76,7 +76,7 @@ function settings(store) {
       /** @type {Record<string, any>} */
       const patch = { name: control.name.value, description: control.description.value, visibility: control.visibility.value };
       const chunking = { targetTokens: Number(control.target.value), maxTokens: Number(control.most.value) };
-      // What these change is all content: they are sent only when they were changed.
+      // These settings cause all content to be processed again, so send them only if they were changed.
       if (chunking.targetTokens !== store.chunking.targetTokens || chunking.maxTokens !== store.chunking.maxTokens) patch.chunking = chunking;
       if (control.type.value.trim() !== store.type) patch.type = control.type.value.trim();
       if (control.model.value.trim() !== store.embeddingModel) patch.embeddingModel = control.model.value.trim();

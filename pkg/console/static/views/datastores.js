@@ -1,4 +1,4 @@
-// All datastores, or, where there is none yet, what to do first.
+// The list of datastores. If there are none yet, it says what to do first.
 import { call, get, withQuery } from '../api.js';
 import { fill, h } from '../dom.js';
 import { go } from '../router.js';
@@ -17,7 +17,7 @@ export async function show({ signal }) {
 /** @param {any} d @param {AbortSignal} signal */
 function card(d, signal) {
   const counts = h('ul', { class: 'counts', 'aria-label': 'Datasources by status' });
-  readCounts(d.id, signal).then((n) => fill(counts, countChips(n)), () => {}); // the card says enough without
+  readCounts(d.id, signal).then((n) => fill(counts, countChips(n)), () => {}); // without counts, the card is still useful
   return h('li', {},
     h('h2', {}, h('a', { href: `#/datastores/${d.id}` }, d.name)),
     d.description && h('p', {}, d.description),

@@ -1,4 +1,4 @@
-// API keys of the workspace.
+// The API keys of the workspace.
 import { all, call, get } from '../api.js';
 import { fill, h } from '../dom.js';
 import { announce, confirm, copyButton, dialog, field, form, head, select } from '../ui.js';
@@ -83,7 +83,7 @@ function limitsDialog(k, changed) {
 }
 
 /**
- * Fields for limits; an empty one is none.
+ * Fields for limits. An empty field means no limit.
  * @param {Record<string, string>} labels by the names of the limits
  * @param {Record<string, number | null>} values
  */

@@ -1,11 +1,11 @@
-// What a crawl of a site would fetch.
+// The preview of a site's crawl.
 import { h } from '../dom.js';
 import { counted, number } from '../words.js';
 
 /** @type {Record<string, string>} */
 const decisions = { page: 'Included', listed: 'Included', duplicate: 'Duplicate', skipped: 'Skipped', error: 'Failed', left_out: 'Skipped' };
 
-/** @param {any} plan as POST /datasources/plan answers */
+/** @param {any} plan the answer of POST /datasources/plan */
 export function planView(plan) {
   const takes = (plan.decisions.page ?? 0) + (plan.decisions.listed ?? 0);
   const beyond = plan.reasons['the page limit is reached'] ?? 0;

@@ -1,4 +1,4 @@
-// Trying queries out: what is found, and how each fragment came to its place.
+// The search view: results of a query, with an explanation of each fragment's rank.
 import { call } from '../api.js';
 import { fill, h } from '../dom.js';
 import { rename } from '../router.js';
@@ -42,7 +42,7 @@ export function playground(store, page) {
       h('div', { class: 'row' }, field('Maximum results', topK), field('Search mode', mode), field('Maximum per datasource', each), field('Reranker', rerank)),
       h('div', { class: 'row' }, field('Metadata filter', metadata, 'A JSON object of keys and allowed values.'), field('Custom ids', customIds, 'Separated by spaces.'), field('Datasource ids', ids, 'Separated by spaces.'))),
   ], { class: 'card' });
-  // An address with a query leads to its results. A form can be sent once it is in the page, which is after this.
+  // If the address contains a query, show its results. Submit later, because the form is not in the page yet.
   if (query.value) setTimeout(() => body.requestSubmit());
   return [body, results];
 }
@@ -56,7 +56,7 @@ function parse(text) {
   }
 }
 
-/** The address of a fragment in its datasource. @param {any} f */
+/** The address of the datasource's view with the fragment marked. @param {any} f */
 export function placeOf(f) {
   const ordinal = String(f.chunk_id ?? '').split(':')[2] ?? '0';
   return `#/datasources/${encodeURIComponent(f.datasource_id)}?chunk=${ordinal}`;

@@ -1,4 +1,4 @@
-// Signing in: the key is tried, and kept when the service takes it.
+// The sign-in view. The key is stored if the service accepts it.
 import { get } from '../api.js';
 import { h } from '../dom.js';
 import { setRights, signIn, signOut } from '../session.js';
@@ -22,7 +22,7 @@ export async function show() {
         throw e;
       }
       announce('Signed in');
-      document.dispatchEvent(new Event('signedin')); // the address may name a view already
+      document.dispatchEvent(new Event('signedin')); // the address may already name a view, so show it
     }, [
       field('API key', secret, 'The service printed a key when it first started. It is also in the file “api\u2011key” in its data directory.'),
       check('Stay signed in on this computer', stay, 'Otherwise you are signed out when this tab closes.'),

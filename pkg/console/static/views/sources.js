@@ -1,5 +1,5 @@
-// The datasources of a datastore, live. Ten thousand of them are read as one scrolls; rows change in place as the service
-// tells of them, a screenful of changes at a time.
+// The live list of a datastore's datasources. More pages are read as the user scrolls, so that ten thousand rows are
+// possible. Rows change in place when the service reports changes, which are shown in batches.
 import { call, get, stream, withQuery } from '../api.js';
 import { fill, h } from '../dom.js';
 import { rename } from '../router.js';
@@ -8,14 +8,14 @@ import { announce, button, chip, field, isAbort, select, tell } from '../ui.js';
 import { compact, isSettled, mayHelp, pagesOf, sentence, stages, statuses, types } from '../words.js';
 
 const pageSize = 100;
-const untilRefresh = 10_000; // ms between comparisons with the service: news may get lost on its way
-const mostCompared = 1000; // rows that are compared after news was cut off; what lies further down is read when the list is opened anew
-const mostLookedUp = 20; // rows at a time
+const untilRefresh = 10_000; // ms between comparisons with the service, because events can get lost
+const mostCompared = 1000; // maximum number of rows compared after the event stream broke; rows further down are updated when the list is opened again
+const mostLookedUp = 20; // maximum number of rows looked up at a time
 
 /**
  * @param {string} storeId
  * @param {import('../router.js').Page} page
- * @param {() => void} changed is called, now and then, when counts may have changed
+ * @param {() => void} changed called when counts may have changed
  */
 export async function sources(storeId, page, changed) {
   const list = new List(storeId, page, changed);
@@ -24,7 +24,7 @@ export async function sources(storeId, page, changed) {
   return list.body;
 }
 
-/** What a row shows of a datasource. */
+/** The fields of a datasource that a row shows. */
 const told = ['name', 'status', 'error', 'chunks', 'progress'];
 
 class List {
@@ -41,20 +41,20 @@ class List {
     this.cursor = '';
     this.reading = false;
     this.round = 0;
-    /** @type {Map<string, any>} events that wait to be shown */
+    /** @type {Map<string, any>} events that are not shown yet */
     this.news = new Map();
     this.scheduled = false;
-    /** @type {Map<string, any>} events that came while the service was asked for the list: they are newer than its answer */
+    /** @type {Map<string, any>} events that arrived while the list was being read; they are newer than the list */
     this.heard = new Map();
     this.behind = false;
     this.wholly = false;
     this.catching = false;
-    // Rows lie in blocks: what is out of sight is then left out by the browser block by block, which costs nothing, where
-    // row by row ten thousand would have to be looked at for every picture.
+    // Rows are grouped into blocks, so that the browser can skip invisible blocks. Otherwise it would have to check ten
+    // thousand rows for every frame.
     this.list = h('div', { class: 'sources', role: 'list', 'aria-label': 'Datasources' });
     this.foot = h('div', { class: 'more' });
     this.body = [this.controls(), this.list, this.foot];
-    // The next page is read before the end of this one comes into sight.
+    // Read the next page before the end of this one becomes visible.
     this.observer = new IntersectionObserver((seen) => seen.some((s) => s.isIntersecting) && this.next().catch(tellUnlessLeft), { rootMargin: '1500px' });
     this.signal.addEventListener('abort', () => this.observer.disconnect());
   }
@@ -102,11 +102,11 @@ class List {
     const round = this.round;
     try {
       const read = await get(withQuery('datasources', { datastoreId: this.storeId, ...this.filter, limit: pageSize, cursor: this.cursor }), this.signal);
-      if (round !== this.round) return; // the filter has changed meanwhile
+      if (round !== this.round) return; // the filter was changed meanwhile
       this.cursor = read.nextCursor ?? '';
       const rows = [];
       for (const item of read.data) {
-        if (this.rows.has(item.id)) continue; // an event was faster
+        if (this.rows.has(item.id)) continue; // an event has already added it
         const row = rowOf(item, this);
         this.rows.set(item.id, { item, row });
         rows.push(row);
@@ -138,15 +138,15 @@ class List {
     announce('Retrying');
   }
 
-  /** Shows changes as they come, and comes back when the connection breaks. */
+  /** Shows changes as they arrive, and reconnects when the connection breaks. */
   async watch() {
     let pause = 1000;
-    const compare = () => document.hidden || this.mend().catch(() => {}); // the next time may fare better
+    const compare = () => document.hidden || this.mend().catch(() => {}); // the next comparison may succeed
     const timer = setInterval(compare, untilRefresh);
     this.signal.addEventListener('abort', () => clearInterval(timer));
     document.addEventListener('visibilitychange', compare, { signal: this.signal });
     for (let broken = false; !this.signal.aborted; broken = true) {
-      // What happened before the service watched is not told: it is asked for.
+      // Read the list to get the changes from before the stream was opened.
       const opened = () => {
         pause = 1000;
         this.catchUp(broken).catch(() => {});
@@ -164,7 +164,7 @@ class List {
     }
   }
 
-  /** Takes in what nobody told of: the newest rows, and those that have been waiting for long. */
+  /** Reads changes whose events were lost: in the newest rows, and in rows that are not settled. */
   async mend() {
     const waiting = [...this.rows.values()].filter(({ item }) => !isSettled(item.status));
     await this.lookUp(waiting.map(({ item }) => item.id));
@@ -172,7 +172,7 @@ class List {
     await this.catchUp();
   }
 
-  /** Asks for datasources one by one. @param {string[]} ids */
+  /** Reads datasources one by one. @param {string[]} ids */
   async lookUp(ids) {
     for (const id of ids.slice(0, mostLookedUp)) {
       if (this.signal.aborted) return;
@@ -189,7 +189,7 @@ class List {
     this.heard.set(event.id, event);
     if (this.scheduled) return;
     this.scheduled = true;
-    // Some at once, however many come: a thousand files that are indexed must not keep the page busy.
+    // Show events in batches, so that indexing a thousand files does not keep the page busy.
     setTimeout(() => requestAnimationFrame(() => this.showNews()), 150);
   }
 
@@ -210,13 +210,14 @@ class List {
       }
     }
     this.news.clear();
-    // Once all rows are read, what is not among them is new. Until then it may stand further down, which the list itself knows.
+    // If all rows have been read, datasources that are not among them are new. Otherwise they may be further down, so
+    // read the list.
     if (!this.cursor) this.prepend(fresh.reverse());
     else if (fresh.length > 0) this.catchUp().catch(tellUnlessLeft);
     this.changed();
   }
 
-  /** Puts rows at the top. @param {any[]} items the newest first */
+  /** Adds rows at the top. @param {any[]} items the newest first */
   prepend(items) {
     for (const item of items.toReversed()) {
       if (this.rows.has(item.id)) continue;
@@ -228,7 +229,7 @@ class List {
   }
 
   /**
-   * Compares the newest rows with the service's, or all that are shown; at most once a second, however much comes.
+   * Compares the newest rows, or all rows shown, with the service, at most once per second.
    * @param {boolean} [whole]
    */
   async catchUp(whole = false) {
@@ -258,26 +259,27 @@ class List {
     this.heard.clear();
     do {
       const read = await get(withQuery('datasources', { datastoreId: this.storeId, ...this.filter, limit: pageSize, cursor }), this.signal);
-      if (round !== this.round) return; // the filter has changed, and with it all rows
+      if (round !== this.round) return; // the filter was changed, and with it all rows
       items.push(...read.data);
       met ||= read.data.some((/** @type {any} */ item) => this.rows.has(item.id));
       cursor = read.nextCursor ?? '';
     } while (cursor && this.rows.size > 0 && items.length < mostCompared && (!met || (whole && items.length < this.rows.size)));
-    if (!met && cursor) return this.restart(); // all that is shown has been left behind
+    if (!met && cursor) return this.restart(); // there are so many new rows that those shown are out of date
     const gone = this.missing(items, !cursor);
     if (this.merge(items, !cursor)) this.changed();
     await this.lookUp(gone);
   }
 
   /**
-   * Puts rows where they belong in a run of the list from its top, and says whether anything was new.
+   * Updates the rows from the top of the list on, inserts new ones at their place, and returns whether anything has
+   * changed.
    * @param {any[]} items the newest first
    * @param {boolean} ended whether the list ends with them
    */
   merge(items, ended) {
     let isNew = false;
     /** @type {any} */
-    let below; // the row of the item before, which is older
+    let below; // the row of the previous item, which is older
     for (const item of items.toReversed()) {
       let row = this.rows.get(item.id)?.row;
       if (row) {
@@ -288,7 +290,7 @@ class List {
           isNew = true;
         }
       } else if (this.heard.get(item.id)?.deleted || (!below && !(ended && !this.cursor))) {
-        continue; // it is gone again, or older than all that is shown
+        continue; // it was deleted again, or is older than all rows shown
       } else {
         const known = { ...item, ...this.heard.get(item.id) };
         row = rowOf(known, this);
@@ -305,7 +307,7 @@ class List {
   }
 
   /**
-   * The ids of rows that stand among the items, and are none of them.
+   * The ids of rows that should be among the items but are not.
    * @param {any[]} items
    * @param {boolean} ended
    */
@@ -316,7 +318,7 @@ class List {
       && (ended || (last && last.compareDocumentPosition(row) & Node.DOCUMENT_POSITION_PRECEDING))).map(([id]) => id);
   }
 
-  /** The block that takes what is new. */
+  /** The block for new rows. */
   topBlock() {
     const first = this.list.firstElementChild;
     if (first && first.childElementCount < pageSize) return first;
@@ -325,7 +327,7 @@ class List {
     return block;
   }
 
-  /** Whether something stands in a list that is filtered like this one. @param {any} item */
+  /** Whether a datasource matches the list's filter. @param {any} item */
   matches(item) {
     const f = this.filter;
     return (!f.status || f.status === item.status) && (!f.type || f.type === item.type)
@@ -358,7 +360,7 @@ function update(row, item, list) {
     item.type === 'web_site' && isSettled(item.status) && (item.warnings ?? []).map((/** @type {string} */ w) => h('p', { class: 'why soft' }, sentence(w))),
     item.error && h('p', { class: item.status === 'error' ? 'why' : 'why soft' }, sentence(item.error), ' ',
       item.status === 'error' && mayHelp(item) && may.write() && button('Retry', () => retry(item.id), { 'aria-label': `Retry: ${item.name}` })));
-  // What had the focus was replaced by its like.
+  // The element that had the focus was replaced with a new one.
   if (focused) row.querySelector(focused.toLowerCase())?.focus();
   return row;
 }

@@ -1,4 +1,4 @@
-// What the workspace has used in a month, and how much it may.
+// The workspace's usage in a month, and its limits.
 import { call, get, withQuery } from '../api.js';
 import { fill, h } from '../dom.js';
 import { may } from '../session.js';

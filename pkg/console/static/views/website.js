@@ -1,4 +1,4 @@
-// The agent on other people's pages: the line that embeds its chat, where it may stand, and how it looks.
+// The settings for embedding an agent in other web sites: the HTML to insert, the allowed origins, and the look.
 import { address, call } from '../api.js';
 import { fill, h } from '../dom.js';
 import { announce, button, copyButton, field, form, select } from '../ui.js';
@@ -6,7 +6,7 @@ import '../embed/chat.js';
 
 /**
  * @param {any} agent
- * @param {() => void} again shows the view anew
+ * @param {() => void} again shows the view again
  */
 export function website(agent, again) {
   if (agent.visibility !== 'public') {
