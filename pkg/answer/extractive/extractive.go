@@ -109,7 +109,10 @@ func (e *Provider) find(ctx context.Context, p chat.Prompt, say phrases) (out fi
 				out.pieces = append(out.pieces, func(say phrases) string { return say.shown(passage, pages) })
 				out.fragments = append(out.fragments, fragments[passage.fragment])
 			}
-			return out, nil
+			if len(clauses) > 1 || len(passages) == 0 {
+				return out, nil
+			}
+			quotes = q.beside(quotes, passages, pages, room)
 		}
 	}
 	if len(quotes) == 0 {
@@ -154,6 +157,21 @@ func (q question) sure(quotes []sentence, pages []page, about topics) bool {
 		}
 	}
 	return false
+}
+
+// beside returns the quoted sentences that are not in a passage, which may be the answer too, within a number of tokens.
+func (q question) beside(quotes []sentence, passages []passage, pages []page, tokens int) []sentence {
+	about := q.topicsOf("")
+	return slices.DeleteFunc(quotes, func(s sentence) bool {
+		if s.kind != partProse || !ends(s.text) || !q.saysMore(s, pages, about) {
+			return true
+		}
+		if slices.ContainsFunc(passages, func(p passage) bool { return p.fragment == s.fragment && pages[p.fragment].holds(p, s.text) }) {
+			return true
+		}
+		tokens -= chunk.Tokens(s.text)
+		return tokens < 0
+	})
 }
 
 // saysMore reports whether a sentence contains a topic that is neither a name nor in the headings, if there is one. A

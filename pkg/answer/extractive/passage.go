@@ -252,6 +252,15 @@ type passage struct {
 	begin, end int // lines
 }
 
+// holds reports whether a passage contains a sentence, whatever the white space.
+func (p page) holds(in passage, sentence string) bool {
+	var text []string
+	for _, l := range p.lines[in.begin:in.end] {
+		text = append(text, strings.Fields(l.text)...)
+	}
+	return strings.Contains(strings.Join(text, " "), strings.Join(strings.Fields(sentence), " "))
+}
+
 // tokens estimates the length of a passage.
 func (p page) tokens(of passage) int {
 	n := 0

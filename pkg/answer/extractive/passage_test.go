@@ -84,6 +84,24 @@ func TestTwoPassagesOfTwoDocumentsAnswerTwoParts(t *testing.T) {
 	}
 }
 
+func TestASentenceOfAnotherFragmentIsQuotedBesideAPassage(t *testing.T) {
+	t.Parallel()
+	fragments := []domain.Fragment{
+		{Text: "The old weir keeper of Tarn wrote a diary. It has a red cover and forty pages.", DatasourceID: "a", DatasourceName: "a.txt", Score: 0.6},
+		{Text: "Visitors of Tarn see the diary of the keeper in the upper gallery.", DatasourceID: "b", DatasourceName: "b.txt", Score: 0.58},
+	}
+	const question = "In which glass case of the gallery is the damaged diary of the old keeper shown to visitors?"
+	got := quote(t, chat.Prompt{Question: question, Fragments: fragments})
+	if strings.Count(got, "upper gallery") != 1 || strings.Count(got, "wrote a diary") != 1 {
+		t.Errorf("got %q", got)
+	}
+	most := 12
+	got = quote(t, chat.Prompt{Question: question, Fragments: fragments, Params: chat.Params{MaxTokens: &most}})
+	if strings.Contains(got, "[1]") == strings.Contains(got, "[2]") {
+		t.Errorf("got %q within %d tokens", got, most)
+	}
+}
+
 func TestAPassageIsBoundedAndCutAtParagraphs(t *testing.T) {
 	t.Parallel()
 	text := strings.Repeat("Ducks like the ponds behind the weir in spring.\n\n", 40) + "The lock keeper lives at the upper gate.\n\n" + strings.Repeat("Swans like the ponds behind the weir in autumn.\n\n", 40)
