@@ -58,7 +58,7 @@ func failures() map[string]failure {
 		"filters the answer":            {play: func(w *wire) { w.end("content_filter", "refusal") }, status: 400, says: "content filter"},
 		"filters the rest":              {play: opening(func(w *wire) { w.end("content_filter", "refusal") }), midway: true, status: 400, says: "content filter"},
 		"finds it too long":             {play: func(w *wire) { w.refuse(400, "context_length_exceeded", "prompt is too long: 9 tokens > 8 maximum") }, status: 400, says: "too long for the model"},
-		"sends a huge line":             {play: opening(func(w *wire) { w.text(strings.Repeat("x", 3<<20)) }), midway: true, status: 503, says: "more in one piece"},
+		"sends a huge line":             {play: opening(func(w *wire) { w.text(strings.Repeat("x", 3<<20)) }), midway: true, status: 503, says: "a message that is too large"},
 		"sends without end": {play: opening(func(w *wire) {
 			for range 64 {
 				w.text(strings.Repeat("x", 32<<10))

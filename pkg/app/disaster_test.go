@@ -578,7 +578,7 @@ func TestAnOlderDatabaseCatchesUpWithTheJobLog(t *testing.T) {
 				}
 			}
 			p.says(p.repair("--prune"), append(deleted,
-				"2 datasources without rows and original deleted", "10 datasources looked at: 2 deleted")...)
+				"deleted 2 datasources without rows and original", "10 datasources looked at: 2 deleted")...)
 			p.whole(store, docs)
 		})
 	}

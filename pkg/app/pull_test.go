@@ -52,12 +52,12 @@ func TestAFailedPullNamesTheRemedy(t *testing.T) {
 		environ, args []string
 		words         []string
 	}{
-		"no verb":              {nil, nil, []string{"list or pull?", "usage:"}},
-		"an unknown verb":      {nil, []string{"push"}, []string{"unknown: models push"}},
-		"no name":              {nil, []string{"pull"}, []string{"which model?", "models list", "usage:"}},
-		"an unknown model":     {nil, []string{"pull", "gpt", "--data-dir", dir}, []string{`"gpt" is not`, filepath.Join(dir, "models")}},
+		"no verb":              {nil, nil, []string{"missing command: list or pull", "usage:"}},
+		"an unknown verb":      {nil, []string{"push"}, []string{`unknown command "models push"`}},
+		"no name":              {nil, []string{"pull"}, []string{"specify a model", "models list", "usage:"}},
+		"an unknown model":     {nil, []string{"pull", "gpt", "--data-dir", dir}, []string{`"gpt" cannot be downloaded`, filepath.Join(dir, "models")}},
 		"a stray argument":     {nil, []string{"list", "all"}, []string{`unexpected argument "all"`}},
-		"another file":         {nil, []string{"pull", "all-MiniLM-L6-v2", "--data-dir", dir, "--from", hub.URL}, []string{hub.URL, "config.json is not the published file", "without a network", dir}},
+		"another file":         {nil, []string{"pull", "all-MiniLM-L6-v2", "--data-dir", dir, "--from", hub.URL}, []string{hub.URL, "config.json is not the published file", "without network access", dir}},
 		"an address that lies": {[]string{"HF_ENDPOINT=ftp://x"}, []string{"pull", "all-MiniLM-L6-v2", "--data-dir", t.TempDir()}, []string{`"ftp://x"`}},
 	} {
 		_, err := models(t, test.environ, test.args...)

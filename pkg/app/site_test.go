@@ -189,7 +189,7 @@ var reasons = map[crawltest.Reason]string{
 	crawltest.WrongType:    "contains no text",
 	crawltest.Empty:        "empty",
 	crawltest.NeedsScripts: "JavaScript",
-	crawltest.Robots:       "disallowed by robots.txt",
+	crawltest.Robots:       "robots.txt disallows it",
 }
 
 // refusals are the words by which a site counts the addresses that were left out. Other spellings of a page are no

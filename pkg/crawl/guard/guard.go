@@ -180,7 +180,7 @@ func (g Guard) checkPort(port uint16) error {
 // CheckURL rejects addresses that are visibly forbidden before a connection is made, for an early and clear error.
 func (g Guard) CheckURL(u *url.URL) error {
 	if u.Scheme != "http" && u.Scheme != "https" {
-		return fmt.Errorf("%s cannot be fetched: only http and https addresses are supported supported supported supported", u.Redacted())
+		return fmt.Errorf("%s cannot be fetched: only http and https addresses are supported", u.Redacted())
 	}
 	if u.Hostname() == "" {
 		return fmt.Errorf("%s cannot be fetched: it has no host", u.Redacted())
