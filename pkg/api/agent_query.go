@@ -136,7 +136,7 @@ func (s *server) storedAnswer(ctx context.Context, agent domain.Agent, body Agen
 	return nil, nil
 }
 
-// agentRequest is one question on its way to an answer.
+// agentRequest is an agent query that is being answered.
 type agentRequest struct {
 	server  *server
 	request answer.Request
@@ -184,8 +184,8 @@ func (t *agentRequest) ask(ctx context.Context, emit func(string) error) (AgentA
 	return renderAnswer(answer, answer.Text), err
 }
 
-// answer does the work of ask, before the answer is rendered for an endpoint. It contains only what the caller may see,
-// and every line break is an LF.
+// answer is like ask, but returns the answer before it is rendered for an endpoint. The answer contains only what the
+// caller may see, and all its line breaks are LF.
 func (t *agentRequest) answer(ctx context.Context, emit func(string) error) (answer.Answer, error) {
 	var clean sse.LineEnds
 	if emit == nil {
@@ -261,7 +261,7 @@ func filtersOf(f *Filters) domain.Filters {
 }
 
 // visitorRule limits the parameters of callers who query a public agent without a key of its workspace. Otherwise
-// anyone could replace the prompts and use the model, which the operator pays for, for anything.
+// anyone could replace the prompts and use the model for any purpose at the operator's expense.
 func visitorRule(body AgentQuery, maxTokens int) error {
 	var faults []domain.FieldError
 	var names []string

@@ -29,7 +29,8 @@ type AgentStore interface {
 	Agent(ctx context.Context, ws, id string) (domain.Agent, error)
 	// PublicAgent returns a public agent of any workspace, or domain.CodeNotFound.
 	PublicAgent(ctx context.Context, id string) (domain.Agent, error)
-	// Agents returns a page of agents and the cursor of the next page, "" after the last one, like all lists.
+	// Agents returns a page of agents and the cursor of the next page. After the last page, the cursor is "". All list
+	// methods work like this.
 	Agents(ctx context.Context, ws string, p catalog.Page) ([]domain.Agent, string, error)
 	UpdateAgent(ctx context.Context, ws, id string, p domain.AgentPatch) (domain.Agent, error)
 	DeleteAgent(ctx context.Context, ws, id string) (domain.Agent, error)
@@ -221,7 +222,7 @@ func trimmed(v *string) *string {
 	return &t
 }
 
-// agentExtra returns, unchanged, the fields of the agent in a request that the API document does not define. It drops
+// agentExtra returns those fields in the body of an agent request that the API document does not define. It leaves out
 // fields that occur only in responses, because clients send back agents that they have read.
 func (s *server) agentExtra(ctx context.Context) domain.AgentExtra {
 	c, _ := ctx.(*gin.Context)

@@ -96,13 +96,13 @@ func (s *server) auditServed(c *gin.Context) {
 	if resource == "" {
 		resource = c.Param("id")
 	}
-	if !domain.ValidID(resource) { // a path holds arbitrary text
+	if !domain.ValidID(resource) { // the path may contain any text
 		resource = ""
 	}
 	s.audit.Record(ctx, op.ID, caller, access.Host(c.Request.RemoteAddr), slog.String("resource", resource), slog.Int("status", c.Writer.Status()))
 }
 
-// createdKey is the context key of the id of the resource that the request created.
+// createdKey is the context key for the id of the created resource.
 const createdKey = "sluice.made"
 
 // setCreated stores the id of the resource that the request created, for the audit log.

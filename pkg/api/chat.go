@@ -19,7 +19,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// maxInstructions bounds the system messages of a chat completion, in bytes.
+// maxInstructions is the maximum length of all system messages of a chat completion together, in bytes.
 const maxInstructions = 64 << 10
 
 // CreateChatCompletion implements StrictServerInterface.
@@ -149,7 +149,7 @@ func chatQuery(body ChatRequest, question string) AgentQuery {
 	return q
 }
 
-// maxModels bounds the list of models, which is not paginated.
+// maxModels is the maximum length of the list of models, which is not paginated.
 const maxModels = 1000
 
 // ListModels implements StrictServerInterface.
@@ -164,7 +164,7 @@ func (s *server) agentsOf(ctx context.Context, caller access.Caller, limit int) 
 	if caller.Key.Can(domain.ScopeQuery) {
 		agent, err := s.Agents.Agent(ctx, caller.Workspace(), caller.Key.AgentID)
 		if domain.CodeOf(err) == domain.CodeNotFound {
-			return nil, nil // it has been deleted
+			return nil, nil // the key's agent has been deleted
 		}
 		return []domain.Agent{agent}, err
 	}
@@ -196,7 +196,7 @@ func renderModel(a domain.Agent) ChatModel {
 type completion struct {
 	id, model string
 	created   int64
-	usage     bool // the stream ends with the tokens used
+	usage     bool // the stream ends with a chunk that contains the token usage
 }
 
 // chatChunk is a chunk of a streamed completion. It matches OpenAI's format exactly, including fields that must be null
@@ -208,7 +208,7 @@ type chatChunk struct {
 	Model   string       `json:"model"`
 	Choices []chunkPiece `json:"choices"`
 
-	Usage json.RawMessage `json:"usage,omitempty"` // null in all chunks but the last of a stream that ends with the tokens used
+	Usage json.RawMessage `json:"usage,omitempty"` // absent unless the client asks for usage; then null in all chunks except the last
 
 	Sources        *[]Source `json:"sources,omitempty"` // sent with the finish reason
 	ConversationID string    `json:"conversationId,omitempty"`

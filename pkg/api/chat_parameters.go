@@ -56,7 +56,8 @@ func readTools(tools []ChatTool) ([]answerchat.Tool, error) {
 	return out, nil
 }
 
-// toolChoice converts v. The schema has checked that v is a mode, an object with a function name, or nil.
+// toolChoice converts v to a tool choice. The schema has checked that v is a mode, an object with a function name, or
+// nil.
 func toolChoice(v any) answerchat.ToolChoice {
 	switch v := v.(type) {
 	case string:

@@ -16,7 +16,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// ListChunks implements StrictServerInterface. A cursor is the ordinal of the page's first chunk.
+// ListChunks implements StrictServerInterface. The cursor of a page is the ordinal of its first chunk.
 func (s *server) ListChunks(ctx context.Context, r ListChunksRequestObject) (ListChunksResponseObject, error) {
 	ctx, caller := access.CallerOf(ctx)
 	d, err := s.datasource(ctx, caller, r.Id)

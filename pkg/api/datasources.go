@@ -17,7 +17,7 @@ import (
 
 // DatasourceStore stores datasources. It stores each change together with the job that the change requires.
 type DatasourceStore interface {
-	// CreateDatasources creates all of them or none.
+	// CreateDatasources creates all datasources or none.
 	CreateDatasources(ctx context.Context, in []catalog.NewDatasource) ([]domain.Datasource, error)
 	Datasource(ctx context.Context, ws, id string) (domain.Datasource, error)
 	Datasources(ctx context.Context, ws string, f catalog.DatasourceFilter, p catalog.Page) ([]domain.Datasource, string, error)
@@ -101,7 +101,7 @@ func (s *server) createFromJSON(ctx context.Context, caller access.Caller, body 
 	return created, err
 }
 
-// newDatasource returns an empty datasource of the datastore, the n-th that the request creates.
+// newDatasource returns an empty datasource of the datastore. It is the n-th datasource that the request creates.
 func (s *server) newDatasource(ctx context.Context, store domain.Datastore, kind domain.DatasourceType, n int) domain.Datasource {
 	return domain.Datasource{ID: idempotency.ID(ctx, s.NewID, "datasource", strconv.Itoa(n)), WorkspaceID: store.WorkspaceID, DatastoreID: store.ID, Type: kind, Status: domain.StatusUnsynched}
 }
@@ -115,7 +115,8 @@ func (s *server) createOne(ctx context.Context, d domain.Datasource, job domain.
 	return created[0], nil
 }
 
-// findExisting returns a function that looks for the datasource, which an earlier run of the request may have created.
+// findExisting returns a function that reads the datasource, for the case that an earlier run of the request has
+// created it.
 func (s *server) findExisting(ctx context.Context, d domain.Datasource) func() (domain.Datasource, error) {
 	return func() (domain.Datasource, error) { return s.Datasources.Datasource(ctx, d.WorkspaceID, d.ID) }
 }
@@ -177,7 +178,7 @@ func orZero[T any](p *T) (v T) {
 	return v
 }
 
-// detached returns a context for work that must be finished even if the client has left.
+// detached returns a context for work that must be finished even if the client has disconnected.
 func detached(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 }

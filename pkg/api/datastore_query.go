@@ -84,8 +84,8 @@ func renderResults(found retrieve.Result) RetrieverResults {
 	}), Explanation: renderExplanation(found.Explanation, true)}
 }
 
-// chaindeskHost is the host that LangChain's ChaindeskRetriever calls. It uses the path of a datastore query and
-// expects an object with results.
+// chaindeskHost is the host that LangChain's ChaindeskRetriever calls. The retriever uses the path of a datastore
+// query, but expects an object with results.
 const chaindeskHost = "app.chaindesk.ai"
 
 // isForChaindesk reports whether the request was meant for chaindeskHost and redirected here, by a proxy or by DNS.

@@ -22,7 +22,8 @@ type DatastoreStore interface {
 	// PublicDatastore returns a public datastore of any workspace, or domain.CodeNotFound.
 	PublicDatastore(ctx context.Context, id string) (domain.Datastore, error)
 	Datastores(ctx context.Context, ws string, p catalog.Page) ([]domain.Datastore, string, error)
-	// UpdateDatastore updates the datastore. If the patch names a place, it begins, replaces or cancels a move.
+	// UpdateDatastore updates the datastore. A patch that names an engine or embedding model begins, replaces or
+	// cancels a move.
 	UpdateDatastore(ctx context.Context, ws, id string, p domain.DatastorePatch) (domain.Datastore, error)
 	MoveProgress(ctx context.Context, id string) (domain.MoveProgress, error)
 	DeleteDatastore(ctx context.Context, ws, id string) (domain.Datastore, error)
@@ -101,8 +102,8 @@ func (s *server) UpdateDatastore(ctx context.Context, r UpdateDatastoreRequestOb
 		return nil, err
 	}
 	if patch.Chunking != nil {
-		// Always process all content again: repeating an interrupted request completes it, and chunks of the right size
-		// are kept.
+		// Queue all content every time, so that repeating an interrupted request completes it. Chunks that already have
+		// the right size are kept.
 		if _, err := s.replay(ctx, catalog.ReplayFilter{WorkspaceID: caller.Workspace(), DatastoreID: d.ID}); err != nil {
 			return nil, err
 		}
@@ -163,8 +164,8 @@ func (s *server) showWithDatasources(ctx context.Context, d domain.Datastore) (D
 	return out, err
 }
 
-// checkEngines rejects an engine or embedding model that this server does not offer. The error lists those that it
-// does.
+// checkEngines rejects an engine or embedding model that this server does not offer. The error lists the available
+// ones.
 func (s *server) checkEngines(engine *Engine, model *string) error {
 	var faults []domain.FieldError
 	if engine != nil && !slices.Contains(s.options.Engines, domain.Engine(*engine)) {

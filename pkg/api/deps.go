@@ -15,9 +15,10 @@ type Sealer interface {
 	Seal(workspaceID, address string, headers map[string]string) (*domain.SiteAccess, error)
 }
 
-// Originals keeps raw content.
+// Originals stores the original content of datasources.
 type Originals interface {
-	// Put reads r to its end, stores it durably as the datasource's content, and returns it with its new key.
+	// Put reads r to its end and stores it as the datasource's content, under a new key. It returns once the content is
+	// stored durably.
 	Put(ctx context.Context, datasourceID, name, mimeType string, r io.Reader) (domain.Original, error)
 	// Get returns the content stored under the key, or domain.CodeNotFound if it has been removed. The caller must
 	// close the reader. Reading fails, instead of ending normally, if the content differs from what was stored.
@@ -57,11 +58,11 @@ type Watcher interface {
 	Changed(datastoreID, datasourceID string)
 }
 
-// Check checks whether one dependency is available.
+// Check is the health check of one dependency.
 type Check struct {
 	Name  string
 	Ready func(ctx context.Context) error
-	// Degrades means that the service can do part of its work without the dependency, and so stays ready.
+	// Degrades means that the service stays ready without the dependency, because it can still do part of its work.
 	Degrades bool
 	// Note, if set, returns a limitation of the dependency, or "".
 	Note func(ctx context.Context) string

@@ -79,8 +79,8 @@ func (s *server) upsert(ctx context.Context, store domain.Datastore, batch []*up
 }
 
 // storedUpserts returns the datasources of the batch if an earlier run of the request has stored them. That run stored
-// all of them or none, so one trace of it is enough: a datasource that it created, or a newest job that it queued. The
-// other datasources may have been changed since.
+// all of them or none, so one sign of it is enough: a datasource that it created, or a datasource whose newest job it
+// queued. The other datasources may have been changed since.
 func (s *server) storedUpserts(ctx context.Context, batch []*upsertItem) ([]domain.Datasource, error) {
 	for i, u := range batch {
 		d, err := s.Datasources.Datasource(ctx, u.datasource.WorkspaceID, u.datasource.ID)
@@ -101,7 +101,7 @@ func (s *server) storedUpserts(ctx context.Context, batch []*upsertItem) ([]doma
 	return nil, domain.Errorf(domain.CodeNotFound, "no earlier attempt of the request has stored its documents")
 }
 
-// upsertItem is one document on its way to a datasource.
+// upsertItem is one document of an upsert, with the datasource that it is stored as.
 type upsertItem struct {
 	newID      string            // its id if it is new
 	datasource domain.Datasource // new, or with the id of the datasource that it replaces
@@ -141,9 +141,9 @@ func (s *server) planUpsert(ctx context.Context, store domain.Datastore, documen
 	return batch, places, nil
 }
 
-// planDocument returns a new datasource. If the custom id already exists, it takes over the existing id and name,
-// because content is stored under the datasource's id. The existing datasource may be deleted meanwhile; the catalog's
-// transaction checks that.
+// planDocument returns a new datasource for a document. If the custom id already exists, the datasource gets the
+// existing id and name, because content is stored under the datasource's id. The existing datasource may be deleted
+// meanwhile; the catalog's transaction checks that.
 func (s *server) planDocument(ctx context.Context, store domain.Datastore, customID string, place int) (*upsertItem, error) {
 	d := s.newDatasource(ctx, store, domain.TypeText, place)
 	d.CustomID, d.Config.CustomID = customID, customID
@@ -190,7 +190,7 @@ func (s *server) UpdateDocument(ctx context.Context, r UpdateDocumentRequestObje
 	if err != nil {
 		return nil, err
 	}
-	if d.DatastoreID != store.ID { // the path names another datastore
+	if d.DatastoreID != store.ID { // the datasource is not in the datastore that the path names
 		return nil, domain.Errorf(domain.CodeNotFound, "datastore %q has no datasource with id %q", store.ID, d.ID)
 	}
 	if d.Type == domain.TypeWebSite {

@@ -2,7 +2,7 @@ package api
 
 import "strings"
 
-// ignoredHeader is the header that lists the query's parameters that the model does not support or that were changed.
+// ignoredHeader is the header that lists the query parameters that the model does not support or that were changed.
 const ignoredHeader = "Sluice-Ignored-Parameters"
 
 // agentNames returns a parameter's name in agent queries, which use the names of package answer.
@@ -26,8 +26,8 @@ func openAINames(name string) string {
 	}
 }
 
-// onIgnored calls set with the value of ignoredHeader, before the first piece of the answer. It does not call set if no
-// parameter was ignored.
+// onIgnored makes the answerer call set with the value of ignoredHeader, before the first piece of the answer. If no
+// parameter was ignored, set is not called.
 func (t *agentRequest) onIgnored(rename func(string) string, set func(names string)) {
 	t.request.Ignored = func(names []string) {
 		renamed := make([]string, len(names))

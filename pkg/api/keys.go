@@ -87,7 +87,7 @@ func (s *server) replaceUnseenKey(ctx context.Context, key domain.APIKey) error 
 	return nil
 }
 
-// checkKey reports an expiry in the past and an agent that does not exist.
+// checkKey rejects an expiry in the past and an agent that does not exist.
 func (s *server) checkKey(ctx context.Context, key domain.APIKey) error {
 	var faults []domain.FieldError
 	if key.ExpiresAt != nil && !key.ExpiresAt.After(s.Now()) {

@@ -19,13 +19,13 @@ import (
 	"github.com/sluice/sluice/pkg/telemetry"
 )
 
-// Options are limits and choices. The zero value of each field means its default.
+// Options are the limits and settings of the API. The zero value of a field means its default.
 type Options struct {
 	MaxUploadBytes int64 // maximum size of a file; default 100 MiB
 	MaxJSONBytes   int64 // maximum size of a JSON body; default 10 MiB
-	MaxDocuments   int   // maximum number in one upsert; default 1,000
-	MaxPages       int   // largest page limit that a web site may set; default 10,000
-	MaxQueryChars  int   // default 8,000
+	MaxDocuments   int   // maximum number of documents in one upsert; default 1,000
+	MaxPages       int   // largest value of a web site's max_pages; default 10,000
+	MaxQueryChars  int   // maximum length of a query; default 8,000
 
 	RatePerSecond    int // requests of one key per second, with bursts of twice as many; 0: no limit
 	VisitorPerMinute int // questions of one visitor of a public agent per minute; 0: no limit
@@ -89,7 +89,7 @@ type Deps struct {
 	Secrets domain.Secrets       // secrets of the operator; removed from responses and logs
 	Traces  *telemetry.Traces    // nil: no traces
 	Audit   *slog.Logger         // audit log of how keys are used; nil: Log
-	Checks  []Check              // dependencies that /readyz asks
+	Checks  []Check              // health checks of /readyz
 	Metrics *prometheus.Registry // served at /metrics; nil: a registry with only the API's metrics
 	Log     *slog.Logger         // nil: slog.Default()
 	Now     func() time.Time     // nil: time.Now

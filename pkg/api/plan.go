@@ -15,8 +15,8 @@ import (
 
 // Bounds of a plan. They are low because a person waits for the result.
 const (
-	maxPlanAddresses = 100 // addresses that are fetched or listed
-	maxPlanShown     = 300 // including addresses that are left out
+	maxPlanAddresses = 100 // maximum number of the site's addresses in a plan
+	maxPlanShown     = 300 // maximum number of entries, including addresses that are left out
 	maxPlans         = 4   // plans at the same time
 )
 

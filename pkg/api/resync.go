@@ -79,7 +79,8 @@ func (s *server) replay(ctx context.Context, f catalog.ReplayFilter) (queued int
 	}
 }
 
-// requeue queues a datasource again. Its content is processed even if it is unchanged: the caller has a reason to ask.
+// requeue queues a datasource again. Its content is processed even if it is unchanged, because the caller asked for
+// that.
 func (s *server) requeue(ctx context.Context, d domain.Datasource, kind domain.JobKind, p catalog.Priority) error {
 	job, err := s.Jobs.NewJob(ctx, d, kind)
 	if err != nil {

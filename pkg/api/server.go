@@ -230,8 +230,8 @@ func (s *server) recover(c *gin.Context) {
 	c.Next()
 }
 
-// cleanPath removes a trailing slash and merges repeated slashes. For example, a client whose base URL ends with a
-// slash sends /v1//chat/completions. Later handlers see only the clean path.
+// cleanPath removes a trailing slash and merges repeated slashes. Clients send such paths, for example
+// /v1//chat/completions if their base URL ends with a slash. Later handlers see only the clean path.
 //
 // A slash within an id is encoded, as in /conversations/chat%2F7. RawPath then distinguishes it from the slashes
 // between segments. For all other paths, later handlers see an empty RawPath, however the client encoded the path.

@@ -81,8 +81,8 @@ func (g *admissionGates) of(c config.Config, r *storageCheck) admit.Options {
 	}
 }
 
-// storageCheck checks whether more content can be accepted: whether the outbox has room for its jobs, and the disk for
-// its bytes.
+// storageCheck checks whether more content can be accepted: whether the outbox has room for more jobs, and the disk for
+// more bytes.
 type storageCheck struct {
 	catalog *catalog.Catalog
 	dir     string
@@ -95,7 +95,7 @@ type storageCheck struct {
 	result    error
 }
 
-// Results are reused for a moment, so that many uploads cost one check.
+// Results of a check are reused for a moment, so that many uploads need only one check.
 const (
 	storageCheckInterval = 2 * time.Second
 	storageCheckTimeout  = time.Second

@@ -34,7 +34,7 @@ type backups struct {
 	hold atomic.Bool
 }
 
-// holding reports whether originals must not be deleted.
+// holding reports whether a running backup forbids deleting originals.
 func (b *backups) holding() bool { return b.hold.Load() }
 
 // prepareBackups determines whether the complete service can be backed up.

@@ -129,7 +129,7 @@ func (r remoteEngine) logMissingFeatures(ctx context.Context, log *slog.Logger) 
 	}
 }
 
-// The types below adapt engines to the interfaces of each package.
+// The types below adapt engines to the interfaces of the packages that use them.
 
 type searchers struct{ *engines }
 

@@ -219,7 +219,7 @@ func (s *Service) openIndexes(ctx context.Context) error {
 }
 
 // openEmbedded opens the index in the data directory. Among processes that share the catalog, only one may have such an
-// index: the others would search for the same content in their own, empty index.
+// index: the others would search for its content in their own index, in vain.
 func (s *Service) openEmbedded(ctx context.Context) error {
 	release, err := s.catalog.Hold(ctx, "embedded index")
 	if err != nil {

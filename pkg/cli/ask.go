@@ -184,7 +184,7 @@ func answerable(ctx context.Context, c *client.Client, store *client.Datastore, 
 }
 
 // onlyDatastore returns the id of the only datastore, for commands that do not name one. If there are several, the
-// error lists the choices after the text in which.
+// error lists the choices. Its text begins with `which`.
 func onlyDatastore(ctx context.Context, c *client.Client, which string, agents []Named) (id string, err error) {
 	var stores []string
 	for d, err := range c.ListDatastores(ctx) {

@@ -90,7 +90,7 @@ func (p *Program) datastoresCommand() *cobra.Command {
 	return stores
 }
 
-// Exactly requires exactly one argument. what is its name in error messages.
+// Exactly requires exactly one argument. Error messages call the argument `what`.
 func Exactly(what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {

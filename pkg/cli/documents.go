@@ -42,7 +42,8 @@ func defaultFields() fields {
 	}
 }
 
-// lists are the fields that contain documents in an export, or objects that contain documents.
+// lists holds the names of fields that contain a list in an export. The items are documents, or objects with further
+// lists.
 var lists = []string{"documents", "datasources", "datastores", "data", "items", "results", "records", "pages"}
 
 // errUnusable is a fault of a single document. The others are still imported.

@@ -141,7 +141,7 @@ func (p *Program) ingestCommand() *cobra.Command {
 	return cmd
 }
 
-// sources parses the flags that apply to arguments.
+// sources parses the flags that apply to the files, folders and addresses in args.
 func (f ingestFlags) sources(args []string) (sourceFlags, error) {
 	var s sourceFlags
 	var err error
@@ -185,7 +185,7 @@ func (f ingestFlags) sources(args []string) (sourceFlags, error) {
 	return s, nil
 }
 
-// pairs parses key=value.
+// pairs parses texts of the form key=value.
 func pairs(given []string) (map[string]any, error) {
 	if len(given) == 0 {
 		return nil, nil

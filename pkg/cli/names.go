@@ -14,8 +14,8 @@ func IsID(wanted string) bool { return idForm.MatchString(wanted) }
 // Named is an object with an id and a name.
 type Named struct{ ID, Name string }
 
-// Pick returns the id of the object in all that has the name wanted. what is the kind of object in error messages, such
-// as "datastore".
+// Pick returns the id of the object with the wanted name. Error messages call the kind of object `what`, such as
+// "datastore".
 func Pick(what, wanted string, all []Named) (id string, err error) {
 	for _, same := range []func(a, b string) bool{func(a, b string) bool { return a == b }, strings.EqualFold} {
 		var found []string

@@ -30,7 +30,7 @@ type outcome struct {
 		ID   string `json:"id"`
 		Name string `json:"name"`
 	} `json:"datastore"`
-	Found     int64            `json:"found"`     // documents
+	Found     int64            `json:"found"`     // documents found
 	Unchanged int64            `json:"unchanged"` // already stored
 	Sent      int64            `json:"sent"`      // by this run
 	Synched   int64            `json:"synched"`   // of the documents sent or waited for

@@ -94,7 +94,7 @@ func datastore(ctx context.Context, c *client.Client, wanted string) (*client.Da
 	return &d, nil
 }
 
-// datastoreOrNew is like datastore, but with create it creates a datastore with the name if none exists.
+// datastoreOrNew is like datastore. If there is no datastore with the name and create is set, it creates one.
 func (p *Program) datastoreOrNew(ctx context.Context, c *client.Client, wanted string, create bool) (*client.Datastore, error) {
 	d, err := datastore(ctx, c, wanted)
 	if err == nil || ExitOf(err) != NotFound || IsID(wanted) {

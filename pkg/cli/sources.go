@@ -134,7 +134,7 @@ func page(address string, site bool, config client.DatasourceConfigCreate) (*doc
 	return d, nil
 }
 
-// isSitemap reports whether the address is that of a sitemap.
+// isSitemap reports whether the address looks like that of a sitemap.
 func isSitemap(u *url.URL) bool {
 	name := strings.ToLower(u.Path[strings.LastIndex(u.Path, "/")+1:])
 	return strings.HasSuffix(strings.TrimSuffix(name, ".gz"), ".xml") && strings.Contains(name, "sitemap")
@@ -235,7 +235,7 @@ func fileIn(root, path string, entry fs.DirEntry, c choice, metadata map[string]
 	return nil, nil
 }
 
-// sourceFlags are the flags that apply to arguments.
+// sourceFlags are the parsed flags that apply to the files, folders and addresses named as arguments.
 type sourceFlags struct {
 	site     bool
 	config   client.DatasourceConfigCreate

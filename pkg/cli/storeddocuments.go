@@ -16,11 +16,11 @@ type document struct {
 	kind client.DatasourceType
 	key  string // custom id or address; unique within the kind
 
-	path     string                   // of a file
+	path     string                   // path of a file
 	digest   string                   // SHA-256 of the content; "" if the content has not been read or is fetched by the service
-	text     *client.Document         // of a text
-	create   *client.DatasourceCreate // of a web page or site
-	metadata map[string]any           // of a file
+	text     *client.Document         // content of a text
+	create   *client.DatasourceCreate // request that creates a web page or site
+	metadata map[string]any           // metadata of a file
 	found    bool                     // found in a folder, not named as an argument
 }
 

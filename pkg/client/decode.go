@@ -26,7 +26,7 @@ func decodeOne[T any](resp *http.Response, err error) (*T, error) {
 	return &v, nil
 }
 
-// isOf fails if an answer does not have the media type kind, for example because another server sent it.
+// isOf returns an error if the media type of an answer is not kind, for example because another server sent the answer.
 func isOf(resp *http.Response, kind string) error {
 	got, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	if kind == "application/json" && strings.HasPrefix(got, "application/vnd.sluice.") && strings.HasSuffix(got, "+json") {

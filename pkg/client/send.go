@@ -101,8 +101,8 @@ func (s *sender) dress(req *http.Request, opts requestOptions) {
 	req.Header.Set("Idempotency-Key", key)
 }
 
-// attempt performs one attempt. Without an error, the response is a success, and its body has been read unless it is a
-// stream.
+// attempt performs one attempt. If it returns no error, the response is a success, and its body has been read unless it
+// is a stream.
 func (s *sender) attempt(req *http.Request, opts requestOptions) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(req.Context())
 	moving := &idleTimer{limit: s.idleTimeout, timer: time.AfterFunc(s.idleTimeout, func() { cancel(ErrIdleTimeout) })}

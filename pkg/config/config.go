@@ -107,12 +107,12 @@ type Config struct {
 	QuotaChunks    int64
 	QuotaBytes     Bytes
 	LimitVisitor   int
-	LimitSearches  int // concurrent; 0: chosen by the process
-	LimitAnswers   int // concurrent; 0: chosen by the process
-	LimitUploads   int // concurrent; 0: chosen by the process
-	LimitRequests  int // other concurrent requests; 0: chosen by the process
-	LimitOpen      int // concurrent streams
-	LimitWaiting   int // jobs
+	LimitSearches  int // maximum concurrent searches; 0: chosen by the process
+	LimitAnswers   int // maximum concurrent answers; 0: chosen by the process
+	LimitUploads   int // maximum concurrent uploads; 0: chosen by the process
+	LimitRequests  int // maximum other concurrent requests; 0: chosen by the process
+	LimitOpen      int // maximum number of open streams
+	LimitWaiting   int // maximum number of waiting jobs
 	LimitDisk      Bytes
 	AdmissionWait  time.Duration
 	ShutdownGrace  time.Duration

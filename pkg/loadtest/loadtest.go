@@ -79,7 +79,7 @@ func Run(ctx context.Context, l Load, request Request) (Report, error) {
 	return r.report(time.Now()), nil
 }
 
-// run is a running load.
+// run is the state of a load in progress.
 type run struct {
 	load    Load
 	request Request

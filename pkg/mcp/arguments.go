@@ -87,7 +87,7 @@ func oneType(schema *jsonschema.Schema) {
 	}
 }
 
-// text limits a string argument.
+// text limits the length of a string argument.
 func text(schema *jsonschema.Schema, limit int) {
 	schema.MinLength, schema.MaxLength = new(1), &limit
 }

@@ -16,7 +16,7 @@ const (
 	chunksBefore = 5
 )
 
-// part is the text of consecutive chunks, with the ordinals [from, to), of the document's `of` chunks.
+// part is the text of the consecutive chunks [from, to) of a document with `of` chunks.
 type part struct {
 	text     string
 	from, to int

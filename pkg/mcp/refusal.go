@@ -32,7 +32,7 @@ func (r *refusal) Error() string {
 	return fmt.Sprintf("%s (%d)", text, r.status)
 }
 
-// refusalOf returns the refusal in a response, or nil if the response is none. It reads and closes the body of a
+// refusalOf returns the refusal in a response, or nil if the response is a success. It reads and closes the body of a
 // refusal.
 func refusalOf(res *http.Response) error {
 	if res.StatusCode < http.StatusBadRequest {

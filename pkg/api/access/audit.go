@@ -16,7 +16,7 @@ type Audit struct {
 	now func() time.Time
 
 	mu          sync.Mutex
-	lastUse     map[string]*entry // both maps: by key id and address
+	lastUse     map[string]*entry // both maps are keyed by key id and address
 	lastRefusal map[string]*entry
 }
 

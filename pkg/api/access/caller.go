@@ -1,5 +1,5 @@
-// Package access identifies and limits callers: it has API keys, rate limits, the checks of web origins, and the audit
-// log. It does not depend on the API's operations; pkg/api and the packages below it may import it.
+// Package access identifies and limits callers. It looks up API keys, enforces rate limits, checks web origins and
+// writes the audit log. It does not depend on the API's operations; pkg/api and the packages below it may import it.
 package access
 
 import (

@@ -227,7 +227,7 @@ func (p *permit) Flush() {
 	}
 }
 
-// Unwrap is for http.ResponseController.
+// Unwrap lets http.ResponseController reach the connection.
 func (p *permit) Unwrap() http.ResponseWriter { return p.ResponseWriter }
 
 // releasingBody is the body of an admitted request. While a slow client keeps the reader waiting, the request gives up

@@ -27,8 +27,8 @@ func IsRepeated(ctx context.Context) bool {
 	return claim != nil && claim.Repeated
 }
 
-// ID returns the id for the resource that the request creates under the name parts. It is the same in every run of the
-// request. If the request has no Idempotency-Key, ID returns a new id.
+// ID returns the id of a resource that the request creates. parts distinguish the resources of one request. The id is
+// the same in every run of the request. If the request has no Idempotency-Key, ID returns a new id.
 func ID(ctx context.Context, newID func() string, parts ...string) string {
 	if id := KeyedID(ctx, parts...); id != "" {
 		return id
@@ -65,8 +65,9 @@ func CreateOnce[T any](ctx context.Context, find, create func() (T, error)) (T, 
 	return made, err
 }
 
-// WithJobID sets the id of the request's n-th job. A repeat recognises by this id that the request was accepted. Jobs
-// of a repeat keep their own ids: the first run's job may have been superseded, and its events may still arrive.
+// WithJobID gives the n-th job of the request's first run an id from which a repeat recognises that the request was
+// accepted. Jobs of a repeat keep their own ids, because the first run's job may have been superseded and its events
+// may still arrive.
 func WithJobID(ctx context.Context, job domain.Job, n int) domain.Job {
 	if claim := claimOf(ctx); claim != nil && !claim.Repeated {
 		job.ID = acceptedJobID(claim, n)

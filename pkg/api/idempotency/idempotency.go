@@ -47,7 +47,7 @@ const header = "Idempotency-Key"
 // and would not get it.
 var keyPattern = regexp.MustCompile(`^[ -~]{1,200}$`)
 
-// replayedHeader marks a stored response.
+// replayedHeader is the header that marks a replayed response.
 const replayedHeader = "Idempotent-Replayed"
 
 // maxStoredResponse is the maximum size of stored responses in bytes. Larger ones, which only queries have, are

@@ -14,7 +14,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// maxDepth bounds the nesting of a JSON body. Real bodies have at most ten levels.
+// maxDepth is the maximum nesting of a JSON body. Real bodies have at most ten levels.
 const maxDepth = 64
 
 // Parse parses one JSON value into maps, slices, strings, float64s, bools and nils. It is stricter than encoding/json:
@@ -142,7 +142,7 @@ func FieldName(path string) string {
 	return path
 }
 
-// Shorten shortens a value of the caller that is sent back in an error message.
+// Shorten shortens a caller's value for an error message.
 func Shorten(s string) string {
 	const limit = 60
 	if len(s) <= limit {

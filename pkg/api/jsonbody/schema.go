@@ -20,7 +20,7 @@ func Check(schema *openapi3.Schema, value any) []domain.FieldError {
 	return append(SchemaFaults(schema, "", value), unknownFields(schema, "", value)...)
 }
 
-// SchemaFaults returns all violations of the schema. Each names the path of the field and its value, and says how to
+// SchemaFaults returns all violations of the schema. Each one contains the field's path and value, and says how to
 // correct it.
 func SchemaFaults(schema *openapi3.Schema, path string, value any) []domain.FieldError {
 	err := schema.VisitJSON(value, openapi3.MultiErrors(), openapi3.EnableFormatValidation())
@@ -48,7 +48,7 @@ func SchemaFaults(schema *openapi3.Schema, path string, value any) []domain.Fiel
 
 // flatten returns the schema errors in err, however they are wrapped.
 func flatten(err error) []*openapi3.SchemaError {
-	//nolint:errorlint // the outermost error is meant: inside are the faults of every alternative, of which one is enough
+	//nolint:errorlint // only the outermost error counts: it wraps the faults of all alternatives, although matching one would be enough
 	if e, is := err.(*openapi3.SchemaError); is && e.SchemaField == "oneOf" {
 		return []*openapi3.SchemaError{e}
 	}

@@ -61,7 +61,7 @@ func MissingKey() error {
 	return domain.Errorf(domain.CodeUnauthorized, "no API key; send the header Authorization: Bearer <key>")
 }
 
-// IsClientGone reports whether the error is only a consequence of the client's disconnecting. Cancelled engines return
+// IsClientGone reports whether the error occurred only because the client disconnected. Cancelled engines return
 // different errors, so internal errors and unavailability count too. Faults of the request do not count: the server
 // also ends the context of a slow client, which is still connected and should read the reason.
 func IsClientGone(ctx context.Context, err error) bool {

@@ -25,7 +25,7 @@ type Stream struct {
 
 	mu     sync.Mutex
 	opened bool
-	last   time.Time // of the last write
+	last   time.Time // time of the last write
 }
 
 // New returns a stream that writes to w. timeout is the time limit for writing one event.
@@ -46,13 +46,13 @@ func (e *Stream) Send(name, data string) error {
 	return e.write(text.String())
 }
 
-// Comment writes a line that clients ignore, which keeps the connection alive.
+// Comment writes a line that clients ignore. It keeps the connection alive.
 func (e *Stream) Comment(text string) error { return e.write(": " + text + "\n\n") }
 
 func (e *Stream) write(text string) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	// A client that does not read must not hold the connection; recorders in tests have no deadline to set.
+	// Disconnect a client that does not read. Ignore the error, because recorders in tests have no deadline.
 	_ = e.control.SetWriteDeadline(time.Now().Add(e.timeout))
 	if !e.opened {
 		h := e.w.Header()

@@ -13,7 +13,7 @@ const (
 	lingerBytes = 64 << 20
 	serverDrain = 256 << 10 // read by net/http's server in any case
 
-	maxLingering = 64 // maximum number of rejected requests whose bodies are read on, by a Lingerer
+	maxLingering = 64 // maximum number of clients whose rejected requests a Lingerer reads at once
 )
 
 // sentBody is a request's body that records when its end has been reached. Only the request's goroutine uses it.
@@ -40,11 +40,12 @@ func Linger(w http.ResponseWriter, r *http.Request) (after func()) {
 	return lingerOn(w, r, sent)
 }
 
-// Lingerer does the same for requests that are rejected before any of the body is read, for a limited number of clients
-// at once. The zero value is ready for use.
+// Lingerer lets clients read why a request was rejected before any of its body was read. It does so for a limited
+// number of clients at once. The zero value is ready for use.
 type Lingerer struct{ clients atomic.Int64 }
 
-// Linger is like the function Linger. Beyond the limit of clients, after does nothing and the connection is closed.
+// Linger does the same as the function Linger. If too many clients are being read, it closes the connection instead,
+// and after does nothing.
 func (l *Lingerer) Linger(w http.ResponseWriter, r *http.Request) (after func()) {
 	if r.Body == nil || r.Body == http.NoBody || r.ContentLength >= 0 && r.ContentLength <= serverDrain {
 		return func() {}

@@ -1,6 +1,7 @@
-// Command gendoc writes the documentation pages that are generated from the code: limits and errors.
+// Command gendoc writes the documentation pages that are generated from the code: limits and errors. ROOT is the
+// repository's root directory.
 //
-//	go run ./pkg/manual/gendoc ROOT    of the repository
+//	go run ./pkg/manual/gendoc ROOT
 package main
 
 import (
