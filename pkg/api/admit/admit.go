@@ -39,7 +39,7 @@ type Options struct {
 	// limit.
 	Searches, Answers, Uploads, Others *admission.Gate
 
-	MaxOpen int // maximum number of responses that have begun but not ended; at the limit, all requests are rejected; 0: no limit
+	MaxOpen int // maximum number of responses that have begun but not ended; at the limit, new requests are rejected; 0: no limit
 
 	// CheckStorage is called for each upload. Its error, if any, rejects the upload because there is no room for more
 	// content. nil: not checked.

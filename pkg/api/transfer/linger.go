@@ -44,7 +44,7 @@ func Linger(w http.ResponseWriter, r *http.Request) (after func()) {
 // number of clients at once. The zero value is ready for use.
 type Lingerer struct{ clients atomic.Int64 }
 
-// Linger does the same as the function Linger. If too many clients are being read, it closes the connection instead,
+// Linger does the same as the function Linger. If the limit of clients is reached, it closes the connection at once,
 // and after does nothing.
 func (l *Lingerer) Linger(w http.ResponseWriter, r *http.Request) (after func()) {
 	if r.Body == nil || r.Body == http.NoBody || r.ContentLength >= 0 && r.ContentLength <= serverDrain {
