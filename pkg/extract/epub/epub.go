@@ -1,4 +1,4 @@
-// Package epub reads EPUB books, version 2 and 3: the chapters in the order of the spine, each as a page of HTML.
+// Package epub reads EPUB books, versions 2 and 3. The chapters are read as HTML pages, in the order of the spine.
 package epub
 
 import (
@@ -26,7 +26,7 @@ var Format = format.Format{
 
 const container = "META-INF/container.xml"
 
-// inside recognises a book by its type or, because some producers omit it, by its container file.
+// inside recognises a book by its type or by its container file, because some producers omit the type.
 func inside(p *format.Parser) string {
 	a := zip.Opened(p)
 	if kind, err := a.Read("mimetype"); err == nil && strings.TrimSpace(string(kind)) == mimeType || a.Has(strings.ToLower(container)) {
@@ -35,23 +35,23 @@ func inside(p *format.Parser) string {
 	return ""
 }
 
-// book is a book being read.
+// book is the state of reading a book.
 type book struct {
 	p      *format.Parser
 	a      *zip.Archive
-	dir    string // the folder of the package document, the base of its relative addresses
+	dir    string // folder of the package document, to which the addresses in it are relative
 	items  map[string]item
 	spine  []item
-	titles map[string]heading // titles of parts in the table of contents, by zip.PartName
-	// encrypted holds the parts that are encrypted, by zip.PartName.
+	titles map[string]heading // entries of the table of contents that lead to parts, by zip.PartName
+	// encrypted is the set of encrypted parts, by zip.PartName.
 	encrypted map[string]bool
 }
 
-// item is a part in the list of the package document.
+// item is a part that the package document lists.
 type item struct {
 	part, mediaType string
-	nav             bool // the table of contents of EPUB 3
-	extra           bool // not in the reading order: notes, answers, advertisements
+	nav             bool // whether it is the table of contents of EPUB 3
+	extra           bool // whether it is outside the reading order: notes, answers, advertisements
 }
 
 // heading is an entry of the table of contents.
@@ -60,8 +60,8 @@ type heading struct {
 	level int
 }
 
-// read reads a book. Chapters without a heading of their own get that of the table of contents. Parts outside the
-// reading order come last.
+// read reads a book. A chapter that starts without a heading gets its heading from the table of contents. Parts outside
+// the reading order come last.
 func read(p *format.Parser) error {
 	b := &book{p: p, a: zip.Opened(p), items: map[string]item{}, titles: map[string]heading{}, encrypted: map[string]bool{}}
 	p.Doc.Route = "epub"
@@ -98,7 +98,7 @@ func read(p *format.Parser) error {
 	return nil
 }
 
-// readLocks records the encrypted parts. The list often includes obfuscated fonts, which are not read anyway.
+// readLocks records which parts are encrypted. Often these are only obfuscated fonts, which are not read anyway.
 func (b *book) readLocks() error {
 	return b.a.Walk("META-INF/encryption.xml", func(sc *xmlscan.Scanner) {
 		sc.Descend(func(e xml.StartElement) bool {
@@ -110,7 +110,7 @@ func (b *book) readLocks() error {
 	})
 }
 
-// readPackage reads the package document: the metadata of the book, its parts, and their order.
+// readPackage reads the package document: the book's metadata, its parts and their order.
 func (b *book) readPackage() error {
 	root := ""
 	err := b.a.Walk(container, func(sc *xmlscan.Scanner) {
@@ -168,13 +168,13 @@ func (b *book) readPackage() error {
 	return b.readContents(b.items[toc])
 }
 
-// metadata reads the metadata of the book. The element's start was returned last.
+// metadata reads the current element, which contains the metadata of the book.
 func (b *book) metadata(sc *xmlscan.Scanner) {
 	values := map[string][]string{}
-	const maxValues = 20 // of one property
+	const maxValues = 20 // maximum number of values of one property
 	sc.Each(func(e xml.StartElement) bool {
 		name := e.Name.Local
-		if name == "meta" { // of EPUB 3, or of EPUB 2 with its value in an attribute
+		if name == "meta" { // in EPUB 3, or in EPUB 2 with the value in an attribute
 			name = xmlscan.Attr(e, "property")
 		}
 		if text := format.OneLine(sc.Text()); text != "" && len(values[name]) < maxValues {
@@ -191,8 +191,8 @@ func (b *book) metadata(sc *xmlscan.Scanner) {
 	b.p.Meta(domain.MetaKeywords, strings.Join(values["subject"], "; "))
 }
 
-// readContents reads the table of contents: the first entry that leads to each part. It is a page with nested lists in
-// EPUB 3, and nested points in EPUB 2.
+// readContents reads the table of contents and keeps, for each part, the first entry that leads to it. In EPUB 3 the
+// table is a page with nested lists, in EPUB 2 it consists of nested points.
 func (b *book) readContents(toc item) error {
 	if toc.part == "" {
 		return nil
@@ -209,7 +209,7 @@ func (b *book) readContents(toc item) error {
 		walk = func(e xml.StartElement) bool {
 			switch e.Name.Local {
 			case "nav":
-				if kind := xmlscan.Attr(e, "type"); kind != "" && kind != "toc" { // lists of pages, landmarks
+				if kind := xmlscan.Attr(e, "type"); kind != "" && kind != "toc" { // page lists and landmarks
 					sc.Skip()
 					return true
 				}
@@ -240,7 +240,7 @@ func (b *book) readContents(toc item) error {
 	})
 }
 
-// chapter reads one part as a piece of HTML.
+// chapter reads one part as HTML.
 func (b *book) chapter(it item) error {
 	if err := b.p.Ctx.Err(); err != nil {
 		return err
@@ -265,7 +265,7 @@ func (b *book) chapter(it item) error {
 	chapter.Out = &format.Sink{Left: b.p.Lim.MaxText, Max: b.p.Lim.MaxText, Emit: func(block domain.Block) error {
 		switch {
 		case !titled || block.Kind == domain.BlockHeading:
-		case strings.EqualFold(block.Text, title.text): // a heading by its style alone
+		case strings.EqualFold(block.Text, title.text): // this becomes a heading, although only its style marks it as one
 			block.Kind, block.Level = domain.BlockHeading, title.level
 		default:
 			if err := b.p.Out.Heading(title.level, title.text, 0); err != nil {
@@ -278,13 +278,14 @@ func (b *book) chapter(it item) error {
 	return chapter.Piece(format.TypeHTML, strings.NewReader(text))
 }
 
-// resolve returns the name of the part that a relative address in a folder's document refers to.
+// resolve returns the name of the part that a relative address means. dir is the folder of the document with the
+// address.
 func resolve(dir, address string) string {
 	address, _, _ = strings.Cut(address, "#")
 	return strings.TrimPrefix(path.Clean("/"+path.Join(dir, unescape(address))), "/")
 }
 
-// unescape decodes the escapes of an address. A malformed address is returned unchanged.
+// unescape decodes the percent escapes of an address. It returns a malformed address unchanged.
 func unescape(address string) string {
 	if plain, err := url.PathUnescape(address); err == nil {
 		return plain
