@@ -18,12 +18,12 @@ import (
 )
 
 const (
-	maxMailNesting = 4        // depth of messages and attachments inside one another
-	maxMailParts   = 1000     // parts of a message, including nested messages
-	maxMultiparts  = 20       // nesting of multipart bodies
-	maxAttachments = 100      // attachments read; the others are named in a warning
-	maxMailHeader  = 64 << 10 // bytes of a message's header that are read
-	maxAddresses   = 2 << 10  // bytes of one line of addresses
+	maxMailNesting = 4        // maximum nesting depth of messages and attachments
+	maxMailParts   = 1000     // maximum number of parts of a message, including nested messages
+	maxMultiparts  = 20       // maximum nesting depth of multipart bodies
+	maxAttachments = 100      // maximum number of attachments that are read
+	maxMailHeader  = 64 << 10 // maximum size in bytes of a message's header; the rest is not read
+	maxAddresses   = 2 << 10  // maximum size in bytes of a line of addresses
 )
 
 // Format is the format of Internet mail.
@@ -40,7 +40,8 @@ var WebArchive = format.Format{
 	Sniff: func(head []byte, named string) bool { return messageType(head, named) == format.TypeMHTML },
 }
 
-// read reads a message: subject, addresses, date and text, and each attachment with the reader of its format.
+// read reads a message: its subject, addresses, date and text, and each attachment with the reader of the attachment's
+// format.
 func read(p *format.Parser) error {
 	data, err := p.Src.Bytes()
 	if err != nil {
@@ -53,8 +54,8 @@ func read(p *format.Parser) error {
 	return m.message(data, 1)
 }
 
-// readArchive reads a web archive: a page that a browser or Word saved as one file. Only the page is read, not its
-// pictures and style sheets.
+// readArchive reads a web archive, a page that a browser or Word saved as one file. Pictures and style sheets are not
+// read.
 func readArchive(p *format.Parser) error {
 	data, err := p.Src.Bytes()
 	if err != nil {
@@ -92,16 +93,16 @@ func readArchive(p *format.Parser) error {
 	return err
 }
 
-// reader reads one message, including attachments and nested messages.
+// reader reads one message with its attachments and nested messages.
 type reader struct {
 	p           *format.Parser
-	left        int64 // remaining budget of decoded bytes
+	left        int64 // number of bytes that may still be decoded
 	parts       int
 	attachments int
-	exceeded    bool // a bound on parts was exceeded; a warning is emitted
+	exceeded    bool // whether a limit on parts was exceeded, which causes a warning
 }
 
-// message reads a message: the header as text, then the body. level is the heading level of the subject.
+// message reads a message: first the header as text, then the body. level is the heading level of the subject.
 func (m *reader) message(data []byte, level int) error {
 	header, body := splitHeader(data)
 	subject := decodeHeader(header.Get("Subject"))
@@ -130,12 +131,12 @@ func (m *reader) message(data []byte, level int) error {
 	return m.entity(mimePart{header: header, body: body}, level, 0)
 }
 
-// splitHeader splits a message or part into header and body. Malformed header lines are skipped.
+// splitHeader splits a message or part into its header and its body. Malformed header lines are skipped.
 func splitHeader(data []byte) (textproto.MIMEHeader, []byte) {
 	header := textproto.MIMEHeader{}
 	data = bytes.TrimLeft(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")), "\r\n")
 	name, size := "", 0
-	var value strings.Builder // of the field that is read
+	var value strings.Builder // of the current field
 	end := func() {
 		if name != "" {
 			header[name] = append(header[name], value.String())
@@ -160,7 +161,7 @@ func splitHeader(data []byte) (textproto.MIMEHeader, []byte) {
 		end()
 		key, start, ok := bytes.Cut(line, []byte(":"))
 		if name = ""; !ok || len(key) == 0 || bytes.ContainsAny(key, " \t") {
-			continue // "From " of a mailbox file, or damage
+			continue // the "From " line of a mailbox file, or damage
 		}
 		name = textproto.CanonicalMIMEHeaderKey(string(key))
 		value.WriteString(strings.TrimSpace(string(start)))
@@ -170,7 +171,8 @@ func splitHeader(data []byte) (textproto.MIMEHeader, []byte) {
 
 var headerWords = mime.WordDecoder{CharsetReader: charset.Reader}
 
-// decodeHeader decodes the encoded words of a header value, and guesses the encoding of raw non-ASCII bytes.
+// decodeHeader decodes the encoded words in a header value. If the value contains raw non-ASCII bytes, their encoding
+// is guessed.
 func decodeHeader(value string) string {
 	if !utf8.ValidString(value) {
 		value, _ = charset.Decode([]byte(value), "")
@@ -181,7 +183,7 @@ func decodeHeader(value string) string {
 	return format.OneLine(value)
 }
 
-// addresses formats a list of addresses for readers.
+// addresses formats a list of addresses for people.
 func addresses(value string) string {
 	if value == "" {
 		return ""
@@ -209,7 +211,7 @@ func addresses(value string) string {
 	return format.OneLine(b.String())
 }
 
-// date converts a header's date to the format of metadata; "" if there is none.
+// date converts a date from a header to the format of metadata. It returns "" if the header has no valid date.
 func date(value string) string {
 	t, err := mail.ParseDate(value)
 	if err != nil {
@@ -218,7 +220,7 @@ func date(value string) string {
 	return t.Format(time.RFC3339)
 }
 
-// entity reads a part of a message by its type.
+// entity reads a part of a message according to its type.
 func (m *reader) entity(part mimePart, level, nesting int) error {
 	if err := m.p.Ctx.Err(); err != nil {
 		return err
@@ -238,10 +240,10 @@ func (m *reader) entity(part mimePart, level, nesting int) error {
 	case strings.HasPrefix(mediaType, "text/") && mediaType != "text/calendar" && mediaType != "text/css", mediaType == "message/delivery-status":
 		return m.body(part, mediaType, params)
 	}
-	return nil // a picture in the text, a signature
+	return nil // a picture within the text, or a signature
 }
 
-// multipart reads the parts of a body: all of them, or the best of alternatives.
+// multipart reads the parts of a multipart body, or only the best one if they are alternatives.
 func (m *reader) multipart(part mimePart, mediaType string, level, nesting int) error {
 	if nesting >= maxMultiparts {
 		m.p.Out.Warn("parts of the message that are nested too deeply were skipped")
@@ -267,8 +269,8 @@ func (m *reader) multipart(part mimePart, mediaType string, level, nesting int) 
 	return nil
 }
 
-// best chooses among alternatives: plain text, because HTML mail is laid out with tables, unless it has much less text
-// than the HTML.
+// best returns the index of the best alternative. It prefers plain text, because HTML mail is laid out with tables,
+// unless the plain text is much shorter than the HTML.
 func (m *reader) best(parts []mimePart) (int, error) {
 	plain, rich, size := -1, -1, 0
 	for i, part := range parts {
@@ -300,7 +302,7 @@ func (m *reader) best(parts []mimePart) (int, error) {
 	return plain, nil
 }
 
-// visibleText returns the approximate number of bytes of a page outside its tags.
+// visibleText returns the approximate number of bytes that a page has outside its tags.
 func visibleText(page []byte) int {
 	n, tag, style := 0, false, false
 	for i, c := range page {
@@ -344,8 +346,8 @@ func (m *reader) body(part mimePart, mediaType string, params map[string]string)
 	return q.ReadAs(format.TypeText)
 }
 
-// joinFlowed joins the lines of a text with format=flowed (RFC 3676): a line that ends in a space continues on the
-// next.
+// joinFlowed joins the lines of a text in the form format=flowed (RFC 3676): a line that ends in a space continues on
+// the next line.
 func joinFlowed(text string, noSpace bool) string {
 	var b strings.Builder
 	quoted := 0
@@ -369,7 +371,7 @@ func joinFlowed(text string, noSpace bool) string {
 	return b.String()
 }
 
-// nested reads a message inside a message.
+// nested reads a message within a message.
 func (m *reader) nested(part mimePart, level int) error {
 	if m.p.Nesting++; m.p.Nesting > maxMailNesting {
 		m.p.Nesting--
@@ -384,7 +386,7 @@ func (m *reader) nested(part mimePart, level int) error {
 	return m.message(content, level+1)
 }
 
-// attachment reads an attached file with the reader of its format, under a heading with the file's name.
+// attachment reads an attached file with the reader of its format. The file's name becomes a heading above the text.
 func (m *reader) attachment(part mimePart, mediaType string, level int) error {
 	name := cmp.Or(part.name(), "attachment")
 	if m.attachments++; m.attachments > maxAttachments {

@@ -15,13 +15,13 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// mimePart is a message or one of its parts: the header and the still encoded body.
+// mimePart is a message or one of its parts. The body is still encoded.
 type mimePart struct {
 	header textproto.MIMEHeader
 	body   []byte
 }
 
-// mediaType returns the part's media type and parameters; text/plain if it has none or a malformed one.
+// mediaType returns the part's media type and its parameters. If the type is missing or malformed, it is text/plain.
 func (p mimePart) mediaType() (string, map[string]string) {
 	value := p.header.Get("Content-Type")
 	t, params, err := mime.ParseMediaType(value)
@@ -45,7 +45,7 @@ func (p mimePart) attached() bool {
 	return strings.EqualFold(strings.TrimSpace(disposition), "attachment")
 }
 
-// name returns the file name of the part; "" if it has none, and for inline pictures.
+// name returns the part's file name. It returns "" if the part has none or is an inline picture.
 func (p mimePart) name() string {
 	mediaType, params := p.mediaType()
 	_, disposition, err := mime.ParseMediaType(p.header.Get("Content-Disposition"))
@@ -62,7 +62,7 @@ func (p mimePart) name() string {
 	return path.Base(strings.ReplaceAll(decodeHeader(name), `\`, "/"))
 }
 
-// split divides a multipart body into its parts. It stops at damage and returns the parts before it.
+// split divides a multipart body into its parts. If the body is damaged, it returns the parts before the damage.
 func (m *reader) split(part mimePart) []mimePart {
 	mediaType, params := part.mediaType()
 	if params["boundary"] == "" {
@@ -86,7 +86,7 @@ func (m *reader) split(part mimePart) []mimePart {
 			}
 			return parts
 		}
-		// The body is in memory: the only possible error is a missing end.
+		// The body is in memory, so the only possible error is that its end is missing.
 		body, _ := io.ReadAll(next)
 		header := next.Header
 		if mediaType == "multipart/digest" && header.Get("Content-Type") == "" {
@@ -96,8 +96,8 @@ func (m *reader) split(part mimePart) []mimePart {
 	}
 }
 
-// root returns the page of a web archive, or the text of a multipart/related body: the part named by the start
-// parameter, else the first HTML part, else the first text part, else nil.
+// root returns the page of a web archive, or the text of a multipart/related body. This is the part that the start
+// parameter names, otherwise the first HTML part, otherwise the first text part, otherwise nil.
 func (m *reader) root(part mimePart, nesting int) (*mimePart, error) {
 	mediaType, params := part.mediaType()
 	switch {
@@ -133,7 +133,7 @@ func (p mimePart) isPage() bool {
 	return mediaType == format.TypeHTML || mediaType == "application/xhtml+xml"
 }
 
-// decode decodes the part's transfer encoding.
+// decode returns the part's body without its transfer encoding.
 func (m *reader) decode(part mimePart) ([]byte, error) {
 	content := part.body
 	switch strings.ToLower(strings.TrimSpace(part.header.Get("Content-Transfer-Encoding"))) {
@@ -148,7 +148,8 @@ func (m *reader) decode(part mimePart) ([]byte, error) {
 	return content, nil
 }
 
-// decodeQuotedPrintable decodes escapes and keeps malformed ones as text. The standard library's reader fails at them.
+// decodeQuotedPrintable decodes the escapes in quoted-printable text. Malformed escapes stay as they are; the standard
+// library's reader would fail.
 func decodeQuotedPrintable(data []byte) []byte {
 	out := make([]byte, 0, len(data))
 	for i := 0; i < len(data); i++ {

@@ -7,8 +7,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// messageType recognises mail and web archives by their header, and returns "" for other texts. A file with an
-// extension of these formats needs two header lines; other files need MIME or mail fields.
+// messageType recognises mail and web archives by their header. It returns "" for other texts. A file whose extension
+// belongs to these formats needs only two header fields; other files need typical MIME or mail fields.
 func messageType(head []byte, named string) string {
 	fields := headerFields(head)
 	_, mimeVersion := fields["mime-version"]
@@ -38,8 +38,8 @@ func messageType(head []byte, named string) string {
 	return format.TypeMail
 }
 
-// headerFields returns the fields of a message's header by name in lower case, or nothing if a line of it is not a
-// field.
+// headerFields returns the fields of a message's header, by their names in lower case. It returns nothing if any line
+// of the header is not a field.
 func headerFields(head []byte) map[string]string {
 	fields := map[string]string{}
 	lines := bytes.Split(bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")), "\r\n"), []byte("\n"))
