@@ -18,7 +18,7 @@ var Format = format.Format{
 	Extensions: []string{".csv", ".tsv", ".tab"}, Name: "CSV", Label: "CSV", Text: true, Read: read,
 }
 
-// read reads separated values record by record. It finds the separator by trying each on the first lines.
+// read reads separated values record by record. It first tries which separator fits the first lines best.
 func read(p *format.Parser) error {
 	src, err := p.TextReader("csv", "")
 	if err != nil {
@@ -32,7 +32,7 @@ func read(p *format.Parser) error {
 		return err
 	}
 	w := &table.Writer{Out: p.Out, Plain: p.Src.PlainRows}
-	cells, together := 0, 0 // together: rows since the last empty row
+	cells, together := 0, 0 // together is the number of rows since the last empty row
 	for {
 		if err := p.Ctx.Err(); err != nil {
 			return err
@@ -48,7 +48,7 @@ func read(p *format.Parser) error {
 			return format.Errorf(format.TooLarge, "the table has more than %d cells; split the file", p.Lim.MaxCells)
 		}
 		if table.Filled(row) == 0 {
-			if together > 1 { // an empty row ends a table, except between single rows (double spacing)
+			if together > 1 { // an empty row ends a table, unless every second row is empty (double spacing)
 				if err := w.Gap(); err != nil {
 					return err
 				}
@@ -67,8 +67,8 @@ func read(p *format.Parser) error {
 	return w.Flush()
 }
 
-// preamble reads the lines above the table that are marked as comments. A comment with as many fields as the rows below
-// is the header row, and its mark is removed.
+// preamble reads the comment lines above the table. If a comment has as many fields as the rows below, it is the header
+// row, and its mark is removed.
 func preamble(p *format.Parser, r *reader) error {
 	width := r.width()
 	for len(r.lookahead) > 0 {
@@ -94,27 +94,27 @@ func preamble(p *format.Parser, r *reader) error {
 }
 
 const (
-	sample              = 200       // lines read ahead to find the separator
-	sampleBytes         = 1 << 20   // bytes read ahead; the line that exceeds this is the last
-	maxSampleFieldLines = 50        // maximum lines of a quoted field in the sample
-	maxRecordLines      = 500       // lines of one quoted field; a longer one has an unclosed quotation mark
-	maxRecordBytes      = 512 << 10 // of one record
+	sample              = 200       // maximum number of lines that are read ahead to find the separator
+	sampleBytes         = 1 << 20   // size in bytes after which no more lines are read ahead
+	maxSampleFieldLines = 50        // maximum number of lines of a quoted field in the lines read ahead
+	maxRecordLines      = 500       // maximum number of lines of a quoted field; a longer field has an unclosed quotation mark
+	maxRecordBytes      = 512 << 10 // maximum size of a record in bytes
 )
 
-// textLine is a line with its number in the file, from 1.
+// textLine is a line with its number in the file. Lines count from 1.
 type textLine struct {
 	text   string
 	number int
 }
 
-// reader reads records of separated values according to RFC 4180, and common deviations: quotation marks within fields,
-// unbalanced ones, and rows with any number of fields are not errors.
+// reader reads records of separated values according to RFC 4180. It also accepts common deviations: quotation marks
+// within fields, unbalanced quotation marks, and rows with different numbers of fields.
 type reader struct {
 	lines         *format.LineReader
 	lookahead     []textLine // lines read ahead
 	sep           rune
-	unclosedQuote int // the first line with a quotation mark that is never closed; 0 for none
-	maxFieldLines int // maximum lines of a quoted field; reduced by each unclosed field
+	unclosedQuote int // number of the first line with a quotation mark that is never closed; 0 if there is none
+	maxFieldLines int // maximum number of lines of a quoted field; each unclosed field halves it
 	// escaped is set if quotation marks in fields are escaped with backslashes.
 	escaped bool
 }
@@ -133,7 +133,7 @@ func (r *reader) start() error {
 		r.lookahead = append(r.lookahead, textLine{line, r.lines.Number})
 	}
 	if len(r.lookahead) > 0 {
-		// The line "sep=;" that spreadsheets write before the data.
+		// Spreadsheets write a line such as "sep=;" before the data.
 		v, ok := strings.CutPrefix(strings.Trim(r.lookahead[0].text, `"`), "sep=")
 		if sep, size := utf8.DecodeRuneInString(v); ok && size > 0 && size == len(v) {
 			r.sep, r.lookahead = sep, r.lookahead[1:]
@@ -170,7 +170,7 @@ func (r *reader) line() (textLine, bool, error) {
 	return textLine{text, r.lines.Number}, ok, err
 }
 
-// record returns the fields of the next record and the number of its first line; ok is false at the end.
+// record returns the fields of the next record and the number of its first line. ok is false at the end of the text.
 func (r *reader) record() (fields []string, at int, ok bool, err error) {
 	first, ok, err := r.line()
 	if !ok || err != nil {
@@ -204,20 +204,20 @@ func (r *reader) record() (fields []string, at int, ok bool, err error) {
 	return record.fields, first.number, true, nil
 }
 
-// record splits a record into fields line by line, so that a long quoted field is scanned only once.
+// record splits a record into fields. It takes one line at a time, so that a long quoted field is scanned only once.
 type record struct {
 	sep     rune
-	escaped bool // as in csvReader
+	escaped bool // as in reader
 	fields  []string
-	open    bool     // the last line ended within a quoted field
-	quoted  []string // the lines of that field so far
+	open    bool     // whether the last line ended within a quoted field
+	quoted  []string // lines of that field so far
 }
 
-// escapedQuote matches a quotation mark after a backslash that can neither close the field nor be half of a doubled
-// one.
+// escapedQuote matches an escaped quotation mark, written as backslash and mark. The letter or digit after it excludes
+// a mark that closes the field or is one of a doubled pair.
 var escapedQuote = regexp.MustCompile(`\\" ?[\p{L}\p{N}]`)
 
-// line takes the next line of the record.
+// line adds the next line of the record.
 func (r *record) line(s string) {
 	mark, within := string(r.sep), r.open
 	for {
@@ -249,15 +249,16 @@ func (r *record) line(s string) {
 	}
 }
 
-// splitRecord splits a record of one line into fields.
+// splitRecord splits a record that consists of one line into fields.
 func splitRecord(s string, sep rune) []string {
 	r := record{sep: sep, escaped: escapedQuote.MatchString(s)}
 	r.line(s)
 	return append(r.fields, r.quoted...)
 }
 
-// quotedField reads up to the closing quotation mark, which is before a separator or the end. Other quotation marks,
-// doubled or not, are part of the text, as in "5" disk". If escaped is set, so are all after a backslash.
+// quotedField reads a field up to its closing quotation mark, which is followed by a separator or the end of the line.
+// Other quotation marks are part of the text, doubled or not, as in "5" disk". If escaped is set, a quotation mark
+// after a backslash never closes the field.
 func quotedField(s, sep string, escaped bool) (field, rest string, closed bool) {
 	var b strings.Builder
 	marks := `"`
@@ -290,7 +291,7 @@ func quotedField(s, sep string, escaped bool) (field, rest string, closed bool) 
 		switch {
 		case end == "" || strings.HasPrefix(end, sep):
 			return b.String(), end, true
-		case strings.HasPrefix(after, sep): // a separator that is a space
+		case strings.HasPrefix(after, sep): // the separator itself is a space
 			return b.String(), after, true
 		}
 		b.WriteByte('"')
@@ -298,14 +299,14 @@ func quotedField(s, sep string, escaped bool) (field, rest string, closed bool) 
 	}
 }
 
-// separators are tried in this order. The second value favours separators that are rare in text and numbers.
+// separators are the possible separators, in the order in which they are tried. edge is an advantage for separators
+// that are rare in text and numbers.
 var separators = []struct {
 	r    rune
 	edge float64
 }{{',', 0.02}, {';', 0.06}, {'\t', 0.08}, {'|', 0.05}, {'\x1f', 0.05}, {'\x01', 0.05}, {'^', 0}, {'~', 0}, {':', -0.2}}
 
-// findSeparator returns the separator that splits the lines most consistently into the same number of fields, at least
-// two.
+// findSeparator returns the separator that divides the most lines into the same number of fields, at least two.
 func findSeparator(lines []string) rune {
 	best, bestScore := ',', 0.0
 	for _, sep := range separators {
@@ -321,7 +322,7 @@ func findSeparator(lines []string) rune {
 	return best
 }
 
-// greekQuestions reports whether the semicolons are Greek question marks in a text separated by commas.
+// greekQuestions reports whether the semicolons in comma-separated text are Greek question marks.
 func greekQuestions(lines []string) bool {
 	marks, ends := 0, 0
 	for _, line := range lines {
@@ -331,8 +332,8 @@ func greekQuestions(lines []string) bool {
 	return ends > 0 && ends*2 > marks
 }
 
-// fieldCounts splits the lines into records. It returns the most frequent number of fields, the number of records with
-// it, and the number of all records. Comments and lines without separators are ignored if there are others.
+// fieldCounts splits the lines into records. It returns the most frequent number of fields above one, how many records
+// have it, and how many records there are. Comments and empty lines do not count.
 func fieldCounts(lines []string, sep rune) (width, votes, records int) {
 	counts, escaped := map[int]int{}, false
 	for i := 0; i < len(lines); i++ {
