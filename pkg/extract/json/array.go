@@ -9,20 +9,20 @@ import (
 )
 
 const (
-	// maxShownNumbers is the number of values shown of a longer run of numbers: the thousandth coordinate is not
-	// searched for.
+	// maxShownNumbers is the number of values that remain of a long run of numbers: nobody searches for the thousandth
+	// coordinate.
 	maxShownNumbers = 8
-	// minShortenedRun is the minimum length of a run of numbers that is shortened.
+	// minShortenedRun is the length in values above which a run of numbers is shortened.
 	minShortenedRun = 64
-	// listedScalars is the maximum number of values of an array in one pair.
+	// listedScalars is the maximum number of array values that are listed in one pair.
 	listedScalars = 1000
 )
 
-// list collects the values of an array, and of arrays within it, except objects.
+// list collects the values of an array and of the arrays within it. Objects are not collected.
 type list struct {
 	texts   []string
 	size    int // bytes of texts
-	numbers int // length of the run of numbers at the end, including those not kept
+	numbers int // length of the run of numbers at the end, including numbers that were dropped
 }
 
 func (l *list) add(text string, number bool) {
@@ -36,7 +36,7 @@ func (l *list) add(text string, number bool) {
 	}
 }
 
-// endRun shortens a long run of numbers.
+// endRun ends a run of numbers, and shortens it if it is long.
 func (l *list) endRun() {
 	if l.numbers > minShortenedRun {
 		l.texts = append(l.texts[:len(l.texts)-minShortenedRun+maxShownNumbers], "… ("+strconv.Itoa(l.numbers)+" numbers)")
@@ -59,7 +59,8 @@ func (w *walker) array(path []string, level int, rec *record) error {
 	return err
 }
 
-// elements walks an array. Objects are records of their own unless they are inside a record; other values go to list.
+// elements reads the elements of an array. Within a record, objects become part of the record; elsewhere each object
+// becomes a record of its own. Other values are added to list.
 func (w *walker) elements(path []string, level int, rec *record, list *list) error {
 	for {
 		if err := w.p.Ctx.Err(); err != nil {
@@ -110,10 +111,10 @@ func (w *walker) elements(path []string, level int, rec *record, list *list) err
 	}
 }
 
-// element walks an object or array inside an array.
+// element reads an object or an array that is an element of an array.
 func (w *walker) element(tok token, path []string, level int, rec *record, list *list) error {
 	list.flush(path, rec)
-	if rec.row { // values inside a record stay part of it
+	if rec.row { // values within a record stay part of it
 		return w.value(tok, path, level, rec)
 	}
 	if err := rec.flush(w.p.Out); err != nil {

@@ -15,11 +15,11 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// probeSize is the size of the sample for detecting JSON and JSON Lines, in bytes.
+// probeSize is the number of bytes at the start that are examined to tell whether a text is JSON or JSON Lines.
 const probeSize = 64 << 10
 
-// read reads JSON and JSON Lines as a stream. Objects become headings and "path: value" lines, each object of an array
-// becomes one row, so that a record is found and shown as a whole. Invalid JSON is read as plain text.
+// read reads JSON and JSON Lines as a stream. Objects become headings and "path: value" lines. Each object in an array
+// becomes one row, so that search finds and shows the whole record. Invalid JSON is read as plain text.
 func read(p *format.Parser) error {
 	src, err := p.TextReader("json", "utf-8") // RFC 8259, section 8.1
 	if err != nil {
@@ -31,7 +31,7 @@ func read(p *format.Parser) error {
 		return err
 	}
 	lines, structured, valid := probeJSON(p, head)
-	if !structured || !valid { // a single word or number is valid JSON, but plain text
+	if !structured || !valid { // a single word or number is valid JSON, but is plain text for people
 		if !valid {
 			p.Out.Warn("the file is not valid JSON and was read as plain text")
 		}
@@ -56,8 +56,8 @@ func read(p *format.Parser) error {
 	return nil
 }
 
-// probeJSON reads the start of the text. valid reports whether it is JSON, at least up to a damaged record; structured
-// whether there are objects or arrays; lines whether it is a sequence of values.
+// probeJSON examines the start of the text. valid says whether it is JSON, at least up to a damaged record; structured,
+// whether it has objects or arrays; lines, whether it is a sequence of values.
 func probeJSON(p *format.Parser, head []byte) (lines, structured, valid bool) {
 	trial := &format.Parser{Ctx: context.Background(), Src: p.Src, Lim: p.Lim, Doc: &domain.Document{}}
 	trial.Out = &format.Sink{Emit: func(domain.Block) error { return nil }, Left: 1 << 40}
@@ -67,17 +67,17 @@ func probeJSON(p *format.Parser, head []byte) (lines, structured, valid bool) {
 	var syntax *syntaxError
 	valid = err == nil || errors.Is(err, io.ErrUnexpectedEOF) || w.values > 0 && errors.As(err, &syntax)
 	if _, rest := r.Peek(1); rest != nil && len(head) == probeSize && format.KindOf(err) == "" {
-		valid = true // a word was cut at the end of the head
+		valid = true // the error may come from a word that was cut at the end of head
 	}
 	named := strings.ToLower(path.Ext(p.Src.Name))
 	return w.values > 1 || w.topLevelValues > 1 || named == ".jsonl" || named == ".ndjson", w.hasStructure, valid
 }
 
-// record collects the "path: value" pairs of one block.
+// record collects the "path: value" pairs that become one block.
 type record struct {
-	row   bool // an element of an array: one block, pairs separated by "; "
-	at    int  // its line in a JSON Lines file; 0 in other files
-	plain bool // names that the previous pair also has are not repeated
+	row   bool // whether it is an element of an array, whose pairs are separated by "; "
+	at    int  // line number in a JSON Lines file; 0 in other files
+	plain bool // whether names that the previous pair already has are omitted
 	pairs []string
 	last  []string // path of the previous pair
 	size  int
@@ -114,14 +114,14 @@ func (r *record) flush(out *format.Sink) error {
 	return out.Add(b)
 }
 
-// walker converts tokens to blocks. It holds at most one record.
+// walker reads tokens and converts them to blocks. It holds at most one record in memory.
 type walker struct {
 	p              *format.Parser
 	scan           *scanner
-	lines          bool // a sequence of values: each is a row
-	values         int  // top-level values read to their end
-	topLevelValues int  // top-level values begun
-	hasStructure   bool // there was an object or an array
+	lines          bool // whether the text is a sequence of values, each of which is a row
+	values         int  // number of top-level values that were read to their end
+	topLevelValues int  // number of top-level values that were begun
+	hasStructure   bool // whether there was an object or an array
 	depth          int
 }
 
@@ -135,7 +135,7 @@ func (w *walker) run() error {
 		case end:
 			return nil
 		case ',':
-			continue // values separated by commas
+			continue // the values may be separated by commas
 		}
 		w.topLevelValues++
 		if tok == '{' || tok == '[' {
@@ -166,13 +166,13 @@ func (w *walker) broken(what string) error {
 	return &syntaxError{line: w.scan.line, what: what}
 }
 
-// brokenAt returns the error for the word just read.
+// brokenAt returns the error for the word that has just been read.
 func (w *walker) brokenAt(what string) error {
 	return &syntaxError{line: w.scan.line, what: what, text: string(w.scan.text)}
 }
 
-// value walks the value that starts with tok. path is its label within rec; level is its heading level, which ends
-// where an array begins: inside records there are no headings.
+// value reads the value that starts with tok. path is its label within rec. level is its heading level; values within
+// arrays have no headings.
 func (w *walker) value(tok token, path []string, level int, rec *record) error {
 	switch tok {
 	case '{', '[':
@@ -201,7 +201,7 @@ func (w *walker) value(tok token, path []string, level int, rec *record) error {
 	return nil
 }
 
-// scalar returns the text of the string or word just read: "" for null and for data that is not text for people.
+// scalar returns the text of the string or word that has just been read. It returns "" for null and for encoded data.
 func (w *walker) scalar(tok token) (string, error) {
 	text := w.scan.text
 	if tok == word {
@@ -221,8 +221,8 @@ func (w *walker) scalar(tok token) (string, error) {
 	return string(text), nil
 }
 
-// isEncodedData reports whether a string is Base64 or similar data: long, without spaces, and with only characters of
-// that alphabet.
+// isEncodedData reports whether a string is Base64 or similar data: long, without spaces, and only with characters of
+// that encoding.
 func isEncodedData(text []byte) bool {
 	if len(text) < 1024 {
 		return false
@@ -286,7 +286,7 @@ func (w *walker) object(path []string, level int, rec *record) error {
 	}
 }
 
-// section writes a nested value under a heading of its own.
+// section writes a nested value under its own heading.
 func (w *walker) section(tok token, name string, level int, rec *record) error {
 	if err := rec.flush(w.p.Out); err != nil {
 		return err

@@ -11,39 +11,39 @@ import (
 	"unicode/utf8"
 )
 
-// token is one of the punctuation marks {}[]:, or jsonString, jsonWord or jsonEnd.
+// token is one of the punctuation marks {}[]:, or one of the constants below.
 type token byte
 
 const (
-	end        token = 0   // of the text
-	jsonString token = '"' // its value is text
-	word       token = 'w' // a number, true, false, null, or a name without quotes; as written
+	end        token = 0   // end of the text
+	jsonString token = '"' // a string; its text is decoded
+	word       token = 'w' // a number, true, false, null, or a name without quotation marks, as written
 )
 
-// maxJSONString is the maximum size of a string, in bytes. The rest is dropped.
+// maxJSONString is the maximum size of a string in bytes. Longer strings are cut.
 const maxJSONString = 4 << 20
 
-// syntaxError is a position where the text is not JSON.
+// syntaxError says where a text is not JSON.
 type syntaxError struct {
 	line int
 	what string
-	text string // the invalid word, which has been consumed
+	text string // the invalid word, which has already been read
 }
 
 func (e *syntaxError) Error() string { return fmt.Sprintf("%s in line %d", e.what, e.line) }
 
-// scanner splits a text into tokens of JSON and its common extensions: comments, strings in single quotes, and unquoted
-// names. Numbers are kept as written.
+// scanner splits a text into the tokens of JSON. It also accepts common extensions: comments, strings in single
+// quotation marks, and names without them. Numbers are kept as written.
 type scanner struct {
 	r    *bufio.Reader
-	line int // of the last token, from 1
+	line int // line number of the last token, from 1
 	text []byte
-	cut  bool // a string was longer than maxJSONString
+	cut  bool // whether a string was longer than maxJSONString
 }
 
 func newJSONScanner(r *bufio.Reader) *scanner { return &scanner{r: r, line: 1} }
 
-// next returns the next token. The text of a string or word is in s.text until the next call.
+// next returns the next token. If it is a string or word, its text is in s.text until the next call.
 func (s *scanner) next() (token, error) {
 	for {
 		c, err := s.r.ReadByte()
@@ -56,7 +56,7 @@ func (s *scanner) next() (token, error) {
 		switch c {
 		case '\n':
 			s.line++
-		case ' ', '\t', '\r', 0, 0x1e: // the last one separates records in RFC 7464
+		case ' ', '\t', '\r', 0, 0x1e: // 0x1e separates records in RFC 7464
 		case '{', '}', '[', ']', ':', ',':
 			return token(c), nil
 		case '"', '\'':
@@ -82,14 +82,14 @@ func (s *scanner) closes() bool {
 			if c[0] == '\n' {
 				s.line++
 			}
-			_, _ = s.r.Discard(1) // it is there: Peek has just shown it
+			_, _ = s.r.Discard(1) // cannot fail: Peek has just returned this byte
 		default:
 			return c[0] == '}' || c[0] == ']'
 		}
 	}
 }
 
-// comment skips the rest of a comment.
+// comment skips the rest of a comment, after its first slash.
 func (s *scanner) comment() error {
 	kind, err := s.r.ReadByte()
 	if err != nil || kind != '/' && kind != '*' {
@@ -111,7 +111,7 @@ func (s *scanner) comment() error {
 	}
 }
 
-// word reads a number, a literal or a name.
+// word reads a number, a literal or a name. first is its first byte.
 func (s *scanner) word(first byte) error {
 	s.text = append(s.text[:0], first)
 	for len(s.text) < 1<<10 {
@@ -131,7 +131,7 @@ func (s *scanner) word(first byte) error {
 	return nil
 }
 
-// isJSONWord reports whether the bytes are a number or a name.
+// isJSONWord reports whether the bytes can be a number or a name.
 func isJSONWord(b []byte) bool {
 	for _, c := range b {
 		switch {
@@ -162,7 +162,7 @@ func isJSONValue(word []byte) bool {
 	return digits && (first >= '0' && first <= '9' || first == '-' || first == '+' || first == '.')
 }
 
-// quoted reads a string up to its closing quotation mark.
+// quoted reads the rest of a string, up to its closing quotation mark.
 func (s *scanner) quoted(quote byte) error {
 	s.text = s.text[:0]
 	for {
@@ -213,7 +213,7 @@ func (s *scanner) escape() error {
 		}
 		if utf16.IsSurrogate(r) {
 			if next, err := s.r.Peek(2); err == nil && string(next) == `\u` {
-				_, _ = s.r.Discard(2) // they are there: Peek has just shown them
+				_, _ = s.r.Discard(2) // cannot fail: Peek has just returned these bytes
 				low, _ := s.hex()
 				r = utf16.DecodeRune(r, low)
 			}
@@ -227,7 +227,7 @@ func (s *scanner) escape() error {
 	return nil
 }
 
-// hex reads the four digits of an escaped character.
+// hex reads the four hexadecimal digits of an escaped character.
 func (s *scanner) hex() (rune, bool) {
 	digits, err := s.r.Peek(4)
 	if err != nil {
@@ -237,6 +237,6 @@ func (s *scanner) hex() (rune, bool) {
 	if err != nil {
 		return utf8.RuneError, false
 	}
-	_, _ = s.r.Discard(4) // they are there: Peek has just shown them
+	_, _ = s.r.Discard(4) // cannot fail: Peek has just returned these bytes
 	return rune(n), true
 }

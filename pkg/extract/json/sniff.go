@@ -13,7 +13,8 @@ var Format = format.Format{
 	Name:       "JSON", Label: "JSON", Text: true, Sniff: sniffJSON, Read: read,
 }
 
-// sniffJSON recognises JSON records in a file named as a table.
+// sniffJSON recognises JSON by its first bytes, unless the name or type says that the file is Markdown or plain text.
+// In files named as CSV it recognises only objects.
 func sniffJSON(head []byte, named string) bool {
 	switch named {
 	case format.TypeJSON:
