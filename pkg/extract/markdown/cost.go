@@ -2,17 +2,17 @@ package markdown
 
 import "strings"
 
-// Bounds of the input of the Markdown parser. It looks at every open block again for each line, and again for the end
-// of an address at each opening of a link, so a crafted file of a few hundred kilobytes would take minutes and
-// gigabytes. The costs are upper estimates, in steps of one or two nanoseconds. Ordinary documents stay a factor of a
-// hundred below them.
+// Bounds on the work of the Markdown parser. For each line the parser looks at every open block, and for each opening
+// of a link it looks for the end of the address, so a crafted file of a few hundred kilobytes could take minutes and
+// gigabytes. The costs are upper estimates, in steps of one or two nanoseconds. Ordinary documents cost less than a
+// hundredth of these bounds.
 const (
-	maxOpenBlocks = 500_000     // blocks that are open, summed over all lines, beyond maxFreeBlocks in each
-	maxFreeBlocks = 32          // blocks that may be open in a line without counting
-	maxLookahead  = 100_000_000 // bytes searched for closing brackets and quotes
+	maxOpenBlocks = 500_000     // maximum number of open blocks above maxFreeBlocks, summed over all lines
+	maxFreeBlocks = 32          // number of open blocks in a line that cost nothing
+	maxLookahead  = 100_000_000 // maximum number of bytes searched for closing brackets and quotation marks
 )
 
-// tooExpensive returns the reason why a Markdown text is too expensive to parse, or "".
+// tooExpensive returns why a Markdown text is too expensive to parse, or "" if it is not.
 func tooExpensive(text string) string {
 	open, blocks, ahead, references := 0, 0, 0, 0
 	blank := true
@@ -32,7 +32,7 @@ func tooExpensive(text string) string {
 			return "lists or quotes are nested too deeply"
 		}
 		if inner[0] == '[' && strings.Contains(inner, "]:") {
-			references++ // the parser first reads all of them as one paragraph, and then removes each from it
+			references++ // the parser first reads all references as one paragraph, and then removes them from it one by one
 			ahead += references
 		}
 		if len(inner) < 1<<10 && ahead <= maxLookahead {
@@ -51,7 +51,7 @@ func tooExpensive(text string) string {
 	return ""
 }
 
-// containers returns the number of quote and list markers at the start of a line, and its indent in columns.
+// containers returns the number of quote and list markers at the start of a line, and the line's indent in columns.
 func containers(line string) (markers, indent int) {
 	for i := 0; i < len(line); {
 		switch c := line[i]; {

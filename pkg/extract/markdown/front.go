@@ -8,10 +8,10 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// maxFrontMatter is the maximum size of front matter, in bytes.
+// maxFrontMatter is the maximum size of front matter in bytes.
 const maxFrontMatter = 64 << 10
 
-// splitFrontMatter splits the YAML or TOML block at the top of a file from the Markdown below.
+// splitFrontMatter separates the YAML or TOML block at the top of a file from the Markdown below it.
 func splitFrontMatter(source string) (front, body string) {
 	for _, fence := range []string{"---", "+++"} {
 		first, rest, ok := strings.Cut(source, "\n")
@@ -22,7 +22,7 @@ func splitFrontMatter(source string) (front, body string) {
 			line, _, _ := strings.Cut(rest[at:], "\n")
 			if mark := strings.TrimRight(line, " \t"); mark == fence || mark == "..." && fence == "---" {
 				if at > 0 && !strings.ContainsAny(rest[:at], ":=") {
-					break // two rules with words between them
+					break // this is text between two horizontal rules, not front matter
 				}
 				return rest[:at], rest[min(at+len(line)+1, len(rest)):]
 			}
@@ -32,7 +32,7 @@ func splitFrontMatter(source string) (front, body string) {
 	return "", source
 }
 
-// frontKeys maps the keys of front matter to the metadata keys of all formats.
+// frontKeys maps keys of front matter to the metadata keys that all formats use.
 var frontKeys = map[string]string{
 	"author": domain.MetaAuthor, "authors": domain.MetaAuthor, "date": domain.MetaCreated, "created": domain.MetaCreated, "published": domain.MetaCreated,
 	"pubdate": domain.MetaCreated, "lastmod": domain.MetaModified, "modified": domain.MetaModified, "updated": domain.MetaModified, "last_modified_at": domain.MetaModified,
@@ -65,14 +65,14 @@ func frontMatter(p *format.Parser, front string) {
 	}
 }
 
-// frontField is a name with its values, of which there is at least one.
+// frontField is a key with its values, of which there is at least one.
 type frontField struct {
 	key    string
 	values []string
 }
 
-// frontFields reads the lines "key: value" and "key = value" at the margin, with lists in brackets or on lines of their
-// own. Deeper structure, which is for programs, is skipped.
+// frontFields reads the lines "key: value" and "key = value" that are not indented. Lists may be in brackets or on
+// separate lines. Deeper structure is meant for programs and is skipped.
 func frontFields(front string) []frontField {
 	var fields []frontField
 	key := ""
@@ -100,11 +100,11 @@ func frontFields(front string) []frontField {
 		}
 		if line[0] == ' ' || line[0] == '\t' {
 			if !strings.Contains(trimmed, ": ") {
-				add(trimmed) // a continued value
+				add(trimmed) // the value continues on this line
 			}
 			continue
 		}
-		if trimmed[0] == '[' { // a table of TOML
+		if trimmed[0] == '[' { // a table in TOML
 			break
 		}
 		at := strings.IndexAny(line, ":=")

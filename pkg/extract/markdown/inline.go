@@ -16,14 +16,15 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// softBreak marks a line end of the source that is not a line break in the text, until the characters on both sides are
-// known.
+// softBreak stands for a line end in the source that is not a line break in the text. It stays in the text until the
+// characters on both sides are known.
 const softBreak = '\x00'
 
-// templateMark matches markup for the site generator, not for readers: shortcodes, template tags, anchors.
+// templateMark matches markup that is meant for site generators and not for readers: shortcodes, template tags,
+// anchors.
 var templateMark = regexp.MustCompile(`\{\{[<%].*?[%>]\}\}|\{%.*?%\}|\s*\{[#.][\w:.# -]+\}\s*$`)
 
-// inline is the text of a block without markup, and its links.
+// inline returns the text of a block without markup, and the block's links.
 func (w *walker) inline(n ast.Node) (string, []domain.BlockLink) {
 	w.links = nil
 	var b strings.Builder
@@ -35,7 +36,7 @@ func (w *walker) inline(n ast.Node) (string, []domain.BlockLink) {
 	return joinSoft(text), w.links
 }
 
-// hasCode reports whether the text contains code, in which braces are literal.
+// hasCode reports whether a block contains code. Braces in code are literal text.
 func hasCode(n ast.Node) bool {
 	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
 		if c.Kind() == ast.KindCodeSpan {
@@ -45,7 +46,7 @@ func hasCode(n ast.Node) bool {
 	return false
 }
 
-// joinSoft replaces line ends of the source with spaces, and removes them in scripts without spaces.
+// joinSoft replaces the line ends of the source by spaces, or removes them in scripts without spaces.
 func joinSoft(s string) string {
 	if strings.IndexByte(s, softBreak) < 0 {
 		return s
@@ -125,7 +126,7 @@ func (w *walker) target(b *strings.Builder, n ast.Node, address, title string, l
 	}
 }
 
-// link records a link to an address outside the document.
+// link records a link if it leads to an address outside the document.
 func (w *walker) link(text, address string) {
 	switch {
 	case address == "" || strings.HasPrefix(address, "#"):
@@ -146,7 +147,7 @@ var (
 	imageAlt     = regexp.MustCompile(`(?i)^<img\b[^>]*\balt\s*=\s*("[^"]*"|'[^']*')`)
 )
 
-// rawHTML writes the text of an inline tag, such as a line break.
+// rawHTML writes the text that an inline tag stands for, such as a line break.
 func (w *walker) rawHTML(b *strings.Builder, n *ast.RawHTML) {
 	var tag strings.Builder
 	for i := range n.Segments.Len() {
@@ -165,7 +166,7 @@ func (w *walker) rawHTML(b *strings.Builder, n *ast.RawHTML) {
 	}
 }
 
-// unescapeMarkdown removes the backslash before punctuation.
+// unescapeMarkdown removes backslashes before punctuation.
 func unescapeMarkdown(s []byte) []byte {
 	out := s[:0:0]
 	for i := 0; i < len(s); i++ {

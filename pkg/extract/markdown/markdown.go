@@ -18,7 +18,8 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// maxMarkdown is the maximum size of a text whose structure is read, in bytes, because it is held in memory as a whole.
+// maxMarkdown is the maximum size in bytes of a text that is parsed as Markdown, because the whole text is held in
+// memory.
 const maxMarkdown = 16 << 20
 
 // Format is the format of Markdown.
@@ -27,9 +28,9 @@ var Format = format.Format{
 	Name: "Markdown", Label: "Markdown", Text: true, TitleFromHeading: true, Read: read,
 }
 
-// read reads CommonMark with GitHub's tables, task lists and bare addresses, footnotes, definition lists and front
-// matter. As plain text, the document also keeps parts of the source that indexed text has elsewhere or not at all: the
-// addresses of links, and HTML markup.
+// read reads CommonMark with GitHub's tables, task lists and bare addresses, and with footnotes, definition lists and
+// front matter. Plain text also contains what the indexed text omits or stores elsewhere: the addresses of links, and
+// HTML markup.
 func read(p *format.Parser) error {
 	if p.Src.Size > maxMarkdown {
 		p.Out.Warn("the Markdown is longer than " + format.SizeText(maxMarkdown) + ", so it was read as plain text")
@@ -46,7 +47,7 @@ func read(p *format.Parser) error {
 	source = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\x00", "").Replace(source)
 	front, body := splitFrontMatter(source)
 	frontMatter(p, front)
-	// It is also emitted as text, so that authors, dates and tags can be found.
+	// Front matter is also emitted as text, so that search finds authors, dates and tags.
 	if err := p.Out.Paragraph(front, 0); err != nil {
 		return err
 	}
@@ -62,14 +63,14 @@ func read(p *format.Parser) error {
 type walker struct {
 	p        *format.Parser
 	src      []byte
-	plain    bool // addresses and HTML are written into the text
-	scripted bool // MDX: import and export lines are code
+	plain    bool // whether addresses and HTML are written into the text
+	scripted bool // whether the file is MDX, in which import and export lines are code
 	depth    int
-	prefix   string // number of the item whose text follows: "3. "
+	prefix   string // number of a list item, such as "3. ", until its text takes it
 	links    []domain.BlockLink
 }
 
-// blocks emits the children of n. list is the nesting depth of the lists around n.
+// blocks emits the children of n. list is the number of lists in which n is nested.
 func (w *walker) blocks(n ast.Node, list int) error {
 	if w.depth++; w.depth > format.MaxDepth {
 		return format.Errorf(format.TooLarge, "the Markdown is nested deeper than %d levels", format.MaxDepth)
@@ -127,13 +128,14 @@ func (w *walker) paragraph(n ast.Node, list int) error {
 	return w.p.Out.Add(b)
 }
 
-// isScript reports whether a paragraph is the code at the start of an MDX file.
+// isScript reports whether a paragraph is code in an MDX file.
 func (w *walker) isScript(n ast.Node) bool {
 	first, _, _ := strings.Cut(w.lines(n), " ")
 	return first == "import" || first == "export"
 }
 
-// fenced returns a code block with its fences if they name the language or more, which is useful to people and models.
+// fenced returns the text of a code block. If the fences name the language or more, they are included, because people
+// and models find that useful.
 func (w *walker) fenced(n *ast.FencedCodeBlock) string {
 	code := w.lines(n)
 	if n.Info == nil || strings.TrimSpace(code) == "" {
@@ -153,7 +155,7 @@ func (w *walker) html(n *ast.HTMLBlock) error {
 	return w.p.Piece(format.TypeHTML, strings.NewReader(source))
 }
 
-// list emits the items of a list, with their numbers where it is ordered.
+// list emits the items of a list, with numbers if the list is ordered.
 func (w *walker) list(l *ast.List, nesting int) error {
 	number := l.Start
 	for item := l.FirstChild(); item != nil; item = item.NextSibling() {
