@@ -18,7 +18,7 @@ var Format = format.Format{
 	Name: "plain text", Label: "text", Text: true, Read: read, Piece: paragraphs,
 }
 
-// read reads plain text: paragraphs are separated by empty lines, pages by form feeds.
+// read reads plain text. Empty lines separate paragraphs; form feeds separate pages.
 func read(p *format.Parser) error {
 	r, err := p.TextReader("text", "")
 	if err != nil {
@@ -30,8 +30,8 @@ func read(p *format.Parser) error {
 	return paragraphs(p, r.Reader)
 }
 
-// paragraphs emits text as paragraphs separated by empty lines, with page numbers if the document has pages. It holds
-// only one paragraph in memory.
+// paragraphs emits the paragraphs of a text, which are separated by empty lines. They have page numbers if the document
+// has pages. Only one paragraph is held in memory.
 func paragraphs(p *format.Parser, text io.Reader) error {
 	r, ok := text.(*bufio.Reader)
 	if !ok {
@@ -76,8 +76,8 @@ type textWriter struct {
 	p     *format.Parser
 	lines []string
 	size  int
-	page  int  // 0 in a text without form feeds
-	text  bool // the page has text
+	page  int  // page number; 0 in a text without form feeds
+	text  bool // whether the page has text
 }
 
 func (w *textWriter) newPage() error {
@@ -110,7 +110,7 @@ func (w *textWriter) line(line string) error {
 	return nil
 }
 
-// flush writes the lines since the last empty line.
+// flush emits the lines since the last empty line.
 func (w *textWriter) flush() error {
 	lines := w.lines
 	w.lines, w.size = w.lines[:0], 0
@@ -129,7 +129,7 @@ func (w *textWriter) flush() error {
 	return w.p.Out.Add(domain.Block{Kind: domain.BlockParagraph, Text: text, Page: w.page})
 }
 
-// underline returns the heading level of a line that is underlined with "=" or "-", 0 for other lines.
+// underline returns the heading level that a line of "=" or "-" gives to the line above it, or 0 for other lines.
 func underline(line string) int {
 	switch {
 	case len(line) >= 3 && strings.Trim(line, "=") == "":
@@ -140,14 +140,14 @@ func underline(line string) int {
 	return 0
 }
 
-// underlines reports whether the rule is about as long as the title.
+// underlines reports whether the rule is about as wide as the title.
 func underlines(rule, title string) bool {
 	width := format.DisplayWidth(title)
 	return width <= 100 && !strings.HasPrefix(title, " ") && len(rule)*2 >= width && len(rule) <= width+6
 }
 
-// numberedHeading returns the level of a heading such as "2.1 SCOPE OF DELIVERY", 0 if the line is not certainly a
-// heading.
+// numberedHeading returns the level of a heading such as "2.1 SCOPE OF DELIVERY", or 0 if it is not certain that the
+// line is a heading.
 func numberedHeading(line string) int {
 	number, title, ok := strings.Cut(strings.TrimSpace(line), " ")
 	if !ok || len(line) > 100 || number == "" || number[0] < '0' || number[0] > '9' || strings.Trim(number, "0123456789.") != "" || len(number) > 8 {
@@ -168,9 +168,9 @@ func numberedHeading(line string) int {
 	return 1 + strings.Count(strings.Trim(number, "."), ".")
 }
 
-// hardWrapped reports whether the line breaks within a paragraph come only from the right margin of an editor or mail
-// program: the lines have about the same length and the same left margin, and many continue in the middle of a
-// sentence. This is not the case for verses, lists, tables, addresses, source code and logs.
+// hardWrapped reports whether the line breaks within a paragraph only come from the right margin of an editor or mail
+// program. Then the lines have about the same length and the same left margin, and many sentences continue on the next
+// line. Verses, lists, tables, addresses, source code and logs are different.
 func hardWrapped(lines []string) bool {
 	if len(lines) < 2 {
 		return false
@@ -206,7 +206,7 @@ func hardWrapped(lines []string) bool {
 	return goOn*5 >= (len(lines)-1)*2
 }
 
-// beginsItem reports whether a line begins an item of a list, a quote or a comment.
+// beginsItem reports whether a line begins a list item, a quote or a comment.
 func beginsItem(line string) bool {
 	first, size := utf8.DecodeRuneInString(line)
 	if strings.ContainsRune("-*+•·‣–—>|#/%;", first) {
@@ -221,8 +221,8 @@ func beginsItem(line string) bool {
 	return first == '('
 }
 
-// unwrap joins the lines of a paragraph. Words hyphenated at a line end are rejoined, and no space is added in scripts
-// without spaces.
+// unwrap joins the lines of a paragraph. Words that are hyphenated at the end of a line are joined again. In scripts
+// without spaces, no space is added.
 func unwrap(lines []string) string {
 	var out []byte
 	for i, line := range lines {
