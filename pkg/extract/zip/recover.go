@@ -12,17 +12,19 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// The fixed fields of the local header, which precedes each packed part.
+// Fixed fields of the local header that precedes each packed part.
 const (
 	localHeaderSize = 30
 	localSignature  = "PK\x03\x04"
 )
 
-// maxRecovered is the maximum size of a container without a directory that is repacked in memory, in bytes.
+// maxRecovered is the maximum size in bytes of a container without a directory that is repacked. Repacking needs the
+// whole container in memory.
 const maxRecovered = 64 << 20
 
-// recoverParts opens a container whose directory is lost. The directory is at the end, so truncated uploads and
-// downloads lack it. The parts are found by their local headers and repacked; the last one may be incomplete.
+// recoverParts opens a container that has lost its directory. The directory is at the end, so it is missing from
+// uploads and downloads that were cut off. The parts are found by their local headers and repacked; the last one may be
+// incomplete.
 func recoverParts(p *format.Parser, cause error) (*zip.Reader, error) {
 	what := p.Formats.PackedNames() + " file"
 	if p.Src.Size > maxRecovered {
@@ -49,8 +51,8 @@ func recoverParts(p *format.Parser, cause error) (*zip.Reader, error) {
 	return zr, nil
 }
 
-// repack writes a new container with the parts that it finds by their local headers, and returns their number. It
-// returns a TooLarge *Error if they unpack to more than limit bytes, and the context's error once ctx ends.
+// repack writes a new container with the parts that it finds by their local headers, and returns their number. If the
+// parts unpack to more than limit bytes, it returns an *Error of kind TooLarge; if ctx ends, the context's error.
 func repack(ctx context.Context, to io.Writer, data []byte, limit int64) (found int, err error) {
 	z, left := zip.NewWriter(to), limit
 	for range format.MaxZipEntries {
@@ -68,7 +70,7 @@ func repack(ctx context.Context, to io.Writer, data []byte, limit int64) (found 
 			continue
 		}
 		start := len(data) - len(body)
-		if method == zip.Store { // its end is known only from its size
+		if method == zip.Store { // only the stored size tells where it ends
 			body = body[:min(int64(len(body)), int64(binary.LittleEndian.Uint32(data[18:])))]
 		}
 		w, err := z.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate})
@@ -96,7 +98,7 @@ func repack(ctx context.Context, to io.Writer, data []byte, limit int64) (found 
 	return found, nil
 }
 
-// localHeader reads the header at the start of data. body is the rest of data.
+// localHeader reads the local header at the start of data. body is the data after the header.
 func localHeader(data []byte) (name string, method uint16, body []byte, ok bool) {
 	le := binary.LittleEndian
 	flags, method := le.Uint16(data[6:]), le.Uint16(data[8:])
@@ -108,8 +110,8 @@ func localHeader(data []byte) (name string, method uint16, body []byte, ok bool)
 	return name, method, data[localHeaderSize+nameLen+extraLen:], true
 }
 
-// unpackInto unpacks one part, or its intact beginning, up to limit+1 bytes. It returns the packed and the unpacked
-// size.
+// unpackInto unpacks one part, or the intact beginning of a damaged one, up to limit+1 bytes. It returns the packed and
+// the unpacked size.
 func unpackInto(ctx context.Context, w io.Writer, method uint16, body []byte, limit int64) (used int, size int64, err error) {
 	if method == zip.Store {
 		n, err := w.Write(body[:min(int64(len(body)), limit+1)])
@@ -119,7 +121,7 @@ func unpackInto(ctx context.Context, w io.Writer, method uint16, body []byte, li
 		return n, int64(n), nil
 	}
 	src := bytes.NewReader(body)
-	// flate does not read beyond the end of its data if the source is an io.ByteReader.
+	// If the source is an io.ByteReader, flate does not read beyond the end of its own data.
 	size, err = io.Copy(w, io.LimitReader(contextReader{ctx, flate.NewReader(src)}, limit+1))
 	var corrupt flate.CorruptInputError
 	if ctx.Err() != nil {
@@ -131,7 +133,7 @@ func unpackInto(ctx context.Context, w io.Writer, method uint16, body []byte, li
 	return len(body) - src.Len(), size, nil
 }
 
-// contextReader stops reading once its context ends.
+// contextReader is a reader that fails once its context ends.
 type contextReader struct {
 	ctx context.Context
 	io.Reader

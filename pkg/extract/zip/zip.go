@@ -1,5 +1,5 @@
-// Package zip opens documents that are zip files, checks their sizes before anything is unpacked, and recovers the
-// parts of truncated files. Packed formats read their parts through it.
+// Package zip opens documents that are zip files, checks their sizes before it unpacks anything, and recovers the parts
+// of truncated files. Packed formats read their parts through it.
 package zip
 
 import (
@@ -19,16 +19,16 @@ import (
 type Archive struct {
 	P             *format.Parser
 	Files         map[string]*zip.File // by PartName
-	HasDuplicates bool                 // two parts have the same name
-	cut           bool                 // truncated: its directory or the end of a part is lost
-	Left          int64                // remaining bytes that may be unpacked
+	HasDuplicates bool                 // whether two parts have the same name
+	cut           bool                 // whether the file is truncated: its directory or the end of a part is missing
+	Left          int64                // number of bytes that may still be unpacked
 	max           int64
 }
 
-// Format reads a zip file as the packed format that its parts belong to.
+// Format is the format of zip files. It reads a file as the packed format whose parts the file contains.
 var Format = format.Format{Type: format.TypeZip, Packed: true, Read: read}
 
-// read opens the zip file, detects its format from its parts, and reads it.
+// read opens the zip file, detects the packed format by the parts, and reads the document.
 func read(p *format.Parser) error {
 	zr, whole := zip.NewReader(p.Src.Data, p.Src.Size)
 	if whole != nil {
@@ -54,16 +54,16 @@ func read(p *format.Parser) error {
 	if err := f.Read(p); err != nil {
 		return err
 	}
-	if a.cut && p.Out.Letters == 0 { // the text was in the lost part
+	if a.cut && p.Out.Letters == 0 { // the text was in the missing part
 		return format.NotA(p.Formats.PackedNames()+" file", whole)
 	}
 	return nil
 }
 
-// Opened returns the archive of a packed document. It is opened before the format's Read is called.
+// Opened returns the archive of a packed document. The archive is already open when the format's Read is called.
 func Opened(p *format.Parser) *Archive { return p.Container.(*Archive) }
 
-// Open opens the document as a zip file that must be complete. what names the expected format in errors.
+// Open opens the document as a zip file, which must be complete. what names the expected format in errors.
 func Open(p *format.Parser, what string) (*Archive, error) {
 	zr, err := zip.NewReader(p.Src.Data, p.Src.Size)
 	if err != nil {
@@ -73,7 +73,7 @@ func Open(p *format.Parser, what string) (*Archive, error) {
 }
 
 // newArchive rejects containers whose declared unpacked sizes exceed the limits. Declared sizes can be false, so reads
-// are bounded too. If several parts have the same name, the first is used and the others are never read.
+// are bounded too. Of several parts with the same name, only the first is read.
 func newArchive(p *format.Parser, zr *zip.Reader) (*Archive, error) {
 	if len(zr.File) > format.MaxZipEntries {
 		return nil, format.Errorf(format.TooLarge, "the file contains %d parts; at most %d can be read", len(zr.File), format.MaxZipEntries)
@@ -104,8 +104,8 @@ func newArchive(p *format.Parser, zr *zip.Reader) (*Archive, error) {
 	return a, nil
 }
 
-// PartName normalises the name of a part for lookups: producers differ in case and in the direction of slashes. Names
-// that would leave the container with ".." are resolved inside it.
+// PartName normalises the name of a part for lookups, because producers differ in case and in the direction of slashes.
+// A name with ".." cannot lead out of the container.
 func PartName(name string) string {
 	return strings.ToLower(strings.TrimPrefix(path.Clean("/"+strings.ReplaceAll(name, `\`, "/")), "/"))
 }
@@ -114,7 +114,7 @@ func (a *Archive) tooLarge() *format.Error {
 	return format.Errorf(format.TooLarge, "the file unpacks to more than %s", format.SizeText(a.max))
 }
 
-// Has reports whether the folder contains any part.
+// Has reports whether any part's name starts with folder.
 func (a *Archive) Has(folder string) bool {
 	for name := range a.Files {
 		if strings.HasPrefix(name, folder) {
@@ -127,7 +127,7 @@ func (a *Archive) Has(folder string) bool {
 // ErrNoPart means that the archive has no part with the requested name.
 var ErrNoPart = errors.New("the part is missing")
 
-// partReader unpacks a part within the bounds of maxPart and of the archive's total.
+// partReader unpacks a part within the limits on a part and on the whole archive.
 type partReader struct {
 	a    *Archive
 	name string
@@ -135,7 +135,7 @@ type partReader struct {
 	left int64
 }
 
-// Read returns a TooLarge *Error if a bound is exceeded.
+// Read returns an *Error of kind TooLarge if a limit is exceeded.
 func (r *partReader) Read(b []byte) (int, error) {
 	n, err := r.r.Read(b)
 	r.left -= int64(n)
@@ -151,7 +151,8 @@ func (r *partReader) Read(b []byte) (int, error) {
 
 func (r *partReader) Close() error { return r.r.Close() }
 
-// Open returns a reader that unpacks one part, or ErrNoPart. The caller closes it.
+// Open returns a reader that unpacks one part. It fails with ErrNoPart if the part is missing. The caller closes the
+// reader.
 func (a *Archive) Open(name string) (*partReader, error) {
 	f := a.Files[PartName(name)]
 	if f == nil {
@@ -164,7 +165,7 @@ func (a *Archive) Open(name string) (*partReader, error) {
 	return &partReader{a: a, name: name, r: r, left: format.MaxPart}, nil
 }
 
-// Read unpacks a whole part. With an error it also returns the bytes read so far.
+// Read unpacks a whole part. If it fails, it also returns the bytes that were read.
 func (a *Archive) Read(name string) ([]byte, error) {
 	r, err := a.Open(name)
 	if err != nil {
@@ -178,8 +179,9 @@ func (a *Archive) Read(name string) ([]byte, error) {
 	return data, nil
 }
 
-// Walk scans one part while it is unpacked. It returns errors that end the document. Damage to the part alone stays in
-// the scanner, where take can check it. A missing part is not an error, and take is not called.
+// Walk scans a part while it is unpacked. It returns only errors that end the document. If just the part is damaged,
+// the error stays in the scanner, where take can check it. If the part is missing, Walk returns nil without calling
+// take.
 func (a *Archive) Walk(name string, take func(sc *xmlscan.Scanner)) error {
 	r, err := a.Open(name)
 	if err != nil {
@@ -194,7 +196,7 @@ func (a *Archive) Walk(name string, take func(sc *xmlscan.Scanner)) error {
 	return a.Scan(xmlscan.New(a.P.Ctx, r), take)
 }
 
-// Scan calls take with the part, and notes in the archive if the part is damaged.
+// Scan passes the part to take, and records in the archive if the part is damaged.
 func (a *Archive) Scan(sc *xmlscan.Scanner, take func(sc *xmlscan.Scanner)) error {
 	take(sc)
 	a.cut = a.cut || sc.Damage != nil
