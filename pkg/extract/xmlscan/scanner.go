@@ -16,20 +16,21 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// Scanner walks the elements of an XML part without building a tree. It expands only the five predefined entities and
-// rejects nesting beyond MaxDepth. After an error, it reports the end of the element at every level, so that the walk
-// returns to the top with the content read so far. Err and Damage hold the reason.
+// Scanner walks the elements of an XML part without building a tree. The current element is the one whose start was
+// returned last. The scanner expands only the five predefined entities and rejects elements nested deeper than
+// MaxDepth. After an error, it reports the end of the element at every level, so that the walk returns to the top with
+// the content read so far. Err or Damage holds the error.
 type Scanner struct {
 	ctx    context.Context
 	dec    *xml.Decoder
 	depth  int
 	tokens int
 	Over   bool
-	Err    error // ends the document: a limit, the context, or an error of the sink
-	Damage error // ends only this part
+	Err    error // an error that ends the document: a limit, the context, or the sink
+	Damage error // an error that ends only this part
 }
 
-// New returns a scanner of an XML part in any declared encoding.
+// New returns a scanner of an XML part, whatever encoding the part declares.
 func New(ctx context.Context, r io.Reader) *Scanner {
 	buf := bufio.NewReaderSize(r, 32<<10)
 	var in io.Reader = buf
@@ -44,7 +45,7 @@ func New(ctx context.Context, r io.Reader) *Scanner {
 	return &Scanner{ctx: ctx, dec: dec}
 }
 
-// next returns the next token. It is nil at the end, at damaged XML, and after Stop.
+// next returns the next token. It returns nil at the end, where the XML is damaged, and after Stop.
 func (s *Scanner) next() xml.Token {
 	if s.Over {
 		return nil
@@ -78,7 +79,7 @@ func (s *Scanner) next() xml.Token {
 	return tok
 }
 
-// Stop ends the walk and keeps the first error. A nil error does nothing.
+// Stop ends the walk. Only the first error is kept. Stop(nil) does nothing.
 func (s *Scanner) Stop(err error) {
 	if err == nil {
 		return
@@ -89,8 +90,8 @@ func (s *Scanner) Stop(err error) {
 	}
 }
 
-// child returns the next child of the element whose start was returned last, after its earlier children have been
-// walked or skipped. It returns false at the end of the element.
+// child returns the next child of the current element, after the earlier children have been walked or skipped. It
+// returns false at the end of the element.
 func (s *Scanner) child() (xml.StartElement, bool) {
 	for {
 		switch t := s.next().(type) {
@@ -102,7 +103,7 @@ func (s *Scanner) child() (xml.StartElement, bool) {
 	}
 }
 
-// Each walks the children of the element whose start was returned last. It skips children for which take returns false.
+// Each walks the children of the current element. It skips a child if take returns false for it.
 func (s *Scanner) Each(take func(e xml.StartElement) bool) {
 	for e, ok := s.child(); ok; e, ok = s.child() {
 		if !take(e) {
@@ -111,8 +112,7 @@ func (s *Scanner) Each(take func(e xml.StartElement) bool) {
 	}
 }
 
-// Descend walks all descendants of the element whose start was returned last. take returns true for elements that it
-// has walked itself.
+// Descend walks all descendants of the current element. take returns true for an element whose content take has read.
 func (s *Scanner) Descend(take func(e xml.StartElement) bool) {
 	for open := 1; open > 0; {
 		switch t := s.next().(type) {
@@ -128,8 +128,8 @@ func (s *Scanner) Descend(take func(e xml.StartElement) bool) {
 	}
 }
 
-// Mixed walks the text and all descendants of the element whose start was returned last, in order. take returns true
-// for elements that it has walked itself.
+// Mixed walks the text and all descendants of the current element, in order. take returns true for an element whose
+// content take has read.
 func (s *Scanner) Mixed(text func(string), take func(e xml.StartElement) bool) {
 	for open := 1; open > 0; {
 		switch t := s.next().(type) {
@@ -147,10 +147,10 @@ func (s *Scanner) Mixed(text func(string), take func(e xml.StartElement) bool) {
 	}
 }
 
-// Skip skips the rest of the element whose start was returned last.
+// Skip skips the rest of the current element.
 func (s *Scanner) Skip() { s.Descend(func(xml.StartElement) bool { return false }) }
 
-// Text returns the character data directly in the element whose start was returned last, and moves to its end.
+// Text returns the character data directly in the current element, and moves to the element's end.
 func (s *Scanner) Text() string {
 	var b strings.Builder
 	for {
@@ -165,7 +165,7 @@ func (s *Scanner) Text() string {
 	}
 }
 
-// Root moves to the start of the root element. It returns false if there is none.
+// Root moves to the start of the root element. It returns false if the document has none.
 func (s *Scanner) Root() (xml.StartElement, bool) {
 	for {
 		switch t := s.next().(type) {
@@ -177,7 +177,7 @@ func (s *Scanner) Root() (xml.StartElement, bool) {
 	}
 }
 
-// Attr returns the value of the attribute with the local name, in any namespace.
+// Attr returns the value of the attribute with the given local name, in any namespace.
 func Attr(e xml.StartElement, local string) string {
 	for _, a := range e.Attr {
 		if a.Name.Local == local {
@@ -187,7 +187,7 @@ func Attr(e xml.StartElement, local string) string {
 	return ""
 }
 
-// On reads a Boolean property: it is true if the element is present and its value is not false.
+// On reports whether a Boolean property is on: its element is present and has no value that means off.
 func On(e xml.StartElement) bool {
 	switch strings.ToLower(Attr(e, "val")) {
 	case "0", "false", "off", "none":
