@@ -8,11 +8,11 @@ import (
 	"math/rand/v2"
 )
 
-// maxInside is the maximum unpacked size of a document that is changed inside, in bytes.
+// maxInside is the maximum unpacked size in bytes of a document that is changed inside.
 const maxInside = 64 << 20
 
-// inside changes what a document packs and packs it again, so that the change is met by what reads the content and not
-// by what unpacks it. It returns nil for a document that packs nothing.
+// inside damages the packed content of a document and packs it again, so that the damage reaches the reader of the
+// content and not only the unpacker. It returns nil if the document contains nothing packed.
 func inside(r *rand.Rand, data []byte) []byte {
 	switch {
 	case bytes.HasPrefix(data, []byte("PK\x03\x04")):
@@ -28,7 +28,7 @@ type part struct {
 	data []byte
 }
 
-// insideZip changes one to three parts, or leaves one out, or swaps the contents of two.
+// insideZip changes one to three parts, removes a part, or swaps the contents of two parts.
 func insideZip(r *rand.Rand, data []byte) []byte {
 	parts := unpack(data)
 	if len(parts) == 0 {
@@ -50,7 +50,7 @@ func insideZip(r *rand.Rand, data []byte) []byte {
 	return pack(parts)
 }
 
-// changed damages one piece of content in one of the ways that Cases has for whole files, or repeats a piece of it.
+// changed damages a piece of content: it replaces numbers, truncates it, repeats a part of it, or changes bytes.
 func changed(r *rand.Rand, data []byte) []byte {
 	switch r.IntN(4) {
 	case 0:
@@ -69,7 +69,7 @@ func changed(r *rand.Rand, data []byte) []byte {
 	return flip(r, data, flipRates[1+r.IntN(2)])
 }
 
-// unpack reads the parts of a zip file that can be read, up to maxInside bytes in all.
+// unpack returns the readable parts of a zip file, up to maxInside bytes in all.
 func unpack(data []byte) []part {
 	z, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
 	if err != nil {
@@ -114,8 +114,8 @@ func pack(parts []part) []byte {
 	return buf.Bytes()
 }
 
-// insidePDF changes the content of up to five Flate streams. A stream keeps its length, so that the file's cross
-// references stay true: one that would pack to more is left as it was.
+// insidePDF changes the content of up to five Flate streams. Each stream keeps its length, so that the file's
+// cross-references stay valid; a stream that would become longer is left unchanged.
 func insidePDF(r *rand.Rand, data []byte) []byte {
 	streams := flateStreams(data)
 	if len(streams) == 0 {
@@ -143,7 +143,7 @@ func insidePDF(r *rand.Rand, data []byte) []byte {
 	return out
 }
 
-// flateStreams finds the streams of a PDF that begin as zlib's do.
+// flateStreams returns the streams of a PDF that start like zlib data.
 func flateStreams(data []byte) []span {
 	var found []span
 	for at := 0; ; {

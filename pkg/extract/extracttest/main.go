@@ -9,7 +9,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// Documents is the folder of the sample documents, in the root of the module.
+// Documents is the folder of the sample documents, which is in the module's root.
 var Documents = func() string {
 	dir := "."
 	for range 10 {
@@ -21,10 +21,11 @@ var Documents = func() string {
 	return filepath.Join(dir, "testdata", "documents")
 }()
 
-// Compiled keeps the compiled PDFium for all tests of a run: compiling takes seconds.
+// Compiled is the folder of the compiled PDFium, which all tests of a run share because compiling takes seconds.
 var Compiled string
 
-// Main runs the tests of a package, with a folder for the compiled PDFium, and looks for goroutines left behind.
+// Main runs the tests of a package. It creates a folder for the compiled PDFium, and fails if goroutines are left
+// behind.
 func Main(m *testing.M) {
 	dir, err := os.MkdirTemp("", "extract-test-")
 	if err != nil {

@@ -1,6 +1,7 @@
 // Package extracttest creates damaged documents, so that tests can show how readers handle them.
 //
-// All damage follows from a document's name and a seed: the same call makes the same bytes on every machine.
+// The damage depends only on a document's name, its content and a seed, so the same call gives the same bytes on every
+// machine.
 package extracttest
 
 import (
@@ -10,25 +11,26 @@ import (
 	"math/rand/v2"
 )
 
-// Damage says how much of each kind of damage Cases makes. A zero field means none.
+// Damage says how many damaged copies of each kind Cases makes. A zero field means none.
 type Damage struct {
 	Seed uint64
-	// Truncations is into how many steps the length is cut: with 10, the file ends at 10 %, 20 % … 90 %.
+	// Truncations is the number of steps in which the file is truncated. With 10, copies end at 10 %, 20 %, … 90 % of
+	// the length.
 	Truncations int
-	// Flips is how many copies have random bytes changed; the rate goes round one in 10,000, 1,000 and 100.
+	// Flips is the number of copies with randomly changed bytes. One byte in 10,000, 1,000 or 100 is changed, in turn.
 	Flips int
-	// Numbers is how many copies have decimal numbers replaced by ones that no file should hold.
+	// Numbers is the number of copies in which decimal numbers are replaced by numbers that no file should contain.
 	Numbers int
-	// Inside is how many copies are changed inside what the file packs and packed again: parts of a zip file, Flate
-	// streams of a PDF. Other files have none.
+	// Inside is the number of copies whose packed content is changed and packed again: parts of a zip file, Flate
+	// streams of a PDF. Other files have no such copies.
 	Inside int
 }
 
-// flipRates are how many bytes there are to one that is changed.
+// flipRates are the rates of changed bytes: one byte in so many is changed.
 var flipRates = []int{10_000, 1000, 100}
 
-// Cases yields the document itself under the name "whole", and then its damaged copies, one in memory at a time.
-// The bytes are the caller's to read until the next step.
+// Cases yields the document itself under the name "whole", and then its damaged copies, one at a time. The bytes are
+// valid, and must not be modified, until the next step.
 func (d Damage) Cases(name string, data []byte) iter.Seq2[string, []byte] {
 	return func(yield func(string, []byte) bool) {
 		if !yield("whole", data) {
@@ -59,14 +61,14 @@ func (d Damage) Cases(name string, data []byte) iter.Seq2[string, []byte] {
 	}
 }
 
-// random is the source for one copy: it depends on nothing else that is made.
+// random returns the random source for one copy. It does not depend on the other copies.
 func (d Damage) random(name, kind string, round int) *rand.Rand {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%s\x00%s\x00%d", name, kind, round)
 	return rand.New(rand.NewPCG(d.Seed, h.Sum64()))
 }
 
-// flip changes one byte of rate, at least one, in a copy.
+// flip returns a copy in which one byte in rate is changed, at least one.
 func flip(r *rand.Rand, data []byte, rate int) []byte {
 	out := append([]byte(nil), data...)
 	if len(out) == 0 {
@@ -78,10 +80,10 @@ func flip(r *rand.Rand, data []byte, rate int) []byte {
 	return out
 }
 
-// oddNumbers are what lengths, counts, references and positions are replaced by.
+// oddNumbers are the numbers that replace lengths, counts, references and positions.
 var oddNumbers = []string{"0", "1", "-1", "65536", "2147483647", "4294967296", "9223372036854775807", "99999999999999999999", "1e308", "0.000001"}
 
-// odd replaces up to eight numbers of the text in a copy, which may have another length.
+// odd returns a copy in which up to eight numbers are replaced. Its length may differ.
 func odd(r *rand.Rand, data []byte) []byte {
 	numbers := findNumbers(data)
 	if len(numbers) == 0 {
@@ -104,7 +106,7 @@ func odd(r *rand.Rand, data []byte) []byte {
 
 type span struct{ start, end int }
 
-// findNumbers finds runs of at most ten digits, the first million of them.
+// findNumbers returns the runs of at most ten digits, up to a million of them.
 func findNumbers(data []byte) []span {
 	const limit = 1_000_000
 	var found []span

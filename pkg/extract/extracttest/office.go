@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Zip packs parts; a repeat count makes a part that is long and packs to little.
+// Zip packs the parts. The content of each part is repeated, so that a large part can be packed into little space.
 func Zip(t testing.TB, parts map[string]string, repeat int) []byte {
 	t.Helper()
 	var buf bytes.Buffer
@@ -30,10 +30,10 @@ func Zip(t testing.TB, parts map[string]string, repeat int) []byte {
 	return buf.Bytes()
 }
 
-// Part is a part of an office container made by a test.
+// Part is the name and the content of a part of an office document.
 type Part [2]string
 
-// Office is a container with the parts in the given order.
+// Office packs the parts in the given order.
 func Office(t testing.TB, parts ...Part) []byte {
 	t.Helper()
 	var buf bytes.Buffer
@@ -55,7 +55,8 @@ func Office(t testing.TB, parts ...Part) []byte {
 
 const relationType = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/"
 
-// Rels is a part of relationships; each line is "id kind target", external ones have an address as their target.
+// Rels returns the relationships of a part. Each line is "id kind target"; the target of an external relationship is an
+// address.
 func Rels(part string, lines ...string) Part {
 	var b strings.Builder
 	b.WriteString(`<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">`)
@@ -74,5 +75,5 @@ func Rels(part string, lines ...string) Part {
 	return Part{dir + "_rels/" + file + ".rels", b.String() + `</Relationships>`}
 }
 
-// BodyOf is the pattern of a Word document's body with one paragraph.
+// BodyOf is a format for the body of a Word document with one paragraph.
 const BodyOf = `<w:document xmlns:w="w" xmlns:r="r"><w:body><w:p><w:r><w:t>%s</w:t></w:r></w:p></w:body></w:document>`

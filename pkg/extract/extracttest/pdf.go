@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// PDF is a file with the given objects, numbered from 1, and a catalogue as object 1.
+// PDF returns a file with the given objects, which are numbered from 1. Object 1 must be the catalogue.
 func PDF(objects ...string) []byte { return PDFWith("", objects...) }
 
-// PDFWith is PDF with more entries in the trailer.
+// PDFWith works like PDF, with additional entries in the trailer.
 func PDFWith(trailer string, objects ...string) []byte {
 	var b bytes.Buffer
 	b.WriteString("%PDF-1.4\n")
@@ -27,15 +27,16 @@ func PDFWith(trailer string, objects ...string) []byte {
 	return b.Bytes()
 }
 
-// Stream is a stream object of a PDF.
+// Stream returns a stream object of a PDF.
 func Stream(dict, data string) string {
 	return fmt.Sprintf("<< %s /Length %d >>\nstream\n%s\nendstream", dict, len(data), data)
 }
 
-// PDFPages is a file of pages with the given content streams, in Helvetica (F1) and its bold (F2).
+// PDFPages returns a file whose pages have the given content streams. The fonts are Helvetica (F1) and Helvetica Bold
+// (F2).
 func PDFPages(contents ...string) []byte { return PDF(PageObjects(contents...)...) }
 
-// PageObjects are the objects of such a file: the catalogue first, the pages from number 4 on, by twos.
+// PageObjects returns the objects of such a file: first the catalogue; from object 4 on, two objects per page.
 func PageObjects(contents ...string) []string {
 	const fonts = 3 // objects before the pages: catalogue, page tree and font resources
 	objects := []string{"<< /Type /Catalog /Pages 2 0 R >>", "",
@@ -50,13 +51,14 @@ func PageObjects(contents ...string) []string {
 	return objects
 }
 
-// At shows a text at a place in a font.
+// At returns the operators that show a text in a font at the given position.
 func At(font string, size, x, y float64, text string) string {
 	text = strings.NewReplacer(`\`, `\\`, `(`, `\(`, `)`, `\)`).Replace(text)
 	return fmt.Sprintf("BT /%s %g Tf 1 0 0 1 %g %g Tm (%s) Tj ET\n", font, size, x, y, text)
 }
 
-// BookPDF is a book of ordinary text: a running head, a heading now and then, 45 lines and the page's number.
+// BookPDF returns a book of ordinary text. Each page has a running head, 45 lines and a page number; some have a
+// heading.
 func BookPDF(pages int) []byte {
 	contents := make([]string, pages)
 	for i := range contents {
@@ -77,7 +79,7 @@ func BookPDF(pages int) []byte {
 	return PDFPages(contents...)
 }
 
-// PDFLines shows texts one below the other in a font, from a place on.
+// PDFLines returns the operators that show texts one below the other, starting at the given position.
 func PDFLines(font string, size, x, y float64, texts ...string) string {
 	var b strings.Builder
 	for i, text := range texts {
@@ -86,7 +88,7 @@ func PDFLines(font string, size, x, y float64, texts ...string) string {
 	return b.String()
 }
 
-// Repeated is a list of pages with lines made by the pattern.
+// Repeated returns the lines of page n, which are made with the format.
 func Repeated(format string, n, lines int) []string {
 	texts := make([]string, lines)
 	for i := range texts {
@@ -95,15 +97,16 @@ func Repeated(format string, n, lines int) []string {
 	return texts
 }
 
-// StrangePDF is a book of pages with many glyphs without a known meaning, so that PDFium is asked for every page: some
-// 500 characters of each are known, and 60 in each of so many strange lines are not.
+// StrangePDF returns a book of pages with many glyphs whose meaning is unknown, so that PDFium is asked about every
+// page. Each page has about 500 known characters. It also has the given number of strange lines, each with 60 unknown
+// characters.
 func StrangePDF(strangeLines ...int) []byte {
 	pages := len(strangeLines)
 	contents := make([]string, pages)
 	for i, n := range strangeLines {
 		var strange strings.Builder
 		strange.WriteString("BT /F9 11 Tf 72 600 Td 14 TL ")
-		for line := range n { // all different: PDFium reads text that is shown twice only once
+		for line := range n { // the lines are all different, because PDFium reads text that is shown twice only once
 			strange.WriteString("<")
 			for c := range 60 {
 				fmt.Fprintf(&strange, "%02x", 14+(line+c*(line+1))%18)

@@ -1,7 +1,6 @@
 package extracttest
 
-// RowSource is a generated text of any size, of which no part is kept.
-// RowSource is a file that repeats a row without end.
+// RowSource is a file that repeats a row endlessly, without holding the file in memory.
 type RowSource string
 
 // ReadAt implements io.ReaderAt.

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// Sheet is a workbook with one sheet of the given rows and what follows them; parts replace or add others.
+// Sheet returns a workbook with one sheet, which has the given rows, followed by tail. parts are further parts, or
+// replace the usual ones.
 func Sheet(t testing.TB, rows, tail string, parts map[string]string) []byte {
 	t.Helper()
 	all := map[string]string{
@@ -28,7 +29,7 @@ func Sheet(t testing.TB, rows, tail string, parts map[string]string) []byte {
 	return Zip(t, all, 1)
 }
 
-// Cells writes a row of texts.
+// Cells returns a row with the given texts.
 func Cells(row int, texts ...string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `<row r="%d">`, row)

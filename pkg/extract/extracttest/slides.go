@@ -6,13 +6,14 @@ import (
 	"testing"
 )
 
-// Slides is a presentation with the given slides, in this order, and further parts; rId1, rId2, … are its slides.
+// Slides returns a presentation with the given slides and further parts. The slides' relationships are rId1, rId2, … in
+// the order of the show.
 func Slides(t testing.TB, slides []string, parts ...Part) []byte {
 	t.Helper()
 	var list strings.Builder
 	var lines []string
 	for i, s := range slides {
-		// Stored in the opposite order, so that the list alone tells it.
+		// The parts are named in the opposite order, so that only the list gives the right order.
 		name := fmt.Sprintf("slides/slide%d.xml", len(slides)-i)
 		lines = append(lines, fmt.Sprintf("rId%d slide %s", i+1, name))
 		fmt.Fprintf(&list, `<p:sldId id="%d" r:id="rId%d"/>`, 256+i, i+1)
@@ -24,13 +25,13 @@ func Slides(t testing.TB, slides []string, parts ...Part) []byte {
 	return Office(t, parts...)
 }
 
-// SlidePart is a slide, layout, master or page of notes with the shapes.
+// SlidePart returns a slide, layout, master or notes page with the given shapes.
 func SlidePart(root, shapes string) string {
 	name, _, _ := strings.Cut(root, " ")
 	return `<p:` + root + ` xmlns:p="p" xmlns:a="a" xmlns:r="r" xmlns:c="c" xmlns:dgm="dgm" xmlns:mc="mc"><p:cSld><p:spTree>` + shapes + `</p:spTree></p:cSld></p:` + name + `>`
 }
 
-// Shape returns a shape with paragraphs. It is a placeholder of the kind unless kind is "".
+// Shape returns a shape with the given paragraphs. Unless holder is "", the shape is a placeholder of that type.
 func Shape(holder string, paragraphs ...string) string {
 	ph := ""
 	if holder != "" {
@@ -39,12 +40,12 @@ func Shape(holder string, paragraphs ...string) string {
 	return `<p:sp><p:nvSpPr><p:nvPr>` + ph + `</p:nvPr></p:nvSpPr><p:txBody>` + strings.Join(paragraphs, "") + `</p:txBody></p:sp>`
 }
 
-// Drawn is a paragraph of DrawingML.
+// Drawn returns a DrawingML paragraph.
 func Drawn(props, text string) string {
 	return `<a:p>` + props + `<a:r><a:rPr/><a:t>` + text + `</a:t></a:r></a:p>`
 }
 
-// SlideField is a field of a slide with the text that it shows.
+// SlideField returns a field on a slide, with the text that it shows.
 func SlideField(kind, shown string) string {
 	return `<a:p><a:fld type="` + kind + `"><a:t>` + shown + `</a:t></a:fld></a:p>`
 }

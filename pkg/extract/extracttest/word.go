@@ -7,21 +7,21 @@ import (
 
 const wordRoot = `<w:document xmlns:w="w" xmlns:r="r" xmlns:v="v" xmlns:a="a" xmlns:c="c" xmlns:mc="mc" xmlns:wps="wps" xmlns:wp="wp" xmlns:m="m"><w:body>`
 
-// Word is a docx with the body and further parts.
+// Word returns a docx document with the given body and further parts.
 func Word(t testing.TB, body string, parts ...Part) []byte {
 	t.Helper()
 	return Office(t, append([]Part{{"word/document.xml", wordRoot + body + `</w:body></w:document>`}}, parts...)...)
 }
 
-// WordPara is a paragraph with a run of the text; props goes into its properties.
+// WordPara returns a paragraph with the text. props are added to its properties.
 func WordPara(props, text string) string {
 	return `<w:p><w:pPr>` + props + `</w:pPr><w:r><w:t xml:space="preserve">` + text + `</w:t></w:r></w:p>`
 }
 
-// WordRun is a run of a paragraph.
+// WordRun returns a run with the text.
 func WordRun(text string) string { return `<w:r><w:t xml:space="preserve">` + text + `</w:t></w:r>` }
 
-// WordRow is a table row; "2:text" is a cell that covers two columns.
+// WordRow returns a table row. "2:text" is a cell that spans two columns.
 func WordRow(cells ...string) string {
 	var b strings.Builder
 	for _, c := range cells {
