@@ -16,8 +16,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// Format feeds mutations of the sample documents with the suffix to the parser that the name selects. Whatever
-// comes in, the result is an *Error, or blocks that keep their contract.
+// Format fuzzes the format of the sample documents whose names end in suffix. Whatever the input is, the result must be
+// an *Error or valid blocks.
 func Format(f *testing.F, suffix string, more ...string) {
 	files, err := filepath.Glob(filepath.Join(extracttest.Documents, "*"+suffix))
 	if err != nil {
@@ -36,7 +36,7 @@ func Format(f *testing.F, suffix string, more ...string) {
 	f.Fuzz(func(t *testing.T, data []byte) { Check(t, "fuzz"+suffix, data) })
 }
 
-// Check parses a document that can be anything.
+// Check parses a document, which may be invalid, and checks the result.
 func Check(t *testing.T, name string, data []byte) {
 	t.Helper()
 	doc, err := Parse(t, name, data)
@@ -50,8 +50,8 @@ func Check(t *testing.T, name string, data []byte) {
 	}
 }
 
-// Parts feeds mutations of parts of the sample document with the suffix to the parser of its format: mutations of
-// the packed file would seldom come to anything but the check of its sums.
+// Parts fuzzes parts of the first sample document whose name ends in suffix, and packs the changed part with the
+// others. If the packed file itself were changed, hardly any input would get past the checksums.
 func Parts(f *testing.F, suffix string, names ...string) {
 	files, err := filepath.Glob(filepath.Join(extracttest.Documents, "*"+suffix))
 	if err != nil || len(files) == 0 {
@@ -87,7 +87,7 @@ func Parts(f *testing.F, suffix string, names ...string) {
 	})
 }
 
-// Blocks verifies what domain.Block promises.
+// Blocks checks what domain.Block promises.
 func Blocks(t *testing.T, doc *domain.Document) {
 	t.Helper()
 	for i, b := range doc.Blocks {

@@ -1,5 +1,5 @@
-// Package readtest reads documents in tests of the formats, and checks the results. It imports package extract; only
-// tests outside the packages of the formats import it.
+// Package readtest reads documents in tests and checks the results. It imports package extract, so only external tests
+// of the formats can import it.
 package readtest
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// Lines writes the blocks of a document one to a line, as "heading 1 on 2 row 3: text <link>".
+// Lines returns the blocks of a document, one per line, in the form "heading 1 on 2 row 3: text <link>".
 func Lines(doc *domain.Document) string {
 	var b strings.Builder
 	for i, bl := range doc.Blocks {
@@ -41,10 +41,10 @@ func Lines(doc *domain.Document) string {
 	return b.String()
 }
 
-// Update asks tests to write golden files instead of comparing with them.
+// Update tells tests to write golden files instead of comparing with them.
 var Update = flag.Bool("update", false, "write the golden files again")
 
-// Render writes a document in a form in which a change of structure shows.
+// Render writes a document in a form that makes structural changes visible.
 func Render(doc *domain.Document) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "title: %s\ntype: %s\nlanguage: %s\npages: %d\nroute: %s\n", doc.Title, doc.MIMEType, doc.Language, doc.Pages, doc.Route)
@@ -67,13 +67,13 @@ func Render(doc *domain.Document) string {
 	return b.String()
 }
 
-// Parse reads a document in the process of the test.
+// Parse reads a document in the test's own process.
 func Parse(t testing.TB, name string, data []byte) (*domain.Document, error) {
 	t.Helper()
 	return extract.Parse(context.Background(), format.Source{Data: bytes.NewReader(data), Size: int64(len(data)), Name: name}, format.Limits{CacheDir: extracttest.Compiled})
 }
 
-// Office writes blocks as "kind level: text", with what they link to.
+// Office returns the blocks in the form "kind level: text", followed by their links.
 func Office(doc *domain.Document) []string {
 	var lines []string
 	for _, b := range doc.Blocks {
@@ -100,7 +100,7 @@ func MustParse(t *testing.T, name string, data []byte) *domain.Document {
 	return doc
 }
 
-// Text are the texts of a document's blocks, parted by spaces.
+// Text returns the texts of a document's blocks, joined by spaces.
 func Text(doc *domain.Document) string {
 	texts := make([]string, len(doc.Blocks))
 	for i, b := range doc.Blocks {
