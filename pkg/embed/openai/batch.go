@@ -7,14 +7,14 @@ import (
 	"github.com/sluice/sluice/pkg/embed"
 )
 
-// batch is the content of one request.
+// batch holds the texts of one request.
 type batch struct {
 	texts   []string
 	indexes []int // index of each text in the caller's slice
 }
 
-// batches adds prefixes to the texts, truncates them and packs them in order, within the configured numbers of texts
-// and tokens. Blank texts are omitted.
+// batches prepends the prefix to the texts, truncates them, and packs them in order into batches, within the configured
+// numbers of texts and tokens. Blank texts are omitted.
 func (e *Embedder) batches(texts []string, purpose embed.Purpose) []batch {
 	prefix := e.config.PassagePrefix
 	if purpose == embed.Query {
@@ -42,11 +42,12 @@ func (e *Embedder) batches(texts []string, purpose embed.Purpose) []batch {
 	return all
 }
 
-// Minimum average number of ASCII characters per token: 4 is usual for English prose, 3 for source code. Each other
-// character counts as one token, which is right for Chinese and conservative for other scripts.
+// Average number of ASCII characters per token, estimated low: it is usually 4 for English prose and 3 for source code.
+// Every other character counts as one token, which is right for Chinese and a high estimate for other scripts.
 const asciiPerToken = 3
 
-// truncate returns the longest prefix of text with an estimate of at most limit tokens, and the estimate, rounded up.
+// truncate returns the longest prefix of text that is estimated at no more than limit tokens, and the estimate, rounded
+// up.
 func truncate(text string, limit int) (string, int) {
 	thirds := 0
 	for i, r := range text {
@@ -62,7 +63,7 @@ func truncate(text string, limit int) (string, int) {
 	return text, (thirds + asciiPerToken - 1) / asciiPerToken
 }
 
-// firstHalf returns the first half of text, cut at a character boundary.
+// firstHalf returns the first half of text, up to a character boundary.
 func firstHalf(text string) string {
 	end := len(text) / 2
 	for end > 0 && !utf8.RuneStart(text[end]) {

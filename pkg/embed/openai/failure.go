@@ -15,16 +15,16 @@ import (
 )
 
 const (
-	maxResponse = 64 << 20 // bytes of a successful response
-	maxRefusal  = 64 << 10 // bytes that are read of an error's body
-	maxMessage  = 500      // bytes that are kept of the provider's message
+	maxResponse = 64 << 20 // maximum size of a successful response, in bytes
+	maxRefusal  = 64 << 10 // number of bytes of an error's body that are read
+	maxMessage  = 500      // number of bytes of the provider's message that are kept
 )
 
 // responseError returns an *embed.Error for an unsuccessful response.
 func (e *Embedder) responseError(response *http.Response) error {
 	body, err := bounded.ReadAll(response.Body, maxRefusal)
 	if errors.Is(err, bounded.ErrTooLarge) {
-		err = nil // the beginning suffices
+		err = nil // the beginning is enough
 	}
 	message := e.redact(messageOf(body))
 	if message == "" {
@@ -40,7 +40,7 @@ func (e *Embedder) responseError(response *http.Response) error {
 	}
 }
 
-// kindOf classifies a status. Time-outs, conflicts, rate limits and server errors are transient.
+// kindOf returns the kind of a status. Time-outs, conflicts, rate limits and server errors are transient.
 func kindOf(status int) embed.Kind {
 	switch {
 	case status == http.StatusRequestTimeout, status == http.StatusConflict, status == http.StatusTooEarly,
@@ -50,8 +50,9 @@ func kindOf(status int) embed.Kind {
 	return embed.Permanent
 }
 
-// classify classifies an error of send. It keeps errors of responseError and returns the caller's ctx error as such. A
-// response that is too large is permanent. All other errors mean that the connection failed, broke or timed out.
+// classify turns an error of send into an *embed.Error. Errors of responseError are kept. If the caller has cancelled
+// ctx, the error says so. A response that is too large is permanent. Any other error means that the connection failed,
+// broke or timed out.
 func (e *Embedder) classify(ctx context.Context, err error) error {
 	var failure *embed.Error
 	if errors.As(err, &failure) {
@@ -70,8 +71,8 @@ func (e *Embedder) classify(ctx context.Context, err error) error {
 	return &embed.Error{Kind: kind, Model: e.id, Message: message, Err: err}
 }
 
-// messageOf returns the message of an error's body: {"error": {"message": …}} (OpenAI), {"error": "…"} (Ollama, TEI),
-// {"message": …} or {"detail": …} (older vLLM, FastAPI), otherwise the body itself.
+// messageOf returns the message in the body of an error response: {"error": {"message": …}} (OpenAI), {"error": "…"}
+// (Ollama, TEI), {"message": …} or {"detail": …} (older vLLM, FastAPI), otherwise the whole body.
 func messageOf(body []byte) string {
 	var parsed struct {
 		Error   json.RawMessage `json:"error"`
@@ -95,7 +96,7 @@ func messageOf(body []byte) string {
 	return strings.TrimSpace(string(body))
 }
 
-// redact truncates a message and removes the API key, which some servers repeat.
+// redact truncates a message, and removes the API key from it because some servers repeat the key.
 func (e *Embedder) redact(message string) string {
 	if e.config.APIKey != "" {
 		message = strings.ReplaceAll(message, e.config.APIKey, "[key]")
@@ -108,7 +109,7 @@ func (e *Embedder) redact(message string) string {
 
 var lengthError = regexp.MustCompile(`(?i)length|too (long|large|many)|token|exceed|maximum|batch size`)
 
-// isTooLong reports whether the server rejected the input as too long. Servers indicate this only in the message.
+// isTooLong reports whether the server rejected the input because it is too long. Servers say so only in the message.
 func isTooLong(err error) bool {
 	var failure *embed.Error
 	if !errors.As(err, &failure) {
@@ -125,8 +126,8 @@ func isTooLong(err error) bool {
 
 var dimensionsError = regexp.MustCompile(`(?i)dimension|matryoshka`)
 
-// rejectsDimensions reports whether the server rejected the field dimensions, because the model cannot shorten its
-// vectors or the server does not know the field. Servers indicate this only in the message.
+// rejectsDimensions reports whether the server rejected the field dimensions: the model cannot shorten its vectors, or
+// the server does not know the field. Servers say so only in the message.
 func rejectsDimensions(err error) bool {
 	var failure *embed.Error
 	return errors.As(err, &failure) && (failure.Status == http.StatusBadRequest || failure.Status == http.StatusUnprocessableEntity) &&

@@ -9,8 +9,8 @@ import (
 	"github.com/sluice/sluice/pkg/modelhttp"
 )
 
-// retryDelay returns the delay that the response asks for, or 0. It reads Retry-After and OpenAI's finer
-// retry-after-ms. Without these, after a 429, it returns the time until the exhausted limit resets.
+// retryDelay returns how long the response asks the client to wait, or 0. It reads Retry-After and OpenAI's more
+// precise retry-after-ms. If a 429 response has neither, it returns the time until the exhausted limit resets.
 func retryDelay(status int, header http.Header, now time.Time) time.Duration {
 	wait, _ := modelhttp.RetryAfter(header, now)
 	if wait > 0 || status != http.StatusTooManyRequests {
@@ -25,23 +25,23 @@ func retryDelay(status int, header http.Header, now time.Time) time.Duration {
 	return wait
 }
 
-// delayPassages delays further requests for passages after a 429. All documents share the same limit, so each of these
-// requests would also be rejected, and would count against the limit.
+// delayPassages delays further requests for passages after a 429. All documents share the limit, so these requests
+// would be rejected too, and would count towards the limit.
 func (e *Embedder) delayPassages(failure *embed.Error, wait time.Duration) {
 	if failure.Status == http.StatusTooManyRequests {
 		e.resume.Store(time.Now().Add(wait).UnixNano())
 	}
 }
 
-// waitForPassages waits until requests for passages may resume. Queries are not delayed: they are few, and a user is
-// waiting.
+// waitForPassages waits until requests for passages may resume. Queries do not wait, because they are few and a user is
+// waiting for them.
 func (e *Embedder) waitForPassages(ctx context.Context, purpose embed.Purpose) error {
 	wait := time.Until(time.Unix(0, e.resume.Load()))
 	if purpose == embed.Query || wait <= 0 {
 		return nil
 	}
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= wait {
-		return nil // the response will contain the delay
+		return nil // send the request now, so that its response tells the caller how long to wait
 	}
 	return e.pause(ctx, wait)
 }

@@ -21,39 +21,40 @@ import (
 	"github.com/sluice/sluice/pkg/modelhttp"
 )
 
-// Config selects the server and the model, and sets the limits of requests. Every zero field except Model has a
-// default.
+// Config selects the server and the model, and limits the requests. All fields except Model have defaults, which apply
+// if the field is zero.
 type Config struct {
-	BaseURL string // including the version: "http://localhost:11434/v1"; default "https://api.openai.com/v1"
-	APIKey  string // sent as a bearer token; empty sends none. Never logged, never part of an error
-	Model   string // the server's name of the model, required
+	BaseURL string // includes the version: "http://localhost:11434/v1"; default "https://api.openai.com/v1"
+	APIKey  string // sent as a bearer token if not empty; never logged or included in errors
+	Model   string // name of the model on the server; required
 
-	// Dimensions is the length of vectors to request from a model that can shorten them; 0 requests the model's own. It
-	// is sent unless the server does not know the field. Vectors of another length are rejected. It is part of the
-	// model's ID, since vectors of different lengths cannot be compared.
+	// Dimensions is the length of vectors to request from a model that can shorten them; 0 means the model's own
+	// length. It is sent unless the server rejects the field. Vectors of another length are rejected. Dimensions is
+	// part of the model's ID, because vectors of different lengths cannot be compared.
 	Dimensions int
 
-	// Known is the length of the model's vectors in earlier responses; 0 if unknown. It is not sent. Model returns it
-	// before the first response, and a server that returns another length is rejected, because its model has changed.
+	// Known is the length of the model's vectors in earlier responses, or 0 if it is unknown. It is not sent. Until the
+	// first response, Model returns it. If the server returns vectors of another length, the model has changed, and the
+	// response is rejected.
 	Known int
 
-	// QueryPrefix and PassagePrefix are prepended to each text of their purpose, for models trained with such prefixes
-	// ("query: ", "passage: "). A digest of PassagePrefix is part of the model's ID, since vectors of passages with and
+	// QueryPrefix and PassagePrefix are prepended to queries and passages, for models that were trained with such
+	// prefixes ("query: ", "passage: "). A digest of PassagePrefix is part of the model's ID, because passages with and
 	// without the prefix cannot be compared.
 	QueryPrefix, PassagePrefix string
 
-	// Base64 requests vectors in base64 instead of JSON numbers. It is a third of the size, but not every server
-	// supports it. Both encodings are always accepted in responses.
+	// Base64 requests vectors in base64 instead of JSON numbers. Base64 takes a third of the space, but not every
+	// server supports it. Responses may always have either form.
 	Base64 bool
 
-	MaxInputTokens int           // longer texts are truncated, by a conservative estimate; default 8,000
-	MaxBatch       int           // texts per request; default 32, the smallest limit of known servers
-	MaxBatchTokens int           // estimated tokens per request; default 16,000
-	Concurrency    int           // simultaneous requests, separately for queries and passages; default 8
+	MaxInputTokens int           // maximum tokens per text, by a high estimate; longer texts are truncated; default 8,000
+	MaxBatch       int           // maximum texts per request; default 32, the lowest limit among known servers
+	MaxBatchTokens int           // maximum estimated tokens per request; default 16,000
+	Concurrency    int           // maximum simultaneous requests, separately for queries and for passages; default 8
 	Timeout        time.Duration // per request; default 60 s
-	MaxAttempts    int           // requests per batch, including the first; default 6
+	MaxAttempts    int           // maximum number of requests per batch, including the first; default 6
 
-	HTTPClient *http.Client // default: a client with a connection for each simultaneous request
+	HTTPClient *http.Client // default: a client that keeps a connection for each simultaneous request
 }
 
 const (
@@ -84,11 +85,11 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// newClient returns a client that keeps the given number of idle connections to the server. The default client keeps
-// two, so most requests would need a new handshake. It does not follow redirects to other hosts.
+// newClient returns a client that keeps the given number of idle connections to the server. Go's default client keeps
+// only two, so most requests would need a new handshake. The client does not follow redirects to other hosts.
 func newClient(connections int) *http.Client {
 	transport, ok := http.DefaultTransport.(*http.Transport)
-	if !ok { // replaced, for example by instrumentation
+	if !ok { // the transport was replaced, for example by instrumentation
 		return &http.Client{CheckRedirect: modelhttp.SameOrigin}
 	}
 	transport = transport.Clone()
@@ -103,15 +104,16 @@ type Embedder struct {
 	id                string
 	address           string
 	dimensions        atomic.Int64
-	resume            atomic.Int64     // when requests for passages may resume, in Unix nanoseconds
-	withoutDimensions atomic.Bool      // the server does not accept the field dimensions
-	slots             [2]chan struct{} // by purpose, so that a bulk import does not delay queries
+	resume            atomic.Int64     // time in Unix nanoseconds from which passages may be requested again
+	withoutDimensions atomic.Bool      // whether the server rejects the field dimensions
+	slots             [2]chan struct{} // by purpose, so that queries do not wait behind a bulk import
 	pause             func(ctx context.Context, d time.Duration) error
 }
 
 var _ embed.Embedder = (*Embedder)(nil)
 
-// New returns an embedder with the given configuration. It does not call the server. An error names the invalid field.
+// New returns an embedder with the given configuration. It does not call the server. If a field is invalid, the error
+// names it.
 func New(config Config) (*Embedder, error) {
 	config = config.withDefaults()
 	if config.Model == "" {
@@ -150,7 +152,8 @@ func (e *Embedder) Model() embed.Model {
 	return embed.Model{ID: e.id, Dimensions: int(e.dimensions.Load())}
 }
 
-// Discover determines Model's dimensions, if they are unknown, by embedding one word. It returns the errors of Embed.
+// Discover finds out the model's dimensions, if they are unknown, by embedding one word. It returns the errors of
+// Embed.
 func (e *Embedder) Discover(ctx context.Context) error {
 	if e.dimensions.Load() != 0 {
 		return nil
@@ -159,8 +162,8 @@ func (e *Embedder) Discover(ctx context.Context) error {
 	return err
 }
 
-// Embed implements embed.Embedder. Blank texts get zero vectors and are not sent, because servers reject them. Errors
-// are *embed.Error or that of ctx.
+// Embed implements embed.Embedder. Blank texts are not sent, because servers reject them; their vectors are zero.
+// Errors are *embed.Error or the error of ctx.
 func (e *Embedder) Embed(ctx context.Context, texts []string, purpose embed.Purpose) ([][]float32, error) {
 	vectors := make([][]float32, len(texts))
 	group, groupCtx := errgroup.WithContext(ctx)
@@ -183,7 +186,7 @@ func (e *Embedder) Embed(ctx context.Context, texts []string, purpose embed.Purp
 	return vectors, nil
 }
 
-// setZeroVectors sets zero vectors for the texts that were not sent. It may have to ask the server for their length.
+// setZeroVectors sets zero vectors for the texts that were not sent. If their length is unknown, it asks the server.
 func (e *Embedder) setZeroVectors(ctx context.Context, vectors [][]float32) error {
 	for i, vector := range vectors {
 		if vector != nil {

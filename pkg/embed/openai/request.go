@@ -16,12 +16,12 @@ import (
 const (
 	firstPause     = 500 * time.Millisecond
 	maxPause       = 30 * time.Second
-	minHalvedBytes = 16 // bytes; a shorter text is not halved again
+	minHalvedBytes = 16 // minimum size of a half, in bytes
 )
 
-// request returns the vectors of one batch. If the server rejects the batch as too long, it is sent again in halves.
-// This isolates the long text, and also helps if the server allows fewer texts. A single text is truncated to its first
-// half.
+// request returns the vectors of one batch. If the server rejects the batch as too long, each half is sent separately.
+// This finds the long text, and also helps if the server allows fewer texts per request. If the batch is a single text,
+// only its first half is embedded.
 func (e *Embedder) request(ctx context.Context, texts []string, purpose embed.Purpose) ([][]float32, error) {
 	vectors, err := e.retry(ctx, texts, purpose)
 	if err == nil || !isTooLong(err) {
@@ -42,8 +42,8 @@ func (e *Embedder) request(ctx context.Context, texts []string, purpose embed.Pu
 	return slices.Concat(first, second), err
 }
 
-// retry sends one batch until it succeeds, fails permanently, or runs out of attempts or time. It does not start a wait
-// that would outlast ctx.
+// retry sends one batch until it succeeds, fails permanently, or has no attempts or time left. It does not wait if ctx
+// would end before the wait.
 func (e *Embedder) retry(ctx context.Context, texts []string, purpose embed.Purpose) ([][]float32, error) {
 	if err := e.waitForPassages(ctx, purpose); err != nil {
 		return nil, fmt.Errorf("waiting to embed: %w", err)
@@ -55,13 +55,13 @@ func (e *Embedder) retry(ctx context.Context, texts []string, purpose embed.Purp
 		if err == nil || !errors.As(err, &failure) || failure.Kind == embed.Permanent || attempt == e.config.MaxAttempts {
 			return vectors, err
 		}
-		// Jitter between half the wait and all of it, so that workers that failed together do not retry together.
+		// The random wait, from half to all of it, keeps workers that failed together from retrying together.
 		pause := max(wait/2+rand.N(wait/2+1), failure.RetryAfter)
 		if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= pause {
 			return nil, err
 		}
 		if pause > e.config.Timeout+maxPause {
-			return nil, err // better to wait in the caller's queue than to block a worker
+			return nil, err // it is better to wait in the caller's queue than to block a worker
 		}
 		e.delayPassages(failure, pause)
 		if e.pause(ctx, pause) != nil {
@@ -89,7 +89,7 @@ func (e *Embedder) attempt(ctx context.Context, texts []string, purpose embed.Pu
 	}
 	body, err := e.send(requestCtx, texts, dimensions)
 	if dimensions > 0 && rejectsDimensions(err) {
-		e.withoutDimensions.Store(true) // the model's own length may be the configured one
+		e.withoutDimensions.Store(true) // the model's own length may be the configured one anyway
 		body, err = e.send(requestCtx, texts, 0)
 	}
 	if err != nil {
@@ -105,7 +105,7 @@ func (e *Embedder) attempt(ctx context.Context, texts []string, purpose embed.Pu
 	return vectors, nil
 }
 
-// send sends one request. It includes dimensions unless they are 0.
+// send sends one request. The request contains dimensions unless it is 0.
 func (e *Embedder) send(ctx context.Context, texts []string, dimensions int) ([]byte, error) {
 	body := struct {
 		Model      string   `json:"model"`
@@ -127,7 +127,7 @@ func (e *Embedder) send(ctx context.Context, texts []string, dimensions int) ([]
 	return bounded.ReadAll(response.Body, maxResponse)
 }
 
-// checkDimensions compares the length of the vectors with the known one. The first response sets it.
+// checkDimensions checks that the vectors have the known length. The first response sets that length.
 func (e *Embedder) checkDimensions(vectors [][]float32) error {
 	got := int64(len(vectors[0]))
 	e.dimensions.CompareAndSwap(0, got)
