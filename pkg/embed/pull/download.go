@@ -20,13 +20,14 @@ type download struct {
 	url           string
 	file          File
 	path          string
-	before, total int64 // bytes of the whole model, for Progress
+	before, total int64 // bytes of the model's other files that are on disk, and of the whole model; for Progress
 }
 
-// permanentError is an error that a retry cannot resolve.
+// permanentError is an error that retries cannot resolve.
 type permanentError struct{ error }
 
-// run fetches the file, resuming after the part that is already on disk. Its errors name the fault and the remedy.
+// run fetches the file. If a part of it is already on disk, the download is resumed. Errors say what is wrong and what
+// to do.
 func (d *download) run(ctx context.Context) error {
 	if err := os.MkdirAll(filepath.Dir(d.path), 0o700); err != nil {
 		return fmt.Errorf("creating its directory: %w", err)
@@ -79,17 +80,17 @@ func (d *download) attempt(ctx context.Context) error {
 	if err == nil {
 		return nil
 	}
-	// Damaged in transit, or left over from another version: start again.
+	// The file was damaged in transit or comes from another version, so start again.
 	if err := file.Truncate(0); err != nil {
 		return permanentError{fmt.Errorf("emptying a damaged file: %w", err)}
 	}
 	if errors.Is(err, errMismatch) && have == 0 {
-		return permanentError{err} // it came in one response: the server has another file
+		return permanentError{err} // the file came in one response, so the server has another file
 	}
 	return err
 }
 
-// fetch appends the missing part to file, which already has have bytes.
+// fetch appends the missing part to file, which has have bytes so far.
 func (d *download) fetch(ctx context.Context, file *os.File, have int64) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -103,7 +104,7 @@ func (d *download) fetch(ctx context.Context, file *os.File, have int64) error {
 	return err
 }
 
-// receive sends the request and writes the response. It calls alive each time data arrives.
+// receive sends the request and writes the response to the file. It calls alive whenever data arrives.
 func (d *download) receive(ctx context.Context, file *os.File, have int64, alive func()) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, d.url, nil)
 	if err != nil {
@@ -143,7 +144,7 @@ func (d *download) receive(ctx context.Context, file *os.File, have int64, alive
 	return d.copy(file, response.Body, have, alive)
 }
 
-// copy writes the response to the file, up to the file's size.
+// copy writes the response to the file, but no more than the file's size.
 func (d *download) copy(file *os.File, body io.Reader, have int64, alive func()) error {
 	buffer := make([]byte, 128<<10)
 	for {
@@ -167,7 +168,7 @@ func (d *download) copy(file *os.File, body io.Reader, have int64, alive func())
 	}
 }
 
-// rangeStart returns the first byte of a partial response, or -1 if it is not given.
+// rangeStart returns the position of a partial response in the file, or -1 if the response does not give it.
 func rangeStart(header http.Header) int64 {
 	rest, ok := strings.CutPrefix(header.Get("Content-Range"), "bytes ")
 	first, _, dash := strings.Cut(rest, "-")

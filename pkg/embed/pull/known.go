@@ -14,9 +14,9 @@ import (
 
 // Model is a published model.
 type Model struct {
-	Name     string // name in Sluice, also of the model's directory
+	Name     string // name in Sluice, which is also the name of the model's directory
 	About    string // language and dimensions
-	Licence  string // licence of the publisher
+	Licence  string // licence under which the publisher offers the model
 	Origin   string // owner and name on Hugging Face
 	Revision string // commit of the repository
 	Files    []File
@@ -24,8 +24,8 @@ type Model struct {
 
 // File is a file of a model.
 type File struct {
-	Name   string // path within the model, with slashes
-	Size   int64  // bytes
+	Name   string // path within the model's directory, with slashes
+	Size   int64  // size in bytes
 	SHA256 string // hexadecimal
 }
 
@@ -60,7 +60,7 @@ func Known() []Model {
 	}}
 }
 
-// Find returns the known model with a name or an origin.
+// Find returns the known model with the given name or origin.
 func Find(name string) (Model, bool) {
 	known := Known()
 	i := slices.IndexFunc(known, func(m Model) bool { return m.Name == name || m.Origin == name })
@@ -70,7 +70,7 @@ func Find(name string) (Model, bool) {
 	return known[i], true
 }
 
-// check compares the files in a directory with the published ones.
+// check compares the files in a directory with the published files.
 func (m Model) check(directory string) error {
 	for _, f := range m.Files {
 		path := filepath.Join(directory, filepath.FromSlash(f.Name))
@@ -81,11 +81,11 @@ func (m Model) check(directory string) error {
 	return nil
 }
 
-// errMismatch means that a file is not the published one.
+// errMismatch means that a file differs from the published file.
 var errMismatch = errors.New("is not the published file")
 
-// check compares a file with the published one. It returns errMismatch if the size is right but the content is not, and
-// fs.ErrNotExist if the file is missing.
+// check compares a file with the published one. It returns errMismatch if the size is right but the content differs,
+// and fs.ErrNotExist if the file is missing.
 func (f File) check(path string) error {
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -1,5 +1,5 @@
-// Package pull downloads models for in-process embedding from Hugging Face or a mirror. Only known models are
-// supported; the size and digest of each file are pinned.
+// Package pull downloads embedding models from Hugging Face or a mirror. It supports only known models, for which it
+// pins the size and digest of each file.
 package pull
 
 import (
@@ -28,29 +28,32 @@ const (
 	defaultStall    = 30 * time.Second
 	firstPause      = time.Second
 	maxPause        = 30 * time.Second
-	maxRedirects    = 10 // large files are stored on other hosts
+	maxRedirects    = 10 // large files are on other hosts
 )
 
-// Config sets the source and the destination of models. Every zero field except Into has a default.
+// Config says where models come from and where they are stored. All fields except Into have defaults, which apply if
+// the field is zero.
 type Config struct {
-	// Base is the address of Hugging Face or of a mirror with the same paths; default DefaultBase. Files from any
-	// address are kept only if they have the pinned size and digest.
+	// Base is the address of Hugging Face or of a mirror with the same paths; default DefaultBase. Whatever the address
+	// is, only files with the pinned size and digest are kept.
 	Base string
 
-	// Into is the directory that contains the models, each in a directory of its name. It is created if necessary.
+	// Into is the directory that contains the models, each in a subdirectory with the model's name. It is created if
+	// necessary.
 	Into string
 
-	// Attempts is the maximum number of attempts per file; default 8. Each one resumes after the part that has arrived.
+	// Attempts is the maximum number of attempts per file; default 8. Each attempt resumes where the previous one
+	// stopped.
 	Attempts int
 
-	// Stall is the longest time without data from the server; default 30 s.
+	// Stall is how long the server may send nothing before the attempt fails; default 30 s.
 	Stall time.Duration
 
-	// Progress, if not nil, is called with the number of bytes of the model on disk.
+	// Progress, if not nil, is called with the number of bytes of the model that are on disk, and their total.
 	Progress func(done, total int64)
 
-	// Client sends the requests. The default uses the proxies of the environment and rejects redirects from https to
-	// http.
+	// Client sends the requests. The default client uses the proxies of the environment and rejects redirects from
+	// https to http.
 	Client *http.Client
 
 	// Pause waits between attempts. The default waits for d or until ctx ends.
@@ -73,7 +76,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// checkRedirect rejects redirects from https to http, and more than maxRedirects redirects.
+// checkRedirect rejects redirects from https to http, and chains of more than maxRedirects redirects.
 func checkRedirect(request *http.Request, via []*http.Request) error {
 	if len(via) >= maxRedirects {
 		return fmt.Errorf("more than %d redirects", maxRedirects)
@@ -84,9 +87,9 @@ func checkRedirect(request *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// Pull downloads a model and returns its directory. The directory appears under its name only when the model is
-// complete. An interrupted download is resumed. A model that already exists is only verified; if it differs from the
-// published one, the error names the file.
+// Pull downloads a model and returns its directory. The directory gets its name only when the model is complete. An
+// interrupted download is resumed. A model that already exists is only verified; if a file differs from the published
+// one, the error names it.
 func Pull(ctx context.Context, c Config, m Model) (directory string, err error) {
 	c = c.withDefaults()
 	if base, err := url.Parse(c.Base); err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
