@@ -1,7 +1,7 @@
 package static
 
 import (
-	_ "embed" // for the artefact
+	_ "embed" // for go:embed
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -17,8 +17,8 @@ import (
 //	vectors:     entries × dimensions × int8; multiplied by scale, the trained vectors
 //	vocabulary:  entries lines
 //
-// It stays in the executable's mapped pages, which the system reads on access and drops at will. The vectors are not
-// copied to the heap.
+// The vectors are not copied to the heap. They stay in the mapped pages of the executable, which the system reads when
+// needed and may drop at any time.
 //
 //go:embed model.bin
 var artefact string
@@ -31,12 +31,12 @@ const (
 // table is the parsed artefact.
 type table struct {
 	words   *vocabulary
-	vectors string  // entries × Dimensions, int8
-	weights []uint8 // of each entry, in 1/255 of the largest weight
-	known   []bool  // whether the entry was frequent enough in training to trust its vector
+	vectors string  // entries × Dimensions values of type int8
+	weights []uint8 // weight of each entry, in 1/255 of the largest weight
+	known   []bool  // whether an entry occurred often enough in training for its vector to be trusted
 }
 
-// load parses the embedded artefact once, at first use: about 20 ms, and 2 MB for the vocabulary.
+// load parses the artefact when it is first needed. This takes about 20 ms, and 2 MB for the vocabulary.
 var load = sync.OnceValues(func() (*table, error) { return parse(artefact) })
 
 var errMalformed = errors.New("malformed artefact")

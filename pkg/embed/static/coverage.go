@@ -1,14 +1,14 @@
 package static
 
-// Minimum average number of letters per piece of a known word. A word that splits into shorter pieces was only spelt,
-// not recognised.
+// Minimum average number of letters in the pieces of a known word. A word with shorter pieces was spelt, but not
+// recognised.
 const minFragmentLetters = 3
 
-// Coverage returns the share of a text's characters, from 0 to 1, that are in known words: words whose tokens occurred
-// in training and have minFragmentLetters letters on average. Means over public question sets: English 0.88 to 0.95,
-// medical English 0.74 to 0.82, French, Spanish, Romanian and Italian 0.44 to 0.59, Vietnamese 0.32, Turkish 0.14,
-// other scripts below 0.05. So a threshold of 0.65 separates English from other languages. Words of one character are
-// not counted. A text with no longer words has coverage 1.
+// Coverage returns the share of a text's characters, from 0 to 1, that are in known words. The tokens of a known word
+// occurred in training and have at least minFragmentLetters letters on average. Mean coverage of public question sets:
+// English 0.88 to 0.95, medical English 0.74 to 0.82, French, Spanish, Romanian and Italian 0.44 to 0.59, Vietnamese
+// 0.32, Turkish 0.14, other scripts below 0.05. A threshold of 0.65 therefore separates English from other languages.
+// Words of one character do not count. A text that has no longer words has coverage 1.
 func (e *Embedder) Coverage(text string) float64 {
 	s := scratchPool.Get().(*scratch)
 	defer scratchPool.Put(s)
@@ -34,7 +34,8 @@ func (e *Embedder) Coverage(text string) float64 {
 	return float64(covered) / float64(all)
 }
 
-// wordOf returns the length of a word in characters, given its pieces, and whether the table knows it.
+// wordOf returns the number of characters in a word, and whether the table knows the word. The pieces are those of the
+// word.
 func (t *table) wordOf(pieces []piece) (runes int32, known bool) {
 	known = true
 	for _, p := range pieces {
@@ -44,5 +45,5 @@ func (t *table) wordOf(pieces []piece) (runes int32, known bool) {
 	return runes, known && (len(pieces) == 1 || int(runes) >= minFragmentLetters*len(pieces))
 }
 
-// IsCached reports true: vectors are computed without waiting.
+// IsCached returns true, because vectors are computed without waiting.
 func (e *Embedder) IsCached(string) bool { return true }

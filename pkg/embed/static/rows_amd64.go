@@ -2,7 +2,7 @@ package static
 
 import "golang.org/x/sys/cpu"
 
-// addRows is the fastest implementation of addRowsPortable for this processor.
+// addRows is the fastest implementation of addRowsPortable on this processor.
 var addRows = selectAddRows()
 
 func selectAddRows() func(sums *[Dimensions]int32, r *rows) {

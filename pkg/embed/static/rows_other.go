@@ -2,5 +2,5 @@
 
 package static
 
-// addRows has no faster implementation on this architecture.
+// addRows is addRowsPortable, because this architecture has no faster implementation.
 var addRows = addRowsPortable

@@ -10,26 +10,25 @@ import (
 	"github.com/sluice/sluice/pkg/embed"
 )
 
-// Identifier and dimensions of the model, as stored with datastores. A retrained table gets a new ID.
+// ID and dimensions of the model, which are stored with datastores. A retrained table needs a new ID.
 const (
 	ID         = "builtin-en-256-v1"
 	Dimensions = 256
 )
 
-// Maximum number of tokens per text; longer texts are truncated. It also keeps the integer sums of Embed from
+// Maximum number of tokens per text; longer texts are truncated. The limit also keeps the integer sums in mean from
 // overflowing.
 const maxTokens = 16_384
 
-// Embedder is the built-in embed.Embedder. It is safe for concurrent use and does not have to be closed. All embedders
-// of a process share one table.
+// Embedder is the built-in embed.Embedder. It is safe for concurrent use and need not be closed. All embedders in a
+// process share one table.
 type Embedder struct {
 	table *table
 }
 
 var _ embed.Embedder = (*Embedder)(nil)
 
-// New returns the built-in embedder. The first call parses the table that is embedded in the executable. It fails only
-// if that table is damaged.
+// New returns the built-in embedder. The first call parses the embedded table. New fails only if the table is damaged.
 func New() (*Embedder, error) {
 	t, err := load()
 	if err != nil {
@@ -41,8 +40,8 @@ func New() (*Embedder, error) {
 // Model implements embed.Embedder.
 func (e *Embedder) Model() embed.Model { return embed.Model{ID: ID, Dimensions: Dimensions} }
 
-// Embed implements embed.Embedder. Queries and passages are treated alike. The vector of a text without known tokens is
-// zero. The only possible error is that of ctx.
+// Embed implements embed.Embedder. It treats queries and passages alike. The vector of a text without known tokens is
+// zero. The only possible error is the error of ctx.
 func (e *Embedder) Embed(ctx context.Context, texts []string, _ embed.Purpose) ([][]float32, error) {
 	vectors := make([][]float32, len(texts))
 	backing := make([]float32, len(texts)*Dimensions)
@@ -59,7 +58,7 @@ func (e *Embedder) Embed(ctx context.Context, texts []string, _ embed.Purpose) (
 	return vectors, nil
 }
 
-// scratch is the scratch buffer of one Embed call.
+// scratch is the scratch memory of one Embed call.
 type scratch struct {
 	pieces []piece
 	four   rows
@@ -68,11 +67,11 @@ type scratch struct {
 
 var scratchPool = sync.Pool{New: func() any { return new(scratch) }}
 
-// mean writes the weighted sum of the pieces' vectors, scaled to unit length. This equals the scaled mean for any scale
-// of vectors and weights, so the sums are integers and exact.
+// mean writes the weighted sum of the pieces' vectors, scaled to unit length. The result equals the scaled mean. The
+// scale of the vectors and weights has no effect on it, so the sums can be exact integers.
 func (t *table) mean(out []float32, s *scratch) {
 	clear(s.sums[:])
-	// Four rows at a time, so that the sums are read and written only a quarter as often.
+	// Add four rows at a time, so that the sums are read and written only a quarter as often.
 	for start := 0; start < len(s.pieces); start += 4 {
 		for i := range s.four.vectors {
 			s.four.vectors[i], s.four.weights[i] = t.row(s.pieces, start+i)
@@ -92,7 +91,7 @@ func (t *table) mean(out []float32, s *scratch) {
 	}
 }
 
-// rows are four vectors of int8 values and their weights, 0 to 255.
+// rows holds four vectors of int8 values and their weights, which range from 0 to 255.
 type rows struct {
 	vectors [4]*[Dimensions]byte
 	weights [4]int16
@@ -107,7 +106,7 @@ func addRowsPortable(sums *[Dimensions]int32, r *rows) {
 	}
 }
 
-// row returns the vector and the weight of pieces[i]. The weight is 0 for an unknown piece and past the end.
+// row returns the vector and the weight of pieces[i]. The weight is 0 if the piece is unknown or i is past the end.
 func (t *table) row(pieces []piece, i int) (vector *[Dimensions]byte, weight int16) {
 	id := 0
 	if i < len(pieces) && pieces[i].id != unknown {
@@ -115,5 +114,5 @@ func (t *table) row(pieces []piece, i int) (vector *[Dimensions]byte, weight int
 		weight = int16(t.weights[id])
 	}
 	vectors := t.vectors[id*Dimensions:][:Dimensions]
-	return (*[Dimensions]byte)(unsafe.Pointer(unsafe.StringData(vectors))), weight // only read
+	return (*[Dimensions]byte)(unsafe.Pointer(unsafe.StringData(vectors))), weight // the bytes are only read
 }

@@ -9,26 +9,26 @@ import (
 )
 
 const (
-	maxWordRunes = 100       // a longer word is unknown as a whole, as in the reference tokeniser
-	maxTextBytes = 128 << 10 // longer texts are truncated before they are tokenised
+	maxWordRunes = 100       // maximum length of a word in characters; as in the reference tokeniser, a longer word is unknown as a whole
+	maxTextBytes = 128 << 10 // maximum size of a text in bytes; longer texts are truncated before they are tokenised
 	unknown      = -1        // id of a word that the vocabulary cannot spell
 )
 
 // piece is one token of a text.
 type piece struct {
 	id        int32 // index into the vocabulary, or unknown
-	runes     int32 // number of characters of the text
+	runes     int32 // number of characters in the text
 	continues bool  // whether it continues the word of the previous piece
 }
 
-// vocabulary looks up the pieces of words.
+// vocabulary finds the pieces that spell a word.
 type vocabulary struct {
 	starts *trie // pieces that begin a word
 	rest   *trie // pieces that continue a word, without their "##"
 }
 
-// newVocabulary parses entries, one per line; the id is the line number. Special tokens ("[CLS]") are skipped, so that
-// their names in a text are ordinary text.
+// newVocabulary parses a vocabulary with one entry per line. The id of an entry is its line number. Special tokens
+// ("[CLS]") are skipped, so that their names count as ordinary text.
 func newVocabulary(lines string) *vocabulary {
 	v := &vocabulary{starts: newTrie(17), rest: newTrie(14)}
 	id := int32(0)
@@ -49,9 +49,9 @@ func isSpecial(entry string) bool {
 	return len(entry) > 2 && entry[0] == '[' && entry[len(entry)-1] == ']'
 }
 
-// appendPieces appends up to limit tokens of text, as the uncased BERT tokeniser splits it: control characters are
-// dropped, accents stripped, letters lowered. Each punctuation mark and Chinese character is a word. Words are spelt by
-// the longest pieces that match.
+// appendPieces appends up to limit tokens of text, splitting it as the uncased BERT tokeniser does. Control characters
+// and accents are removed, and letters become lower case. Each punctuation mark and each Chinese character is a word.
+// Words are spelt with the longest pieces that match.
 func (v *vocabulary) appendPieces(pieces []piece, text string, limit int) []piece {
 	if len(text) > maxTextBytes {
 		text = strings.ToValidUTF8(text[:maxTextBytes], "")
@@ -61,7 +61,7 @@ func (v *vocabulary) appendPieces(pieces []piece, text string, limit int) []piec
 	for _, r := range norm.NFD.String(text) {
 		class := classOf(r)
 		if class == letter {
-			// A word that is too long is only counted: it is unknown anyway.
+			// A word that is too long is unknown, so only its length matters.
 			if runes < maxWordRunes {
 				word = utf8.AppendRune(word, lower(r))
 			}
@@ -84,7 +84,8 @@ func (v *vocabulary) appendPieces(pieces []piece, text string, limit int) []piec
 	return pieces[:min(limit, len(pieces))]
 }
 
-// appendWord spells one word greedily from its start. A word that cannot be spelt completely is one unknown piece.
+// appendWord spells a word from its start, always with the longest piece that matches. If it cannot spell the whole
+// word, the word is one unknown piece.
 func (v *vocabulary) appendWord(pieces []piece, word []byte, runes int) []piece {
 	if runes == 0 {
 		return pieces
@@ -107,7 +108,7 @@ func (v *vocabulary) appendWord(pieces []piece, word []byte, runes int) []piece 
 	return pieces
 }
 
-// class is the tokeniser's treatment of a character.
+// class says how the tokeniser treats a character.
 type class uint8
 
 const (
@@ -137,7 +138,8 @@ func classOf(r rune) class {
 	return letter
 }
 
-// isIdeograph reports whether r is in the blocks that BERT splits into single characters. Kana and Hangul are not.
+// isIdeograph reports whether r is in one of the blocks that BERT splits into single characters. Kana and Hangul are
+// not in these blocks.
 func isIdeograph(r rune) bool {
 	return r >= 0x4E00 && r <= 0x9FFF || r >= 0x3400 && r <= 0x4DBF || r >= 0x20000 && r <= 0x2A6DF ||
 		r >= 0x2A700 && r <= 0x2CEAF || r >= 0xF900 && r <= 0xFAFF || r >= 0x2F800 && r <= 0x2FA1F

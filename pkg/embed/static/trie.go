@@ -2,31 +2,31 @@ package static
 
 import "math/bits"
 
-// trie finds the longest of many strings that is a prefix of a text, in one walk. Its edges are in one hash table.
-// Looking up a word takes a few reads within one or two megabytes; a map of the strings would need a lookup for each
-// length.
+// trie is a set of strings. It finds the longest of them that is a prefix of a text in one walk. All its edges are in
+// one hash table of one or two megabytes, in which a word needs a few reads. A map of the strings would need a lookup
+// for each length.
 type trie struct {
 	edges []edge  // hash table with linear probing; its length is a power of two
-	shift int     // right shift that turns a hash into an index
+	shift int     // number of bits by which a hash is shifted right to get an index
 	count int     // number of edges in use
-	ids   []int32 // of the strings that end at each node; unknown if none does. The first node is the root
+	ids   []int32 // id of the string that ends at each node, or unknown if none does; the first node is the root
 }
 
-// edge leads from a node to the next one by a byte. The zero value is an empty slot: no edge leads to the root.
+// edge leads from a node to another node by a byte. An empty slot is zero, because no edge leads to the root.
 type edge struct {
 	from uint32 // node<<8 | byte
 	to   int32
 }
 
-// newTrie returns an empty trie with capacity for 1<<size edges, of which a third must stay free. It grows if needed,
-// which slows down filling.
+// newTrie returns an empty trie with 1<<size slots for edges, of which a third must stay free. It grows if necessary,
+// which makes filling it slower.
 func newTrie(size int) *trie {
 	return &trie{edges: make([]edge, 1<<size), shift: 32 - size, ids: append(make([]int32, 0, 1<<(size-1)), unknown)}
 }
 
-// findSlot returns the index of the edge, or of the slot to insert it in.
+// findSlot returns the index of the edge, or of the slot where the edge belongs.
 func (t *trie) findSlot(from uint32) int {
-	const golden = 0x9E3779B1 // 2³² divided by the golden ratio, spreads neighbours far apart
+	const golden = 0x9E3779B1 // 2³² divided by the golden ratio; it spreads neighbouring values far apart
 	at := int(from * golden >> t.shift)
 	for t.edges[at].to != 0 && t.edges[at].from != from {
 		at = (at + 1) & (len(t.edges) - 1)
@@ -34,7 +34,7 @@ func (t *trie) findSlot(from uint32) int {
 	return at
 }
 
-// add adds a string, which must not be empty, or replaces its id.
+// add adds a string, which must not be empty. If the string exists, its id is replaced.
 func (t *trie) add(s string, id int32) {
 	node := int32(0)
 	for i := range len(s) {
@@ -65,8 +65,8 @@ func (t *trie) grow() {
 	}
 }
 
-// longestPrefix returns the id and the length in bytes of the longest string that is a prefix of text. The length is 0
-// if there is none.
+// longestPrefix returns the longest string in the trie that is a prefix of text: its id, and its length in bytes. The
+// length is 0 if there is none.
 func (t *trie) longestPrefix(text []byte) (id int32, length int) {
 	node := int32(0)
 	for i, b := range text {
