@@ -3,18 +3,18 @@ package transformer
 import "unicode/utf8"
 
 const (
-	// Minimum average number of letters per piece of a partly known word. A word that splits into shorter pieces was
-	// only spelt, not recognised.
+	// Minimum average number of letters in the pieces of a partly known word. A word with shorter pieces was spelt, but
+	// not recognised.
 	minFragmentLetters = 3
-	// Weights per character of a word that is a single piece, and of a partly known word. Technical terms split into
-	// fragments in English too, but between whole words; in related languages all but the shortest words split. The two
-	// weights separate medical English from Spanish better than the share of known words does.
+	// Weight per character of a word that is a single piece, and of a partly known word. In English, too, technical
+	// terms are split into fragments, but they stand between whole words; in related languages, all but the shortest
+	// words are split. These weights separate medical English from Spanish better than the share of known words does.
 	wholeWord     = 1.3
 	fragmentShare = 0.4
-	// Number of characters that an unknown token counts as; its real length is lost.
+	// Number of characters for which an unknown token counts, because its real length is lost.
 	unknownRunes = 2
-	// Minimum number of ideographs in a vocabulary that was built from Chinese or Japanese text too. Vocabularies of
-	// English BERTs have 244, multilingual ones 8,000.
+	// Minimum number of ideographs in a vocabulary that was built from Chinese or Japanese text, among others. The
+	// vocabularies of English BERT models have 244, those of multilingual models 8,000.
 	minIdeographs = 1000
 )
 
@@ -22,8 +22,8 @@ const (
 type vocabularyCoverage struct {
 	pieces     []pieceKind // by id
 	unknown    int32
-	fragments  bool // whether a word that splits into short pieces is unknown; otherwise only unknown characters are
-	ideographs bool // whether the vocabulary was built from text with ideographs too
+	fragments  bool // whether words that are split into short pieces are unknown; otherwise only unknown characters are
+	ideographs bool // whether the vocabulary was also built from text with ideographs
 }
 
 type pieceKind struct {
@@ -34,10 +34,10 @@ type pieceKind struct {
 
 // Coverage returns the share of a text, from 0 to 1, that the model's vocabulary covers. Words that are a single piece
 // count in full, words of long fragments in part, and words of short fragments not at all: they were rare in training,
-// and their vectors mean little. Means over public question sets with the vocabulary of English BERTs: English 0.96 to
-// 1, medical English 0.74 to 0.90, French 0.55, Spanish 0.53, Vietnamese 0.48, Italian and Romanian 0.44, Turkish 0.18,
-// other scripts up to 0.06. A Unigram tokeniser knows each word whose characters it knows. A text without words has
-// coverage 1.
+// and their vectors mean little. Mean coverage of public question sets with the vocabulary of English BERT models:
+// English 0.96 to 1, medical English 0.74 to 0.90, French 0.55, Spanish 0.53, Vietnamese 0.48, Italian and Romanian
+// 0.44, Turkish 0.18, other scripts up to 0.06. A Unigram tokeniser knows a word if it knows its characters. A text
+// without words has coverage 1.
 func (e *Embedder) Coverage(text string) float64 {
 	tokens := e.tokenizer.tokens(text, e.maxTokens)
 	tokens = tokens[len(e.tokenizer.before) : len(tokens)-len(e.tokenizer.after)]
@@ -66,8 +66,8 @@ func (s *vocabularyCoverage) kind(id int32) pieceKind {
 	return s.pieces[id]
 }
 
-// word returns the number of characters of a word, given its tokens, and the weight of each. A single character has no
-// significance, unless it is a word in its script.
+// word returns the number of characters in a word and the weight of each character. The tokens are those of the word. A
+// single character has no weight, unless it is a word in its script.
 func (s *vocabularyCoverage) word(tokens []int32) (runes int, counts float64) {
 	known := true
 	for _, id := range tokens {
@@ -88,7 +88,7 @@ func (s *vocabularyCoverage) word(tokens []int32) (runes int, counts float64) {
 	return runes, wholeWord
 }
 
-// add records the kind of the piece with an id.
+// add records the kind of piece that has the given id.
 func (s *vocabularyCoverage) add(id int32, piece string, continues bool) {
 	for len(s.pieces) <= int(id) {
 		s.pieces = append(s.pieces, pieceKind{})
@@ -97,11 +97,12 @@ func (s *vocabularyCoverage) add(id int32, piece string, continues bool) {
 	s.pieces[id] = pieceKind{runes: uint8(min(utf8.RuneCountInString(piece), 255)), continues: continues, ideograph: size == len(piece) && isIdeograph(r)}
 }
 
-// count determines whether the vocabulary includes ideographs. It is called after the last add.
+// count determines whether the vocabulary was also built from text with ideographs. It is called after all pieces have
+// been added.
 func (s *vocabularyCoverage) count() {
 	n := 0
 	for _, p := range s.pieces {
-		if p.ideograph && (!p.continues || !s.fragments) { // WordPiece can contain each ideograph twice
+		if p.ideograph && (!p.continues || !s.fragments) { // a WordPiece vocabulary can contain an ideograph twice
 			n++
 		}
 	}

@@ -2,17 +2,19 @@ package transformer
 
 import "math"
 
-// fixedPoint multiplies by the weights of linear layers in fixed point. Each row of both matrices is scaled so that its
-// numbers become 16-bit integers and sums of products fit into 32 bits; the sums are scaled back. With instructions for
-// pairs of 16-bit integers, this takes half the time of floats. The error of a sum of k products, relative to the
-// product of the lengths of the two rows, is at most √k/46000 if all rounding errors have the same sign, and about 1e-5
-// in practice. That is seven bits more precise than bfloat16, which other software uses for the same models.
+// fixedPoint multiplies matrices by the weights of linear layers in fixed point. Each row of both matrices is scaled,
+// so that its numbers become 16-bit integers and sums of products fit into 32 bits. The sums are scaled back. Because
+// processors multiply pairs of 16-bit integers, this takes half as long as with floats. The error of a sum of k
+// products, relative to the product of the lengths of the two rows, is at most √k/46000 if all rounding errors have the
+// same sign, and about 1e-5 in practice. That is seven bits more precise than bfloat16, in which other software runs
+// the same models.
 type fixedPoint struct {
 	// tile sets c[i*ldc+j] = bias[j] + rows[i] * columns[j] * Σ a[i*lda+p] * b(p, j) for all i < kernel.rows, j <
-	// kernel.cols and p < k, a multiple of fixedStep. b contains k/2 × kernel.cols pairs of numbers with consecutive p.
+	// kernel.cols and p < k. k is a multiple of fixedStep. b contains k/2 × kernel.cols pairs of numbers; the numbers
+	// of a pair have consecutive p.
 	tile func(a []int16, lda int, b []int16, rows, columns, bias, c []float32, ldc, k int)
 
-	// extent returns the sum of the squares and the largest magnitude. NaN counts only in the sum.
+	// extent returns the sum of the squares and the largest magnitude of the numbers. NaN affects only the sum.
 	extent func(x []float32) (squares, top float32)
 
 	// round sets to[i] to x[i]*factor, rounded to the nearest integer, which must fit into 16 bits.
@@ -20,17 +22,17 @@ type fixedPoint struct {
 }
 
 const (
-	// Maximum length of an integer row. By the Cauchy–Schwarz inequality the sum of the products of two rows is at most
-	// its square, which leaves room within 31 bits for the rounding errors of rows of up to 400,000 numbers. Partial
-	// sums may overflow: they wrap, so the total is right.
+	// Maximum length of an integer row, as a vector. By the Cauchy–Schwarz inequality, the sum of the products of two
+	// rows is at most the square of this length, so 31 bits leave room for the rounding errors of rows of up to 400,000
+	// numbers. Partial sums may overflow: they wrap around, and the total is right.
 	fixedLength = 46000
-	// Rows are padded with zeros to a multiple of fixedStep.
+	// Number of which the length of a row is a multiple; rows are padded with zeros.
 	fixedStep = 16
-	// Number of rows of A that are multiplied at a time, so that they stay in the processor's cache.
+	// Number of rows of A that are multiplied at a time. They fit into the processor's cache.
 	fixedRows = 96
 )
 
-// factor returns the scale of a row, given its sum of squares and its largest magnitude; 0 for a row of zeros.
+// factor returns the scale of a row with the given sum of squares and largest magnitude, or 0 for a row of zeros.
 func factor(squares float64, top float32) float64 {
 	if squares == 0 {
 		return 0
@@ -38,8 +40,8 @@ func factor(squares float64, top float32) float64 {
 	return min(fixedLength/math.Sqrt(squares), math.MaxInt16/float64(top))
 }
 
-// fixedWeights are the weights of a linear layer with k inputs and n outputs in fixed point, in the order in which a
-// kernel reads them.
+// fixedWeights holds the weights of a linear layer with k inputs and n outputs, in fixed point and in the order in
+// which a kernel reads them.
 type fixedWeights struct {
 	k, n    int
 	panels  []int16   // ⌈n/cols⌉ panels of k/2 × cols pairs
@@ -72,13 +74,14 @@ func (kn *kernel) packFixed(weight, bias []float32, n, k int) *fixedWeights {
 	return p
 }
 
-// fixedSpace is the scratch buffer for rows of A in fixed point.
+// fixedSpace is scratch memory for rows of A in fixed point.
 type fixedSpace struct {
 	numbers []int16
 	scales  [fixedRows + 16]float32 // tiles may read past the last row
 }
 
-// multiplyFixed is multiply for weights in fixed point. A row that contains NaN or infinity results in a row of NaN.
+// multiplyFixed does the same as multiply, with weights in fixed point. If a row of A contains NaN or infinity, the
+// whole row of the product is NaN.
 func (kn *kernel) multiplyFixed(c []float32, ldc int, a []float32, lda, m int, b *fixedWeights, space *fixedSpace, tile []float32) {
 	wide := roundUp(b.k, fixedStep)
 	if need := (fixedRows + kn.rows) * wide; len(space.numbers) < need {
@@ -109,11 +112,11 @@ func (kn *kernel) multiplyFixed(c []float32, ldc int, a []float32, lda, m int, b
 	}
 }
 
-// row writes x to out as integers, padded with zeros, and returns the value of one unit.
+// row writes x to out as integers, padded with zeros, and returns the value that one unit stands for.
 func (f *fixedPoint) row(out []int16, x []float32) float32 {
 	squares32, top := f.extent(x)
 	squares := float64(squares32)
-	if !(squares > 1e-30 && squares < 1e30) { // true for NaN, too
+	if !(squares > 1e-30 && squares < 1e30) { // also true for NaN
 		squares, top = 0, 0
 		for _, v := range x {
 			squares += float64(v) * float64(v)
@@ -125,7 +128,7 @@ func (f *fixedPoint) row(out []int16, x []float32) float32 {
 		}
 	}
 	by := float32(factor(squares, top))
-	if by == 0 || math.IsInf(float64(by), 0) { // such small numbers are treated as zero
+	if by == 0 || math.IsInf(float64(by), 0) { // numbers this small are treated as zero
 		clear(out)
 		return 0
 	}

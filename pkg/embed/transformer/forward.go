@@ -5,17 +5,17 @@ import (
 	"math"
 )
 
-// network is the trained part of a model. It is immutable.
+// network is the trained part of a model. It never changes.
 type network struct {
 	kernel       *kernel
-	hidden       int // length of a token's vector
+	hidden       int // length of a token's vector in numbers
 	heads        int
 	intermediate int
 	activation   func([]float32)
 
 	words     *table    // one row per token
-	positions []float32 // one row per position, including the token-type vector of a single text
-	firstPos  int       // the row of the first token's position
+	positions []float32 // one row per position, which includes the token-type vector of a single text
+	firstPos  int       // row of positions for the first token
 	norm      layerNorm
 
 	layers []layer
@@ -30,18 +30,18 @@ type layer struct {
 	outputNorm       layerNorm
 }
 
-// pooling is the way in which the vectors of a text's tokens are combined.
+// pooling says how the vectors of a text's tokens become one vector.
 type pooling uint8
 
 const (
-	poolMean  pooling = iota // the mean
+	poolMean  pooling = iota // their mean
 	poolFirst                // the vector of the first token, [CLS]
 )
 
-// Number of tokens whose attention is computed at a time. It limits the memory for the scores of a long text.
+// Number of tokens whose attention is computed at a time. It limits the memory for the scores of long texts.
 const scoreRows = 96
 
-// workspace is the scratch memory of one batch. It is reused for further batches.
+// workspace is the scratch memory of a batch. It is reused for further batches.
 type workspace struct {
 	x, mixed, qkv, wide  []float32 // the tokens' vectors and intermediate results
 	keys, values, scores []float32
@@ -50,7 +50,7 @@ type workspace struct {
 	sums                 [scoreRows]float32
 }
 
-// grow returns a slice of length n with arbitrary content. It reuses s if its capacity suffices.
+// grow returns a slice of length n with arbitrary content. It reuses s if s is large enough.
 func grow(s []float32, n int) []float32 {
 	if cap(s) < n {
 		return make([]float32, n)
@@ -58,7 +58,8 @@ func grow(s []float32, n int) []float32 {
 	return s[:n]
 }
 
-// fit allocates memory for tokens in total, of which the longest text has longest.
+// fit allocates memory for a batch. tokens is the number of tokens in all texts, longest the number in the longest
+// text.
 func (n *network) fit(w *workspace, tokens, longest int) {
 	rows := tokens + n.kernel.rows // tiles may read past the last row
 	w.x = grow(w.x, rows*n.hidden)
@@ -77,7 +78,7 @@ func (n *network) fit(w *workspace, tokens, longest int) {
 
 // run computes the vector of each text from its tokens and writes it to vectors. The tokens of all texts form one
 // matrix without padding; only attention treats each text separately. It calls between before each layer. The only
-// possible error is that of ctx.
+// possible error is the error of ctx.
 func (n *network) run(ctx context.Context, w *workspace, texts [][]int32, vectors [][]float32, between func(context.Context)) error {
 	tokens, longest := 0, 0
 	for _, text := range texts {
@@ -99,7 +100,7 @@ func (n *network) run(ctx context.Context, w *workspace, texts [][]int32, vector
 			n.attend(w, first, len(text))
 			first += len(text)
 		}
-		// qkv is no longer needed; its memory is reused for the sum.
+		// qkv is no longer needed, so its memory is reused for the sum.
 		n.kernel.apply(l.output, w, w.qkv, w.mixed, tokens)
 		l.attentionNorm.apply(n.kernel, w.x[:size], w.qkv)
 		n.kernel.apply(l.expand, w, w.wide, w.x, tokens)
@@ -115,7 +116,7 @@ func (n *network) run(ctx context.Context, w *workspace, texts [][]int32, vector
 	return nil
 }
 
-// lookUp writes the input vectors of the first layer.
+// lookUp writes the input of the first layer: one vector per token.
 func (n *network) lookUp(x []float32, texts [][]int32) {
 	row := x
 	for _, text := range texts {
@@ -128,8 +129,8 @@ func (n *network) lookUp(x []float32, texts [][]int32) {
 	}
 }
 
-// attend computes the attention of one text, whose tokens begin at row first: the values of all tokens are mixed, head
-// by head, with weights from the token's query and the others' keys.
+// attend computes the attention of one text. first is the row of its first token. For each head and each token, the
+// values of all tokens are mixed, with weights that follow from the token's query and the other tokens' keys.
 func (n *network) attend(w *workspace, first, tokens int) {
 	kn, hidden, size := n.kernel, n.hidden, n.hidden/n.heads
 	wide := roundUp(tokens, kn.cols)
@@ -147,7 +148,7 @@ func (n *network) attend(w *workspace, first, tokens int) {
 			}
 			mixed := w.mixed[(first+row)*hidden+head*size:]
 			kn.multiply(mixed, hidden, w.scores, wide, rows, &values, w.tile)
-			// The weights are normalised here, because the result has fewer numbers than the scores.
+			// The weights are normalised here because the result has fewer numbers than the scores.
 			for i, sum := range w.sums[:rows] {
 				scale := 1 / sum
 				out := mixed[i*hidden:][:size]
@@ -159,10 +160,10 @@ func (n *network) attend(w *workspace, first, tokens int) {
 	}
 }
 
-// pooled computes the vector of a text, of unit length, from those of its tokens.
+// pooled computes the vector of a text from the vectors of its tokens, and scales it to unit length.
 func (n *network) pooled(vector, x []float32) {
 	copy(vector, x)
-	if n.pool == poolMean { // the sum suffices: it is scaled to unit length below
+	if n.pool == poolMean { // the sum is enough, because it is scaled to unit length below
 		h := n.hidden
 		for x = x[h:]; len(x) >= 4*h; x = x[4*h:] {
 			a, b, c, d := x[:h], x[h:][:h], x[2*h:][:h], x[3*h:][:h]
@@ -181,7 +182,7 @@ func (n *network) pooled(vector, x []float32) {
 		sum += float64(v) * float64(v)
 	}
 	if sum == 0 || math.IsNaN(sum) || math.IsInf(sum, 0) {
-		clear(vector) // a vector that cannot be compared is treated as missing
+		clear(vector) // a vector that cannot be compared counts as missing
 		return
 	}
 	scale := float32(1 / math.Sqrt(sum))

@@ -4,18 +4,18 @@ import "math"
 
 const (
 	log2e  = 1.44269504088896341
-	ln2Hi  = 0.693145751953125 // the leading bits of ln 2; its product with a small integer is exact
+	ln2Hi  = 0.693145751953125 // leading bits of ln 2, so that its product with a small integer is exact
 	ln2Lo  = 1.42860682030941723e-6
 	minExp = -85 // e^-85 is about 1e-37; smaller results would be subnormal
 )
 
-// exponential returns e^x for x in [minExp, 0] with a relative error below 2e-7, and 0 for smaller x. It computes
-// 2^n·e^r, |r| ≤ ln 2 / 2.
+// exponential returns e^x for x in [minExp, 0], with a relative error below 2e-7, and 0 for smaller x. It computes
+// 2^n·e^r with |r| ≤ ln 2 / 2.
 func exponential(x float32) float32 {
 	if x < minExp {
 		return 0
 	}
-	const magic = 3 << 22 // adding it rounds to the nearest integer
+	const magic = 3 << 22 // adding and subtracting it rounds to the nearest integer
 	n := float32(x*log2e) + magic - magic
 	r := x - n*ln2Hi - n*ln2Lo
 	p := float32(1.0 / 720)
@@ -35,7 +35,7 @@ func expPortable(x []float32, shift float32) (sum float32) {
 	return total(x)
 }
 
-// geluPortable approximates erf by formula 7.1.26 of Abramowitz and Stegun, with an error below 1.5e-7.
+// geluPortable approximates erf with formula 7.1.26 of Abramowitz and Stegun. The error is below 1.5e-7.
 func geluPortable(x []float32) {
 	for i, v := range x {
 		z := float32(math.Abs(float64(v))) * (math.Sqrt2 / 2)
@@ -53,7 +53,7 @@ func geluPortable(x []float32) {
 	}
 }
 
-// geluTanh is the tanh approximation, which some models were trained with.
+// geluTanh is the tanh approximation of GELU, with which some models were trained.
 func geluTanh(x []float32) {
 	for i, v := range x {
 		u := float64(v)
@@ -67,14 +67,14 @@ func relu(x []float32) {
 	}
 }
 
-// soften replaces the scores by softmax weights that are not yet normalised, and returns their sum.
+// soften replaces the scores by softmax weights that are not normalised yet, and returns the sum of the weights.
 func (k *kernel) soften(scores []float32) (sum float32) {
 	return k.exp(scores, k.largest(scores))
 }
 
-// The loops below compute several results at a time, so that they do not wait for one another.
+// The loops below compute several results at a time, so that no result has to wait for another.
 
-// largest returns the largest of the numbers; there must be at least one.
+// largest returns the largest of the numbers. There must be at least one.
 func largest(x []float32) float32 {
 	top := [4]float32{x[0], x[0], x[0], x[0]}
 	for ; len(x) >= 4; x = x[4:] {
@@ -105,7 +105,7 @@ func total(x []float32) float32 {
 	return ((s0 + s1) + (s2 + s3)) + ((s4 + s5) + (s6 + s7))
 }
 
-// squaredDeviations returns the sum of the squared deviations from mean.
+// squaredDeviations returns the sum of the squared deviations from the mean.
 func squaredDeviations(x []float32, mean float32) float32 {
 	var s0, s1, s2, s3 float32
 	for ; len(x) >= 4; x = x[4:] {
@@ -119,13 +119,13 @@ func squaredDeviations(x []float32, mean float32) float32 {
 	return (s0 + s1) + (s2 + s3)
 }
 
-// layerNorm is the parameters of a layer normalisation.
+// layerNorm holds the parameters of a layer normalisation.
 type layerNorm struct {
 	weight, bias []float32
 	epsilon      float64
 }
 
-// apply adds residual to x, normalises each row to mean 0 and variance 1, and applies the weights.
+// apply adds residual to x, normalises each row to mean 0 and variance 1, and applies the weights and biases.
 func (n *layerNorm) apply(kn *kernel, x, residual []float32) {
 	width := len(n.weight)
 	for ; len(x) >= width; x, residual = x[width:], residual[width:] {
@@ -133,7 +133,7 @@ func (n *layerNorm) apply(kn *kernel, x, residual []float32) {
 	}
 }
 
-// normPortable implements apply for one row.
+// normPortable implements apply for a single row.
 func normPortable(n *layerNorm, row, residual []float32) {
 	for i, v := range residual[:len(row)] {
 		row[i] += v

@@ -1,36 +1,37 @@
 package transformer
 
-// kernel implements the arithmetic of a network for one set of processor instructions. Its main function multiplies one
-// tile of a matrix product: rows rows of A by a panel of cols columns of B.
+// kernel implements the arithmetic of a network with one set of processor instructions. Its main function multiplies a
+// tile of a matrix product: `rows` rows of A by a panel of `cols` columns of B.
 type kernel struct {
 	name       string
 	rows, cols int
 
-	// tile sets c[i*ldc+j] = bias[j] + Σ a[i*lda+p] * b[p*cols+j] for all i < rows, j < cols and p < k, k at least 1.
+	// tile sets c[i*ldc+j] = bias[j] + Σ a[i*lda+p] * b[p*cols+j] for all i < rows, j < cols and p < k. k is at least
+	// 1.
 	tile func(a []float32, lda int, b, bias, c []float32, ldc, k int)
 
-	// exp replaces each x[i] by e^(x[i]-shift), or by 0 if that is below 1e-37, and returns their sum. x[i] must be at
-	// most shift.
+	// exp replaces each x[i] by e^(x[i]-shift), or by 0 if that is below 1e-37, and returns the sum of the results. No
+	// x[i] may exceed shift.
 	exp func(x []float32, shift float32) (sum float32)
 
-	// fixed multiplies by weights in fixed point; nil where floats are as fast.
+	// fixed multiplies by weights in fixed point. It is nil if floats are as fast.
 	fixed *fixedPoint
 
-	// gelu replaces each x[i] by x[i]·Φ(x[i]), where Φ is the normal distribution.
+	// gelu replaces each x[i] by x[i]·Φ(x[i]). Φ is the distribution function of the normal distribution.
 	gelu func(x []float32)
 
-	// largest returns the largest of the numbers; there must be at least one.
+	// largest returns the largest of the numbers. There must be at least one.
 	largest func(x []float32) float32
 
-	// norm adds residual to row and normalises it. Both are as long as n's weights.
+	// norm adds residual to row and normalises row. Both are as long as the weights of n.
 	norm func(n *layerNorm, row, residual []float32)
 }
 
-// portable is the kernel that works on every processor.
+// portable is the kernel that runs on every processor.
 var portable = &kernel{name: "portable", rows: 2, cols: 4, tile: tilePortable, exp: expPortable, gelu: geluPortable,
 	largest: largest, norm: normPortable}
 
-// tilePortable computes 2 × 4 values at a time: more would not fit into the registers of every processor.
+// tilePortable computes 2 × 4 values at a time, because more would not fit into the registers of every processor.
 func tilePortable(a []float32, lda int, b, bias, c []float32, ldc, k int) {
 	a0, a1 := a[:k], a[lda:][:k]
 	c00, c01, c02, c03 := bias[0], bias[1], bias[2], bias[3]

@@ -6,7 +6,7 @@ var (
 	avx2 = &kernel{name: "avx2", rows: 6, cols: 16, tile: tileWide(6, 16, tile6x16), exp: expWide8, gelu: geluWide(8, gelu8),
 		largest: largestWide(largest8), norm: normWide(norm8),
 		fixed: &fixedPoint{tile: fixedTile(6, 16, fixed6x16), extent: extentWide(extent8), round: roundWide(round8)}}
-	// avx512 and avx512vnni differ only in the instructions for pairs of integers.
+	// avx512 and avx512vnni differ only in how they multiply pairs of integers.
 	avx512 = &kernel{name: "avx512", rows: 12, cols: 32, tile: tileWide(12, 32, tile12x32), exp: expWide16, gelu: geluWide(16, gelu16),
 		largest: largestWide(largest16), norm: normWide(norm16),
 		fixed: &fixedPoint{tile: fixedTile(12, 32, fixed12x32), extent: extentWide(extent16), round: roundWide(round16)}}
@@ -15,17 +15,17 @@ var (
 		fixed: &fixedPoint{tile: fixedTile(12, 32, fixedVNNI12x32), extent: avx512.fixed.extent, round: avx512.fixed.round}}
 )
 
-// features are the processor's relevant instruction sets.
+// features says which of the relevant instruction sets the processor has.
 type features struct{ avx2, avx512, vnni bool }
 
-// kernels returns the kernels that this processor supports, the fastest first. The detection includes whether the
+// kernels returns the kernels that this processor supports, starting with the fastest. A feature counts only if the
 // operating system saves the wide registers.
 func kernels() []*kernel {
 	x := &cpu.X86
 	return kernelsWith(features{avx2: x.HasAVX2 && x.HasFMA, avx512: x.HasAVX512F && x.HasAVX512BW, vnni: x.HasAVX512VNNI})
 }
 
-// kernelsWith returns the kernels that a processor with these features supports, the fastest first.
+// kernelsWith returns the kernels that a processor with these features supports, starting with the fastest.
 func kernelsWith(f features) []*kernel {
 	found := []*kernel{portable}
 	if !f.avx2 {
@@ -41,8 +41,8 @@ func kernelsWith(f features) []*kernel {
 	return found
 }
 
-// tile6x16 and tile12x32 implement kernel.tile for their sizes, without bounds checks. lda and ldc are in elements, k
-// is at least 1.
+// tile6x16 and tile12x32 implement kernel.tile for their sizes, without bounds checks. lda and ldc count elements; k is
+// at least 1.
 //
 //go:noescape
 func tile6x16(a *float32, lda int, b, bias, c *float32, ldc, k int)
@@ -51,7 +51,7 @@ func tile6x16(a *float32, lda int, b, bias, c *float32, ldc, k int)
 func tile12x32(a *float32, lda int, b, bias, c *float32, ldc, k int)
 
 // fixed6x16, fixed12x32 and fixedVNNI12x32 implement fixedPoint.tile for their sizes, without bounds checks. lda and
-// ldc are in elements, k is a positive multiple of 4.
+// ldc count elements; k is a positive multiple of 4.
 //
 //go:noescape
 func fixed6x16(a *int16, lda int, b *int16, rows, columns, bias, c *float32, ldc, k int)
@@ -62,8 +62,8 @@ func fixed12x32(a *int16, lda int, b *int16, rows, columns, bias, c *float32, ld
 //go:noescape
 func fixedVNNI12x32(a *int16, lda int, b *int16, rows, columns, bias, c *float32, ldc, k int)
 
-// extent8 and extent16 implement fixedPoint.extent, round8 and round16 implement fixedPoint.round, for n numbers, n a
-// positive multiple of 16.
+// extent8 and extent16 implement fixedPoint.extent; round8 and round16 implement fixedPoint.round. n is the number of
+// values, a positive multiple of 16.
 //
 //go:noescape
 func extent8(x *float32, n int) (squares, top float32)
@@ -77,7 +77,7 @@ func round8(to *int16, x *float32, n int, factor float32)
 //go:noescape
 func round16(to *int16, x *float32, n int, factor float32)
 
-// fixedTile adds bounds checks to assembly, like tileWide.
+// fixedTile adds bounds checks to an assembly function, as tileWide does.
 func fixedTile(rows, cols int, tile func(a *int16, lda int, b *int16, rows, columns, bias, c *float32, ldc, k int)) func([]int16, int, []int16, []float32, []float32, []float32, []float32, int, int) {
 	return func(a []int16, lda int, b []int16, scales, columns, bias, c []float32, ldc, k int) {
 		_, _ = a[(rows-1)*lda+k-1], b[k*cols-1]
@@ -100,7 +100,7 @@ func extentWide(extent func(x *float32, n int) (squares, top float32)) func([]fl
 	}
 }
 
-// roundWide sets the elements of to after len(x) to zero.
+// roundWide rounds x and sets the remaining elements of the result to zero.
 func roundWide(round func(to *int16, x *float32, n int, factor float32)) func([]int16, []float32, float32) {
 	return func(to []int16, x []float32, factor float32) {
 		whole := len(x) / fixedStep * fixedStep
@@ -116,8 +116,8 @@ func roundWide(round func(to *int16, x *float32, n int, factor float32)) func([]
 	}
 }
 
-// exp8, exp16, gelu8 and gelu16 implement kernel.exp and kernel.gelu for n numbers, n a positive multiple of their
-// width.
+// exp8, exp16, gelu8 and gelu16 implement kernel.exp and kernel.gelu. n is the number of values, a positive multiple of
+// the number in the function's name.
 //
 //go:noescape
 func exp8(x *float32, n int, shift float32)
@@ -131,8 +131,8 @@ func gelu8(x *float32, n int)
 //go:noescape
 func gelu16(x *float32, n int)
 
-// largest8 and largest16 implement kernel.largest, total8 implements total, norm8 and norm16 implement kernel.norm, for
-// n numbers, n a positive multiple of 16.
+// largest8 and largest16 implement kernel.largest; total8 implements total; norm8 and norm16 implement kernel.norm. n
+// is the number of values, a positive multiple of 16.
 //
 //go:noescape
 func largest8(x *float32, n int) float32
@@ -174,7 +174,7 @@ func normWide(norm func(x, residual, weight, bias *float32, n int, epsilon float
 	}
 }
 
-// expWide8 and expWide16 pad the last vector, so that all numbers are computed in the same way and summed in the same
+// expWide8 and expWide16 pad the last vector, so that all numbers are computed in the same way and added in the same
 // order.
 func expWide8(x []float32, shift float32) (sum float32) {
 	whole := len(x) / 16 * 16
@@ -203,7 +203,7 @@ func expWide16(x []float32, shift float32) (sum float32) {
 	return sum
 }
 
-// lastPowers returns the numbers of x, fewer than 16, padded with shift.
+// lastPowers returns the numbers of x padded with shift. x has fewer than 16 numbers.
 func lastPowers(x []float32, shift float32) (last [16]float32) {
 	n := copy(last[:], x)
 	for i := range last[n:] {

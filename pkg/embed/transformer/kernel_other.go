@@ -2,5 +2,5 @@
 
 package transformer
 
-// kernels returns the kernels that this processor supports, the fastest first.
+// kernels returns the kernels that this processor supports, starting with the fastest.
 func kernels() []*kernel { return []*kernel{portable} }

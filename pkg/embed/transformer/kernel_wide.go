@@ -2,7 +2,8 @@
 
 package transformer
 
-// tileWide adds bounds checks to assembly: it panics before memory outside the slices is accessed.
+// tileWide adds bounds checks to an assembly function. It panics before the function would access memory outside the
+// slices.
 func tileWide(rows, cols int, tile func(a *float32, lda int, b, bias, c *float32, ldc, k int)) func([]float32, int, []float32, []float32, []float32, int, int) {
 	return func(a []float32, lda int, b, bias, c []float32, ldc, k int) {
 		_, _ = a[(rows-1)*lda+k-1], b[k*cols-1]

@@ -1,18 +1,18 @@
 package transformer
 
-// packed is a matrix of k rows and n columns in the order in which a kernel reads it: panels of kernel.cols columns,
-// each panel row by row, the last one padded with zeros.
+// packed is a matrix of k rows and n columns in the order in which a kernel reads it. It is stored in panels of
+// kernel.cols columns, each panel row by row. The last panel is padded with zeros.
 type packed struct {
 	k, n   int
 	panels []float32 // ⌈n/cols⌉ panels of k × cols
-	bias   []float32 // one per column, padded like panels
+	bias   []float32 // one number per column, padded like panels
 }
 
 // roundUp returns the smallest multiple of step that is at least n.
 func roundUp(n, step int) int { return (n + step - 1) / step * step }
 
-// packLinear packs the weights of a linear layer that are stored as n rows of k numbers, one row per output. A nil bias
-// is zero.
+// packLinear packs the weights of a linear layer. They are stored as n rows of k numbers, one row per output. If bias
+// is nil, it is zero.
 func (kn *kernel) packLinear(weight, bias []float32, n, k int) *packed {
 	p := &packed{k: k, n: n}
 	p.panels = make([]float32, roundUp(n, kn.cols)*k)
@@ -22,14 +22,14 @@ func (kn *kernel) packLinear(weight, bias []float32, n, k int) *packed {
 	return p
 }
 
-// linear is a linear layer, with weights in fixed point if the kernel supports it, otherwise in floats.
+// linear is a linear layer. Its weights are in fixed point if the kernel supports that, otherwise in floats.
 type linear struct {
 	floats *packed
 	fixed  *fixedWeights
 }
 
-// newLinear returns a layer with weights that are stored as n rows of k numbers, one row per output, and a bias per
-// output.
+// newLinear returns a layer with the given weights, which are stored as n rows of k numbers, one row per output. bias
+// has one number per output.
 func (kn *kernel) newLinear(weight, bias []float32, n, k int) *linear {
 	if kn.fixed != nil {
 		return &linear{fixed: kn.packFixed(weight, bias, n, k)}
@@ -37,8 +37,8 @@ func (kn *kernel) newLinear(weight, bias []float32, n, k int) *linear {
 	return &linear{floats: kn.packLinear(weight, bias, n, k)}
 }
 
-// apply writes to c the output of the layer for the first m rows of a. The rows of both matrices are contiguous. Both
-// must hold whole tiles of rows; the content of rows past m is arbitrary.
+// apply writes the output of the layer for the first m rows of a to c. The rows of a and c are contiguous. Both must
+// have room for whole tiles of rows; the content after row m is arbitrary.
 func (kn *kernel) apply(l *linear, w *workspace, c, a []float32, m int) {
 	if l.fixed != nil {
 		kn.multiplyFixed(c, l.fixed.n, a, l.fixed.k, m, l.fixed, &w.fixed, w.tile)
@@ -47,7 +47,7 @@ func (kn *kernel) apply(l *linear, w *workspace, c, a []float32, m int) {
 	kn.multiply(c, l.floats.n, a, l.floats.k, m, l.floats, w.tile)
 }
 
-// packRows packs n rows of k numbers, stride apart in from, as columns.
+// packRows packs n rows of k numbers as columns. The rows begin stride numbers apart in from.
 func (kn *kernel) packRows(to, from []float32, stride, n, k int) {
 	cols := kn.cols
 	for first := 0; first < n; first += cols {
@@ -57,7 +57,7 @@ func (kn *kernel) packRows(to, from []float32, stride, n, k int) {
 			clear(panel)
 		}
 		j := 0
-		for ; j+4 <= width; j += 4 { // so that consecutive elements are written
+		for ; j+4 <= width; j += 4 { // four rows at a time, so that consecutive elements are written
 			a, b := from[(first+j)*stride:][:k], from[(first+j+1)*stride:][:k]
 			c, d := from[(first+j+2)*stride:][:k], from[(first+j+3)*stride:][:k]
 			for i, v := range a {
@@ -72,7 +72,7 @@ func (kn *kernel) packRows(to, from []float32, stride, n, k int) {
 	}
 }
 
-// packColumns packs k rows of n numbers, stride apart in from, as rows.
+// packColumns packs k rows of n numbers as rows. The rows begin stride numbers apart in from.
 func (kn *kernel) packColumns(to, from []float32, stride, n, k int) {
 	cols := kn.cols
 	for first := 0; first < n; first += cols {
@@ -87,11 +87,12 @@ func (kn *kernel) packColumns(to, from []float32, stride, n, k int) {
 	}
 }
 
-// multiply sets the m rows of c, ldc apart, to the product of the rows of a, lda apart, and b. a must hold whole tiles
-// of rows, lda apart; the content of rows past m is arbitrary. tile is scratch memory for one tile.
+// multiply sets the m rows of c to the product of a and b. The rows of c begin ldc numbers apart, those of a lda
+// numbers. a must have room for whole tiles of rows; the content after row m is arbitrary. tile is scratch memory for
+// one tile.
 //
-// Each value of the product is summed in the same order at any row, so that a text's vector does not depend on the
-// other texts of the batch.
+// The order of summation is the same in every row, so that a text's vector does not depend on the other texts in the
+// batch.
 func (kn *kernel) multiply(c []float32, ldc int, a []float32, lda, m int, b *packed, tile []float32) {
 	for column := 0; column < b.n; column += kn.cols {
 		panel := b.panels[column*b.k:][:b.k*kn.cols]

@@ -16,12 +16,12 @@ import (
 const (
 	maxNested = 2  // maximum depth of nested normalizers
 	maxSteps  = 32 // maximum number of steps in a normalizer
-	// Maximum number of bytes that a step may make of a segment of text; longer results are truncated. Segments have
-	// about 4 KiB, and the longest Unicode expansion of a character is eleven times its length.
+	// Maximum size in bytes of the result of a step for one segment of text; longer results are truncated. A segment
+	// has about 4 KiB, and Unicode normalisation makes a character at most eleven times as long.
 	maxNormalized = 1 << 20
 )
 
-// parseNormalizer parses the normalizer of a Unigram tokeniser, which is applied before the text is split into words.
+// parseNormalizer parses the normalizer of a Unigram tokeniser. It is applied before the text is split into words.
 func parseNormalizer(raw json.RawMessage, depth int) (func(string) string, error) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return func(s string) string { return s }, nil
@@ -101,8 +101,8 @@ func cutNormalized(s string) string {
 	return s
 }
 
-// nmt normalises control characters and unusual spaces as the tokenisers of translation models do; -1 drops a
-// character.
+// nmt normalises control characters and unusual spaces as the tokenisers of translation models do. It returns -1 for
+// characters to remove.
 func nmt(r rune) rune {
 	switch {
 	case r == '\t', r == '\n', r == '\f', r == '\r', r == 0x1680, 0x200B <= r && r <= 0x200F,
@@ -114,7 +114,7 @@ func nmt(r rune) rune {
 	return r
 }
 
-// replaceSpaces replaces each run of two or more spaces by with.
+// replaceSpaces replaces each run of two or more spaces by the string with.
 func replaceSpaces(s, with string) string {
 	if !strings.Contains(s, "  ") {
 		return s
@@ -133,15 +133,16 @@ func replaceSpaces(s, with string) string {
 	return out.String()
 }
 
-// characterMap is SentencePiece's table of character replacements, a double-array trie over their bytes.
+// characterMap is SentencePiece's table of character replacements. It is a double-array trie over the bytes of the
+// characters.
 type characterMap struct {
 	units  []uint32
-	values string // each is terminated by a zero byte
+	values string // each value ends in a zero byte
 }
 
 var errCharacterMap = errors.New("the precompiled_charsmap is damaged")
 
-// parseCharacterMap parses the table: the trie's length in bytes, the trie, the values.
+// parseCharacterMap parses the table. It consists of the trie's length in bytes, the trie, and the values.
 func parseCharacterMap(data []byte) (*characterMap, error) {
 	if len(data) < 8 {
 		return nil, errCharacterMap
@@ -158,14 +159,14 @@ func parseCharacterMap(data []byte) (*characterMap, error) {
 	return m, nil
 }
 
-// A cluster of at least maxMapped bytes is not looked up as a whole.
+// Size in bytes from which a cluster is not looked up as a whole.
 const maxMapped = 6
 
-// Maximum number of bytes read of a replacement.
+// Maximum number of bytes that are read of a replacement.
 const maxMappedTo = 1 << 10
 
-// apply replaces the clusters and characters that are in the table. As in the reference implementation, a cluster with
-// a prefix in the table is replaced by that prefix's value alone.
+// apply replaces the clusters and characters that are in the table. If the table contains a prefix of a cluster, the
+// whole cluster is replaced by the value of that prefix, as in the reference implementation.
 func (m *characterMap) apply(s string) string {
 	var out strings.Builder
 	out.Grow(len(s))
@@ -188,7 +189,7 @@ func (m *characterMap) apply(s string) string {
 	return out.String()
 }
 
-// find returns the value of the shortest prefix of key that is in the table.
+// find returns the value of the shortest prefix of key in the table.
 func (m *characterMap) find(key string) (string, bool) {
 	offset := func(unit uint32) uint32 { return unit >> 10 << (unit & (1 << 9) >> 6) }
 	at := offset(m.units[0])

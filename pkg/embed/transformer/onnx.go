@@ -8,7 +8,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Numbers of the relevant fields of ONNX messages, see https://onnx.ai/onnx/intro/.
+// Numbers of the fields that are read from ONNX messages, see https://onnx.ai/onnx/intro/.
 const (
 	onnxModelGraph = 7
 
@@ -30,12 +30,12 @@ const (
 // onnxTypes are the number types that weights may have.
 var onnxTypes = map[uint64]dtype{1: float32s, 10: float16s, 16: bfloat16s}
 
-// parseONNX returns the weights of a model by their names in safetensors. They point into data unless they had to be
-// transposed. The graph is not executed. It is read only to find where the weights of linear layers are used, since
-// exporters transpose and rename them, but keep the names of the layers' biases.
+// parseONNX returns the weights of a model by their names in safetensors. They point into data, unless they had to be
+// transposed. The graph is not executed. It is read only to find out which linear layer uses which weights: exporters
+// transpose and rename weights, but keep the names of the layers' biases.
 func parseONNX(data []byte) (map[string]tensor, error) {
 	tensors := make(map[string]tensor)
-	products := make(map[string]string) // the result of a matrix product → its second factor
+	products := make(map[string]string) // from the result of a matrix product to its second factor
 	type sum struct{ product, bias string }
 	var sums []sum
 	err := fields(data, func(number protowire.Number, _ uint64, graph []byte) error {
@@ -88,7 +88,7 @@ func parseONNX(data []byte) (map[string]tensor, error) {
 	return tensors, nil
 }
 
-// transposed returns the transposed matrix.
+// transposed returns the transpose of a matrix.
 func (t tensor) transposed() tensor {
 	rows, columns, size := t.shape[0], t.shape[1], t.dtype.size()
 	data := make([]byte, len(t.data))
@@ -100,7 +100,7 @@ func (t tensor) transposed() tensor {
 	return tensor{t.dtype, []int{columns, rows}, data}
 }
 
-// fields calls visit with the number of each field of a message, and its value or its bytes.
+// fields calls visit for each field of a message, with the field's number and its value or bytes.
 func fields(message []byte, visit func(number protowire.Number, value uint64, bytes []byte) error) error {
 	for len(message) > 0 {
 		number, kind, n := protowire.ConsumeTag(message)
@@ -144,13 +144,13 @@ func parseONNXNode(data []byte) (kind string, inputs []string, output string, er
 	return kind, inputs, output, err
 }
 
-// parseONNXTensor parses an initializer. ok is false if its number type is not one of weights.
+// parseONNXTensor parses an initializer. ok is false if weights cannot have its number type.
 func parseONNXTensor(data []byte) (name string, t tensor, ok bool, err error) {
 	var dims []uint64
 	var kind, location uint64
 	err = fields(data, func(number protowire.Number, value uint64, bytes []byte) error {
 		switch number {
-		case onnxTensorDims: // single values or a packed list
+		case onnxTensorDims: // single values, or a packed list
 			if bytes == nil {
 				dims = append(dims, value)
 			}

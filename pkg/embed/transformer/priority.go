@@ -6,22 +6,22 @@ import (
 	"time"
 )
 
-// Longest time that passages give way to queries at a time, so that passages proceed by a layer now and then however
-// many queries arrive.
+// Maximum time for which passages give way to queries before they compute the next layer, so that they make progress
+// even if queries keep arriving.
 const maxYieldTime = 50 * time.Millisecond
 
-// queryPriority lets queries, for which a user waits, run before passages, which use all cores. Passages check for
-// queries between layers of the network, which take a few milliseconds each.
+// queryPriority lets queries run before passages, because users wait for queries and passages use all cores. Passages
+// check for queries between the layers of the network. A layer takes a few milliseconds.
 type queryPriority struct {
 	maxYield time.Duration
-	waiting  func() // test hook: called when passages give way; may be nil
+	waiting  func() // test hook that is called when passages give way; may be nil
 
 	mu      sync.Mutex
 	queries int
 	idle    chan struct{} // closed when no query is running
 }
 
-// begin registers a running query until end is called.
+// begin registers a running query. end must be called when the query is done.
 func (p *queryPriority) begin() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -38,7 +38,7 @@ func (p *queryPriority) end() {
 	}
 }
 
-// yield returns when no query is running, after maxYield, or when ctx ends.
+// yield waits until no query is running, but at most for maxYield or until ctx ends.
 func (p *queryPriority) yield(ctx context.Context) {
 	p.mu.Lock()
 	queries, idle := p.queries, p.idle

@@ -8,18 +8,18 @@ import (
 )
 
 const (
-	maxWeights       = 4 << 30  // bytes of a file of weights; supported models have up to 2.3 GB
-	maxHeader        = 16 << 20 // bytes of the header
+	maxWeights       = 4 << 30  // maximum size of a file of weights in bytes; supported models have up to 2.3 GB
+	maxHeader        = 16 << 20 // maximum size of the header in bytes
 	maxTensors       = 20_000
 	maxTensorNameLen = 512
 )
 
 var errMalformed = errors.New("malformed")
 
-// parseSafetensors returns the tensors of floating-point numbers in a safetensors file by name. Others, such as
+// parseSafetensors returns the floating-point tensors in a safetensors file, by their names. Other tensors, such as
 // position ids, are not weights and are skipped. The tensors point into data.
 //
-// A file consists of the header's length in 8 bytes, the header in JSON, and the numbers.
+// A file consists of the length of the header (8 bytes), the header (JSON) and the numbers.
 func parseSafetensors(data []byte) (map[string]tensor, error) {
 	if len(data) < 8 {
 		return nil, fmt.Errorf("%w: %d bytes are no safetensors file", errMalformed, len(data))

@@ -14,16 +14,16 @@ import (
 )
 
 const (
-	maxSettings  = 1 << 20  // bytes per small JSON file
-	maxTokenizer = 64 << 20 // bytes of tokenizer.json; a file of 250,000 pieces has 17 MB
+	maxSettings  = 1 << 20  // maximum size of a small JSON file in bytes
+	maxTokenizer = 64 << 20 // maximum size of tokenizer.json in bytes; a file with 250,000 pieces has 17 MB
 
 	maxLayers   = 48
 	maxHidden   = 4096
 	maxWords    = 1_000_000
-	maxSequence = 8192 // tokens per text
+	maxSequence = 8192 // maximum number of tokens per text
 )
 
-// settings are the settings in the small files of a model's directory.
+// settings holds the settings from the small files in a model's directory.
 type settings struct {
 	kind         string // "bert" or "xlm-roberta"
 	name         string
@@ -36,23 +36,23 @@ type settings struct {
 	words        int
 	positions    int
 	padding      int
-	maxTokens    int // per text, including special tokens
+	maxTokens    int // maximum number of tokens per text, including special tokens
 	pool         pooling
 	prompts      map[string]string
-	lowerCase    bool // of a model without tokenizer.json
+	lowerCase    bool // whether a model without tokenizer.json ignores case
 	accents      *bool
 	chinese      bool
 }
 
-// directory is the directory of a model. Reads through it cannot leave the directory.
+// directory is the directory of a model. Files outside it cannot be read through it.
 type directory struct {
 	root *os.Root
 }
 
-// read returns the content of a file. The error is fs.ErrNotExist if the file does not exist; it names the limit if the
-// file is too large.
+// read returns the content of a file. The error is fs.ErrNotExist if the file does not exist. If the file is too large,
+// the error names the limit.
 func (d directory) read(name string, limit int64) ([]byte, error) {
-	info, err := d.root.Stat(name) // before opening it: opening a pipe would block
+	info, err := d.root.Stat(name) // before the file is opened, because opening a pipe would block
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", d.path(name), bare(err))
 	}
@@ -76,7 +76,7 @@ func (d directory) read(name string, limit int64) ([]byte, error) {
 
 func (d directory) path(name string) string { return path.Join(d.root.Name(), name) }
 
-// bare removes the parts of an error that the message already contains.
+// bare removes what the message already says from an error.
 func bare(err error) error {
 	var e *fs.PathError
 	if errors.As(err, &e) {
@@ -85,8 +85,7 @@ func bare(err error) error {
 	return err
 }
 
-// readJSON decodes a small file into v. It returns false if the file does not exist; the caller decides whether that is
-// an error.
+// readJSON decodes a small file into v. If the file does not exist, it returns false and no error.
 func (d directory) readJSON(name string, v any) (bool, error) {
 	data, err := d.read(name, maxSettings)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -101,7 +100,7 @@ func (d directory) readJSON(name string, v any) (bool, error) {
 	return true, nil
 }
 
-// readSettings reads all small files. Errors name the file and the remedy.
+// readSettings reads all small files. Errors name the file and say what to do.
 func (d directory) readSettings() (*settings, error) {
 	s := &settings{}
 	for _, read := range []func(*settings) error{d.readConfig, d.readModules, d.readLengths, d.readPrompts} {
@@ -172,7 +171,7 @@ func (d directory) readConfig(s *settings) error {
 	return nil
 }
 
-// modelName derives a model's common name from its origin; "" if nothing is left.
+// modelName derives a model's common name from its origin. It returns "" if nothing remains.
 func modelName(origin string) string {
 	name := path.Base(strings.TrimRight(strings.ReplaceAll(origin, `\`, "/"), "/"))
 	name = strings.Map(func(r rune) rune {
@@ -184,7 +183,7 @@ func modelName(origin string) string {
 	return strings.Trim(name[:min(len(name), 80)], ".-_")
 }
 
-// readModules reads the modules after the network from modules.json, and the configuration of pooling.
+// readModules reads modules.json, which lists the modules after the network, and the configuration of pooling.
 func (d directory) readModules(s *settings) error {
 	var modules []struct{ Path, Type string }
 	if _, err := d.readJSON("modules.json", &modules); err != nil {
@@ -201,7 +200,7 @@ func (d directory) readModules(s *settings) error {
 		}
 	}
 	var p struct {
-		Mode     string `json:"pooling_mode"` // the newer format
+		Mode     string `json:"pooling_mode"` // in the newer format
 		First    bool   `json:"pooling_mode_cls_token"`
 		Mean     bool   `json:"pooling_mode_mean_tokens"`
 		Max      bool   `json:"pooling_mode_max_tokens"`
@@ -216,7 +215,7 @@ func (d directory) readModules(s *settings) error {
 		return err
 	}
 	others := p.Max || p.Weighted || p.Last || p.Prompt != nil && !*p.Prompt
-	// Dividing by the root of the length only scales the vector, which is scaled to length 1 anyway.
+	// Dividing by the root of the length only scales the vector, and the vector is scaled to length 1 anyway.
 	switch mean := p.Mean || p.Root; {
 	case !found, !others && mean && !p.First && p.Mode == "", p.Mode == "mean" && !others:
 		s.pool = poolMean
@@ -228,7 +227,8 @@ func (d directory) readModules(s *settings) error {
 	return nil
 }
 
-// readLengths reads the maximum number of tokens per text, and the options of a tokeniser that has only a vocabulary.
+// readLengths reads the maximum number of tokens per text, and the options of a tokeniser that consists only of a
+// vocabulary.
 func (d directory) readLengths(s *settings) error {
 	var sentence struct {
 		MaxTokens int `json:"max_seq_length"`
@@ -260,7 +260,7 @@ func (d directory) readLengths(s *settings) error {
 	return nil
 }
 
-// firstPosition returns the row of the first token's position. RoBERTa models skip the positions up to the padding
+// firstPosition returns the row of the first token's position. In RoBERTa models, the positions start after the padding
 // token's id.
 func (s *settings) firstPosition() int {
 	if s.kind == "xlm-roberta" {
@@ -269,7 +269,7 @@ func (s *settings) firstPosition() int {
 	return 0
 }
 
-// readPrompts reads the prefix of the texts of each purpose.
+// readPrompts reads the prefixes of queries and passages.
 func (d directory) readPrompts(s *settings) error {
 	var c struct {
 		Prompts map[string]string `json:"prompts"`
@@ -294,7 +294,7 @@ func (d directory) readPrompts(s *settings) error {
 // Maximum length of a prompt in bytes.
 const maxPrompt = 4096
 
-// prompt returns the first prompt with one of the names, otherwise the default prompt.
+// prompt returns the prompt with the first of the names that exists, otherwise the default prompt.
 func (s *settings) prompt(names ...string) string {
 	for _, name := range append(slices.Clone(names), "") {
 		if prompt, ok := s.prompts[name]; ok {

@@ -22,14 +22,14 @@ func (d dtype) size() int {
 	return 2
 }
 
-// tensor is an array of numbers in a file: little-endian, in row-major order.
+// tensor is an array of numbers from a file, little-endian and in row-major order.
 type tensor struct {
 	dtype dtype
 	shape []int
-	data  []byte // exactly as long as required by dtype and shape
+	data  []byte // its length matches dtype and shape
 }
 
-// decode fills out with the numbers from element first on.
+// decode fills out with the numbers from index first on.
 func (t tensor) decode(out []float32, first int) {
 	data := t.data[first*t.dtype.size():]
 	switch t.dtype {
@@ -65,8 +65,8 @@ func half(bits uint16) float32 {
 	return math.Float32frombits(sign | (exponent+112)<<23 | fraction<<13)
 }
 
-// elements returns the number of elements of a shape. It returns an error if a dimension is negative or if the elements
-// exceed a file of maxWeights.
+// elements returns the number of elements that a shape has. It returns an error if a dimension is negative, or if the
+// elements would not fit into a file of maxWeights bytes.
 func elements(shape []int) (int, error) {
 	n := 1
 	for _, d := range shape {
@@ -78,7 +78,8 @@ func elements(shape []int) (int, error) {
 	return n, nil
 }
 
-// table is a tensor whose rows are decoded on lookup. A vocabulary has many vectors, few of which are used.
+// table is a tensor whose rows are decoded when they are looked up. A vocabulary has many vectors, and most are never
+// used.
 type table struct {
 	tensor
 }

@@ -11,21 +11,22 @@ import (
 
 // segmenter splits text into tokens.
 type segmenter interface {
-	// appendTokens appends the tokens of text to tokens until there are limit of them, and returns tokens.
+	// appendTokens appends the tokens of text to tokens and returns the result, which has at most limit tokens.
 	appendTokens(tokens []int32, text string, limit int) []int32
-	// coverage describes the pieces.
+	// coverage describes the pieces of the vocabulary.
 	coverage() *vocabularyCoverage
 }
 
-// tokenizer turns texts into the network's input: the tokens of the text between special tokens that mark its beginning
-// and end.
+// tokenizer turns texts into the network's input: special tokens that mark the beginning, the tokens of the text, and
+// special tokens that mark the end.
 type tokenizer struct {
 	segmenter     segmenter
 	before, after []int32
-	digest        string // of the file
+	digest        string // digest of the tokeniser's file
 }
 
-// tokens returns the tokens of text between the special ones, at most limit in total. limit must exceed special.
+// tokens returns the tokens of text and the special tokens around them, at most limit in total. limit must exceed
+// special().
 func (t *tokenizer) tokens(text string, limit int) []int32 {
 	tokens := make([]int32, len(t.before), min(limit, t.special()+len(text)/2+8))
 	copy(tokens, t.before)
@@ -57,7 +58,7 @@ type tokenizerFile struct {
 	} `json:"model"`
 }
 
-// readTokenizer reads tokenizer.json, or vocab.txt if there is none.
+// readTokenizer reads tokenizer.json, or vocab.txt if tokenizer.json is missing.
 func (d directory) readTokenizer(s *settings) (*tokenizer, error) {
 	data, err := d.read("tokenizer.json", maxTokenizer)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -74,7 +75,7 @@ func (d directory) readTokenizer(s *settings) (*tokenizer, error) {
 	return t, nil
 }
 
-// readVocabulary reads vocab.txt, which has one token per line; the line number is the id.
+// readVocabulary reads vocab.txt. It has one token per line; the id of a token is its line number.
 func (d directory) readVocabulary(s *settings) (*tokenizer, error) {
 	data, err := d.read("vocab.txt", maxTokenizer)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -119,7 +120,7 @@ func parseVocabulary(lines string, s *settings) (*tokenizer, error) {
 	return &tokenizer{segmenter: w, before: []int32{first}, after: []int32{last}}, nil
 }
 
-// boundaryTokens returns the tokens at the beginning and the end of a BERT text.
+// boundaryTokens returns the special tokens that begin and end a text in BERT models.
 func boundaryTokens(ids map[string]int32) (first, last int32, err error) {
 	first, okFirst := ids["[CLS]"]
 	last, okLast := ids["[SEP]"]
@@ -129,7 +130,7 @@ func boundaryTokens(ids map[string]int32) (first, last int32, err error) {
 	return first, last, nil
 }
 
-// parseTokenizer parses a tokenizer.json of a supported kind. All ids must be less than words.
+// parseTokenizer parses the tokenizer.json of a supported kind of tokeniser. All ids must be less than words.
 func parseTokenizer(data []byte, words int) (*tokenizer, error) {
 	var file tokenizerFile
 	if err := json.Unmarshal(data, &file); err != nil {
@@ -205,7 +206,7 @@ func (f *tokenizerFile) wordPiece(words int) (segmenter, error) {
 	return w, nil
 }
 
-// decode is json.Unmarshal, except that an absent value leaves v unchanged.
+// decode works like json.Unmarshal, but leaves v unchanged if there is no value.
 func decode(raw json.RawMessage, v any) error {
 	if len(raw) == 0 {
 		return nil
@@ -213,7 +214,7 @@ func decode(raw json.RawMessage, v any) error {
 	return json.Unmarshal(raw, v)
 }
 
-// setBoundaryTokens determines the special tokens at the beginning and the end of each text.
+// setBoundaryTokens determines the special tokens that begin and end each text.
 func (f *tokenizerFile) setBoundaryTokens(t *tokenizer, words int) error {
 	var p struct {
 		Type   string `json:"type"`

@@ -1,16 +1,16 @@
 // Package transformer computes embeddings in process with a sentence-transformers model of the BERT family, such as
-// all-MiniLM-L6-v2, bge-small, e5-small or multilingual-e5-small, which it reads from a directory.
+// all-MiniLM-L6-v2, bge-small, e5-small or multilingual-e5-small. The model is read from a directory.
 //
-// Vectors and tokens are those of the Python libraries, with three exceptions: names of special tokens in a text
-// ("[SEP]", "</s>") are ordinary text; characters that are newer than the libraries' Unicode tables follow Go's tables;
-// and a text without tokens has the zero vector.
+// Vectors and tokens are the same as those of the Python libraries, with three exceptions. The names of special tokens
+// ("[SEP]", "</s>") are ordinary text. Characters that are newer than the libraries' Unicode tables follow Go's tables.
+// The vector of a text without tokens is zero.
 //
-// For the same text, the vectors of different kernels and of those libraries have a similarity of at least 0.99999.
+// For the same text, the vectors of all kernels and of the Python libraries have a similarity of at least 0.99999.
 //
-// Batches are not padded: the tokens of several texts form one matrix, which only attention splits. Matrices are
-// multiplied by a kernel with the processor's vector instructions (AVX-512, AVX2, NEON), or else by plain Go, which is
-// about twenty times slower. With AVX2 and AVX-512, the weights are in fixed point (see fixedPoint), and both
-// instruction sets compute identical vectors.
+// Batches are not padded: the tokens of several texts form one matrix, and only attention treats the texts separately.
+// Matrices are multiplied by a kernel that uses the processor's vector instructions (AVX-512, AVX2, NEON). Without
+// these, plain Go is used, which is about twenty times slower. With AVX2 and AVX-512, the weights are in fixed point
+// (see fixedPoint), and both instruction sets compute identical vectors.
 package transformer
 
 import (
@@ -31,48 +31,49 @@ import (
 	"github.com/sluice/sluice/pkg/processors"
 )
 
-// Config sets the location of the model and its use. Every zero field except Directory has a default.
+// Config says where the model is and how it is used. All fields except Directory have defaults, which apply if the
+// field is zero.
 type Config struct {
 	// Directory contains the model as published: config.json; tokenizer.json or vocab.txt; model.safetensors or
 	// model.onnx (also in onnx/); and, if the model has them, modules.json, 1_Pooling/config.json,
-	// sentence_bert_config.json, tokenizer_config.json and config_sentence_transformers.json. Only Open reads it.
+	// sentence_bert_config.json, tokenizer_config.json and config_sentence_transformers.json. The directory is read
+	// only by Open.
 	Directory string
 
-	// QueryPrefix and PassagePrefix are prepended to each text of their purpose, for models trained with such prefixes
-	// ("query: ", "passage: "). nil selects the prefix in the model's configuration, which is often empty.
-	// PassagePrefix is part of the model's ID, since vectors of passages with and without the prefix cannot be
-	// compared.
+	// QueryPrefix and PassagePrefix are prepended to queries and passages, for models that were trained with such
+	// prefixes ("query: ", "passage: "). nil selects the prefix in the model's configuration, which is often empty.
+	// PassagePrefix is part of the model's ID, because passages with and without the prefix cannot be compared.
 	QueryPrefix, PassagePrefix *string
 
-	// MaxTokens truncates texts earlier than the model's configuration does. If it is 0 or above the model's limit,
-	// that limit applies. It is part of the model's ID if it has an effect.
+	// MaxTokens is the number of tokens after which texts are truncated. If it is 0 or above the limit in the model's
+	// configuration, that limit applies; otherwise MaxTokens is part of the model's ID.
 	MaxTokens int
 
-	// Threads is the number of batches computed at once, separately for queries and passages; default processors.Count.
+	// Threads is the number of batches that are computed at the same time, separately for queries and for passages. The
+	// default is processors.Count.
 	Threads int
 }
 
-// Embedder is an embed.Embedder that runs a model in process. It is safe for concurrent use and does not have to be
-// closed.
+// Embedder is an embed.Embedder that runs a model in process. It is safe for concurrent use and need not be closed.
 type Embedder struct {
 	model     embed.Model
 	network   *network
 	tokenizer *tokenizer
 	prefixes  [2]string // by purpose
 	maxTokens int
-	slots     [2]chan struct{} // by purpose, so that a bulk import does not delay queries
+	slots     [2]chan struct{} // by purpose, so that queries do not wait behind a bulk import
 	spaces    sync.Pool        // of *workspace
 	priority  queryPriority
 }
 
 var _ embed.Embedder = (*Embedder)(nil)
 
-// Number of tokens processed at a time, unless a single text has more: enough to read the weights rarely, few enough
-// for the processor's cache.
+// Number of tokens in a batch, unless a single text has more. It is large enough to read the weights rarely, and small
+// enough for the processor's cache.
 const batchTokens = 384
 
-// Open reads the model. It takes about a second and the memory of the weights (50 to 500 MB for small models). Errors
-// name the faulty file and the remedy.
+// Open reads the model. It takes about a second, and as much memory as the weights (50 to 500 MB for small models).
+// Errors name the file and say what to do.
 func Open(config Config) (*Embedder, error) {
 	return open(config, kernels()[0])
 }
@@ -123,8 +124,7 @@ func open(config Config, kn *kernel) (*Embedder, error) {
 	return e, nil
 }
 
-// published maps digests of weights to the common names of models whose configuration contains another name, that of
-// the base model.
+// published maps digests of weights to the common names of models whose configuration names only their base model.
 var published = map[string]string{
 	"53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db": "all-MiniLM-L6-v2",
 }
@@ -163,29 +163,29 @@ func digestOf(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// identity returns a digest of everything that affects the vectors of passages. It distinguishes different models of
-// the same name, and does not depend on the directory.
+// identity returns a digest of everything that affects the vectors of passages. It distinguishes different models that
+// have the same name. It does not depend on the directory.
 func (e *Embedder) identity(s *settings, weights string) string {
 	all, err := json.Marshal([]any{weights, e.tokenizer.digest, e.prefixes[embed.Passage], e.maxTokens, s.pool, s.activation, s.epsilon, s.heads})
 	if err != nil {
-		panic(err) // only strings and numbers, and the bounds of epsilon keep it finite
+		panic(err) // cannot happen: all values are strings and numbers, and epsilon is bounded and so finite
 	}
 	return digestOf(all)[:12]
 }
 
-// Model implements embed.Embedder. The ID consists of the model's common name, or else the name in its configuration,
-// and a digest of its content. So the directory can be moved and renamed, and a retrained model has another ID.
+// Model implements embed.Embedder. The ID consists of the model's common name, or the name in its configuration, and a
+// digest of its content. The directory can therefore be moved or renamed, and a retrained model gets another ID.
 func (e *Embedder) Model() embed.Model { return e.model }
 
-// MaxTokens returns the maximum number of tokens per text, including the prefix and special tokens. Longer texts are
-// truncated.
+// MaxTokens returns the maximum number of tokens per text, which includes the prefix and the special tokens. Longer
+// texts are truncated.
 func (e *Embedder) MaxTokens() int { return e.maxTokens }
 
-// Limit of the count of Tokens, many times the limit of any model.
+// Maximum result of Tokens. It is many times the limit of any model.
 const maxCountedTokens = 1 << 20
 
-// Tokens returns the number of tokens of a passage, up to maxCountedTokens, including the prefix and special tokens.
-// Only the first MaxTokens are embedded.
+// Tokens returns the number of tokens of a passage, which includes the prefix and the special tokens. It counts up to
+// maxCountedTokens. Only the first MaxTokens are embedded.
 func (e *Embedder) Tokens(passage string) int {
 	return len(e.tokenizer.tokens(e.prefixes[embed.Passage]+passage, maxCountedTokens))
 }
@@ -194,7 +194,8 @@ func (e *Embedder) Tokens(passage string) int {
 func (e *Embedder) Kernel() string { return e.network.kernel.name }
 
 // Embed implements embed.Embedder. The vector of a text without tokens is zero. A text's vector does not depend on the
-// other texts of the call. Passages use all threads and give way to queries. The only possible error is that of ctx.
+// other texts in the call. Passages use all threads and give way to queries. The only possible error is the error of
+// ctx.
 func (e *Embedder) Embed(ctx context.Context, texts []string, purpose embed.Purpose) ([][]float32, error) {
 	vectors := make([][]float32, len(texts))
 	backing := make([]float32, len(texts)*e.model.Dimensions)
@@ -237,13 +238,14 @@ func (e *Embedder) Embed(ctx context.Context, texts []string, purpose embed.Purp
 	return vectors, nil
 }
 
-// batch is a batch of texts, as tokens, and their indexes in the call.
+// batch holds the tokens of some texts, and the indexes of these texts in the call.
 type batch struct {
 	texts  [][]int32
 	places []int
 }
 
-// batches yields batches of texts, omitting those without tokens of their own. Texts are tokenised on demand.
+// batches yields batches of texts. It omits texts without tokens of their own, and tokenises a text only when the batch
+// needs it.
 func (e *Embedder) batches(texts []string, purpose embed.Purpose) func(yield func(batch) bool) {
 	return func(yield func(batch) bool) {
 		var next batch

@@ -11,28 +11,28 @@ import (
 )
 
 // unigram is the tokeniser of XLM-RoBERTa and related models. It splits a text into words, each with a mark for the
-// preceding space, and spells a word by its most probable sequence of pieces.
+// space before it, and spells each word with its most probable sequence of pieces.
 type unigram struct {
 	pieces  map[string]piece
-	longest int     // bytes of the longest piece
-	rarest  float64 // logarithm of the probability of a character that is in no piece
+	longest int     // size of the longest piece in bytes
+	rarest  float64 // log probability of a character that is in no piece
 	unknown int32
 	known   vocabularyCoverage
 
 	normalise      func(string) string
-	split          bool // at all white space; otherwise only at spaces, each of them
-	addPrefixSpace bool // whether a text, and after split each word, that does not begin with a space is treated as if it did
+	split          bool // whether text is split at all white space; otherwise only at spaces
+	addPrefixSpace bool // whether a text that does not begin with a space gets a mark; with split, every such word
 }
 
 type piece struct {
 	id    int32
-	score float64 // logarithm of its probability
+	score float64 // its log probability
 }
 
 const (
-	spaceMark      = "▁" // represents a space
-	unknownPenalty = 10  // difference in log probability between an unknown character and the rarest piece
-	maxPiece       = 256 // bytes
+	spaceMark      = "▁" // stands for a space
+	unknownPenalty = 10  // difference between the log probabilities of the rarest piece and of an unknown character
+	maxPiece       = 256 // maximum size of a piece in bytes
 )
 
 // unigram parses a Unigram tokeniser.
@@ -52,7 +52,7 @@ func (f *tokenizerFile) unigram(words int) (segmenter, error) {
 	}
 	u := &unigram{pieces: make(map[string]piece, len(entries)), rarest: math.Inf(1), unknown: *f.Model.UnknownID}
 	u.known.unknown = u.unknown
-	special := map[int32]bool{} // their names in a text are ordinary text
+	special := map[int32]bool{} // the names of special tokens are ordinary text
 	for _, added := range f.Added {
 		special[added.ID] = added.Special
 	}
@@ -86,7 +86,7 @@ func (f *tokenizerFile) unigram(words int) (segmenter, error) {
 	return u, nil
 }
 
-// readSplitter parses the rule that splits text into words: Metaspace, alone or after WhitespaceSplit.
+// readSplitter parses the rule that splits text into words. It is Metaspace, alone or after WhitespaceSplit.
 func (u *unigram) readSplitter(raw json.RawMessage) error {
 	type step struct {
 		Type   string `json:"type"`
@@ -111,8 +111,8 @@ func (u *unigram) readSplitter(raw json.RawMessage) error {
 		case s.Type == "WhitespaceSplit" && i == 0 && len(steps) == 2:
 			u.split = true
 		case s.Type == "Metaspace" && s.Sign == spaceMark && i == len(steps)-1 && (s.Split == nil || *s.Split):
-			// "first" marks only the first word of a text. All other words have their own space as a mark, unless white
-			// space was split off before.
+			// With "first", only the first word of a text gets a mark. All other words have their own space as a mark,
+			// unless WhitespaceSplit has removed it.
 			if u.split && s.Scheme == "first" {
 				return errors.New("a Metaspace with the scheme \"first\" after WhitespaceSplit cannot be run in process; serve the model with a model server instead")
 			}
@@ -125,10 +125,10 @@ func (u *unigram) readSplitter(raw json.RawMessage) error {
 	return errors.New("the step Metaspace is missing")
 }
 
-// coverage implements speller.
+// coverage implements segmenter.
 func (u *unigram) coverage() *vocabularyCoverage { return &u.known }
 
-// appendTokens implements speller.
+// appendTokens implements segmenter.
 func (u *unigram) appendTokens(tokens []int32, text string, limit int) []int32 {
 	var v viterbi
 	for first := true; text != "" && len(tokens) < limit; first = false {
@@ -139,7 +139,7 @@ func (u *unigram) appendTokens(tokens []int32, text string, limit int) []int32 {
 			if len(tokens) >= limit {
 				break
 			}
-			// The rest of such a long word is truncated anyway, unless all its characters are unknown.
+			// The rest of a word this long is truncated anyway, unless all its characters are unknown.
 			if maxLen := (limit + 16) * u.longest; len(word) > maxLen {
 				word = strings.ToValidUTF8(word[:maxLen], "")
 			}
@@ -149,7 +149,7 @@ func (u *unigram) appendTokens(tokens []int32, text string, limit int) []int32 {
 	return tokens[:min(len(tokens), max(limit, 0))]
 }
 
-// words yields the words of a text, each with a mark for the preceding space.
+// words yields the words of a text, each with a mark for the space before it.
 func (u *unigram) words(text string, first bool) func(yield func(string) bool) {
 	if u.split {
 		return func(yield func(string) bool) {
@@ -188,7 +188,7 @@ func marked(text string) func(yield func(string) bool) {
 	}
 }
 
-// viterbi is the scratch memory of the search for the most probable spelling.
+// viterbi is scratch memory for finding the most probable spelling.
 type viterbi struct {
 	ends []ending
 	path []int32
@@ -197,11 +197,11 @@ type viterbi struct {
 // ending is the most probable spelling of a prefix of a word.
 type ending struct {
 	score float64
-	start int32 // start of its last piece; -1 if there is no spelling
+	start int32 // where its last piece starts; -1 if there is no spelling
 	id    int32
 }
 
-// spell appends the pieces of a word. A run of unknown characters is one unknown token.
+// spell appends the pieces of a word to tokens. A run of unknown characters becomes one unknown token.
 func (u *unigram) spell(v *viterbi, tokens []int32, word string) []int32 {
 	v.ends = v.ends[:0]
 	for range len(word) + 1 {

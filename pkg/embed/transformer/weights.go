@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// weights looks up the tensors of a file by their names in a BERT model.
+// weights looks up the tensors of a file by their names in BERT models.
 type weights struct {
 	tensors map[string]tensor
-	prefix  string // prefix of all names: "bert." if the model was saved with a head
+	prefix  string // prefix of all names, which is "bert." if the model was saved with a head
 	err     error  // the first error
 }
 
-// newWeights determines the prefix of the names.
+// newWeights returns weights with the prefix that the tensors' names have.
 func newWeights(tensors map[string]tensor) *weights {
 	w := &weights{tensors: tensors}
 	const known = "embeddings.word_embeddings.weight"
@@ -30,7 +30,7 @@ func newWeights(tensors map[string]tensor) *weights {
 	return w
 }
 
-// raw returns the tensor with that name, which must have that shape.
+// raw returns the tensor with the given name. The tensor must have the given shape.
 func (w *weights) raw(name string, shape ...int) tensor {
 	t, ok := w.tensors[w.prefix+name]
 	if !ok || !slices.Equal(t.shape, shape) {
@@ -59,7 +59,7 @@ func (w *weights) norm(name string, width int, epsilon float64) layerNorm {
 	return layerNorm{weight: w.values(name+".weight", width), bias: w.values(name+".bias", width), epsilon: epsilon}
 }
 
-// linear returns a layer with k inputs and n outputs.
+// linear returns the layer with the given name, which has k inputs and n outputs.
 func (w *weights) linear(kn *kernel, name string, n, k int) *linear {
 	weight, bias := w.values(name+".weight", n, k), w.values(name+".bias", n)
 	if w.err != nil {
@@ -68,8 +68,8 @@ func (w *weights) linear(kn *kernel, name string, n, k int) *linear {
 	return kn.newLinear(weight, bias, n, k)
 }
 
-// attention returns the layers for queries, keys and values as one layer. It scales the weights of the queries once, so
-// that the scores need not be divided each time.
+// attention returns the layers for queries, keys and values as one layer. It scales the weights of the queries, so that
+// the scores need not be divided later.
 func (w *weights) attention(kn *kernel, name string, hidden, heads int) *linear {
 	weight := make([]float32, 0, 3*hidden*hidden)
 	bias := make([]float32, 0, 3*hidden)
@@ -90,7 +90,7 @@ func (w *weights) attention(kn *kernel, name string, hidden, heads int) *linear 
 	return kn.newLinear(weight, bias, 3*hidden, hidden)
 }
 
-// assemble builds the network from the tensors. An error names the missing or unsuitable tensor.
+// assemble builds the network from the tensors. If a tensor is missing or unsuitable, the error names it.
 func assemble(s *settings, tensors map[string]tensor, kn *kernel) (*network, error) {
 	w := newWeights(tensors)
 	n := &network{
@@ -135,8 +135,9 @@ func assemble(s *settings, tensors map[string]tensor, kn *kernel) (*network, err
 	if w.err != nil {
 		return nil, w.err
 	}
-	// Only the words' rows of the file are still needed: copy them, so that the rest can be freed. If they are most of
-	// the file, as in multilingual models, a copy would temporarily double the memory.
+	// From here on, only the word vectors of the file are needed. They are copied, so that the rest can be freed. If
+	// they are most of the file, as in multilingual models, they are not copied, because that would double the memory
+	// for a while.
 	all := 0
 	for _, t := range tensors {
 		all += len(t.data)

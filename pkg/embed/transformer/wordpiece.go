@@ -10,25 +10,25 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// wordPiece is the BERT tokeniser. It splits text at white space and around punctuation, and spells words by the
-// longest pieces that match. Names of special tokens in a text are ordinary text.
+// wordPiece is the tokeniser of BERT. It splits text at white space and around punctuation, and spells words with the
+// longest pieces that match. The names of special tokens are ordinary text.
 type wordPiece struct {
 	starts  map[string]int32 // pieces that begin a word
 	rest    map[string]int32 // pieces that continue a word, without their prefix
-	longest int              // bytes of the longest piece
-	maxWord int              // characters per word; a longer word is unknown as a whole
+	longest int              // size of the longest piece in bytes
+	maxWord int              // maximum length of a word in characters; a longer word is unknown as a whole
 	unknown int32
 	known   vocabularyCoverage
 
 	controls   bool // whether control characters are dropped
 	ideographs bool // whether each ideograph is a word
 	accents    bool // whether accents are dropped
-	lower      bool // whether letters are lowered
+	lower      bool // whether letters become lower case
 }
 
 const (
-	maxWordRunes = 1000    // limit of maxWord
-	segment      = 4 << 10 // bytes of text that are normalised at a time, so that truncated text is not normalised
+	maxWordRunes = 1000    // maximum value of maxWord
+	segment      = 4 << 10 // number of bytes of text that are normalised at a time, so that text that is truncated anyway is not normalised
 )
 
 // newWordPiece divides the vocabulary into pieces that begin a word and pieces that continue one.
@@ -54,7 +54,7 @@ func newWordPiece(ids map[string]int32, unknown, prefix string, maxWord int) (*w
 		} else {
 			w.known.add(id, piece, false)
 		}
-		// A piece with the prefix "##" can also match the beginning of a word that contains these characters.
+		// A word that contains the prefix "##" itself can begin with such a piece.
 		w.starts[piece] = id
 		w.longest = max(w.longest, len(piece))
 	}
@@ -62,10 +62,10 @@ func newWordPiece(ids map[string]int32, unknown, prefix string, maxWord int) (*w
 	return w, nil
 }
 
-// coverage implements speller.
+// coverage implements segmenter.
 func (w *wordPiece) coverage() *vocabularyCoverage { return &w.known }
 
-// appendTokens implements speller.
+// appendTokens implements segmenter.
 func (w *wordPiece) appendTokens(tokens []int32, text string, limit int) []int32 {
 	var buffer [4 * 128]byte
 	word, runes := buffer[:0], 0
@@ -95,7 +95,7 @@ func (w *wordPiece) appendTokens(tokens []int32, text string, limit int) []int32
 			if class == space {
 				continue
 			}
-			// A word that is too long is only counted: it is unknown anyway.
+			// A word that is too long is unknown, so only its length matters.
 			if runes < w.maxWord {
 				word = w.appendRune(word, r)
 			}
@@ -110,7 +110,7 @@ func (w *wordPiece) appendTokens(tokens []int32, text string, limit int) []int32
 }
 
 // cutSegment splits off a segment at a space, so that no character is separated from its combining marks. A very long
-// text without spaces is split elsewhere.
+// run without spaces is split anywhere.
 func cutSegment(text string) (part, rest string) {
 	if len(text) <= segment {
 		return text, ""
@@ -130,7 +130,7 @@ func (w *wordPiece) appendRune(word []byte, r rune) []byte {
 	case !w.lower:
 	case 'A' <= r && r <= 'Z':
 		r += 'a' - 'A'
-	case r == 'İ': // the only character whose lower case consists of two
+	case r == 'İ': // the only character whose lower case has two characters
 		return append(word, "i̇"...)
 	case r >= utf8.RuneSelf:
 		r = unicode.ToLower(r)
@@ -138,7 +138,8 @@ func (w *wordPiece) appendRune(word []byte, r rune) []byte {
 	return utf8.AppendRune(word, r)
 }
 
-// appendWord spells one word greedily from its start. A word that cannot be spelt completely is one unknown token.
+// appendWord spells a word from its start, always with the longest piece that matches. If it cannot spell the whole
+// word, the word is one unknown token.
 func (w *wordPiece) appendWord(tokens []int32, word []byte, runes int) []int32 {
 	if runes > w.maxWord {
 		return append(tokens, w.unknown)
@@ -156,7 +157,7 @@ func (w *wordPiece) appendWord(tokens []int32, word []byte, runes int) []int32 {
 	return tokens
 }
 
-// longestPiece returns the id and the length in bytes of the longest piece that is a prefix of text. The length is 0 if
+// longestPiece returns the longest piece that is a prefix of text: its id, and its length in bytes. The length is 0 if
 // there is none.
 func longestPiece(pieces map[string]int32, text []byte, longest int) (id int32, length int) {
 	for end := min(len(text), longest); end > 0; end-- {
@@ -170,7 +171,7 @@ func longestPiece(pieces map[string]int32, text []byte, longest int) (id int32, 
 	return 0, 0
 }
 
-// class is the tokeniser's treatment of a character.
+// class says how the tokeniser treats a character.
 type class uint8
 
 const (
@@ -200,8 +201,8 @@ func (w *wordPiece) classOf(r rune) class {
 	return letter
 }
 
-// isIdeograph reports whether r is in the blocks that BERT tokenisers split into single characters. The gap in
-// extension D is theirs. Kana and Hangul are not included.
+// isIdeograph reports whether r is in one of the blocks that BERT tokenisers split into single characters. The gap in
+// extension D is the same as theirs. Kana and Hangul are not included.
 func isIdeograph(r rune) bool {
 	return r >= 0x4E00 && r <= 0x9FFF || r >= 0x3400 && r <= 0x4DBF || r >= 0x20000 && r <= 0x2A6DF ||
 		r >= 0x2A700 && r <= 0x2B81F || r >= 0x2B920 && r <= 0x2CEAF || r >= 0xF900 && r <= 0xFAFF || r >= 0x2F800 && r <= 0x2FA1F

@@ -15,20 +15,20 @@ import (
 	"testing"
 )
 
-// Model describes a model with random weights, whose sizes are not multiples of a vector register.
+// Model describes a model with random weights. Its sizes are not multiples of a vector register.
 type Model struct {
 	Kind   string         // "bert" or "xlm-roberta"
 	Format string         // number type of the weights: "F32", "F16" or "BF16"; default "F32"
-	First  bool           // whether it pools by the first token instead of the mean
-	Extra  map[string]any // overrides for config.json
+	First  bool           // whether it uses the vector of the first token instead of the mean
+	Extra  map[string]any // values that override those in config.json
 	Seed   uint64         // seed of the weights
 }
 
 // Sizes of the models.
 const (
 	Hidden    = 24 // dimensions of the vectors
-	Positions = 64 // maximum number of tokens of the network
-	Length    = 48 // maximum number of tokens in sentence_bert_config.json
+	Positions = 64 // maximum number of tokens that the network accepts
+	Length    = 48 // maximum number of tokens according to sentence_bert_config.json
 
 	heads, wide, layers = 3, 40, 2
 )
@@ -47,7 +47,7 @@ func Words() []string {
 	return words
 }
 
-// unigrams returns the vocabulary of a Unigram model, with the logarithms of the pieces' probabilities.
+// unigrams returns the vocabulary of a Unigram model with the log probabilities of the pieces.
 func unigrams() [][]any {
 	pieces := [][]any{{"<s>", 0}, {"<pad>", 0}, {"</s>", 0}, {"<unk>", 0}, {"▁", -2.5}, {"▁the", -3.1}, {"the", -4.7}, {"▁cat", -5.2}, {"at", -3.9},
 		{"▁m", -4.1}, {"ing", -4.0}, {"s", -2.9}, {"中国", -6.5}, {"中", -6.1}, {"é", -7.0}, {"☃", -8.25}, {",", -3.0}, {"▁中", -6.6}, {"11", -5}, {"▁1", -5.5}}
@@ -150,7 +150,7 @@ func (m Model) Safetensors(tb testing.TB, words int) []byte {
 				data = binary.LittleEndian.AppendUint32(data, math.Float32bits(v))
 			case "BF16":
 				data = binary.LittleEndian.AppendUint16(data, uint16(math.Float32bits(v)>>16))
-			case "F16": // arbitrary bits of a number near 0
+			case "F16": // random bits of a number near 0
 				data = binary.LittleEndian.AppendUint16(data, uint16(r.IntN(0x3800)|r.IntN(2)<<15))
 			}
 		}
@@ -175,7 +175,7 @@ func (m Model) Write(tb testing.TB, directory string) {
 	WriteFile(tb, directory, "1_Pooling/config.json", map[string]any{"pooling_mode_cls_token": m.First, "pooling_mode_mean_tokens": !m.First})
 }
 
-// WriteFile writes bytes unchanged and everything else as JSON.
+// WriteFile writes a []byte as it is and any other content as JSON.
 func WriteFile(tb testing.TB, directory, name string, content any) {
 	tb.Helper()
 	data, ok := content.([]byte)
