@@ -9,20 +9,20 @@ import (
 	"sync"
 )
 
-// Cache is an Embedder that caches the vectors of recent queries: users repeat queries, and a conversation sends the
-// same query to several datastores. Passages are not cached. It is safe for concurrent use.
+// Cache is an Embedder that caches the vectors of recent queries, because users repeat queries and a conversation sends
+// the same query to several datastores. Passages are not cached. It is safe for concurrent use.
 type Cache struct {
 	next    Embedder
 	limit   int
 	mu      sync.Mutex
-	recent  *list.List // of *cached, most recently used first
+	recent  *list.List // of *cached; the most recently used is first
 	entries map[cacheKey]*list.Element
 }
 
 type cacheKey struct {
 	model   Model
 	purpose Purpose
-	text    [sha256.Size]byte // a hash, because the text can be long and private
+	text    [sha256.Size]byte // hash of the text, because the text can be long and private
 }
 
 type cached struct {
@@ -32,8 +32,8 @@ type cached struct {
 
 var _ Embedder = (*Cache)(nil)
 
-// Cached returns an embedder that caches the vectors of up to limit queries of next, at least one. An entry takes about
-// 200 bytes and the vector.
+// Cached returns an embedder that caches the vectors of at most limit queries of next. The minimum is one query. An
+// entry takes about 200 bytes and the vector.
 func Cached(next Embedder, limit int) *Cache {
 	return &Cache{next: next, limit: max(limit, 1), recent: list.New(), entries: make(map[cacheKey]*list.Element)}
 }
@@ -41,13 +41,13 @@ func Cached(next Embedder, limit int) *Cache {
 // Model implements Embedder.
 func (c *Cache) Model() Model { return c.next.Model() }
 
-// Embed implements Embedder. The caller owns the vectors. Failures are not cached.
+// Embed implements Embedder. The caller may modify the vectors. Failures are not cached.
 func (c *Cache) Embed(ctx context.Context, texts []string, purpose Purpose) ([][]float32, error) {
 	if purpose != Query {
 		return c.next.Embed(ctx, texts, purpose)
 	}
 	vectors := make([][]float32, len(texts))
-	places := make(map[[sha256.Size]byte][]int) // of texts that are not in the cache
+	places := make(map[[sha256.Size]byte][]int) // indexes of the texts that are not in the cache
 	var missing []string
 	model := c.next.Model()
 	for i, text := range texts {
@@ -70,7 +70,7 @@ func (c *Cache) Embed(ctx context.Context, texts []string, purpose Purpose) ([][
 	if len(made) != len(missing) {
 		return nil, fmt.Errorf("embedding model %q: %d vectors for %d texts", model.ID, len(made), len(missing))
 	}
-	model = c.next.Model() // the first response may have set its dimensions
+	model = c.next.Model() // the first response may have set the model's dimensions
 	for i, text := range missing {
 		hash := sha256.Sum256([]byte(text))
 		for _, place := range places[hash] {
@@ -81,7 +81,7 @@ func (c *Cache) Embed(ctx context.Context, texts []string, purpose Purpose) ([][
 	return vectors, nil
 }
 
-// get returns a copy of the cached vector, or nil.
+// get returns a copy of the cached vector, or nil if there is none.
 func (c *Cache) get(key cacheKey) []float32 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -96,7 +96,7 @@ func (c *Cache) get(key cacheKey) []float32 {
 func (c *Cache) put(key cacheKey, vector []float32) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if element, ok := c.entries[key]; ok { // a concurrent call added it first
+	if element, ok := c.entries[key]; ok { // a concurrent call has added the entry already
 		c.recent.MoveToFront(element)
 		return
 	}

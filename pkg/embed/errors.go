@@ -8,14 +8,14 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Kind classifies an Error by whether a retry can succeed.
+// Kind says whether a retry of a failed call can succeed.
 type Kind int
 
 // The kinds.
 const (
-	Transient   Kind = iota // the server failed or was busy: a retry can succeed
-	Unavailable             // the server was unreachable or timed out: a retry can succeed
-	Permanent               // the server rejected the request: a retry fails until the configuration or the model changes
+	Transient   Kind = iota // the server failed or was busy; a retry can succeed
+	Unavailable             // the server could not be reached or timed out; a retry can succeed
+	Permanent               // the server rejected the request; retries fail until the configuration or the model changes
 )
 
 // String returns the kind in lower case.
@@ -30,14 +30,14 @@ func (k Kind) String() string {
 	}
 }
 
-// Error is a failure of an embedding model. Its chain also contains a domain.Error of code UNAVAILABLE for callers of
-// the API, with the time to wait and without the cause.
+// Error is a failure of an embedding model. Its chain also contains a domain.Error with code UNAVAILABLE, which is
+// meant for callers of the API: it has the time to wait but not the cause.
 type Error struct {
 	Kind       Kind
 	Model      string        // the model's ID
-	Status     int           // the HTTP status; 0 if there was no answer
-	Message    string        // the provider's message, or the defect of its response; never contains the key
-	RetryAfter time.Duration // the delay that the provider asks for; 0 if none
+	Status     int           // the HTTP status; 0 if there was no response
+	Message    string        // the provider's message, or what is wrong with its response; never contains the API key
+	RetryAfter time.Duration // how long the provider asks to wait; 0 if it does not say
 	Err        error         // the cause; may be nil
 }
 
@@ -53,7 +53,7 @@ func (e *Error) Error() string {
 	return text
 }
 
-// Unwrap returns the cause and the error for callers of the API.
+// Unwrap returns the cause, and the error that is meant for callers of the API.
 func (e *Error) Unwrap() []error {
 	told := domain.Errorf(domain.CodeUnavailable, "the embedding model %q is unavailable; try again later", e.Model)
 	if e.Kind == Permanent {
@@ -67,7 +67,7 @@ func (e *Error) Unwrap() []error {
 	return []error{e.Err, told}
 }
 
-// IsPermanent reports whether err is an embedding failure that a retry cannot resolve.
+// IsPermanent reports whether err is an embedding failure that retries cannot resolve.
 func IsPermanent(err error) bool {
 	var e *Error
 	return errors.As(err, &e) && e.Kind == Permanent
