@@ -10,7 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/durable"
 )
 
-// KeyFile reads the key of a data directory from its file. If the file does not exist, it creates one with a new key.
+// KeyFile reads the key of a data directory from its file. If the file does not exist, it is created with a new key.
 func KeyFile(path string) (string, error) {
 	kept, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -26,7 +26,7 @@ func KeyFile(path string) (string, error) {
 	return key, nil
 }
 
-// withoutKeyFile is the way out for an operator whose key is lost.
+// withoutKeyFile tells an operator what to do if the key is lost.
 const withoutKeyFile = "restore it from a backup, or remove it and send the headers of protected sites again"
 
 // newKeyFile creates the file with a new key.
@@ -38,7 +38,8 @@ func newKeyFile(path string) (string, error) {
 	return key, nil
 }
 
-// writeKeyFile writes the file to disk before it gets its name, so that a loss of power leaves the whole file or none.
+// writeKeyFile writes the whole file to disk before giving it its name. After a power failure, the file is complete or
+// missing.
 func writeKeyFile(path, key string) error {
 	unfinished := path + ".new"
 	if err := os.Remove(unfinished); err != nil && !errors.Is(err, os.ErrNotExist) {

@@ -1,5 +1,5 @@
-// Package seal encrypts the request headers of protected sites. Catalog, job stream and backups hold them only in
-// encrypted form; the api and crawler processes, which have the key, can decrypt them.
+// Package seal encrypts the request headers of protected sites. The catalog, job stream and backups contain only
+// encrypted headers; the api and crawler processes have the key and can decrypt them.
 package seal
 
 import (
@@ -17,16 +17,16 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// MinKeyBytes is the minimum length of a key in bytes.
+// MinKeyBytes is the minimum size of a key in bytes.
 const MinKeyBytes = 32
 
-// ErrSealed is returned by Open for headers that were sealed with another key or for another site, or were altered.
+// ErrSealed is returned by Open if headers were sealed with another key or for another site, or were altered.
 var ErrSealed = errors.New("the headers cannot be decrypted with this key")
 
 // Box seals and opens headers with one key. It is safe for concurrent use.
 type Box struct{ aead cipher.AEAD }
 
-// New returns a Box whose encryption key (AES-256) is derived from the text by HKDF with SHA-256 (RFC 5869).
+// New returns a Box. Its encryption key (AES-256) is derived from the given key by HKDF with SHA-256 (RFC 5869).
 func New(key string) (*Box, error) {
 	if len(key) < MinKeyBytes {
 		return nil, fmt.Errorf("the key has %d bytes; it needs at least %d", len(key), MinKeyBytes)
@@ -46,12 +46,12 @@ func New(key string) (*Box, error) {
 	return &Box{aead}, nil
 }
 
-// bound returns the additional data that ties sealed headers to a workspace and an origin.
+// bound returns additional data that binds sealed headers to a workspace and an origin.
 func bound(workspaceID, origin string) ([]byte, error) {
 	return json.Marshal([]string{workspaceID, origin})
 }
 
-// Seal encrypts a workspace's headers for an origin. It returns nil if there are none.
+// Seal encrypts a workspace's headers for an origin. It returns nil if there are no headers.
 func (b *Box) Seal(workspaceID, origin string, headers map[string]string) (*domain.SiteAccess, error) {
 	if len(headers) == 0 {
 		return nil, nil
@@ -68,7 +68,7 @@ func (b *Box) Seal(workspaceID, origin string, headers map[string]string) (*doma
 	return &domain.SiteAccess{Origin: origin, Names: slices.Sorted(maps.Keys(headers)), Sealed: sealed}, nil
 }
 
-// Open decrypts headers. It fails with ErrSealed if they were not sealed with this key for this workspace and origin.
+// Open decrypts headers. It fails with ErrSealed unless they were sealed with this key for this workspace and origin.
 func (b *Box) Open(workspaceID string, a domain.SiteAccess) (map[string]string, error) {
 	with, err := bound(workspaceID, a.Origin)
 	if err != nil {

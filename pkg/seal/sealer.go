@@ -10,7 +10,7 @@ import (
 // Sealer encrypts the headers of protected sites for the API, and decrypts them for the crawler.
 type Sealer struct{ box *Box }
 
-// NewSealer returns nil for no key.
+// NewSealer returns a Sealer with the given key, or nil if the key is empty.
 func NewSealer(key string) (*Sealer, error) {
 	if key == "" {
 		return nil, nil
@@ -22,7 +22,7 @@ func NewSealer(key string) (*Sealer, error) {
 	return &Sealer{box}, nil
 }
 
-// Seal encrypts headers for the origin of an address.
+// Seal encrypts headers for the origin of the given address.
 func (s *Sealer) Seal(workspaceID, address string, headers map[string]string) (*domain.SiteAccess, error) {
 	origin, err := crawl.Origin(address)
 	if err != nil {
