@@ -1,6 +1,6 @@
-// Package lockdir creates directories for temporary files that do not outlive their process. A killed process leaves
-// its directory behind; the next process that creates a directory of the same pattern removes it. A file lock, which
-// the operating system releases when the process ends, marks the directories in use.
+// Package lockdir creates directories for temporary files that must not outlive their process. A killed process leaves
+// its directory behind; the next process that creates a directory with the same pattern removes it. A file lock marks
+// the directories in use, because the operating system releases it when the process ends.
 package lockdir
 
 import (
@@ -16,21 +16,22 @@ import (
 
 const (
 	lockName = "lock"
-	// Age below which a directory is not removed: another process may have created but not locked it yet.
+	// Age below which a directory is not removed, because another process may have just created it and not locked it
+	// yet.
 	minAge       = time.Minute
-	removeRounds = 50 // attempts: a dying process may still write to the directory
+	removeRounds = 50 // maximum number of attempts, because a dying process may still write to the directory
 	removePause  = 20 * time.Millisecond
 )
 
-// Dir is a directory for this process only. The caller must call Remove.
+// Dir is a directory that only this process uses. The caller must call Remove.
 type Dir struct {
 	path string
 	lock *flock.Flock
 }
 
-// Make creates a directory in parent ("" means the system's directory for temporary files). Its name is the pattern
-// with a random string in place of the last "*". Make also removes directories of the same pattern whose processes have
-// ended; errors there are ignored, and the next call tries again.
+// Make creates a directory in parent, or in the system's directory for temporary files if parent is "". The directory's
+// name is the pattern with a random string in place of the last "*". Make also removes directories with the same
+// pattern whose processes have ended; it ignores errors there, and the next call tries again.
 func Make(parent, pattern string) (*Dir, error) {
 	if parent == "" {
 		parent = os.TempDir()
@@ -50,15 +51,15 @@ func Make(parent, pattern string) (*Dir, error) {
 // Path returns the path of the directory.
 func (d *Dir) Path() string { return d.path }
 
-// Remove deletes the directory and its content. It retries for a second if that fails.
+// Remove deletes the directory and its content. If that fails, it retries for a second.
 func (d *Dir) Remove() error {
-	unlocked := d.lock.Unlock() // first, because some systems do not delete locked files
+	unlocked := d.lock.Unlock() // unlock first, because some systems do not delete locked files
 	return errors.Join(remove(d.path), unlocked)
 }
 
-// removeAbandoned removes directories whose lock is free.
+// removeAbandoned removes the directories whose lock is free.
 func removeAbandoned(parent, pattern string) {
-	before, after := pattern, "" // split as os.MkdirTemp does; in a glob pattern, [ would be special
+	before, after := pattern, "" // split as in os.MkdirTemp; in a glob pattern, [ would be special
 	if i := strings.LastIndexByte(pattern, '*'); i >= 0 {
 		before, after = pattern[:i], pattern[i+1:]
 	}
