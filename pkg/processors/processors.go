@@ -1,4 +1,4 @@
-// Package processors returns the number of processors available for computation.
+// Package processors returns the number of processors that are available for computation.
 package processors
 
 import (
@@ -9,16 +9,16 @@ import (
 // Value of GOMAXPROCS at the start of the process: the number of processors, or the limit of the control group.
 var count = runtime.GOMAXPROCS(0)
 
-// Count returns the number of goroutines that can compute at once without competing for processors. Limits on
-// computation use it instead of GOMAXPROCS, which Spare changes.
+// Count returns the number of goroutines that can compute at the same time without competing for processors. Use it to
+// limit computation, and not GOMAXPROCS, which Spare changes.
 func Count() int { return count }
 
 // Spare raises GOMAXPROCS by one if there are several processors and the environment does not set GOMAXPROCS. Servers
-// call it. The runtime polls the network when a processor is idle, otherwise only every ten milliseconds. If all
-// processors compute, a connection that was just answered continues with its next request, while a request that arrived
-// earlier on another connection waits for the next poll. With one more, the operating system shares the processors, and
-// no connection waits that long. A single processor is left alone: the system's time slices are longer than most
-// queries take.
+// call it because of how the Go runtime polls the network: an idle processor polls at once, but if all of them compute,
+// the network is polled only every ten milliseconds. Meanwhile, a connection that has just been answered goes on with
+// its next request, although a request on another connection arrived earlier. With one processor more, the operating
+// system shares the real processors, and no connection waits that long. A single processor is left alone, because the
+// system's time slices are longer than most queries take.
 func Spare() {
 	if os.Getenv("GOMAXPROCS") == "" {
 		runtime.GOMAXPROCS(withSpare(count))
