@@ -1,7 +1,7 @@
-// Package faultproxy implements a TCP proxy that simulates faults. Tests put it between the service and one of its
-// dependencies to check requests while the server is down, silent, slow or flapping.
+// Package faultproxy implements a TCP proxy that simulates faults. Tests put it between the service and a server on
+// which the service depends, to check what requests do while the server is down, silent, slow or flapping.
 //
-// It works for any protocol over TCP: NATS, PostgreSQL, Milvus and model servers.
+// It works with every protocol over TCP: NATS, PostgreSQL, Milvus and model servers.
 package faultproxy
 
 import (
@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// kind is the effect of a Mode on connections.
+// kind is what a Mode does to connections.
 type kind int
 
 const (
@@ -25,42 +25,42 @@ const (
 	cut
 )
 
-// Mode is the behaviour of the proxy for existing and new connections. The zero value passes all data.
+// Mode says how the proxy treats existing and new connections. The zero value passes all data.
 type Mode struct {
 	kind     kind
 	latency  time.Duration
-	rate     int           // bytes per second; 0: no limit
-	after    int64         // bytes
-	up, down time.Duration // phases of a flapping mode
+	rate     int           // bytes per second; 0 means no limit
+	after    int64         // number of bytes before a connection is reset
+	up, down time.Duration // lengths of the phases of a flapping mode
 }
 
 // Pass passes all data.
 func Pass() Mode { return Mode{} }
 
-// Refuse resets existing and new connections: the server is down.
+// Refuse resets existing and new connections, like a server that is down.
 func Refuse() Mode { return Mode{kind: refuse} }
 
-// Blackhole accepts connections and passes no data in either direction: the server hangs, or the network drops packets.
-// The withheld data is passed when another mode is set.
+// Blackhole accepts connections but passes no data in either direction, like a hung server or a network that drops
+// packets. The withheld data is passed once another mode is set.
 func Blackhole() Mode { return Mode{kind: blackhole} }
 
-// Slow delays each piece of data by the latency, and limits each direction of a connection to rate bytes per second; 0
-// means no limit.
+// Slow delays each piece of data by latency, and limits each direction of a connection to rate bytes per second. A rate
+// of 0 means no limit.
 func Slow(latency time.Duration, rate int) Mode {
 	return Mode{kind: slow, latency: latency, rate: rate}
 }
 
-// CutAfter resets each connection after it has passed that many further bytes, both directions together.
+// CutAfter resets each connection after the given number of further bytes, counted in both directions together.
 func CutAfter(bytes int64) Mode { return Mode{kind: cut, after: bytes} }
 
-// Flap alternates between Refuse and Pass, starting with Refuse.
+// Flap alternates between Refuse and Pass, starting with Refuse. up and down are the lengths of the phases.
 func Flap(up, down time.Duration) Mode { return Mode{kind: refuse, up: up, down: down} }
 
 // Proxy forwards connections to a server. It is safe for concurrent use.
 type Proxy struct {
 	to       string
 	listener net.Listener
-	ctx      context.Context // ends with Close
+	ctx      context.Context // ends when Close is called
 	stop     context.CancelFunc
 	running  sync.WaitGroup
 
@@ -70,20 +70,20 @@ type Proxy struct {
 	links   map[*link]bool
 }
 
-// link is one connection through the proxy.
+// link is a connection through the proxy.
 type link struct {
 	client net.Conn
 	ended  context.Context
 	end    context.CancelFunc
 
 	mu   sync.Mutex
-	left int64 // remaining bytes before the connection is reset
+	left int64 // number of bytes that may still pass before the connection is reset
 }
 
-// Timeout for connecting to the server.
+// Maximum time for connecting to the server.
 const dialTimeout = 5 * time.Second
 
-// Start listens on a loopback port and forwards connections to the address until Close.
+// Start listens on a loopback port and forwards connections to the address `to` until Close is called.
 func Start(to string) (*Proxy, error) {
 	listener, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -123,7 +123,7 @@ func (p *Proxy) set(m Mode) (changed <-chan struct{}) {
 	return p.changed
 }
 
-// flap alternates between the phases until another mode is set.
+// flap alternates between the two phases until another mode is set.
 func (p *Proxy) flap(m Mode, changed <-chan struct{}) {
 	for up := true; ; up = !up {
 		phase := m.down
@@ -151,7 +151,7 @@ func (p *Proxy) flap(m Mode, changed <-chan struct{}) {
 	}
 }
 
-// Close closes all connections and waits for their goroutines. It may be called twice.
+// Close closes all connections and waits for the proxy's goroutines. It may be called twice.
 func (p *Proxy) Close() error {
 	p.stop()
 	err := p.listener.Close()
@@ -177,13 +177,13 @@ func (p *Proxy) accept() {
 	}
 }
 
-// carry forwards one connection until it ends.
+// carry forwards a connection until it ends.
 func (p *Proxy) carry(client net.Conn) {
 	l := &link{client: client}
 	l.ended, l.end = context.WithCancel(p.ctx)
 	defer func() {
 		l.end()
-		client.Close() // after a reset this does nothing; otherwise data in flight still arrives
+		client.Close() // does nothing after a reset; otherwise data in flight still arrives
 	}()
 	p.mu.Lock()
 	if p.ctx.Err() != nil || p.mode.kind == refuse {
@@ -216,7 +216,7 @@ func (p *Proxy) carry(client net.Conn) {
 	both.Wait()
 }
 
-// pipe forwards one direction.
+// pipe forwards one direction of a connection.
 func (p *Proxy) pipe(l *link, to, from net.Conn) {
 	buffer := make([]byte, 32<<10)
 	for {
@@ -236,7 +236,7 @@ func (p *Proxy) pipe(l *link, to, from net.Conn) {
 		}
 		if err != nil {
 			if half, ok := to.(*net.TCPConn); ok && errors.Is(err, io.EOF) {
-				_ = half.CloseWrite() // fails if it is closed
+				_ = half.CloseWrite() // fails if the connection is already closed
 				return
 			}
 			l.reset()
@@ -245,8 +245,8 @@ func (p *Proxy) pipe(l *link, to, from net.Conn) {
 	}
 }
 
-// delay waits as long as the mode delays n bytes. It returns how many of them may pass, or -1 if the connection has
-// ended, and whether they are the last.
+// delay waits as long as the mode delays n bytes. It returns how many of the bytes may pass, or -1 if the connection
+// has ended, and whether they are the last ones.
 func (p *Proxy) delay(l *link, n int) (allowed int, last bool) {
 	for {
 		p.mu.Lock()
@@ -286,11 +286,11 @@ func (p *Proxy) delay(l *link, n int) (allowed int, last bool) {
 	}
 }
 
-// reset resets the connection, like a server that crashes: no further data is sent, and the peer is notified at once.
+// reset resets the connection as a crashing server does: no further data is sent, and the peer is notified at once.
 func (l *link) reset() {
 	l.end()
 	if tcp, ok := l.client.(*net.TCPConn); ok {
-		_ = tcp.SetLinger(0) // fails if it is closed
+		_ = tcp.SetLinger(0) // fails if the connection is already closed
 	}
 	l.client.Close()
 }
