@@ -22,7 +22,7 @@ import (
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 )
 
-// Release that the chart is rendered for, and the oldest supported Kubernetes.
+// Release that the chart is rendered for, and the oldest supported version of Kubernetes.
 const (
 	releaseName      = "sluice"
 	releaseNamespace = "retrieval"
@@ -75,7 +75,7 @@ func checkChart(ctx context.Context, repo repository, f *faults) string {
 	return fmt.Sprintf("%d sets of values, %d objects", len(sets), count)
 }
 
-// collectTold adds the environment variables of each process, as "api OPENAI_BASE_URL".
+// collectTold adds the environment variables of each process to told, in the form "api OPENAI_BASE_URL".
 func collectTold(r *rendered, told map[string]bool) {
 	for _, d := range all[*appsv1.Deployment](r.objects) {
 		process := d.Spec.Template.Labels["app.kubernetes.io/component"]
@@ -96,7 +96,7 @@ func collectTold(r *rendered, told map[string]bool) {
 	}
 }
 
-// checkSecretsAreRefused checks that the schema rejects secrets among the settings, which end up in ConfigMaps.
+// checkSecretsAreRefused checks that the schema rejects secrets in `settings`, because its values end up in ConfigMaps.
 func checkSecretsAreRefused(ctx context.Context, dir, set string, values common.Values, repo repository, f *faults) {
 	for _, name := range sorted(repo.settings) {
 		if !repo.settings[name] {
@@ -112,13 +112,13 @@ func checkSecretsAreRefused(ctx context.Context, dir, set string, values common.
 // rendered is the output of the chart for a set of values.
 type rendered struct {
 	objects []object
-	// external are the names of Secrets that must already exist according to the values.
+	// external holds the names of the Secrets that the values refer to and the chart does not create.
 	external map[string]bool
 	notes    string
 	faults   faults
 }
 
-// render converts the output of the chart's templates to objects.
+// render runs the chart's templates and decodes their output.
 func render(ctx context.Context, dir string, values common.Values) (*rendered, error) {
 	names, files, effective, err := execute(ctx, dir, values)
 	if err != nil {
@@ -138,7 +138,7 @@ func render(ctx context.Context, dir string, values common.Values) (*rendered, e
 	return r, nil
 }
 
-// printChart prints the rendered templates by name.
+// printChart prints each rendered template below its name.
 func printChart(ctx context.Context, root, set string, out io.Writer) error {
 	dir := filepath.Join(root, "deployments", "helm", "sluice")
 	values, err := common.ReadValuesFile(filepath.Join(dir, "ci", set+"-values.yaml"))
@@ -220,7 +220,7 @@ func blank(document []byte) bool {
 	return true
 }
 
-// collectSecrets collects the names of Secrets in the values that the chart does not create.
+// collectSecrets collects the names of the Secrets that the values refer to and the chart does not create.
 func collectSecrets(values map[string]any, into map[string]bool) {
 	for key, value := range values {
 		switch v := value.(type) {

@@ -14,7 +14,7 @@ import (
 	"github.com/moby/buildkit/frontend/dockerfile/parser"
 )
 
-// processes are the targets of the image build and the binaries in them.
+// processes are the names of the image build's targets, and of the binaries in the images.
 var processes = []string{"api", "crawler", "ingestor"}
 
 func checkDockerfile(_ context.Context, repo repository, f *faults) string {
@@ -98,7 +98,7 @@ func checkStages(stages []instructions.Stage, repo repository, f *faults) {
 	}
 }
 
-// checkCommand checks files copied from the build context: they must exist, and .dockerignore must include them.
+// checkCommand checks files copied from the build context: they must exist, and the ignore file must not exclude them.
 func checkCommand(s *instructions.Stage, command instructions.Command, repo repository, f *faults) {
 	c, isCopy := command.(*instructions.CopyCommand)
 	if _, isAdd := command.(*instructions.AddCommand); isAdd {

@@ -14,7 +14,7 @@ import (
 // settingName matches words that can only be names of settings.
 var settingName = regexp.MustCompile(`\b(SLUICE_[A-Z0-9_]*[A-Z0-9]|NATS_(?:URL|CREDS|CA|CERT|KEY)|MILVUS_[A-Z_]*[A-Z]|OPENAI_[A-Z_]*[A-Z]|AZURE_OPENAI_[A-Z_]*[A-Z]|ANTHROPIC_[A-Z_]*[A-Z]|RERANK_[A-Z_]*[A-Z]|DATABASE_URL)\b`)
 
-// chartRow matches a row of the chart's table of values. A star matches every process.
+// chartRow matches a row of the chart's table of values. A star in the name stands for every process.
 var chartRow = regexp.MustCompile("(?m)^\\| `([a-zA-Z.*]+)` \\|")
 
 // checkDocuments compares the documentation with the code: names of settings and the table of values.
@@ -31,7 +31,7 @@ func checkDocuments(_ context.Context, repo repository, f *faults) string {
 			named[match] = true
 		}
 		for _, name := range sorted(named) {
-			// SLUICE_API_SERVICE_HOST is a variable of Kubernetes that the text warns of.
+			// SLUICE_API_SERVICE_HOST is a variable of Kubernetes that the text warns about.
 			if name != "SLUICE_API_SERVICE_HOST" {
 				repo.settings.check(f, path, name)
 			}
@@ -62,7 +62,7 @@ func checkDocuments(_ context.Context, repo repository, f *faults) string {
 	return fmt.Sprintf("%d values of the chart", len(values))
 }
 
-// free are values with contents defined by the user or by Kubernetes, which the table does not list.
+// free are the keys whose contents the user or Kubernetes defines. The table lists only the keys themselves.
 var free = map[string]bool{"settings": true, "resources": true, "to": true, "from": true}
 
 // leaves returns the paths of all leaves in a values file.

@@ -9,8 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// checkEnvironment collects the environment of a process, and checks the names, their sources, and which process gets
-// which secret.
+// checkEnvironment checks the environment of a process: that the names exist, that their sources exist, and that the
+// process gets only its own secrets.
 func checkEnvironment(d *appsv1.Deployment, r *rendered, repo repository, f *faults) {
 	where, c := "Deployment "+d.Name, d.Spec.Template.Spec.Containers[0]
 	component := d.Spec.Template.Labels["app.kubernetes.io/component"]
@@ -117,7 +117,7 @@ func checkSecretKey(where string, ref *corev1.SecretKeySelector, r *rendered, f 
 	f.must(has || ref.Optional != nil && *ref.Optional, "%s: Secret %s has no %s", where, ref.Name, ref.Key)
 }
 
-// holdsDatabase reports whether the api's variables come from the Secret.
+// holdsDatabase reports whether a process gets a variable in databaseSecrets from the named Secret.
 func holdsDatabase(r *rendered, name string) bool {
 	for _, d := range all[*appsv1.Deployment](r.objects) {
 		for _, e := range d.Spec.Template.Spec.Containers[0].Env {
@@ -129,7 +129,7 @@ func holdsDatabase(r *rendered, name string) bool {
 	return false
 }
 
-// memoryVolumes returns the memory that a pod's volumes may use, in bytes.
+// memoryVolumes returns how much memory a pod's volumes may use, in bytes.
 func memoryVolumes(d *appsv1.Deployment) (sum int64) {
 	for _, v := range d.Spec.Template.Spec.Volumes {
 		if v.EmptyDir != nil && v.EmptyDir.Medium == corev1.StorageMediumMemory && v.EmptyDir.SizeLimit != nil {

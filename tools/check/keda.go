@@ -8,8 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// scaledObject is KEDA's ScaledObject with the fields that the chart uses, because KEDA's package depends on large
-// parts of Kubernetes. Any other field is a fault until it is added here.
+// scaledObject declares the fields of KEDA's ScaledObject that the chart uses. KEDA's own package is not used, because
+// it depends on large parts of Kubernetes. A field that is missing here is a fault.
 type scaledObject struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`

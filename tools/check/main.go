@@ -4,7 +4,7 @@
 // addition to the formats it checks rules of the project: processes run without privileges, workers get no database
 // credentials, and all settings exist. It prints every fault, and exits with 1 if there is one.
 //
-// It is a separate module, so that its dependencies are not the service's.
+// It is a separate module, so that the service does not get its dependencies.
 //
 //	cd tools/check && go run .                  check everything
 //	cd tools/check && go run . -render full     print the chart rendered with ci/full-values.yaml

@@ -6,11 +6,11 @@ import (
 	"github.com/docker/go-units"
 )
 
-// Memory of an ingestor in addition to its child processes, in bytes.
+// Memory of an ingestor without its child processes, in bytes.
 const ownMemory = 1 << 30
 
-// checkExtractMemory checks that the memory limit of an ingestor is sufficient for all its children at their maximum.
-// If the kernel kills a child for memory, it may kill the whole container and with it every document in progress.
+// checkExtractMemory checks that an ingestor's memory limit suffices if all its children use their maximum. When memory
+// runs out, the kernel may kill not only a child but the whole container, with every document in progress.
 func checkExtractMemory(f *faults, where string, environment map[string]string, limit int64) {
 	children, err := units.FromHumanSize(environment["SLUICE_INGEST_CONCURRENCY"])
 	if err != nil {
@@ -28,7 +28,7 @@ func checkExtractMemory(f *faults, where string, environment map[string]string, 
 	}
 }
 
-// tmpfsBytes returns the memory that tmpfs mounts may use, in bytes.
+// tmpfsBytes returns how much memory tmpfs mounts may use, in bytes.
 func tmpfsBytes(mounts []string) int64 {
 	var sum int64
 	for _, mount := range mounts {

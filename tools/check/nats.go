@@ -9,8 +9,8 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// checkNATS parses the NATS configurations of the compose files with the variables that these set. The test secret
-// starts like a number, which breaks a configuration without quotes.
+// checkNATS parses the NATS configurations, with the variables that the compose files set. The test token begins like a
+// number, which breaks a configuration that does not quote it.
 func checkNATS(_ context.Context, repo repository, f *faults) string {
 	const token = "12e4567890abcdef"
 	for name, value := range map[string]string{

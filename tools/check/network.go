@@ -75,7 +75,7 @@ func checkEgress(p *networkingv1.NetworkPolicy, component string, f *faults) {
 	f.must(dns, "NetworkPolicy %s: no name can be resolved", p.Name)
 }
 
-// checkBlock reports whether an IP block covers public addresses.
+// checkBlock checks an IP block of a policy. It reports whether the block opens all public addresses to the crawler.
 func checkBlock(name string, block *networkingv1.IPBlock, component string, f *faults) bool {
 	cidr, err := netip.ParsePrefix(block.CIDR)
 	if err != nil {

@@ -22,8 +22,7 @@ type object struct {
 
 func (o object) String() string { return o.Kind + " " + o.GetName() }
 
-// kinds creates an empty object of each kind that the chart may contain, of the types of Kubernetes and of the
-// Prometheus operator.
+// kinds has a constructor for each kind of object that the chart may contain.
 var kinds = map[string]func() metav1.Object{
 	"v1/ConfigMap":                            func() metav1.Object { return &corev1.ConfigMap{} },
 	"v1/Secret":                               func() metav1.Object { return &corev1.Secret{} },

@@ -47,7 +47,7 @@ func checkPod(d *appsv1.Deployment, f *faults) {
 	}
 }
 
-// probePaths are the paths of the probes.
+// probePaths are the paths of the liveness and readiness probes.
 type probePaths struct{ alive, ready string }
 
 var (

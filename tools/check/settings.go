@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// settings are the environment variables of the service; true: the name marks a secret.
+// settings holds the names of the service's environment variables. The value is true for a secret.
 type settings map[string]bool
 
 // row matches one setting in the tables generated from pkg/config.
@@ -29,7 +29,7 @@ func readSettings(path string) (settings, error) {
 	return known, nil
 }
 
-// ofTheRuntime are variables that are not settings but affect the runtime or its libraries.
+// ofTheRuntime are variables that are no settings of Sluice but affect the Go runtime or libraries.
 var ofTheRuntime = map[string]bool{"XDG_CACHE_HOME": true, "GOMEMLIMIT": true, "TZ": true}
 
 func (s settings) check(f *faults, where, name string) {
@@ -50,13 +50,13 @@ func ofQueries(name string) bool {
 	return strings.HasPrefix(name, "RERANK_") || strings.HasPrefix(name, "AZURE_OPENAI_") || strings.HasPrefix(name, "ANTHROPIC_") || name == "SLUICE_CHAT_FALLBACK"
 }
 
-// ofModels reports whether a crawler ignores a setting.
+// ofModels reports whether a setting belongs to models or to Milvus. Crawlers ignore such settings.
 func ofModels(name string) bool { return offered(name) || strings.HasPrefix(name, "MILVUS_") }
 
 // databaseSecrets are secrets that only api processes may have, because workers read untrusted files.
 var databaseSecrets = []string{"DATABASE_URL", "SLUICE_API_KEY"}
 
-// isSecret reports whether the name of a setting marks a secret; the table does not say so.
+// isSecret reports whether a setting is a secret. It looks at the name, because the table does not say.
 func isSecret(name string) bool {
 	return name == "DATABASE_URL" || name == "SLUICE_SECRET_KEY" || name == "SLUICE_CRAWL_PROXY" || strings.HasSuffix(name, "_API_KEY") || strings.HasSuffix(name, "_TOKEN") || strings.HasSuffix(name, "_PASSWORD")
 }
@@ -72,7 +72,7 @@ var (
 	consumer   = regexp.MustCompile(`func ConsumerOf\(.*return "([a-z-]+)" \+ string\(`)
 )
 
-// readWorkerNames reads the names from the source of package jobs. An autoscaler with another name never scales.
+// readWorkerNames reads the names from the source of package jobs. An autoscaler that uses another name never scales.
 func readWorkerNames(path string) (workerNames, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

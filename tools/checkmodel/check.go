@@ -20,7 +20,7 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// The model is slow on a processor: prompts are short and time limits are long.
+// The model is slow on a CPU, so prompts are short and timeouts long.
 var serviceSettings = []string{
 	"SLUICE_CHAT_MODEL=openai:small", "OPENAI_API_KEY=none",
 	"SLUICE_CHAT_WINDOW=4096", "SLUICE_CHAT_FRAGMENTS=3", "SLUICE_CHAT_CONTEXT=500", "SLUICE_CHAT_MAX_TOKENS=200",
@@ -30,7 +30,7 @@ var serviceSettings = []string{
 // tally counts the answers to the questions of one kind.
 type tally struct {
 	questions, right, cited, sourced, streamed int
-	first, total                               []float64 // seconds until the first piece and the end
+	first, total                               []float64 // seconds until the first piece of an answer and until its end
 }
 
 // check runs the model and a service, and asks the questions.
@@ -101,7 +101,7 @@ func fill(ctx context.Context, b *bench.Service) (agent string, all []question, 
 	return agent, slices.Concat(questions, more), err
 }
 
-// ask asks a question, after the question that comes before it in the conversation.
+// ask asks a question. If the question has an earlier one, it first asks that one in the same conversation.
 func (t *tally) ask(ctx context.Context, c *client.Client, agent string, q question, errs io.Writer) error {
 	t.questions++
 	query := client.AgentQuery{Query: q.text}
@@ -146,7 +146,7 @@ func (t *tally) ask(ctx context.Context, c *client.Client, agent string, q quest
 	return nil
 }
 
-// mark matches a citation.
+// mark matches a citation, such as [1].
 var mark = regexp.MustCompile(`\[\d+\]`)
 
 // startModel starts the model's server on loopback and waits until it is ready. stop must be called, even after an

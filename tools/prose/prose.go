@@ -1,6 +1,6 @@
 // Command prose lists comments, messages and documents that are probably hard to read, because they contain phrases
-// that plain English does not use. Run it in the root of the repository; with arguments, it lists only files with one
-// of these prefixes.
+// that plain English does not use. Run it in the root of the repository. Arguments are path prefixes that restrict the
+// list to matching files.
 package main
 
 import (
@@ -108,7 +108,7 @@ func tracked(dir string) ([]string, error) {
 	return files, nil
 }
 
-// read returns the passages of a file. A file that was deleted without telling Git has none.
+// read returns the passages of a file. A deleted file that Git still lists has none.
 func read(dir, file string) ([]passage, error) {
 	src, err := os.ReadFile(dir + "/" + file)
 	if os.IsNotExist(err) {

@@ -1,6 +1,5 @@
-// Command sbom writes a CycloneDX document of the modules that programs consist of, with versions and checksums, as
-// recorded in the programs themselves. It reads Go binaries and .tar.gz and .zip archives of them. The output is
-// reproducible.
+// Command sbom writes a CycloneDX document that lists the modules in programs, with the versions and checksums that the
+// programs themselves record. It reads Go binaries and .tar.gz and .zip archives of them. The output is reproducible.
 //
 //	go run ./tools/sbom [-o FILE] [-version VERSION] PROGRAM|ARCHIVE…
 package main
@@ -179,8 +178,8 @@ type dependency struct {
 	On  []string `json:"dependsOn"`
 }
 
-// document returns the document for the programs and their modules. If version is "", it uses the version of each
-// program.
+// document returns the document for the programs and their modules. If version is "", it uses the version that each
+// program records.
 func document(programs []program, version string) bom {
 	main := programs[0].info.Main
 	of := func(p program) string { return cmp.Or(version, stated(p.info)) }
@@ -233,8 +232,8 @@ func setting(info *buildinfo.BuildInfo, key string) string {
 	return ""
 }
 
-// stated returns the version set by the linker flags, or else that of the main module. A module built in its own
-// directory has no version.
+// stated returns the version set by the linker flags, or else the version of the main module, which is empty if it was
+// built from its own directory.
 func stated(info *buildinfo.BuildInfo) string {
 	_, after, found := strings.Cut(setting(info, "-ldflags"), "pkg/app.version=")
 	if !found {

@@ -36,7 +36,7 @@ const (
 	programs    = "./cmd/..."
 	modulePath  = "github.com/sluice/sluice/"
 	maxReported = 20 // faults per system
-	atOnce      = 2  // systems; more need gigabytes of memory
+	atOnce      = 2  // systems checked concurrently; more would need gigabytes of memory
 )
 
 func main() {
@@ -122,7 +122,7 @@ func (s *sources) check(ctx context.Context, dir, system, pattern string) (n int
 	return len(packages), errors.Join(faults...)
 }
 
-// list returns the packages, and their files, that a build for the system uses.
+// list returns the packages that a build for the system uses, with their files.
 func list(ctx context.Context, dir, goos, goarch, pattern string) ([]listed, error) {
 	cmd := exec.CommandContext(ctx, "go", "list", "-e", "-deps", "-json=ImportPath,Dir,Name,GoFiles,ImportMap,Standard,Module,Error", pattern)
 	cmd.Dir = dir
@@ -203,7 +203,7 @@ func (s *sources) file(path string, whole bool) (*ast.File, error) {
 	return f, nil
 }
 
-// imports are the type-checked packages, by the paths under which a package imports them.
+// imports resolves the import paths of one package to type-checked packages.
 type imports struct {
 	renamed map[string]string
 	checked map[string]*types.Package

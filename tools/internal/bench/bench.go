@@ -48,7 +48,8 @@ func (f *Flags) Write(p *string) {
 	f.StringVar(p, "write", "", "a Markdown file whose section of figures is replaced")
 }
 
-// Peers adds the flags -venv and -alone. The default Python environment is the directory name in the user's cache.
+// Peers adds the flags -venv and -alone. By default, the Python environment is a subdirectory of the user's cache with
+// the given name.
 func (f *Flags) Peers(venv *string, alone *bool, name string) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -111,7 +112,7 @@ func (f *Flags) Parse(args []string) error {
 	return nil
 }
 
-// Default returns value, or otherwise if value is "".
+// Default returns its first argument, or the second if the first is empty.
 func Default(value, otherwise string) string {
 	if value == "" {
 		return otherwise

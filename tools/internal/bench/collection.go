@@ -23,7 +23,8 @@ type Collection struct {
 	Relevant  eval.Judgements
 }
 
-// Collections lists the wanted collections of a folder, in that order, or all if none is named, the smallest first.
+// Collections returns the names of the wanted collections in a folder, in the given order. If wanted is empty, it
+// returns all of them, the smallest first.
 func Collections(folder string, wanted []string) ([]string, error) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
@@ -50,7 +51,7 @@ func Collections(folder string, wanted []string) ([]string, error) {
 	return wanted, nil
 }
 
-// LoadCollection reads a collection, without questions that have no relevant document, because these cannot be scored.
+// LoadCollection reads a collection. It omits questions that have no relevant document, because they cannot be scored.
 func LoadCollection(folder, name string) (Collection, error) {
 	c := Collection{Name: name}
 	open := func(file string, read func(*os.File) error) error {

@@ -17,8 +17,9 @@ import (
 // Timeout for installing packages or running a peer.
 const peerTimeout = 30 * time.Minute
 
-// InstallPython returns the Python of the virtual environment in dir with the packages installed. It creates the
-// environment if necessary, and does not check an existing installation. It reports an installation on errs.
+// InstallPython returns the path of the Python in the virtual environment dir, with the packages installed. It creates
+// the environment if necessary, and does not check an existing installation. It writes a line to errs before it
+// installs anything.
 func InstallPython(ctx context.Context, dir string, packages []string, errs io.Writer) (program string, err error) {
 	if dir, err = filepath.Abs(dir); err != nil {
 		return "", err
@@ -45,7 +46,7 @@ func InstallPython(ctx context.Context, dir string, packages []string, errs io.W
 	return program, os.WriteFile(filled, nil, 0o644)
 }
 
-// RunPython runs a Python script, given as text, in a separate process; see RunPeer.
+// RunPython runs the text of a Python script in a separate process, as RunPeer does.
 func RunPython(ctx context.Context, program string, script []byte, args []string, into any) (*os.ProcessState, error) {
 	dir, err := os.MkdirTemp("", "peer-")
 	if err != nil {

@@ -36,7 +36,7 @@ const (
 	PeakMemory = "VmHWM"   // peak resident
 )
 
-// Memory returns the memory of a process of one kind, in bytes. It works only on Linux.
+// Memory returns how much memory of the given kind a process uses, in bytes. It works only on Linux.
 func Memory(pid int, kind string) (int64, error) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

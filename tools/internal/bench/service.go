@@ -86,7 +86,8 @@ func keyOf(dir string) (string, error) {
 	return key, os.WriteFile(path, []byte(key+"\n"), 0o600)
 }
 
-// Used returns the processor time of the service and of its children that it waited for; 0 before Close.
+// Used returns the processor time of the service and of the child processes that it waited for. It returns 0 before
+// Close.
 func (s *Service) Used() time.Duration { return s.used }
 
 // PID returns the process id of the service.
@@ -145,7 +146,7 @@ func (s *Service) Close() error {
 	return errors.Join(faults...)
 }
 
-// Directory returns the given directory, or a temporary one if it is "". remove deletes the temporary one.
+// Directory returns kept, or a new temporary directory if kept is "". remove deletes only the temporary directory.
 func Directory(kept string) (dir string, remove func() error, err error) {
 	if kept != "" {
 		return kept, func() error { return nil }, nil

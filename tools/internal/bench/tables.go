@@ -36,7 +36,7 @@ func Replace(path, target, text string) error {
 	return os.WriteFile(path, []byte(before+begin+"\n\n"+text+"\n"+end+after), 0o644)
 }
 
-// Header writes the header of a Markdown table. The first texts columns contain text, the others figures.
+// Header writes the header of a Markdown table. The first `texts` columns contain text, the others numbers.
 func Header(out io.Writer, texts int, columns ...string) {
 	line := strings.Repeat("---|", texts) + strings.Repeat("--:|", len(columns)-texts)
 	fmt.Fprintf(out, "| %s |\n|%s\n", strings.Join(columns, " | "), line)

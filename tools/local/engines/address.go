@@ -14,17 +14,18 @@ import (
 	"time"
 )
 
-// Ports are below the range of ephemeral ports, so that no client gets an engine's port between a kill and a restart.
+// Range of engine ports. It is below the ephemeral ports, so that the system cannot give an engine's port to a client
+// connection while the engine restarts.
 const (
 	firstPort = 20000
 	lastPort  = 32000
 )
 
-// loopback returns the loopback address with this port.
+// loopback returns the loopback address with the given port.
 func loopback(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
 
-// portOf returns the recorded port of the engine in this directory. If there is none, it records a free port. The
-// engine must not be running.
+// portOf returns the port that is recorded in an engine's directory. If none is recorded, it chooses a free port and
+// records it. The engine must not be running.
 func portOf(dir, name string) (int, error) {
 	file := filepath.Join(dir, name)
 	text, err := os.ReadFile(file)
@@ -66,7 +67,8 @@ func freePort() (int, error) {
 	return 0, fmt.Errorf("no free port from %d to %d: %w", firstPort, lastPort, last)
 }
 
-// listen listens on the port on loopback. It retries, because the system may hold the port for a moment after a crash.
+// listen listens on a loopback port. It retries for 5 seconds, because the system may hold the port for a moment after
+// a crash.
 func listen(ctx context.Context, port int) (*net.TCPListener, error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()

@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// processAttributes are the attributes with which a process is started.
+// processAttributes are the system attributes of a new process.
 type processAttributes struct {
 	attr   *syscall.SysProcAttr
 	remedy string // advice if the system refuses the attributes; "" if it never does
@@ -19,7 +19,7 @@ const (
 		"run as an ordinary user, or start PostgreSQL elsewhere and give its address in TEST_POSTGRES_URL"
 )
 
-// explain adds the advice to the error of a start.
+// explain adds the advice to an error from starting a process.
 func (s processAttributes) explain(err error) error {
 	if s.remedy == "" {
 		return fmt.Errorf("starting a process: %w", err)

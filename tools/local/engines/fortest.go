@@ -62,8 +62,8 @@ func MilvusLiteForTest(t testing.TB) string {
 	return find(ctx, t, EnvMilvusLite, askMilvusLite, (*Set).milvusLiteAddr)
 }
 
-// ChromiumForTest returns the path of a Chromium. If there is none, the test is skipped. If the environment requires
-// one, it is installed if possible; otherwise the test fails.
+// ChromiumForTest returns the path of a Chromium. If there is none, it skips the test, unless the environment requires
+// Chromium. In that case it installs Chromium, and the test fails if this is impossible.
 func ChromiumForTest(t testing.TB) string {
 	t.Helper()
 	if os.Getenv(EnvRequireChromium) == "" && os.Getenv(EnvChromium) == "" {
@@ -84,8 +84,8 @@ var localSet struct {
 	set *Set
 }
 
-// find returns the address of an engine: the one named in the environment, the one that all test binaries of this run
-// share, or the one of this process.
+// find returns the address of an engine: the server named in the environment, the server that all test binaries of this
+// run share, or a server of this process.
 func find(ctx context.Context, t testing.TB, variable, name string, start func(*Set) (string, error)) string {
 	t.Helper()
 	if addr := os.Getenv(variable); addr != "" {
@@ -124,7 +124,7 @@ type Tests interface{ Run() int }
 //		goleak.VerifyTestMain(engines.Stopping(m)) // or os.Exit(engines.Stopping(m).Run())
 //	}
 //
-// Without it, their guards stop them when the process has ended.
+// Without Stopping, the guards stop the engines when the process has ended.
 func Stopping(m Tests) Tests { return stoppingTests{m} }
 
 type stoppingTests struct{ tests Tests }

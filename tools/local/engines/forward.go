@@ -6,8 +6,8 @@ import (
 	"net"
 )
 
-// forward forwards every connection of the listener to the address, until the listener is closed. If the address does
-// not accept a connection, forward closes it, as a server that is down would.
+// forward forwards every connection of the listener to the address, until the listener is closed. If it cannot connect
+// to the address, it closes the client's connection, so that the server appears to be down.
 func forward(l net.Listener, to string) {
 	for {
 		conn, err := l.Accept()

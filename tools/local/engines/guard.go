@@ -18,15 +18,15 @@ import (
 // guardMarker is the environment variable that makes a process a guard.
 const guardMarker = "LOCAL_ENGINE_GUARD"
 
-// RunChildIfAsked makes the process the guard of an engine, and does not return, if this package started it for that;
-// otherwise it does nothing. Call it first in every main and TestMain that uses this package.
+// RunChildIfAsked runs the guard of an engine and then exits, if this package started the process as a guard. Otherwise
+// it does nothing. Call it first in every main and TestMain that uses this package.
 func RunChildIfAsked() {
 	if _, asked := os.LookupEnv(guardMarker); !asked {
 		return
 	}
 	// The engine dies with the thread that started it, so this thread must not end.
 	runtime.LockOSThread()
-	// Ctrl-C is meant for the parent; the guard ends after it.
+	// Ctrl-C is meant for the parent; the guard must end after the parent.
 	signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	g := &guard{in: bufio.NewReader(os.Stdin), out: json.NewEncoder(os.Stdout)}
 	if err := g.run(); err != nil {
@@ -36,8 +36,8 @@ func RunChildIfAsked() {
 	os.Exit(0)
 }
 
-// guard is the process between an engine and its user. It ends the engine and all its child processes when the parent
-// requests it or has died.
+// guard is the process between an engine and the process that uses it, the guard's parent. It ends the engine and all
+// the engine's child processes when the parent asks for this or dies.
 type guard struct {
 	in       *bufio.Reader
 	out      *json.Encoder
@@ -62,7 +62,7 @@ func (g *guard) run() error {
 	return g.runProgram(words)
 }
 
-// listen sends the parent's first word to the channel, or "" if the parent is gone.
+// listen sends the parent's first command to the channel, or "" if the parent has died.
 func (g *guard) listen(words chan<- string) {
 	line, err := g.in.ReadString('\n')
 	if err != nil {
@@ -87,7 +87,7 @@ func (g *guard) runProgram(words <-chan string) error {
 		if err != nil {
 			return fmt.Errorf("taking over the listener: %w", err)
 		}
-		_ = f.Close() // otherwise the engine would inherit it, and the port would stay open while either lives
+		_ = f.Close() // otherwise the engine would inherit it and keep the port open after the guard closes it
 		g.listener = l
 		go forward(l, g.spec.Forward) // returns when the listener is closed
 	}
@@ -121,7 +121,7 @@ func (g *guard) runProgram(words <-chan string) error {
 	}
 }
 
-// start starts the program. The channel receives the reason when it ends.
+// start starts the program. When the program ends, the channel receives the reason.
 func (g *guard) start() (<-chan string, error) {
 	log, err := os.OpenFile(g.spec.Log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -167,7 +167,7 @@ func (g *guard) end(word string, exited <-chan string) {
 
 func (g *guard) removeIfOrphaned() {
 	if dir := g.spec.RemoveIfOrphaned; dir != "" {
-		_ = os.RemoveAll(dir)            // there is no one to report an error to
-		_ = os.Remove(filepath.Dir(dir)) // succeeds only for the last of several engines in the directory
+		_ = os.RemoveAll(dir)            // no process is left to report an error to
+		_ = os.Remove(filepath.Dir(dir)) // succeeds only for the last engine in the directory
 	}
 }

@@ -12,15 +12,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// executable returns the path of the running program, which works even if the file was deleted, as after `go run`.
+// executable returns a path of the running program. The path works even if the file was deleted, as after `go run`.
 func executable() (string, error) { return "/proc/self/exe", nil }
 
-// inNewSession starts a guard in a new session, so that terminal signals only reach the parent.
+// inNewSession is for a guard in a new session, so that terminal signals reach only the parent.
 func inNewSession() processAttributes {
 	return processAttributes{attr: &syscall.SysProcAttr{Setsid: true}}
 }
 
-// inNamespaces starts a guard in new network and mount namespaces. Without root it also needs a user namespace.
+// inNamespaces is for a guard in new network and mount namespaces. If the user is not root, a user namespace is added
+// to permit them.
 func inNamespaces() processAttributes {
 	s := processAttributes{attr: &syscall.SysProcAttr{Setsid: true, Cloneflags: unix.CLONE_NEWNET | unix.CLONE_NEWNS}, remedy: isolatedRemedy}
 	if os.Geteuid() != 0 {
@@ -34,8 +35,8 @@ func inNamespaces() processAttributes {
 // User id that root gets in the namespaces of asOrdinaryUser; any number but 0 works.
 const ordinaryID = 1000
 
-// asOrdinaryUser starts a process that runs as an ordinary user in its namespace, for programs that refuse to run as
-// root. Its files belong to the real user.
+// asOrdinaryUser is for programs that refuse to run as root. If the user is root, the program runs in a user namespace
+// as an ordinary user; its files still belong to root.
 func asOrdinaryUser() processAttributes {
 	s := inNewSession()
 	if os.Geteuid() == 0 {
@@ -62,8 +63,8 @@ func adoptOrphans() error {
 func killAll(engine *os.Process) {
 	_ = engine.Kill() // it may already have ended
 	for {
-		// Every process has a parent at all times, so each round finds the children of the processes that died in the
-		// last one.
+		// Orphans become children of this process, so each round finds the children of the processes that the last
+		// round killed.
 		for _, pid := range children() {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
@@ -103,8 +104,7 @@ func children() []int {
 	return pids
 }
 
-// setUpNamespace brings loopback up and mounts an empty directory on /run, where Milvus keeps a file with a fixed
-// name and a lock.
+// setUpNamespace brings loopback up and mounts an empty directory on /run, where Milvus locks a file with a fixed name.
 func setUpNamespace() error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("making the mount namespace private: %w (%s)", err, isolatedRemedy)

@@ -10,8 +10,8 @@ import (
 // Milvus is a standalone Milvus 2.3.5 with all its dependencies in one process. It supports HNSW, databases, partition
 // keys and consistency levels, but no sparse vectors.
 //
-// This Milvus listens on all addresses of the machine, which cannot be configured, and two of its ports are fixed. It
-// therefore runs in a network namespace with only loopback, and its guard forwards connections.
+// It always listens on all addresses of the machine, and two of its ports are fixed. Therefore it runs in a network
+// namespace that has only loopback, and its guard forwards connections into the namespace.
 type Milvus struct {
 	*Process
 	addr string
@@ -104,7 +104,7 @@ const milvusGlog = `--logtostdout=false
 `
 
 func writeMilvusConfig(dir string) error {
-	configs := filepath.Join(dir, "configs") // searched relative to the working directory
+	configs := filepath.Join(dir, "configs") // Milvus expects it below the working directory
 	if err := os.MkdirAll(configs, 0o700); err != nil {
 		return fmt.Errorf("configuring Milvus: %w", err)
 	}

@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 )
 
-// MilvusLite is Milvus Lite 2.5.2: one small program with Milvus's segment core. It supports sparse vectors and hybrid
-// search, but neither HNSW nor partition keys, and all reads are strongly consistent.
+// MilvusLite is Milvus Lite 2.5.2: a small program built on Milvus's segment core. It supports sparse vectors and
+// hybrid search, but neither HNSW nor partition keys, and all reads are strongly consistent.
 type MilvusLite struct {
 	*Process
 	addr string
@@ -36,7 +36,7 @@ func StartMilvusLite(ctx context.Context, dir string, o MilvusLiteOptions) (*Mil
 	addr := loopback(port)
 	s := spec{
 		Args: []string{filepath.Join(lib, "milvus"), filepath.Join(dir, "lite.db"), addr, "ERROR"},
-		// The wheel contains parts of a C library, which only the server may load.
+		// The wheel brings its own parts of the C library, which only the server may load.
 		Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "TMPDIR=" + dir, "GLOG_log_dir=" + dir, "LD_LIBRARY_PATH=" + lib},
 		Dir: dir, Log: filepath.Join(dir, "server.log"),
 		Ready: readiness{TCP: addr},

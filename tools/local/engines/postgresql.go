@@ -127,11 +127,12 @@ func (p *PostgreSQL) CreateDatabase(ctx context.Context, name string) (string, e
 	return createDatabase(ctx, p.URL(), name)
 }
 
-// createDatabase creates an empty database on the server of the URL, which names another database.
+// createDatabase creates an empty database and returns its URL. serverURL names the server and an existing database on
+// it.
 func createDatabase(ctx context.Context, serverURL, name string) (string, error) {
 	u, err := url.Parse(serverURL)
 	if err != nil || u.Scheme == "" {
-		return "", errors.New("the address of PostgreSQL must be a URL, postgres://user:password@host:port/database") // the value is not repeated, because it may contain a password
+		return "", errors.New("the address of PostgreSQL must be a URL, postgres://user:password@host:port/database") // the error omits the value, which may contain a password
 	}
 	if err := execute(ctx, serverURL, "CREATE DATABASE "+pgx.Identifier{name}.Sanitize()); err != nil {
 		return "", fmt.Errorf("creating the database %q: %w", name, err)
@@ -193,8 +194,8 @@ func isFile(path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// passwordOf returns the superuser's password, which is stored in the directory. Without a password, every user of the
-// machine could run programs as the user of the server.
+// passwordOf returns the superuser's password from the directory, and creates it if there is none. Without a password,
+// every user of the machine could run programs as the server's user.
 func passwordOf(dir string) (string, error) {
 	file := filepath.Join(dir, "password")
 	text, err := os.ReadFile(file)
@@ -205,7 +206,8 @@ func passwordOf(dir string) (string, error) {
 	return strings.TrimSpace(string(text)), err
 }
 
-// initialise creates the data directory if it does not exist. It gets its name only when it is complete.
+// initialise creates the data directory if it does not exist. The directory gets its final name only when it is
+// complete.
 func initialise(ctx context.Context, bin, data, passwordFile string) error {
 	if isFile(filepath.Join(data, "PG_VERSION")) {
 		return nil

@@ -42,8 +42,8 @@ func (p *Process) start(ctx context.Context) error {
 func (p *Process) Kill() error { return p.end(commandKill) }
 
 // Stop ends the engine in the fastest orderly way, and returns when all its processes have ended. Milvus and Milvus
-// Lite are killed, because they take over a minute to stop, or do not stop. If the engine is not running, it does
-// nothing.
+// Lite are killed, because their orderly shutdown takes over a minute or never ends. If the engine is not running, it
+// does nothing.
 func (p *Process) Stop() error { return p.end(commandStop) }
 
 func (p *Process) end(word string) error {
@@ -77,11 +77,12 @@ type child struct {
 	done chan struct{}
 }
 
-// guardTimeout is the time after which a guard that has not ended its engine is killed, which also kills the engine.
+// guardTimeout is the time that a guard has to end its engine. After it the guard is killed, which also kills the
+// engine.
 const guardTimeout = stopTimeout + 10*time.Second
 
-// launchChild starts a guard for the engine and returns when the engine is ready. The guard gets a copy of the
-// listener, if there is one; the caller closes its own.
+// launchChild starts a guard for the engine and returns when the engine is ready. If listener is not nil, the guard
+// gets a copy of it, and the caller closes its own.
 func launchChild(ctx context.Context, s spec, where processAttributes, listener *net.TCPListener) (*child, error) {
 	if _, guarded := os.LookupEnv(guardMarker); guarded {
 		return nil, errNoGuard
@@ -141,8 +142,8 @@ func launchChild(ctx context.Context, s spec, where processAttributes, listener 
 // errNoGuard is returned if the program that was started as a guard does not call RunChildIfAsked.
 var errNoGuard = errors.New("this program cannot guard an engine: call engines.RunChildIfAsked first in main or TestMain")
 
-// watch forwards the guard's first report, and logs later ones until the guard ends. Without the log, users of an
-// engine that crashes would only see refused connections.
+// watch sends the guard's first report to the channel and logs later reports, until the guard ends. Without the log,
+// users of a crashed engine would see only refused connections.
 func watch(out io.Reader, reports chan<- report, log string) {
 	started := false
 	for lines := bufio.NewScanner(out); lines.Scan(); {
@@ -163,7 +164,7 @@ func watch(out io.Reader, reports chan<- report, log string) {
 	_, _ = io.Copy(io.Discard, out) // drain the rest, because the scanner stops at a line that is too long
 }
 
-// end sends the word to the guard and waits until it has ended.
+// end sends the command to the guard and waits until the guard has ended.
 func (c *child) end(word string) error {
 	_, _ = io.WriteString(c.words, word+"\n") // fails only if the guard has ended
 	_ = c.words.Close()
@@ -179,7 +180,7 @@ func (c *child) end(word string) error {
 	}
 }
 
-// logTail returns the end of a log for an error message; "" if it is empty or missing.
+// logTail returns the end of a log for an error message; "" if the log is empty or missing.
 func logTail(path string) string {
 	const limit = 2 << 10
 	f, err := os.Open(path)

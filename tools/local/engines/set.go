@@ -8,11 +8,11 @@ import (
 	"sync"
 )
 
-// Set is the set of engines that tests share. Each engine is started when it is first requested; all callers get the
-// same one. A failed start is not repeated: later callers get the same error.
+// Set holds the engines that tests share. Each engine starts when it is first requested, and all callers get the same
+// instance. A failed start is not repeated: later callers get the same error.
 type Set struct {
 	dir    string
-	ctx    context.Context // of all starts, which serve all callers, not only the first
+	ctx    context.Context // for starting engines; not the caller's, because an engine serves all callers
 	cancel context.CancelFunc
 
 	postgresql once[*PostgreSQL]
@@ -25,7 +25,7 @@ type Set struct {
 	}
 }
 
-// once holds the result of a start.
+// once holds an engine that is started at most once, or the error of its start.
 type once[E interface{ Stop() error }] struct {
 	sync.Mutex
 	done   bool
@@ -51,21 +51,21 @@ const engineStartTimeout = downloadTimeout
 // ErrStopped is returned for requests after Stop.
 var ErrStopped = errors.New("engines: the set is stopped")
 
-// PostgreSQL returns the set's PostgreSQL.
+// PostgreSQL returns the set's PostgreSQL, started if necessary.
 func (s *Set) PostgreSQL() (*PostgreSQL, error) {
 	return start(s, &s.postgresql, func(ctx context.Context) (*PostgreSQL, error) {
 		return StartPostgreSQL(ctx, filepath.Join(s.dir, "postgresql"), PostgreSQLOptions{Temporary: true})
 	})
 }
 
-// Milvus returns the set's Milvus.
+// Milvus returns the set's Milvus, started if necessary.
 func (s *Set) Milvus() (*Milvus, error) {
 	return start(s, &s.milvus, func(ctx context.Context) (*Milvus, error) {
 		return StartMilvus(ctx, filepath.Join(s.dir, "milvus"), MilvusOptions{Temporary: true})
 	})
 }
 
-// MilvusLite returns the set's Milvus Lite.
+// MilvusLite returns the set's Milvus Lite, started if necessary.
 func (s *Set) MilvusLite() (*MilvusLite, error) {
 	return start(s, &s.milvusLite, func(ctx context.Context) (*MilvusLite, error) {
 		return StartMilvusLite(ctx, filepath.Join(s.dir, "milvus-lite"), MilvusLiteOptions{Temporary: true})
@@ -96,7 +96,7 @@ func (s *Set) milvusLiteAddr() (string, error) {
 	return e.Addr(), nil
 }
 
-// chromiumPath returns the path of a Chromium. If it is missing, it is installed at the first call.
+// chromiumPath returns the path of a Chromium. The first call installs Chromium if it is missing.
 func (s *Set) chromiumPath() (string, error) {
 	c := &s.chromium
 	c.Do(func() {
@@ -107,7 +107,7 @@ func (s *Set) chromiumPath() (string, error) {
 	return c.path, c.err
 }
 
-// start returns the engine, and starts it if necessary.
+// start returns the engine, or the error of its start. The first call starts it.
 func start[E interface{ Stop() error }](s *Set, o *once[E], start func(context.Context) (E, error)) (E, error) {
 	o.Lock()
 	defer o.Unlock()

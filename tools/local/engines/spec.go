@@ -5,22 +5,22 @@ import (
 	"time"
 )
 
-// spec is the order for a guard, sent as one line of JSON.
+// spec tells a guard what to run. The parent sends it as one line of JSON.
 type spec struct {
 	Args []string // the program, with its full path, and its arguments
 	Env  []string // the program's complete environment
 	Dir  string   // working directory
-	Log  string   // file to which the output is appended
+	Log  string   // file that the program's output is appended to
 
-	// Isolated is set if the guard is in new network and mount namespaces, which must be prepared before the program
-	// starts: loopback up, an empty /run.
+	// Isolated means that the guard is in new network and mount namespaces. Before the program starts, the guard must
+	// bring loopback up and mount an empty /run.
 	Isolated bool
-	// Forward is the address in the namespace to which connections of the inherited listener are forwarded; "" if there
-	// is no listener.
+	// Forward is an address in the guard's network namespace. The guard forwards the connections of the inherited
+	// listener to this address. It is "" if there is no listener.
 	Forward string
 
 	Ready readiness
-	// StopSignal is the signal that asks the program to end; 0: it is killed at once.
+	// StopSignal is the signal that asks the program to end. If it is 0, the program is killed at once.
 	StopSignal syscall.Signal
 	// RemoveIfOrphaned is a directory to delete if the parent died; "" for none.
 	RemoveIfOrphaned string
@@ -36,14 +36,14 @@ const (
 	probeTimeout = 2 * time.Second       // timeout of one probe
 )
 
-// Words that the parent sends to a guard. The end of the input without a word means that the parent is dead.
+// Commands that the parent sends to a guard. If the input ends without a command, the parent has died.
 const (
 	commandStop = "stop"
 	commandKill = "kill"
 )
 
-// report is a line of JSON from the guard to its parent: first whether the program is ready, later that it has ended by
-// itself.
+// report is a line of JSON from the guard to its parent. The first report says whether the program is ready. A later
+// report says that the program has ended by itself.
 type report struct {
 	Ready bool
 	Fault string

