@@ -13,14 +13,15 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// collection is a collection with the gold answers to its questions, without unanswered questions.
+// collection is a document collection with gold answers to its questions. Questions without a gold answer are omitted.
 type collection struct {
 	bench.Collection
 	documents []service.Document
-	gold      map[string][]string // gold answers by question; one of them is enough
+	gold      map[string][]string // gold answers by question; an answer need contain only one of them
 }
 
-// names returns the requested collections, or all that have documents and answers.
+// names returns the names of the requested collections. If none is requested, it returns all that have documents and
+// answers.
 func names(s settings) ([]string, error) {
 	found, err := bench.Collections(s.data, s.collections)
 	if err != nil || len(s.collections) > 0 {
@@ -37,7 +38,7 @@ func names(s settings) ([]string, error) {
 	return found, nil
 }
 
-// load reads a collection.
+// load reads a collection and its gold answers.
 func load(s settings, name string) (c collection, err error) {
 	if c.Collection, err = bench.LoadCollection(s.data, name); err != nil {
 		return c, err
@@ -98,16 +99,17 @@ type part struct {
 	has  func(i, n int) bool // whether document i of n belongs to it
 }
 
-// The parts: all documents; every second one, so that missing documents have neighbours on the same subject; and the
-// first half, so that in a collection ordered by subject the missing documents are about other subjects.
+// parts are the parts of a collection that are measured. Without every second document, the missing documents still
+// have neighbours on the same subject. Without the second half, whole subjects are missing from a collection that is
+// ordered by subject.
 var parts = []part{
 	{"all", func(int, int) bool { return true }},
 	{"every second document", func(i, _ int) bool { return i%2 == 0 }},
 	{"first half", func(i, n int) bool { return i < n/2 }},
 }
 
-// of returns the part's documents and the questions about it. For an incomplete part, these are the questions that none
-// of its documents answers.
+// of returns the part's documents and the questions to ask. If documents are missing, these are only the questions that
+// none of the part's documents answers.
 func (p part) of(c collection) (documents []service.Document, questions []eval.Question) {
 	in := map[string]bool{}
 	for i, d := range c.documents {

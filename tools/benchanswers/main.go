@@ -26,7 +26,7 @@ type settings struct {
 	questions   int      // maximum per collection; 0: all
 	small       bool     // measure small datastores instead of whole collections
 	set         string   // folder of a question set, measured instead of collections
-	half        string   // of the set; "": both
+	half        string   // half of the set to measure; "": both
 	wrong       bool     // print the wrong answers to questions of the set
 	keep        string
 	write       string

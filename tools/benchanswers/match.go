@@ -37,10 +37,11 @@ func unspaced(r rune) bool {
 	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai)
 }
 
-// mark matches a citation.
+// mark matches a citation, such as [1].
 var mark = regexp.MustCompile(`\[\d{1,3}\]`)
 
-// quoted returns the part of an answer taken from the documents: without the introductory sentence and the citations.
+// quoted returns the part of an answer that comes from the documents, without the introductory sentence and the
+// citations.
 func quoted(answer string) string {
 	if _, after, ok := strings.Cut(answer, "\n\n"); ok {
 		answer = after

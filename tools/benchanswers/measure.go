@@ -80,7 +80,7 @@ func measureCollection(ctx context.Context, b *bench.Service, c collection, errs
 }
 
 // askAll asks an agent all questions and returns the answers in the same order. If top is set, it also retrieves the
-// best fragment for each.
+// best fragment for each question.
 func askAll(ctx context.Context, b *bench.Service, store, agent string, questions []eval.Question, top bool) ([]exchange, error) {
 	asked := make([]exchange, len(questions))
 	group, gctx := errgroup.WithContext(ctx)
@@ -94,7 +94,7 @@ func askAll(ctx context.Context, b *bench.Service, store, agent string, question
 	return asked, group.Wait()
 }
 
-// exchange is a question's answer and best fragment.
+// exchange holds the answer to a question and the best fragment for the question.
 type exchange struct {
 	answer service.Answer
 	top    []service.Fragment // the best fragment
@@ -129,20 +129,20 @@ func fill(ctx context.Context, b *bench.Service, name string, documents []servic
 type result struct {
 	name     string
 	answered tally
-	foreign  []tally // of the parts that do not contain the answers
+	foreign  []tally // one for each part that does not contain the answers
 }
 
-// tally sums up figures.
+// tally sums up the results of questions.
 type tally struct {
 	questions  int
 	answered   int // questions that were answered
 	held       int // answers that contain a gold answer
 	cited      int // fragments cited
 	citedGold  int // cited fragments from documents with the answer
-	characters int // of the answers
+	characters int // total characters of the answers
 	topHeld    int // questions whose best fragment contains a gold answer
 	topGold    int // questions whose best fragment is from a document with the answer
-	topLength  int // characters of the best fragments
+	topLength  int // total characters of the best fragments
 }
 
 func (t *tally) add(e exchange, gold []string, relevant map[string]int) {
@@ -173,7 +173,7 @@ func (t *tally) add(e exchange, gold []string, relevant map[string]int) {
 	}
 }
 
-// refusals counts the questions that were answered although the documents do not answer them.
+// refusals counts questions that the documents do not answer, and how many of them were answered all the same.
 func refusals(asked []exchange) (t tally) {
 	for _, e := range asked {
 		t.questions++

@@ -26,7 +26,7 @@ import (
 const (
 	kindSingle   = "single"    // one fact
 	kindSeveral  = "several"   // two or three facts
-	kindFollowUp = "follow-up" // depends on, or departs from, an earlier question
+	kindFollowUp = "follow-up" // continues an earlier question, or changes the subject
 	kindNearMiss = "near miss" // the documents do not answer it
 )
 
@@ -211,7 +211,7 @@ func topText(e exchange) string {
 // setTally sums up the figures of one kind of questions.
 type setTally struct {
 	questions int
-	right     int // answered with all facts, or declined if there are none
+	right     int // answered with all facts; for near misses: declined
 	partly    int // answered with some facts
 	declined  int
 	topRight  int // the best fragment contains all facts
@@ -220,7 +220,7 @@ type setTally struct {
 	topLengths []float64
 }
 
-// add adds a question and reports whether its answer was right.
+// add counts a question and reports whether its answer was right.
 func (t *setTally) add(q setQuestion, e exchange) bool {
 	t.questions++
 	top := topText(e)
@@ -248,7 +248,8 @@ func (t *setTally) add(q setQuestion, e exchange) bool {
 	return false
 }
 
-// writeSet writes the table of a set, by half and kind, with the sum of the answerable questions of each half.
+// writeSet writes the table of a set. It has a row for each half and kind, and one for all answerable questions of a
+// half.
 func writeSet(out io.Writer, tallies map[string]*setTally) {
 	bench.Header(out, 2, "half", "kind", "questions", "answer right", "some fact", "declined", "characters (median)", "best fragment right", "characters (median)")
 	row := func(name string, t *setTally) {

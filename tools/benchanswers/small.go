@@ -12,13 +12,13 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// Sizes of small datastores, as a new user has them: one to thirty documents. The number of datastores of each size
-// keeps the total number of documents about equal.
+// smallSizes are datastore sizes that are typical of new users. The numbers of datastores are such that each size has
+// about the same number of documents in total.
 var smallSizes = []struct{ documents, datastores int }{{1, 48}, {3, 16}, {8, 8}, {30, 3}}
 
 const (
-	smallSeed      = 7 // seed: each run draws the same datastores
-	smallQuestions = 4 // maximum per document, so that no document dominates
+	smallSeed      = 7 // random seed, so that each run draws the same datastores
+	smallQuestions = 4 // maximum number per document, so that no document dominates
 )
 
 // smallResult holds the figures of datastores of one size.
@@ -29,7 +29,7 @@ type smallResult struct {
 	foreign   tally // questions about documents that are not in the datastore
 }
 
-// draw chooses the documents of a datastore, the questions that they answer, and the same number that they do not
+// draw chooses the documents of a datastore, questions that they answer, and equally many questions that they do not
 // answer.
 func draw(c collection, size int, random *rand.Rand) (documents []service.Document, own, foreign []eval.Question) {
 	in := map[string]bool{}

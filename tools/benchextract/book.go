@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Size of the book that memory is measured with.
+// Size of the generated book that memory is measured with.
 const (
 	bookPages      = 2000
 	bookCharacters = 3000 // per page
@@ -18,8 +18,8 @@ const (
 // bookFonts are the fonts of the book: headings, text, notes and listings.
 var bookFonts = []string{"Helvetica-Bold", "Times-Roman", "Times-Italic", "Courier"}
 
-// writeBook writes a PDF with the given number of pages, each with a heading, text, a note and a listing in their own
-// fonts. The words are made up and the same in each run.
+// writeBook writes a PDF with the given number of pages. Each page has a heading, text, a note and a listing, all in
+// different fonts. The words are made up, and the same in each run.
 func writeBook(path string, pages int) error {
 	r := rand.New(rand.NewPCG(1, 2))
 	var b bytes.Buffer

@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// usedTime returns the processor time of the processes, without those that have ended.
+// usedTime returns the total processor time of those of the processes that are still running.
 func usedTime(pids ...int) (used time.Duration) {
 	for _, pid := range pids {
 		if t, err := bench.ProcessorTime(pid); err == nil {

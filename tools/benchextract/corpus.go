@@ -22,7 +22,7 @@ type document struct {
 // Maximum bytes read of one file.
 const maxDocument = 256 << 20
 
-// content returns the content of the file. Web pages are stored with gzip.
+// content returns the content of the file. It decompresses web pages, which are stored as gzip.
 func (d document) content() ([]byte, error) {
 	f, err := os.Open(d.path)
 	if err != nil {
@@ -50,7 +50,7 @@ const (
 	kindTestdata = "testdata"
 )
 
-// anchors are the suffixes of the texts that other extractors produced, stored next to the file.
+// anchors are the suffixes of files that hold the texts of other extractors. They are stored next to the document.
 var anchors = []string{".pdftotext.txt", ".tika.txt", ".pymupdf.txt", ".markitdown.txt", ".pandoc.txt", ".pypptx.txt", ".openpyxl.txt", ".lxml.txt", ".gold.txt"}
 
 // documents returns the samples of the repository, and the documents and web pages in the folder of benchmark data.

@@ -1,9 +1,6 @@
 // Command benchextract measures document extraction: how much of the text it finds compared with trusted extractors,
-// its speed and memory, and whether damaged files do harm. It reads the documents of testdata and, if a folder of
-// benchmark data is next to the repository, those too. The output is Markdown.
-//
-//	go run ./tools/benchextract [-ingestor bin/ingestor] [-data ../shared/data] [-write docs/history/extraction.md]
-//	go run ./tools/benchextract -torture [-keep folder] [-only pdf]
+// its speed and memory, and whether damaged files do harm. It reads the documents in testdata, and those in a folder of
+// benchmark data if there is one next to the repository. The output is Markdown.
 //
 //	go run ./tools/benchextract [-ingestor bin/ingestor] [-data ../shared/data] [-write docs/history/extraction.md]
 //	go run ./tools/benchextract -torture [-keep folder] [-only pdf]

@@ -20,8 +20,8 @@ var peersScript []byte
 // peerPackages are the Python packages: extractors to compare with, and a library for the scorer.
 var peerPackages = []string{"pymupdf", "pypdf", "pdfminer.six", "markitdown[docx,pptx,xlsx]", "rapidfuzz"}
 
-// pythonEnvironment returns the Python of the environment in dir, with the packages installed. If that fails, it
-// reports the reason on errs and returns ""; Python peers are then skipped.
+// pythonEnvironment returns the path of the Python in the environment dir, with peerPackages installed. If the
+// installation fails, it writes the reason to errs and returns "", and the peers in Python are skipped.
 func pythonEnvironment(ctx context.Context, dir string, errs io.Writer) string {
 	program, err := bench.InstallPython(ctx, dir, peerPackages, errs)
 	if err != nil {
@@ -34,7 +34,7 @@ func pythonEnvironment(ctx context.Context, dir string, errs io.Writer) string {
 // timing holds the times of one tool.
 type timing struct {
 	tool   string
-	read   map[string]cost // by file that was read
+	read   map[string]cost // by file; only files that were read
 	peak   int64           // peak resident memory of the largest process, in bytes; 0: not measured
 	absent string          // reason why the tool was not run; "" if it was
 }
@@ -42,7 +42,7 @@ type timing struct {
 // cost is the time for reading a file: wall-clock and processor time.
 type cost struct{ wall, cpu time.Duration }
 
-// of returns the total cost of some files.
+// of returns the total cost of the given files.
 func (t timing) of(files []string) cost {
 	var sum cost
 	for _, f := range files {

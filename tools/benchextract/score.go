@@ -15,7 +15,7 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// minTokens is the number of words from which text counts as found in a document that has none.
+// minTokens is the number of words from which the extracted text of a document without text counts as junk.
 const minTokens = 20
 
 // extracted is the result of the measured program for one document.

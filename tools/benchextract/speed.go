@@ -15,13 +15,14 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// Maximum pages of a PDF in the comparison of speeds, so that one book does not dominate.
+// Maximum number of pages of a PDF in the speed comparison, so that one book does not dominate.
 const maxSpeedPages = 100
 
-// Pages of the generated book that is used if only testdata is available.
+// Number of pages of the generated book that is used if only testdata is available.
 const samplePages = 100
 
-// readWarm reads files with this program, in one child process that stays. It returns the pages of each file read.
+// readWarm reads files with Sluice's extractor, in one child process that keeps running. It returns the number of pages
+// of each file that was read.
 func readWarm(ctx context.Context, tool string, files []string) (timing, map[string]int, error) {
 	t := timing{tool: tool, read: map[string]cost{}}
 	x := extract.New(extract.Options{Concurrency: 1, Log: slog.New(slog.DiscardHandler)})
@@ -37,7 +38,7 @@ func readWarm(ctx context.Context, tool string, files []string) (timing, map[str
 			return t, nil, context.Cause(ctx)
 		}
 		after := usedTime(bench.Children()...)
-		if after < before { // a new child has replaced it, which started at 0
+		if after < before { // a new child, whose time starts at 0, has replaced the old one
 			before = 0
 		}
 		if err == nil {
@@ -48,7 +49,7 @@ func readWarm(ctx context.Context, tool string, files []string) (timing, map[str
 	return t, pages, x.Close()
 }
 
-// speed compares the pages of PDF per second of several tools, in one run over the same files.
+// speed compares how many PDF pages per second several tools read, in one run over the same files.
 func speed(ctx context.Context, s settings, python string, docs []document, out io.Writer) error {
 	var files []string
 	for _, d := range docs {
@@ -113,7 +114,7 @@ func speed(ctx context.Context, s settings, python string, docs []document, out 
 	return nil
 }
 
-// memory compares the peak resident memory for a long PDF.
+// memory compares the tools' peak resident memory when they read a long PDF.
 func memory(ctx context.Context, s settings, python string, out io.Writer) error {
 	folder, err := os.MkdirTemp("", "benchextract-")
 	if err != nil {
@@ -146,7 +147,7 @@ func memory(ctx context.Context, s settings, python string, out io.Writer) error
 	return nil
 }
 
-// office compares the office files per second.
+// office compares how many office files per second the tools read.
 func office(ctx context.Context, python string, docs []document, out io.Writer) error {
 	var files []string
 	for _, d := range docs {
@@ -176,7 +177,7 @@ func office(ctx context.Context, python string, docs []document, out io.Writer) 
 	return nil
 }
 
-// readByAll returns the files that every tool that ran has read.
+// readByAll returns the files that all tools have read. It ignores tools that were not run.
 func readByAll(timings []timing, files []string) []string {
 	var common []string
 	for _, f := range files {

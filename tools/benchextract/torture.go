@@ -44,8 +44,8 @@ type outcome struct {
 	crash string // reason if a child died, a parser panicked or a limit was far exceeded; "": none of these
 }
 
-// isHarmful reports whether the copy did forbidden damage: a parser panicked, its child died, or the error has no cause
-// that names the document.
+// isHarmful reports whether reading the copy caused a crash, or an error that is not classified as a fault of the
+// document.
 func (o outcome) isHarmful() bool { return o.crash != "" || o.err != nil && o.kind == "" }
 
 // describe describes the harm.
@@ -101,7 +101,7 @@ func tortureAll(ctx context.Context, s settings, out, errs io.Writer) error {
 	return nil
 }
 
-// tortureOne reads all copies of one document. Its error is a failure of the test itself.
+// tortureOne reads all copies of one document. An error means that the test itself failed, not that a copy did harm.
 func tortureOne(ctx context.Context, x *extract.Extractor, d document, s tortureSettings, deaths *crashLog) ([]outcome, error) {
 	data, err := d.content()
 	if err != nil {
@@ -171,7 +171,7 @@ func (l *crashLog) take() string {
 	return last
 }
 
-// findLeaks lists processes, goroutines and files that remain after all documents were read.
+// findLeaks lists the processes, goroutines and files that are left over after all documents were read.
 func findLeaks(temp string, goroutines int) []string {
 	var left []string
 	if pids := bench.Children(); len(pids) > 0 {
@@ -237,7 +237,7 @@ func reportTorture(out io.Writer, all []outcome, left []string, s tortureSetting
 	}
 }
 
-// writeTop writes the first ten documents of an order, each with its worst copy.
+// writeTop writes the ten documents that come first in the order, each with its worst copy.
 func writeTop(out io.Writer, all []outcome, order func(a, b outcome) int) {
 	sorted := slices.Clone(all)
 	slices.SortStableFunc(sorted, order)

@@ -8,13 +8,13 @@ import (
 	"strconv"
 )
 
-// Name of the model of the workload's vectors.
+// Model name that the embedding server returns with the workload's vectors.
 const embeddingModel = "workload"
 
-// Prefix of the mark of a row, before its number.
+// Prefix of a row's mark in a text; the row's number follows.
 const itemMark = "item"
 
-// itemPattern finds the mark at the start of a text.
+// itemPattern matches the mark of a row or question in a text.
 var itemPattern = regexp.MustCompile(`\b(item|question|fresh)([0-9]+)\b`)
 
 // vectorOf returns the vector of the first mark in a text.
@@ -36,7 +36,7 @@ func (w *workload) vectorOf(text string) []float32 {
 	return none
 }
 
-// embed answers POST /v1/embeddings as an OpenAI-compatible embedding server that returns the workload's vectors.
+// embed handles POST /v1/embeddings like an OpenAI-compatible embedding server. It returns the workload's vectors.
 func (w *workload) embed(rw http.ResponseWriter, r *http.Request) {
 	var asked struct {
 		Input  json.RawMessage `json:"input"`

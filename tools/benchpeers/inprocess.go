@@ -15,7 +15,7 @@ import (
 )
 
 // measureIndex searches the index of a stopped service in this process, for comparison with stores that run in the
-// caller's process. It does no embedding, ranking or network transfer, but reads the texts found.
+// caller's process. The measured time includes reading the texts found, but no embedding, ranking or network transfer.
 func measureIndex(ctx context.Context, s settings, w *workload, dir, store string, errs io.Writer) (r result, err error) {
 	fmt.Fprintln(errs, "Sluice's index in process: asking …")
 	began := time.Now()
@@ -73,7 +73,7 @@ func measureIndex(ctx context.Context, s settings, w *workload, dir, store strin
 	return r, nil
 }
 
-// Name of the index by itself in the tables.
+// Name in the tables for the index without the service.
 const inProcess = "Sluice's index, in process"
 
 // searchIndex searches the index, reads the texts, and returns the rows found.

@@ -19,7 +19,7 @@ var peersScript []byte
 
 // store is a peer: Python packages, or a Go module in a folder of this command.
 type store struct {
-	name     string // of the script's part, or of the module's folder
+	name     string // name of the part of peers.py, or of the module's folder
 	title    string
 	packages []string
 	module   bool
@@ -46,7 +46,7 @@ func peerNames() []string {
 	return names
 }
 
-// measurePeers fills and queries each requested peer. A peer that fails is reported as such.
+// measurePeers fills and queries each requested peer. The result of a peer that fails contains the reason.
 func measurePeers(ctx context.Context, s settings, embedder, dir string, errs io.Writer) []result {
 	var results []result
 	for _, p := range peers {

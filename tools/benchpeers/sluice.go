@@ -139,8 +139,8 @@ func fillSluice(ctx context.Context, s settings, w *workload, dir string, enviro
 	return made.ID, took, err
 }
 
-// waitIdle waits until a process has been idle for some seconds. It returns the start of the idle time: merges that the
-// index does after the last write count as part of filling.
+// waitIdle waits until a process has been idle for some seconds. It returns when the idle time began, because merges
+// after the last write count as part of filling.
 func waitIdle(ctx context.Context, pid int) (since time.Time, err error) {
 	const (
 		rest  = 4 * time.Second
@@ -174,7 +174,7 @@ func waitIdle(ctx context.Context, pid int) (since time.Time, err error) {
 
 func documentID(n int) string { return fmt.Sprintf("document-%d", n) }
 
-// rowsOf returns the rows that fragments consist of, found by their marks.
+// rowsOf returns the rows whose marks are in the fragments.
 func rowsOf(found []service.Fragment) []int {
 	var rows []int
 	for _, f := range found {
@@ -183,8 +183,8 @@ func rowsOf(found []service.Fragment) []int {
 	return rows
 }
 
-// rowsIn returns the rows whose marks are in a text. The caller times it, so it must be as fast as reading a row's
-// number is in the other stores.
+// rowsIn returns the rows whose marks are in a text. The measured times include this call, so it must be as fast as
+// reading a row's number from another store.
 func rowsIn(text string) (rows []int) {
 	for {
 		before, rest, found := strings.Cut(text, itemMark)
@@ -212,7 +212,7 @@ type querySettings struct {
 	process   int // process id
 	one       asker
 	truth     func(question) []int // the correct rows; nil: unknown
-	questions []question           // in turn
+	questions []question           // asked in this order
 	once      bool                 // ask each question once; the first few only warm up
 	clients   int
 	limit     time.Duration
@@ -221,8 +221,8 @@ type querySettings struct {
 // Number of warm-up questions if each question is asked only once.
 const warming = 10
 
-// ask runs the given number of clients, each of which asks a process one question after the other, until the time has
-// passed or the questions run out. Repeated questions are asked once before timing, as far as time permits.
+// ask runs a.clients clients. Each client asks the process one question after another, until a.limit has passed or the
+// questions run out. If questions may be repeated, each is asked once before the measurement, as far as time permits.
 func ask(ctx context.Context, a querySettings) (figure, error) {
 	questions, warm := a.questions, len(a.questions)
 	load := loadtest.Load{Clients: a.clients, For: a.limit, Grace: time.Minute}

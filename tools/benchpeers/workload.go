@@ -19,13 +19,13 @@ const (
 	dimensions = 384
 	// Number of chunks per document.
 	rowsPerDocument = 100
-	// Number of parts into which documents are divided; a filter selects one.
+	// Number of parts that the documents are divided into. A filter selects one part.
 	parts = 100
 	// The part that filtered queries select.
 	filteredPart = 7
 	// Number of results per query.
 	best = 10
-	// Number of questions that are asked only once, per figure, and number of such figures.
+	// Number of questions for a figure that asks each question only once, and number of such figures.
 	uniqueQuestions = 2_000
 	uniqueSets      = 4
 )
@@ -108,7 +108,7 @@ func newWorkload(rows, questions int) *workload {
 	return w
 }
 
-// uniqueSet returns the questions of the n-th figure of questions asked only once.
+// uniqueSet returns the questions for the n-th figure that asks each question only once.
 func (w *workload) uniqueSet(n int) []question {
 	return w.fresh[n*uniqueQuestions : (n+1)*uniqueQuestions]
 }
@@ -141,7 +141,7 @@ func word(n uint64) string {
 	return b.String()
 }
 
-// nearestOf returns the exact nearest rows among those that pass.
+// nearestOf returns the exact nearest rows among the rows that passes accepts.
 func (w *workload) nearestOf(query []float32, passes func(row int) bool) []int {
 	type scored struct {
 		row   int

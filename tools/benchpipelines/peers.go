@@ -18,8 +18,8 @@ var peers = []struct{ name, title string }{
 	{"haystack", "Haystack 3.4.0"},
 }
 
-// packages are the peers, their file readers, and the libraries to run a model; BeautifulSoup and others are
-// dependencies of these.
+// packages are the peers, their file readers, and the libraries that run a model. BeautifulSoup and others are
+// installed as their dependencies.
 var packages = []string{
 	"llama-index-core==0.14.25", "llama-index-readers-file==0.7.0", "haystack-ai==3.4.0",
 	"pypdf==6.21.4", "docx2txt==0.9", "python-docx==1.2.0", "python-pptx==1.0.2", "lxml_html_clean", "openpyxl", "pandas", "tabulate",
@@ -27,7 +27,7 @@ var packages = []string{
 	"onnx==1.23.2", "onnxruntime==1.31.1", "tokenizers==0.23.3", "safetensors==0.8.0",
 }
 
-// measurePeers ingests the files with every peer. A peer that fails is reported as such.
+// measurePeers ingests the files with every peer. The result of a peer that fails contains the reason.
 func measurePeers(ctx context.Context, s settings, g inputFiles, model string, errs io.Writer) []result {
 	program, fault := bench.InstallPython(ctx, s.venv, packages, errs)
 	var results []result

@@ -18,7 +18,7 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// uploaders returns the number of concurrent uploads. Each waits for the disk most of the time.
+// uploaders returns the number of concurrent uploads. It is at least 8, because an upload mostly waits for the disk.
 func uploaders() int { return max(8, runtime.NumCPU()) }
 
 // result holds the figures of one pipeline.
@@ -29,7 +29,7 @@ type result struct {
 	Used   float64 // seconds of processor time
 	Files  int     // number of files read
 	Chunks int
-	Words  int // sum over the files of distinct words read; 0: not counted
+	Words  int // number of distinct words in each file, summed over the files; 0: not counted
 
 	Tokens    int // model tokens that were embedded; 0: no embedding
 	CutTokens int // model tokens dropped because a text was too long for the model

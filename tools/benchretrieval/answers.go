@@ -23,8 +23,8 @@ const (
 // passages holds the byte ranges of the answers in the documents, by question id.
 type passages map[string][]eval.Answer
 
-// Minimum length in bytes from which every repetition of an answer counts as an answer too. Reports repeat whole
-// paragraphs; a repeated name or number means nothing.
+// Minimum length, in bytes, of an answer whose repetitions in the document also count as answers. Reports repeat whole
+// paragraphs, but a repeated name or number means nothing.
 const minRepeatedAnswer = 60
 
 // readAnswers reads the positions of the answers to a set's questions.
@@ -54,7 +54,7 @@ func readAnswers(folder string, c bench.Collection) (passages, error) {
 	return found, nil
 }
 
-// chromaPassages reads the questions of Chroma's chunking study: a table of question, references (a JSON list of
+// chromaPassages reads the questions of Chroma's chunking study: a CSV table of question, references (a JSON list of
 // content and start) and document id. The questions have no ids, so they are identified by their text.
 func chromaPassages(path string, c bench.Collection, texts map[string]string) (passages, error) {
 	f, err := os.Open(path)
@@ -135,8 +135,7 @@ func covidPassages(path string, c bench.Collection, texts map[string]string) (pa
 	return found, nil
 }
 
-// add records an answer: its occurrence nearest to the stated position in characters, and its repetitions in the
-// document.
+// add records an answer: the occurrence nearest to the stated character position, and the repetitions in the document.
 func (p passages) add(question, document string, texts map[string]string, answer string, characters int) error {
 	text := texts[document]
 	if answer == "" {
@@ -161,7 +160,7 @@ func (p passages) add(question, document string, texts map[string]string, answer
 	return nil
 }
 
-// byteOffset returns the byte offset of a character.
+// byteOffset converts an offset in characters to an offset in bytes.
 func byteOffset(text string, characters int) int {
 	at := 0
 	for range characters {

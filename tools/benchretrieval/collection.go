@@ -22,7 +22,7 @@ type collection struct {
 	bm25 float64 // nDCG@10 of BM25; 0: unknown
 }
 
-// baselines reads nDCG@10 of BM25 by collection, as far as the folder contains it.
+// baselines reads the nDCG@10 of BM25 for each collection. The result is empty if the folder has no such figures.
 func baselines(folder string) (map[string]float64, error) {
 	figures := map[string]float64{}
 	data, err := os.ReadFile(filepath.Join(folder, "bm25.json"))

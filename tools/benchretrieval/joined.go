@@ -20,11 +20,12 @@ import (
 const (
 	joinedTop   = 10
 	joinedParts = 4   // maximum number of parts
-	joinedCount = 100 // questions by number of parts
+	joinedCount = 100 // questions for each number of parts
 	joinedSeed  = 31
 )
 
-// conjunctions join two questions, by the end of the collection's name. Other collections join with question marks only.
+// conjunctions are the words that join two questions, by language. The language is the end of a collection's name. In
+// collections of other languages, questions are joined only with question marks.
 var conjunctions = map[string]string{
 	"en": " and ", "reddit": " and ", "es": " y ", "it": " e ", "ro": " și ", "ru": " и ", "el": " και ", "tr": " ve ", "hi": " और ", "vi": " và ", "ar": " و", "zh": "，",
 }
@@ -35,7 +36,8 @@ type joined struct {
 	parts []string // ids of the questions
 }
 
-// join makes questions of n parts: half of them with question marks, half with the conjunction of the language.
+// join makes questions of n parts. Half of them are joined with question marks, half with the conjunction of the
+// language.
 func join(c collection, n int) []joined {
 	random := rand.New(rand.NewPCG(joinedSeed, uint64(n)))
 	_, language, _ := strings.Cut(c.Name, "-")
@@ -63,7 +65,8 @@ func join(c collection, n int) []joined {
 	return out
 }
 
-// measureJoined measures, for each collection and number of parts, how often all parts find a relevant document.
+// measureJoined measures how often all parts of a question find a relevant document, for each collection and number of
+// parts.
 func (b *measured) measureJoined(ctx context.Context, s settings, wanted []string, out, errs io.Writer) error {
 	fmt.Fprintf(out, "\nShare of %d joined questions whose parts all have a relevant document among the first %d fragments:\n\n| collection |", joinedCount, joinedTop)
 	for n := 1; n <= joinedParts; n++ {
@@ -93,7 +96,7 @@ func (b *measured) measureJoined(ctx context.Context, s settings, wanted []strin
 	return nil
 }
 
-// complete returns the number of questions of which every part has a relevant document among the fragments.
+// complete counts the questions whose parts all have a relevant document among the fragments.
 func (b *measured) complete(ctx context.Context, id string, c collection, questions []joined) (int, error) {
 	found := make([]bool, len(questions))
 	group, ctx := errgroup.WithContext(ctx)

@@ -12,8 +12,8 @@ import (
 // fragmentLocator locates fragments in their documents.
 type fragmentLocator map[string]*condensed
 
-// condensed holds a document's letters and digits. Ingestion may change white space, and joins words hyphenated at the
-// end of a line.
+// condensed holds only the letters and digits of a document, because ingestion may change white space and joins words
+// that are hyphenated at the end of a line.
 type condensed struct {
 	text string
 	at   []int // offset of each byte in the document
@@ -46,8 +46,8 @@ func condense(text string) condensed {
 	return s
 }
 
-// of returns the document of a fragment and its ranges there. A fragment merged from neighbours may have several, each
-// of at least one line. It returns no ranges if the fragment cannot be located.
+// of returns the document of a fragment and the fragment's ranges in it. A fragment merged from neighbours may have
+// several ranges, each at least one line long. If the fragment cannot be located, there are no ranges.
 func (p fragmentLocator) of(f service.Fragment, w chunking) (document string, spans []eval.Span, err error) {
 	document, offset := f.CustomID, f.Offset
 	if w.size > 0 {
@@ -79,9 +79,9 @@ func (s *condensed) find(text string, offset int) (eval.Span, bool) {
 	if part == "" {
 		return eval.Span{}, false
 	}
-	// Position in the squeezed text that corresponds to the offset.
+	// Position in the condensed text that corresponds to the offset.
 	near := sort.SearchInts(s.at, offset)
-	from := max(0, near-1<<10) // the offset is nearly always right; search everything only otherwise
+	from := max(0, near-1<<10) // the offset is nearly always right, so search near it first
 	if i := strings.Index(s.text[from:min(len(s.text), near+len(part)+1<<10)], part); i >= 0 {
 		return s.span(from+i, len(part)), true
 	}

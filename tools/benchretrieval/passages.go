@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// budget is the part of a result that counts: a number of fragments or of characters.
+// budget limits how much of a result counts: a number of fragments or of characters.
 type budget struct{ fragments, characters int }
 
 var budgets = []budget{{fragments: 5}, {fragments: 10}, {characters: 4000}, {characters: 8000}}

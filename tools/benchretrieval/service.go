@@ -18,8 +18,8 @@ type measured struct {
 	closers []func() error // in the order of opening
 }
 
-// start starts the service with a temporary data directory, or one that is kept, and Milvus Lite if that engine is
-// measured. The environment does not configure the service.
+// start starts the service, and Milvus Lite if that engine is measured. The data directory is temporary unless s.keep
+// names one. Environment variables do not configure the service.
 func start(ctx context.Context, s settings) (b *measured, err error) {
 	b = &measured{top: s.top}
 	defer func() {

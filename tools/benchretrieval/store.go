@@ -17,8 +17,8 @@ type content struct {
 	documents []service.Document
 }
 
-// datastore returns the datastore with the content on the engine, all of it searchable. A complete datastore of an
-// earlier run is reused; an incomplete one is filled.
+// datastore returns the id of the datastore with the content on the engine. It reuses a complete datastore of an
+// earlier run, and otherwise fills one and waits until everything is searchable.
 func (b *measured) datastore(ctx context.Context, s settings, c content, engine string, errs io.Writer) (string, error) {
 	name := fmt.Sprintf("%s, %s, %s", c.name, engine, modelName(s))
 	var id string

@@ -13,10 +13,10 @@ import (
 
 // Bounds that the figures are compared with.
 const (
-	minGainBuiltIn      = 0.01  // mean over English above BM25, with the built-in model
+	minGainBuiltIn      = 0.01  // minimum lead over BM25 in the mean of the English collections, with the built-in model
 	minGainModel        = 0.035 // the same with a sentence-transformer
-	maxLoss             = 0.01  // below BM25 on any collection
-	maxEngineDifference = 0.01  // difference between the engines on any collection
+	maxLoss             = 0.01  // maximum distance below BM25 on any collection
+	maxEngineDifference = 0.01  // maximum difference between the engines on any collection
 )
 
 // writeCollections writes the tables of the collections: figures per collection, means, and results of the bounds.
@@ -167,7 +167,7 @@ func (r result) questions() int {
 
 func (r result) ndcg(w way) float64 { return bench.Mean(r.scores[w].ndcg) }
 
-// interval returns the unweighted mean of a metric over the collections.
+// interval returns the unweighted mean of a metric over the collections, with its confidence interval.
 func interval(group []result, w way, of func(scores) []float64) eval.Interval {
 	values := make([][]float64, len(group))
 	for i, r := range group {
@@ -188,7 +188,7 @@ func meanBM25(group []result) float64 {
 	return sum / float64(len(group))
 }
 
-// gain returns the collections' mean nDCG@10 minus that of BM25, or NaN if that is unknown.
+// gain returns the collections' mean nDCG@10 minus that of BM25, or NaN if the figure of BM25 is unknown.
 func gain(group []result, w way) float64 {
 	sum := 0.0
 	for _, r := range group {

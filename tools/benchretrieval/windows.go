@@ -25,7 +25,7 @@ var chunkings = []chunking{{name: "default"}, {"512-token windows", 512, 0}, {"5
 // wholeWindow is a chunk size that keeps every window in one chunk.
 var wholeWindow = &service.Chunking{TargetTokens: 2048, MaxTokens: 2048}
 
-// cut returns the content of a datastore for a set's documents.
+// cut returns the datastore content for a set: its documents, split into windows if w has a size.
 func (w chunking) cut(c bench.Collection) content {
 	if w.size == 0 {
 		return content{name: c.Name + ", whole", documents: c.Uploads()}
@@ -90,7 +90,7 @@ func runeLen(text string, at int) int {
 	return size
 }
 
-// windowOf parses the document and range of a window from the custom id that cut has assigned.
+// windowOf parses the document and range of a window from the custom id that cut assigned.
 func windowOf(customID string) (document string, span eval.Span, err error) {
 	document, place, ok := cutLast(customID, "#")
 	from, to, parted := strings.Cut(place, "-")

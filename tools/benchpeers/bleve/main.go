@@ -1,6 +1,6 @@
 // Command bleve fills and searches a Bleve index for benchpeers: bleve fill|ask <workload folder> <seconds per figure>
-// <idle seconds>. The last line of its output is JSON in the format of peers.py. It is a separate module, so that its
-// dependencies are not Sluice's.
+// <idle seconds>. The last line of its output is JSON in the format of peers.py. It is a separate module, so that
+// Sluice does not get its dependencies.
 package main
 
 import (
@@ -155,8 +155,8 @@ func ask(folder string, each, idle time.Duration) (told, error) {
 	return t, errors.Join(err, index.Close())
 }
 
-// measure runs the given number of clients, each of which asks one question after the other. If time permits, each
-// question was asked once before.
+// measure runs the given number of clients. Each client asks one question after another. Before the measurement, every
+// question is asked once, as far as time permits.
 func measure(one func(int) error, questions, clients int, each time.Duration) (figure, error) {
 	warmed := time.Now()
 	for at := 0; at < questions && time.Since(warmed) < each; at++ {

@@ -1,5 +1,5 @@
-// Package corpus generates documents in common formats for measurements of ingestion. The same number always gives the
-// same documents.
+// Package corpus generates documents in common formats for measurements of ingestion. The n-th document is the same in
+// every run.
 package corpus
 
 import (
@@ -14,7 +14,7 @@ import (
 type kind struct {
 	extension string
 	share     int
-	write     func(*author, int) ([]byte, error) // with about the given number of words
+	write     func(*author, int) ([]byte, error) // writes about the given number of words
 }
 
 func kinds() []kind {
@@ -66,7 +66,8 @@ func newAuthor(seed uint64) *author {
 	return &author{rng, rand.NewZipf(rng, 1.08, 6, 20_000)}
 }
 
-// length returns a random number of words: half of the documents have less than 1,200, one in twenty more than 6,000.
+// length returns a random number of words: half of the documents have fewer than 1,200, and one in twenty has more than
+// 6,000.
 func (a *author) length() int {
 	return min(max(int(1200*math.Exp(a.rng.NormFloat64())), 80), 20_000)
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Names of ECMA-376.
+// XML namespaces and other names of ECMA-376.
 const (
 	xmlHead = `<?xml version="1.0" encoding="UTF-8" standalone="yes"?>` + "\n"
 	relNS   = "http://schemas.openxmlformats.org/package/2006/relationships"
@@ -66,7 +66,7 @@ func container(parts ...part) ([]byte, error) {
 	return buf.Bytes(), err
 }
 
-// relations names the targets of a part rId1, rId2, …
+// relations returns the relationships of a part. The targets get the ids rId1, rId2, …
 func relations(to []reference) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `<Relationships xmlns="%s">`, relNS)

@@ -2,7 +2,7 @@ package corpus
 
 import "strings"
 
-// common are frequent words, from which the language is detected; all others are made up.
+// common are frequent English words, so that the language can be detected. All other words are made up.
 var common = strings.Fields("the of and to in is for that with was on by as at from it be are this which or an have not but " +
 	"they their has been were its when if can will one all there more who may would into than other some these about only new also")
 

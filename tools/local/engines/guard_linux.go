@@ -15,13 +15,13 @@ import (
 // executable returns a path of the running program. The path works even if the file was deleted, as after `go run`.
 func executable() (string, error) { return "/proc/self/exe", nil }
 
-// inNewSession is for a guard in a new session, so that terminal signals reach only the parent.
+// inNewSession returns attributes that start a guard in a new session, so that terminal signals reach only the parent.
 func inNewSession() processAttributes {
 	return processAttributes{attr: &syscall.SysProcAttr{Setsid: true}}
 }
 
-// inNamespaces is for a guard in new network and mount namespaces. If the user is not root, a user namespace is added
-// to permit them.
+// inNamespaces returns attributes that start a guard in new network and mount namespaces. Users other than root also
+// need a user namespace.
 func inNamespaces() processAttributes {
 	s := processAttributes{attr: &syscall.SysProcAttr{Setsid: true, Cloneflags: unix.CLONE_NEWNET | unix.CLONE_NEWNS}, remedy: isolatedRemedy}
 	if os.Geteuid() != 0 {
@@ -35,8 +35,8 @@ func inNamespaces() processAttributes {
 // User id that root gets in the namespaces of asOrdinaryUser; any number but 0 works.
 const ordinaryID = 1000
 
-// asOrdinaryUser is for programs that refuse to run as root. If the user is root, the program runs in a user namespace
-// as an ordinary user; its files still belong to root.
+// asOrdinaryUser returns attributes for programs that refuse to run as root. If the user is root, the program runs in a
+// user namespace as an ordinary user; its files still belong to root.
 func asOrdinaryUser() processAttributes {
 	s := inNewSession()
 	if os.Geteuid() == 0 {
