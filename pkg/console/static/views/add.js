@@ -87,7 +87,7 @@ async function added(body, key) {
   try {
     await call('POST', 'datasources', body, { headers: { 'Idempotency-Key': key } });
   } catch (e) {
-    const there = e instanceof Problem && e.status === 409 && /this site already, as datasource "([^"]+)"/.exec(e.message)?.[1];
+    const there = e instanceof Problem && e.status === 409 && /already has this site as datasource "([^"]+)"/.exec(e.message)?.[1];
     if (!there) throw e;
     return there;
   }
