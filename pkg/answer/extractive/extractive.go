@@ -97,9 +97,10 @@ func (e *Provider) find(ctx context.Context, p chat.Prompt, say phrases) (out fi
 	quotes := pick(q.sentences(fragments), p.Fragments, room)
 	pages := pagesOf(fragments)
 	if !q.sureOfAll(quotes, pages, clauses) {
-		passages := q.passagesFor(clauses, pages, len(quotes) > 0, min(passageCharacters, max(min(room, passageCharacters), 1)*charactersPerToken))
+		most := min(passageCharacters, max(min(room, passageCharacters), 1)*charactersPerToken)
+		passages := q.passagesFor(clauses, pages, len(quotes) > 0, most)
 		if len(passages) == 0 && len(clauses) > 1 {
-			passages = q.passagesFor([]string{p.Question}, pages, len(quotes) > 0, passageCharacters)
+			passages = q.passagesFor([]string{p.Question}, pages, len(quotes) > 0, most)
 		}
 		if len(passages) > 0 || !q.supported(quotes, pages) {
 			for i, passage := range passages {
@@ -152,14 +153,20 @@ func (q question) sure(quotes []sentence, pages []page, about topics) bool {
 		if s.kind == partCode || s.listed || s.evidence.certain {
 			return true
 		}
-		if !s.evidence.scrap && s.evidence.value >= 0 && q.saysMore(s, pages, about) && (q.covered(about, s.said) >= sureShare || (s.single() || ends(s.text)) && q.covered(about, s.said) >= ownShare && q.covered(about, s.said, pages[s.fragment].title) >= titledShare) {
+		if s.evidence.scrap || s.evidence.value < 0 || !q.saysMore(s, pages, about) {
+			continue
+		}
+		own := q.covered(about, s.said)
+		whole := s.single() || ends(s.text)
+		if own >= sureShare || whole && own >= ownShare && q.covered(about, s.said, pages[s.fragment].title) >= titledShare {
 			return true
 		}
 	}
 	return false
 }
 
-// beside returns the quoted sentences that are not in a passage, which may be the answer too, within a number of tokens.
+// beside returns the quoted sentences outside the passages, which may be the answer too, within a number of
+// tokens.
 func (q question) beside(quotes []sentence, passages []passage, pages []page, tokens int) []sentence {
 	about := q.topicsOf("")
 	return slices.DeleteFunc(quotes, func(s sentence) bool {
@@ -180,8 +187,9 @@ func (q question) saysMore(s sentence, pages []page, about topics) bool {
 	return q.covered(q.distinctive(pages[s.fragment], about), s.said) > 0
 }
 
-// supported reports whether quotations are likely to be an answer although no passage has enough of the topics: one is a
-// sentence of a fragment that has some of them, or the datastore has too few chunks for word frequencies to mean anything.
+// supported reports whether quotations are likely to be an answer although no passage has enough of the topics: one is
+// a sentence of a fragment that has some of them, or the datastore has too few chunks for word frequencies to mean
+// anything.
 func (q question) supported(quotes []sentence, pages []page) bool {
 	about := q.topicsOf("")
 	return slices.ContainsFunc(quotes, func(s sentence) bool {

@@ -65,8 +65,8 @@ func holdsCodes(f domain.Fragment, codes []string) bool {
 // Maximum number of digits of a number that is meaningless without the word before it: version 2, article 14.
 const maxOrdinalDigits = 2
 
-// numberedTerms returns the pairs of terms of which the second is a short number next to the first, a word before it or a
-// unit after it: "version 2", "22 kW".
+// numberedTerms returns the pairs of terms of which the second is a short number next to the first, a word before it or
+// a unit after it: "version 2", "22 kW".
 func (q question) numberedTerms(asked string) [][2]int {
 	var out [][2]int
 	words := strings.FieldsFunc(strings.ToLower(asked), func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("?!,;:()", r) })

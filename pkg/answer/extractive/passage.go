@@ -287,13 +287,14 @@ func (q question) best(pages []page, about topics) (at int, cover float64) {
 	return at, cover
 }
 
-// eligible reports whether a page has the numbers, codes and options of the topics, and a value of the requested kind if
-// that has a universal form.
+// eligible reports whether a page has the numbers, codes and options of the topics, and a value of the requested kind
+// if that has a universal form.
 func (q question) eligible(p page, about topics) bool {
 	if len(p.lines) == 0 || !holdsOptions(p.fragment, q.options) || !holdsCodes(p.fragment, q.codes) {
 		return false
 	}
-	if (q.wants.plain() || q.wants.kind == wantMass) && !q.wants.heldBy(p.fragment.Text) && !(q.wants.kind == wantMoney && amount.MatchString(p.fragment.Text)) {
+	if (q.wants.plain() || q.wants.kind == wantMass) && !q.wants.heldBy(p.fragment.Text) &&
+		(q.wants.kind != wantMoney || !amount.MatchString(p.fragment.Text)) {
 		return false
 	}
 	if _, coded := q.lacksNames(p.own, p.title); coded {

@@ -120,12 +120,11 @@ func refersBack(question string) bool {
 // has a subject of its own: "And what does trace-based compilation mean?"
 const borrowingTopics = 2
 
-// topicWords returns the number of words that are neither function words of any language nor only give the question its
-// form.
+// topicWords returns the number of words that are neither function words nor only give the question its form.
 func topicWords(words []string) int {
-	n := 0
+	n, lang := 0, language.Detect(strings.Join(words, " "))
 	for _, w := range words {
-		if !language.FramingWords[w] && language.QuestionWords[w] == nil && !analysis.IsFunctionWord(w, language.Detect(strings.Join(words, " "))) {
+		if !language.FramingWords[w] && language.QuestionWords[w] == nil && !analysis.IsFunctionWord(w, lang) {
 			n++
 		}
 	}

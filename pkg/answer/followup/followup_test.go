@@ -22,6 +22,7 @@ func TestSearchQuery(t *testing.T) {
 		"a beginning points back":                                     {"And in winter?", history, "Tell me about the north gate And in winter?"},
 		"a complete question stands alone":                            {"When does the south gate close?", history, "When does the south gate close?"},
 		"a long question stands alone":                                {"Which of the many gates of the upper canal did the engineers of the second phase build before it rained?", history, "Which of the many gates of the upper canal did the engineers of the second phase build before it rained?"},
+		"a beginning with a subject of its own stands alone":          {"And what does trace-based compilation mean?", history, "And what does trace-based compilation mean?"},
 		"German points back":                                          {"Und wie hoch ist es?", history, "Tell me about the north gate Und wie hoch ist es?"},
 		"Chinese points back":                                         {"它多高？", history, "Tell me about the north gate 它多高？"},
 		"a pronoun stands for what was named, not for what was asked": {"How much does it weigh?", named, "Aurora X2 How much does it weigh?"},

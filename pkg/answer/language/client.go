@@ -15,7 +15,7 @@ var (
 		`aktuelles datum|heute(?: ist)?|heutiges datum|date (?:actuelle|du jour)|fecha actual|data (?:attuale|odierna|atual|de hoje)|huidige datum|текущая дата)[ :][^\n?]*\d[^\n?]*(?:\n|$)`)
 
 	// answerLanguage matches an instruction about the language of the answer, at the end of the question.
-	answerLanguage = regexp.MustCompile(`(?i)(?:^|[\n.?!]\s*)\(?(?:please |bitte |por favor,? )?` +
+	answerLanguage = regexp.MustCompile(`(?i)(?:^|[\n.?!]\s*)\(?(?:please |bitte |por fav[o]r,? )?` +
 		`(?:(?:reply|answer|respond|write)(?: only| always)? in|(?:antworte|antworten sie)(?: bitte)? (?:auf|in)|(?:réponds|répondez|répondre) en|(?:responde|responda|contesta|conteste) (?:en|em)|` +
 		`(?:rispondi|rispondere) in|antwoord in(?: het)?|(?:отвечай|отвечайте|ответь|ответьте) (?:по-|на ))\s*\pL+(?: (?:only|language|языке|please|bitte))?\s*[.!]?\)?\s*$`)
 )
