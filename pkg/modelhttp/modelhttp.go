@@ -46,8 +46,8 @@ func withoutAddress(err error) error {
 	return err
 }
 
-// Bearer returns an Authorization header with the keyin the form that OpenAI's API expects. It returns nil for an empty
-// key.
+// Bearer returns an Authorization header with the key, in the form that OpenAI's API expects. It returns nil for an
+// empty key.
 func Bearer(key string) http.Header {
 	if key == "" {
 		return nil
