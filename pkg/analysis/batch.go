@@ -112,8 +112,8 @@ func (b *Batch) count(id, weight uint32) {
 	b.length += weight
 }
 
-// numberOf gives a term its number in this batch, unless it already has one. The argument is the analyzer's number of
-// the term; it is also the term's index in numbers, and is returned.
+// numberOf gives a term its number in this batch, unless it already has one. id is the analyzer's number of the term,
+// and also the index of its state in b.numbers; numberOf returns it unchanged.
 func (b *Batch) numberOf(id uint32) uint32 {
 	if int(id) >= len(b.numbers) {
 		b.numbers = b.analyzer.statesFor(int(id) + 1)
@@ -157,8 +157,8 @@ type knownWord struct {
 	ids   [2][1]uint32
 }
 
-// knownTerms holds the numbers of a word's terms in one language. Two languages are cached, because the text and the
-// tables of a document are often in different ones.
+// knownTerms holds the numbers of a word's terms in one language. A knownWord caches two languages, because the text
+// and the tables of a document often differ in language.
 type knownTerms struct {
 	lang  Language
 	epoch uint32 // the epoch in which ids are valid; 0 if ids is unset

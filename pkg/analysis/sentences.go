@@ -80,8 +80,8 @@ func segments(text string) func(func(segment) bool) {
 				continue
 			}
 			if length > maxGap {
-				// Marks belong to the preceding character. Only after one of a few special characters does a letter not
-				// start a new grapheme.
+				// Marks belong to the preceding character, so a letter starts a new grapheme, except after one of a few
+				// special characters.
 				next := gap + len(strings.TrimRightFunc(text[gap:i], isPrefixMark))
 				if !yield(segment{from, min(enough, next), next}) {
 					return
@@ -195,7 +195,7 @@ func ordinal(s, after string) bool {
 	return germanArticles[strings.ToLower(lastWord(body[:len(body)-number]))]
 }
 
-// Maximum length in bytes of the words that ordinal compares, which are all shorter.
+// Maximum length in bytes of a word that firstWord and lastWord return. All words that ordinal looks for are shorter.
 const longestWord = 16
 
 // firstWord returns the word at the start of a text, after white space. It returns "" if there is none, or if it is too

@@ -27,17 +27,17 @@ var (
 	arabicVotes   = newFunctionWordVotes(arabicLanguages, maps.Keys(stopWordLanguages))
 )
 
-// Maximum number of languages in a functionWordVotes: the bits of its bit sets.
+// Maximum number of languages in a functionWordVotes, whose bit sets have 64 bits.
 const maxVoteLanguages = 64
 
-// functionWordVotes says for which languages a function word is a vote. of maps each function word to a bit set; bit i
+// functionWordVotes says which languages a function word votes for. of maps each function word to a bit set; bit i
 // stands for langs[i].
 type functionWordVotes struct {
 	langs []Language
 	of    map[string]uint64
 }
 
-// newFunctionWordVotes returns the votes that the words give to the languages.
+// newFunctionWordVotes returns the votes of the words for the given languages.
 func newFunctionWordVotes(langs []Language, words iter.Seq[string]) functionWordVotes {
 	langs = langs[:min(len(langs), maxVoteLanguages)]
 	e := functionWordVotes{langs, make(map[string]uint64)}

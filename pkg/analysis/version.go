@@ -1,5 +1,5 @@
 package analysis
 
-// Version is the version of the terms that this package computes. Increment it with every change that changes the terms
-// of any text: unchanged content is indexed again only then.
+// Version is the version of the terms that this package computes. Increment it whenever the terms of any text change;
+// otherwise unchanged content is not indexed again.
 const Version = 1
