@@ -7,8 +7,8 @@ type headingContext struct {
 	anchor string // fragment of the location's URL
 }
 
-// chunkLocation determines the location of a chunk. If a chunk crosses a page or a heading, its location is that of
-// most of its text, where a reader finds more of its content than at its first word.
+// chunkLocation determines the location of a chunk. If a chunk crosses a page or a heading, it gets the location of
+// most of its text, because a reader finds more of the content there than at the first word.
 type chunkLocation struct {
 	pages   tokenCount[int]
 	heads   tokenCount[headingContext]
@@ -28,7 +28,7 @@ func (s *chunkLocation) add(page int, h headingContext, term string, tokens int)
 }
 
 // headings returns the headings above most of the chunk's text, or other if it has no text. If most of the text below
-// those headings belongs to a defined term, the anchor is the term's.
+// those headings belongs to a defined term, the result has the anchor of the term.
 func (s *chunkLocation) headings(other headingContext) headingContext {
 	at := s.heads.largest(other)
 	var below tokenCount[definedTerm]

@@ -2,7 +2,7 @@ package chunk
 
 import "github.com/sluice/sluice/pkg/domain"
 
-// Divisor of a chunk's target size that limits the text repeated from the previous chunk: about one sentence.
+// At most 1/overlapShare of a chunk's target size may be repeated from the previous chunk: about one sentence.
 const overlapShare = 4
 
 // isLong reports whether the block is a paragraph that does not fit into one chunk.

@@ -33,7 +33,7 @@ type draft struct {
 	tokens       int
 	offset       int
 	page         int            // of the first piece
-	heads        headingContext // of the last heading, or of the first other piece
+	heads        headingContext // headings at the first piece that is no heading; until there is one, at the last heading
 	location     chunkLocation  // location of the pieces that are not headings
 	sheet        string
 	rows         rows

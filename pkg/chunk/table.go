@@ -32,8 +32,8 @@ func (p *packer) trackTable(b domain.Block) {
 }
 
 // looksLikeHeader reports whether a row of tab-separated cells contains column names: it has at least two cells, all on
-// one line, and each cell has letters, is no number and is as short as a label. Rows of the form "column: value; …"
-// name their columns themselves and need no header.
+// one line, and each cell contains letters and is as short as a label. Rows of the form "column: value; …" name their
+// columns themselves and need no header.
 func looksLikeHeader(row string) bool {
 	if strings.Contains(strings.TrimSpace(row), "\n") {
 		return false
