@@ -12,8 +12,8 @@ const (
 	shingle    = 3   // words in a shingle
 	// maxShingles bounds the work on one text.
 	maxShingles = 200_000
-	// alikeShare is the share of common shingles from which texts count as similar. A page and its print version reach
-	// it; two pages that use the same template do not.
+	// alikeShare is the minimum share of common shingles of two similar texts. A page and its print version reach it;
+	// two pages that use the same template do not.
 	alikeShare = 0.8
 )
 
@@ -98,7 +98,7 @@ func sketchSteady(steady string) []byte {
 // sketches. It returns false if either sketch is nil.
 func Alike(a, b []byte) bool { return Resemblance(a, b) >= alikeShare }
 
-// Resemblance estimates from two sketches which share of their shingles the texts have in common. It is 0 if either
+// Resemblance estimates, from two sketches, the share of shingles that the texts have in common. It is 0 if either
 // sketch is nil.
 func Resemblance(a, b []byte) float64 {
 	if len(a) != sketchBins || len(b) != sketchBins {

@@ -41,10 +41,11 @@ var counters = []string{"view", "visit", "hits", "impressions", "aufrufe", "besu
 type unsteady struct {
 	needs      []string // every match contains one of these strings; checked first, because the expressions are slow
 	expression *regexp.Regexp
-	unless     *regexp.Regexp // a match before this expression is kept; may be nil
+	unless     *regexp.Regexp // a match is kept if this expression matches the text after it; may be nil
 }
 
-// perUnit follows a number of views that are offered for a price, and not counted.
+// perUnit matches the text after a number of views that is an offer, such as "10,000 views per month", and not a
+// counter.
 var perUnit = regexp.MustCompile(`^\s*(?:per\b|/|€|\$|%|an? \pL|each\b|every\b|pro\b|par\b|por\b|im monat|included|for\b)`)
 
 // A time counts as unsteady only after words about the server or its page, because "Time: 19:00", "printed", "as of"
