@@ -42,8 +42,8 @@ func (e *Embedder) request(ctx context.Context, texts []string, purpose embed.Pu
 	return slices.Concat(first, second), err
 }
 
-// retry sends one batch until it succeeds, fails permanently, or has no attempts or time left. It does not wait if ctx
-// would end before the wait.
+// retry sends one batch until it succeeds, fails permanently, or has no attempts or time left. It gives up at once if
+// ctx would end during the next wait.
 func (e *Embedder) retry(ctx context.Context, texts []string, purpose embed.Purpose) ([][]float32, error) {
 	if err := e.waitForPassages(ctx, purpose); err != nil {
 		return nil, fmt.Errorf("waiting to embed: %w", err)
@@ -55,7 +55,7 @@ func (e *Embedder) retry(ctx context.Context, texts []string, purpose embed.Purp
 		if err == nil || !errors.As(err, &failure) || failure.Kind == embed.Permanent || attempt == e.config.MaxAttempts {
 			return vectors, err
 		}
-		// The random wait, from half to all of it, keeps workers that failed together from retrying together.
+		// Wait for a random time between wait/2 and wait, so that workers that failed together do not retry together.
 		pause := max(wait/2+rand.N(wait/2+1), failure.RetryAfter)
 		if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= pause {
 			return nil, err

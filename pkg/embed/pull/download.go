@@ -90,7 +90,7 @@ func (d *download) attempt(ctx context.Context) error {
 	return err
 }
 
-// fetch appends the missing part to file, which has have bytes so far.
+// fetch appends the missing part to file, which already has `have` bytes.
 func (d *download) fetch(ctx context.Context, file *os.File, have int64) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -34,8 +34,7 @@ func (e *Embedder) Coverage(text string) float64 {
 	return float64(covered) / float64(all)
 }
 
-// wordOf returns the number of characters in a word, and whether the table knows the word. The pieces are those of the
-// word.
+// wordOf takes the pieces of a word. It returns the number of characters in the word, and whether the table knows it.
 func (t *table) wordOf(pieces []piece) (runes int32, known bool) {
 	known = true
 	for _, p := range pieces {

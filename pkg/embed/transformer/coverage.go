@@ -66,7 +66,7 @@ func (s *vocabularyCoverage) kind(id int32) pieceKind {
 	return s.pieces[id]
 }
 
-// word returns the number of characters in a word and the weight of each character. The tokens are those of the word. A
+// word takes the tokens of a word. It returns the number of characters in the word and the weight of each character. A
 // single character has no weight, unless it is a word in its script.
 func (s *vocabularyCoverage) word(tokens []int32) (runes int, counts float64) {
 	known := true

@@ -3,11 +3,11 @@ package transformer
 import "math"
 
 // fixedPoint multiplies matrices by the weights of linear layers in fixed point. Each row of both matrices is scaled,
-// so that its numbers become 16-bit integers and sums of products fit into 32 bits. The sums are scaled back. Because
-// processors multiply pairs of 16-bit integers, this takes half as long as with floats. The error of a sum of k
-// products, relative to the product of the lengths of the two rows, is at most √k/46000 if all rounding errors have the
-// same sign, and about 1e-5 in practice. That is seven bits more precise than bfloat16, in which other software runs
-// the same models.
+// so that its numbers become 16-bit integers and sums of products fit into 32 bits. The sums are scaled back. With
+// instructions for pairs of 16-bit integers, this takes half as long as with floats. The error of a sum of k products,
+// relative to the product of the lengths of the two rows, is at most √k/46000 if all rounding errors have the same
+// sign, and about 1e-5 in practice. That is seven bits more precise than bfloat16, in which other software runs the
+// same models.
 type fixedPoint struct {
 	// tile sets c[i*ldc+j] = bias[j] + rows[i] * columns[j] * Σ a[i*lda+p] * b(p, j) for all i < kernel.rows, j <
 	// kernel.cols and p < k. k is a multiple of fixedStep. b contains k/2 × kernel.cols pairs of numbers; the numbers
@@ -26,7 +26,7 @@ const (
 	// rows is at most the square of this length, so 31 bits leave room for the rounding errors of rows of up to 400,000
 	// numbers. Partial sums may overflow: they wrap around, and the total is right.
 	fixedLength = 46000
-	// Number of which the length of a row is a multiple; rows are padded with zeros.
+	// Rows are padded with zeros to a multiple of this length.
 	fixedStep = 16
 	// Number of rows of A that are multiplied at a time. They fit into the processor's cache.
 	fixedRows = 96

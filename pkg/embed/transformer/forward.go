@@ -77,8 +77,8 @@ func (n *network) fit(w *workspace, tokens, longest int) {
 }
 
 // run computes the vector of each text from its tokens and writes it to vectors. The tokens of all texts form one
-// matrix without padding; only attention treats each text separately. It calls between before each layer. The only
-// possible error is the error of ctx.
+// matrix without padding; only attention treats each text separately. It calls the function between before each layer.
+// The only possible error is the error of ctx.
 func (n *network) run(ctx context.Context, w *workspace, texts [][]int32, vectors [][]float32, between func(context.Context)) error {
 	tokens, longest := 0, 0
 	for _, text := range texts {

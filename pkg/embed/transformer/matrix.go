@@ -47,7 +47,7 @@ func (kn *kernel) apply(l *linear, w *workspace, c, a []float32, m int) {
 	kn.multiply(c, l.floats.n, a, l.floats.k, m, l.floats, w.tile)
 }
 
-// packRows packs n rows of k numbers as columns. The rows begin stride numbers apart in from.
+// packRows packs n rows of k numbers as columns. In from, each row begins `stride` numbers after the previous one.
 func (kn *kernel) packRows(to, from []float32, stride, n, k int) {
 	cols := kn.cols
 	for first := 0; first < n; first += cols {
@@ -72,7 +72,7 @@ func (kn *kernel) packRows(to, from []float32, stride, n, k int) {
 	}
 }
 
-// packColumns packs k rows of n numbers as rows. The rows begin stride numbers apart in from.
+// packColumns packs k rows of n numbers as rows. In from, each row begins `stride` numbers after the previous one.
 func (kn *kernel) packColumns(to, from []float32, stride, n, k int) {
 	cols := kn.cols
 	for first := 0; first < n; first += cols {
@@ -87,9 +87,9 @@ func (kn *kernel) packColumns(to, from []float32, stride, n, k int) {
 	}
 }
 
-// multiply sets the m rows of c to the product of a and b. The rows of c begin ldc numbers apart, those of a lda
-// numbers. a must have room for whole tiles of rows; the content after row m is arbitrary. tile is scratch memory for
-// one tile.
+// multiply sets the m rows of c to the product of a and b. The rows of c begin `ldc` numbers apart, the rows of a `lda`
+// numbers apart. a must have room for whole tiles of rows; the content after row m is arbitrary. tile is scratch memory
+// for one tile.
 //
 // The order of summation is the same in every row, so that a text's vector does not depend on the other texts in the
 // batch.

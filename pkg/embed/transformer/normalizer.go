@@ -114,7 +114,7 @@ func nmt(r rune) rune {
 	return r
 }
 
-// replaceSpaces replaces each run of two or more spaces by the string with.
+// replaceSpaces replaces each run of two or more spaces by the given string.
 func replaceSpaces(s, with string) string {
 	if !strings.Contains(s, "  ") {
 		return s

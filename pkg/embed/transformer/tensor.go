@@ -29,7 +29,7 @@ type tensor struct {
 	data  []byte // its length matches dtype and shape
 }
 
-// decode fills out with the numbers from index first on.
+// decode decodes the numbers from index first on into out, until out is full.
 func (t tensor) decode(out []float32, first int) {
 	data := t.data[first*t.dtype.size():]
 	switch t.dtype {

@@ -28,7 +28,7 @@ type wordPiece struct {
 
 const (
 	maxWordRunes = 1000    // maximum value of maxWord
-	segment      = 4 << 10 // number of bytes of text that are normalised at a time, so that text that is truncated anyway is not normalised
+	segment      = 4 << 10 // text is normalised in segments of this many bytes, so that text beyond the token limit is not normalised
 )
 
 // newWordPiece divides the vocabulary into pieces that begin a word and pieces that continue one.
