@@ -11,7 +11,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/charset"
 )
 
-// MIME types that several formats need: to tell them from their own type, or because they can contain them.
+// MIME types to which other formats refer, because they can contain files of these types or must not be confused with
+// them.
 const (
 	TypeCSV      = "text/csv"
 	TypeText     = "text/plain"
@@ -103,14 +104,14 @@ func (r *Registry) textType(head []byte, named *Format) string {
 	return TypeText
 }
 
-// Named returns the format that the extension of a file name or address stands for, or nil.
+// Named returns the format of a file name or address by its extension, or nil if the extension is unknown.
 func (r *Registry) Named(name string) *Format {
 	name, _, _ = strings.Cut(name, "?")
 	name, _, _ = strings.Cut(name, "#")
 	return r.byExtension[strings.ToLower(path.Ext(name))]
 }
 
-// Declared returns the format of a MIME type, which may be an alias and have parameters. It returns nil for unknown and
+// Declared returns the format with the given MIME type or alias; parameters are ignored. It returns nil for unknown and
 // generic types ("octet-stream").
 func (r *Registry) Declared(declared string) *Format {
 	t, _, err := mime.ParseMediaType(declared)

@@ -6,7 +6,7 @@ type Limits struct {
 	MaxInput int64 `json:"max_input"`
 	// MaxText is the maximum size of the text of all blocks, in bytes. Default 64 MiB.
 	MaxText int64 `json:"max_text"`
-	// MaxUnpacked is the maximum size of all parts of a container together, unpacked (docx, pptx, xlsx), in bytes.
+	// MaxUnpacked is the maximum unpacked size of all parts of a container (docx, pptx, xlsx) together, in bytes.
 	// Default 512 MiB.
 	MaxUnpacked int64 `json:"max_unpacked"`
 	// MaxBlocks is the maximum number of blocks (headings, paragraphs, list items, rows) of a document. Default
@@ -28,8 +28,8 @@ const (
 	MaxZipEntries   = 20_000    // entries of a container
 	MaxPart         = 128 << 20 // unpacked bytes of one XML part
 	MaxDepth        = 512       // nesting depth of elements, values and lists
-	MaxRatio        = 400       // unpacked size of a container divided by its packed size, if the unpacked size exceeds MinBomb
-	MinBomb         = 128 << 20 // unpacked bytes of a container that are accepted whatever the ratio
+	MaxRatio        = 400       // unpacked size of a container divided by its packed size; applies above MinBomb
+	MinBomb         = 128 << 20 // unpacked bytes of a container up to which any ratio is accepted
 	MaxBlockBytes   = 16 << 10  // bytes of a block; longer blocks are split at white space
 	MaxURL          = 2 << 10   // bytes of a link's address; links with longer ones are dropped
 	MaxLinkText     = 1 << 10   // bytes of a link's text that are kept

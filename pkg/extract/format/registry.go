@@ -63,7 +63,7 @@ func NewRegistry(formats ...Format) *Registry {
 	return r
 }
 
-// Formats returns the formats that documents can have.
+// Formats returns the document formats that can be read.
 func (r *Registry) Formats() []Format {
 	return slices.DeleteFunc(slices.Clone(r.formats), func(f Format) bool { return f.Label == "" })
 }

@@ -25,8 +25,8 @@ func (p *Parser) DeclaredCharset() string {
 	return params["charset"]
 }
 
-// Decoded returns the whole source as text. It is for formats whose parsers need the whole text. The encoding is
-// recorded as TextReader does it.
+// Decoded returns the whole source as text. It is for formats whose parsers need the whole text. It records the
+// encoding in the route, as TextReader does.
 func (p *Parser) Decoded(route string) (string, error) {
 	r, err := p.TextReader(route, "")
 	if err != nil {
@@ -87,9 +87,7 @@ func (p *Parser) TextReader(route, standard string) (*textSource, error) {
 	}, nil
 }
 
-// LineReader reads a text line by line. Line endings may be "
-// ", "\r
-// " or "\r" and are removed.
+// LineReader reads a text line by line. Line endings may be "\n", "\r\n" or "\r" and are removed.
 type LineReader struct {
 	R      *bufio.Reader
 	Number int // number of the last returned line, from 1
