@@ -33,7 +33,7 @@ type chartSeries struct {
 // Chart emits a chart's titles as paragraphs and its points as table rows. page is the slide's number, or 0.
 func (a *Package) Chart(sc *xmlscan.Scanner, page int, emit func(domain.Block) error) error {
 	c := &chartText{}
-	data := map[string]int{} // index of a series in c.series, by the id with which newer chart kinds refer to its data
+	data := map[string]int{} // index in c.series of the data of newer chart kinds, by the id of the data
 	sc.Descend(func(e xml.StartElement) bool {
 		switch e.Name.Local {
 		case "title":
@@ -41,7 +41,7 @@ func (a *Package) Chart(sc *xmlscan.Scanner, page int, emit func(domain.Block) e
 				c.titles = append(c.titles, t)
 			}
 			return true
-		case "ser": // of a chart
+		case "ser": // a series of an older chart kind
 			c.series = append(c.series, readSeries(sc))
 			return true
 		case "data": // the points of a newer chart kind: waterfall, funnel, tree map
