@@ -95,7 +95,7 @@ func (r *reader) body(main string, rels []ooxml.Relation, emit func(domain.Block
 	return r.a.Walk(main, w.part)
 }
 
-// fitsLibrary reports whether the library can read the container safely. The library unpacks whole parts, the ones
+// fitsLibrary reports whether the library can read the container safely. The library unpacks the whole of the parts
 // listed below, without a limit, and finds the body only by its usual name.
 func fitsLibrary(a *ooxml.Package, main string) bool {
 	if main != defaultDocxPart || a.HasDuplicates {

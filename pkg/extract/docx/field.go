@@ -105,8 +105,8 @@ func (w *walker) simpleField(code string) {
 	w.endField(f)
 }
 
-// formValue reads the value of an old form field that is not stored as its result: whether a box is ticked, or which
-// entry of a list is selected.
+// formValue reads the value of a form field in the old format, which is not stored as the field's result: whether a box
+// is ticked, or which entry of a list is selected.
 func formValue(sc *xmlscan.Scanner) string {
 	shown, chosen := "", -1
 	var entries []string

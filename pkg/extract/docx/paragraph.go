@@ -177,7 +177,7 @@ func (w *walker) link(address, anchor string) {
 	p.addLink(start, address)
 }
 
-// addLink records a link to the address. Its text is the paragraph's text from the offset start.
+// addLink records a link to the address. The text of the link is the paragraph's text from offset start on.
 func (p *paragraph) addLink(start int, address string) {
 	text := p.text.String()
 	if address == "" || start > len(text) || strings.TrimSpace(text[start:]) == "" {

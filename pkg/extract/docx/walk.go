@@ -53,8 +53,8 @@ func (w *walker) blocks() {
 	w.sc.Each(w.block)
 }
 
-// block reads one element beside paragraphs and tables. It always returns true: the content of unknown elements is
-// read.
+// block reads one element on the level of paragraphs and tables. It always returns true: the content of unknown
+// elements is read.
 func (w *walker) block(e xml.StartElement) bool {
 	switch e.Name.Local {
 	case "p":
