@@ -121,8 +121,8 @@ func parseSection(code string) (s codeSection, rest string) {
 	return s, code
 }
 
-// word parses the keyword or run of letters at the start of the code. Anything else is a literal character of size
-// bytes. It returns the number of bytes that it has parsed.
+// word parses the keyword or run of letters at the start of the code. If there is neither, the first character is
+// literal text; it has `size` bytes. word returns the number of bytes that it has parsed.
 func (s *codeSection) word(code string, size int) int {
 	for _, w := range []struct {
 		word string

@@ -101,8 +101,8 @@ func readSheetStyles(a *ooxml.Package, part string, date1904 bool) (*sheetStyles
 	return s, err
 }
 
-// styleMarks reads the current element, a list of fonts or fills. For each of them it reports whether says returns true
-// for any of its elements.
+// styleMarks reads the current element, a list of fonts or fills. It reports, for each font or fill, whether says(e) is
+// true for any of its elements.
 func styleMarks(sc *xmlscan.Scanner, says func(e xml.StartElement) bool) []bool {
 	var marks []bool
 	sc.Each(func(xml.StartElement) bool {
@@ -168,8 +168,8 @@ func (s *sheetStyles) show(value string, style int) string {
 	return shown
 }
 
-// generalNumber formats a number that has no format. It writes all 15 significant digits, because the number may
-// identify something, but not the rounding noise after them.
+// generalNumber formats a number that has no format. It writes all 15 significant digits, because the number may be an
+// article number, but not the rounding noise after them.
 func generalNumber(n float64) string {
 	if n == math.Trunc(n) && math.Abs(n) < 1e15 {
 		return strconv.FormatFloat(n, 'f', 0, 64)
@@ -184,8 +184,8 @@ func generalNumber(n float64) string {
 	return strconv.FormatFloat(rounded, 'f', -1, 64)
 }
 
-// format applies a number format. The code in this package formats fractions of seconds, conditions, and text between
-// digits as Excel does; excelize does not, but it formats what this code cannot.
+// format applies a number format. Unlike excelize, the code in this package formats fractions of seconds, conditions,
+// and text between digits as Excel does. What it cannot format is left to excelize.
 func (s *sheetStyles) format(value string, n float64, code string) (string, error) {
 	parsed, ok := s.codes[code]
 	if !ok {

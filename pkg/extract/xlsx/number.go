@@ -71,8 +71,8 @@ func (s *codeSection) scientific(b *strings.Builder, n float64, at int) {
 	s.digits(b, s.tokens[at+1:], n, strings.TrimLeft(strconv.Itoa(max(exp, -exp)), "0"), "")
 }
 
-// digits writes the tokens with the digits before and after the decimal point in their places. If there are more digits
-// before the point than places, the first place takes the surplus.
+// digits writes the tokens and puts the digits of a number in their places. whole has the digits before the decimal
+// point, rest those after it. If there are more digits before the point than places, the first place takes the surplus.
 func (s *codeSection) digits(b *strings.Builder, tokens []codeToken, n float64, whole, rest string) {
 	places := 0
 	for _, t := range tokens {
@@ -154,8 +154,8 @@ func significant(n float64) (digits string, exp int) {
 }
 
 // decimalDigits returns the digits of n·10^shift before and after the point, rounded to the given number of decimal
-// places. It rounds the decimal digits, and halves up, as spreadsheets do: 1.005 becomes 1.01, although its binary
-// value is smaller.
+// places. It rounds the decimal digits and rounds halves up, as spreadsheets do: 1.005 becomes 1.01, although its
+// binary value is smaller.
 func decimalDigits(n float64, shift, places int) (whole, rest string) {
 	digits, exp := significant(n)
 	if n == 0 {

@@ -11,8 +11,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/xmlscan"
 )
 
-// maxSheetText is the maximum size in bytes of a shared text in a cell, which holds up to 32,767 characters. Without
-// it, many cells could refer to one long text.
+// maxSheetText is the maximum size in bytes of a shared text in a cell, which holds 32,767 characters. The limit is
+// needed because any number of cells may refer to the same text.
 const maxSheetText = 4 * 32_767
 
 // sharedStrings holds the texts to which cells refer by number. They are stored in one buffer, because a workbook can

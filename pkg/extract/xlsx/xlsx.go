@@ -48,7 +48,7 @@ var Format = ooxml.NewFormat(format.Format{
 // stored results. Hidden rows and columns are read too, because they have usually been hidden by a filter. Hidden
 // sheets are read with a warning, except those that only a macro can show. The parts are read with xmlscan instead of
 // excelize: xmlscan tolerates common errors (wrong relationships and references, missing styles) and holds only one row
-// in memory. excelize only formats numbers with fractions or in other languages.
+// in memory. excelize is only used to format numbers with fractions or in other languages.
 func read(p *format.Parser) error {
 	a := ooxml.PackageOf(p)
 	a.Properties()
