@@ -182,8 +182,8 @@ func (s *slideWalker) heading(paragraphs []ooxml.DrawnParagraph) {
 	}
 }
 
-// footer reads the date, number or footer of a slide. Each footer is emitted once per presentation. On notes pages they
-// are skipped, because the program writes them.
+// footer reads the date, number or footer of a slide. Each footer is emitted once per presentation. On notes pages all
+// three are skipped, because the program writes them.
 func (s *slideWalker) footer(holder string, paragraphs []ooxml.DrawnParagraph) {
 	for _, p := range paragraphs {
 		if s.isNotes || holder == "ftr" && s.r.once["text "+p.Text] {
