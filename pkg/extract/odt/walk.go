@@ -30,7 +30,7 @@ func (w *walker) put(b domain.Block) {
 	}
 }
 
-// element reads an element beside paragraphs. It returns false for wrappers, whose content is then read.
+// element reads an element on the level of paragraphs. It returns false for wrappers, whose content is then read.
 func (w *walker) element(e xml.StartElement) bool {
 	switch e.Name.Local {
 	case "h", "p":
