@@ -26,7 +26,7 @@ type Damage struct {
 	Inside int
 }
 
-// flipRates are the rates of changed bytes: one byte in so many is changed.
+// flipRates are the numbers of bytes of which one is changed.
 var flipRates = []int{10_000, 1000, 100}
 
 // Cases yields the document itself under the name "whole", and then its damaged copies, one at a time. The bytes are
@@ -68,7 +68,7 @@ func (d Damage) random(name, kind string, round int) *rand.Rand {
 	return rand.New(rand.NewPCG(d.Seed, h.Sum64()))
 }
 
-// flip returns a copy in which one byte in rate is changed, at least one.
+// flip returns a copy in which random bytes are changed: one of every `rate` bytes, at least one.
 func flip(r *rand.Rand, data []byte, rate int) []byte {
 	out := append([]byte(nil), data...)
 	if len(out) == 0 {
