@@ -40,13 +40,13 @@ var formats = format.NewRegistry(
 	text.Format,
 )
 
-// Formats returns the formats that documents can have.
+// Formats returns the document formats that can be read.
 func Formats() []format.Format { return formats.Formats() }
 
-// Named returns the format that the extension of a file name or address stands for, or nil.
+// Named returns the format of a file name or address by its extension, or nil if the extension is unknown.
 func Named(name string) *format.Format { return formats.Named(name) }
 
-// Declared returns the format of a MIME type, which may be an alias, or nil.
+// Declared returns the format with the given MIME type or alias, or nil if there is none.
 func Declared(mimeType string) *format.Format { return formats.Declared(mimeType) }
 
 // DetectType returns the MIME type of a document from its first bytes (about 4 KiB), its file name or address, and the

@@ -1,5 +1,5 @@
 package extract
 
-// Version is the version of this package's output. Increment it with every change that changes the blocks, the title or
-// the type of any document: unchanged content is read again only then.
+// Version is the version of this package's output. Increment it whenever the blocks, the title or the type of any
+// document change; otherwise unchanged content is not read again.
 const Version = 6
