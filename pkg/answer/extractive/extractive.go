@@ -153,7 +153,7 @@ func (q question) sure(quotes []sentence, pages []page, about topics) bool {
 		if s.kind == partCode || s.listed || s.evidence.certain {
 			return true
 		}
-		if s.evidence.scrap || s.evidence.value < 0 || !q.saysMore(s, pages, about) {
+		if s.evidence.scrap || s.evidence.value < 0 || !q.saysMore(s, pages, about) || !q.eligible(pages[s.fragment], about) {
 			continue
 		}
 		own := q.covered(about, s.said)
@@ -194,7 +194,8 @@ func (q question) supported(quotes []sentence, pages []page) bool {
 	about := q.topicsOf("")
 	return slices.ContainsFunc(quotes, func(s sentence) bool {
 		p := pages[s.fragment]
-		return q.few || q.saysMore(s, pages, about) && s.kind == partProse && ends(s.text) && q.eligible(p, about) && q.covered(about, p.own, p.title) >= keptCover
+		return q.eligible(p, about) && (q.few ||
+			q.saysMore(s, pages, about) && s.kind == partProse && ends(s.text) && q.covered(about, p.own, p.title) >= keptCover)
 	})
 }
 
