@@ -2,5 +2,5 @@
 // collections, scores rankings like trec_eval, and computes bootstrap intervals for the figures. Where no judgements
 // exist, package eval/generate generates questions from a datastore's content with a chat model.
 //
-// It does no network requests; package eval/service sends requests to a running Sluice.
+// It makes no network requests; package eval/service sends requests to a running Sluice.
 package eval

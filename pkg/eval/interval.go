@@ -16,7 +16,7 @@ type Interval struct {
 const resamples = 2000
 
 // Bootstrap returns the mean of the values and its interval, which extends from the 2.5th to the 97.5th percentile of
-// the means of samples drawn with replacement. The result is deterministic. Without values it is zero.
+// the means of samples drawn with replacement. The result is deterministic. Without values, it is a zero Interval.
 func Bootstrap(values []float64) Interval {
 	return BootstrapMeans([][]float64{values})
 }
@@ -24,12 +24,12 @@ func Bootstrap(values []float64) Interval {
 // Difference is the mean difference between two rankings over the same questions.
 type Difference struct {
 	Interval
-	Better int `json:"better"` // number of questions
+	Better int `json:"better"` // number of questions with a higher value
 	Worse  int `json:"worse"`
 }
 
-// Compare returns the mean of b minus a with its interval. Both must have the same questions in the same order: pairing
-// removes the variance of questions that are hard for both.
+// Compare returns the mean of b minus a with its interval. a and b must have the values of the same questions in the
+// same order, because pairing removes the variance of questions that are hard for both rankings.
 func Compare(a, b []float64) Difference {
 	n := min(len(a), len(b))
 	differences := make([]float64, n)
@@ -55,8 +55,9 @@ func mean(values []float64) float64 {
 	return sum / float64(len(values))
 }
 
-// BootstrapMeans is like Bootstrap for the mean of the means of several groups with equal weights, for example
-// collections of questions. Samples are drawn within each group. Empty groups are ignored.
+// BootstrapMeans returns the mean of the means of several groups, such as collections of questions, with its interval.
+// All groups have the same weight. As in Bootstrap, samples are drawn with replacement, within each group. Empty groups
+// are ignored.
 func BootstrapMeans(groups [][]float64) Interval {
 	groups = slices.DeleteFunc(slices.Clone(groups), func(g []float64) bool { return len(g) == 0 })
 	if len(groups) == 0 {
@@ -76,7 +77,7 @@ func BootstrapMeans(groups [][]float64) Interval {
 	return confidenceInterval(means, centre)
 }
 
-// resampleMean returns the mean of a sample drawn with replacement, as large as values.
+// resampleMean draws len(values) values with replacement and returns their mean.
 func resampleMean(r *rand.Rand, values []float64) float64 {
 	sum := 0.0
 	for range values {

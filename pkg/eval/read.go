@@ -37,7 +37,7 @@ type Question struct {
 type Judgements map[string]map[string]int
 
 // ReadDocuments reads a corpus, a JSON object per line with _id, title and text, and calls each with the documents in
-// order. Errors, also those of each, contain the line number.
+// order. All errors contain the line number, including errors of each.
 func ReadDocuments(r io.Reader, each func(Document) error) error {
 	return eachLine(r, "documents", math.MaxInt64, func(_ int, line []byte) error {
 		var d struct {

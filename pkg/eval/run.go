@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Run maps questions to the scores of their results by document.
+// Run maps each question to the scores of the documents found.
 type Run map[string]map[string]float64
 
 // Add adds a document to the results of a question. If it is added several times, the highest score counts.

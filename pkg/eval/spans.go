@@ -2,7 +2,7 @@ package eval
 
 import "slices"
 
-// Span is a part of a document's text, from Start to before End. The caller chooses the unit, bytes or characters.
+// Span is the half-open range [Start, End) of a document's text. The caller chooses the unit: bytes or characters.
 type Span struct{ Start, End int }
 
 // Length returns the length of the span; 0 if it ends before it starts.

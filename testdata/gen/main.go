@@ -1,5 +1,5 @@
 // Command gen writes the documents of testdata/documents: small files of every format that Sluice reads, about a
-// company that does not exist, each with facts that stand in no other file. It also writes the PDF and Office documents
+// company that does not exist, each with facts that no other file contains. It also writes the PDF and Office documents
 // of testdata/answers; the other documents there are plain text. Its output is the same on every run.
 //
 //	go run ./testdata/gen
@@ -41,7 +41,7 @@ func run(dir string, documents []document) error {
 	return nil
 }
 
-// document is a file and the function that makes it.
+// document is a file and the function that generates its content.
 type document struct {
 	name string
 	make func() ([]byte, error)

@@ -12,7 +12,7 @@ type part struct{ name, body string }
 
 const xmlHead = `<?xml version="1.0" encoding="UTF-8" standalone="yes"?>` + "\n"
 
-// container packs parts without compression and without times, so that it is the same on every run.
+// container packs parts into a ZIP file without times, so that the file is the same on every run.
 func container(parts []part) ([]byte, error) {
 	var buf bytes.Buffer
 	z := zip.NewWriter(&buf)
@@ -42,7 +42,7 @@ const (
 	office = "application/vnd.openxmlformats-officedocument."
 )
 
-// types is the content types part for the given part names and types.
+// types returns the part that lists content types. pairs are part names and their types.
 func types(pairs ...string) part {
 	var b strings.Builder
 	fmt.Fprintf(&b, `<Types xmlns="%s"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Default Extension="xml" ContentType="application/xml"/>`, typeNS)
@@ -53,7 +53,7 @@ func types(pairs ...string) part {
 	return part{"[Content_Types].xml", b.String()}
 }
 
-// relations is a relationships part; pairs are kinds and targets, with ids rId1, rId2, …
+// relations returns a relationships part. pairs are kinds and targets, which get the ids rId1, rId2, …
 func relations(name string, pairs ...string) part {
 	var b strings.Builder
 	fmt.Fprintf(&b, `<Relationships xmlns="%s">`, relNS)
@@ -98,7 +98,7 @@ const (
 		`<w:numFmt w:val="decimal"/><w:lvlText w:val="%1."/></w:lvl></w:abstractNum><w:num w:numId="1"><w:abstractNumId w:val="0"/></w:num></w:numbering>`
 )
 
-// handbookDocx is a handbook with headings, a numbered list, a table, a footnote and a tracked change.
+// handbookDocx returns a handbook with headings, a numbered list, a table, a footnote and a tracked change.
 func handbookDocx() ([]byte, error) {
 	body := wordParagraph("Title", "Employee Handbook") +
 		wordParagraph("", "This handbook applies to everyone who works for Nordlys Pumps, in Bergen and elsewhere.") +
@@ -139,7 +139,7 @@ func slide(root, shapes string) string {
 		root, drawNS, presNS, shapes, root)
 }
 
-// roadmapPptx is a presentation of two slides, stored in the opposite order, with notes.
+// roadmapPptx returns a presentation of two slides, stored in the opposite order, with notes.
 func roadmapPptx() ([]byte, error) {
 	return container([]part{
 		types("ppt/presentation.xml", "presentationml.presentation.main+xml", "ppt/slides/slide1.xml", "presentationml.slide+xml",

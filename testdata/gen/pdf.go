@@ -68,7 +68,7 @@ func (p *pageText) row(cells ...string) {
 	}
 }
 
-// manualPDF is a manual of two pages with headings, a list and a table.
+// manualPDF returns a manual of two pages with headings, a list and a table.
 func manualPDF() ([]byte, error) {
 	one := &pageText{y: 760}
 	one.heading(22, "Aurora X2 Product Manual")

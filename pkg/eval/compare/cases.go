@@ -11,7 +11,7 @@ import (
 
 // Names looks up the datasources of a datastore by the names that judgements may use.
 type Names struct {
-	ids map[string][]string // by kind and name: custom id, id, name or address
+	ids map[string][]string // datasource ids by "kind:name"; the kinds are custom, id, name and url
 }
 
 // Add adds a datasource.
@@ -39,8 +39,7 @@ func (n *Names) find(name string) []string {
 	return nil
 }
 
-// Truth is the expected results, from the questions' own lines and from judgements, which may be nil. Names may be nil
-// if no documents are judged.
+// Truth holds the expected results of the questions, from their own lines and from judgements.
 type Truth struct {
 	Cases   []Case   // judged questions
 	Unknown []string // documents of the judgements that the datastore does not contain, without duplicates, in order of appearance
@@ -50,8 +49,9 @@ type Truth struct {
 // ErrUnknown means that the datastore contains none of the documents in the judgements.
 var ErrUnknown = errors.New("the datastore has none of the documents that the judgements name: they are called by custom_id, datasource id, name or web address")
 
-// NewTruth matches the judgements with the datastore. A document that the datastore does not contain still counts as
-// relevant; without it the figures would be better than the retrieval.
+// NewTruth looks up the judged documents in the datastore. judgements may be nil, and names may be nil if no documents
+// are judged. A document that the datastore does not contain still counts as relevant; otherwise the figures would be
+// better than the retrieval.
 func NewTruth(questions []eval.Question, judgements eval.Judgements, names *Names) (Truth, error) {
 	var t Truth
 	missing, known := map[string]bool{}, 0

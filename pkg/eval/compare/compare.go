@@ -71,8 +71,8 @@ type Options struct {
 	Progress     func(asked, total int) // called after each question, never concurrently; may be nil
 }
 
-// Run runs all cases in all modes. If the service rejects a mode, the report lists it if SkipRejected is set; otherwise
-// Run returns an error. When ctx ends, it returns ctx's error.
+// Run runs all cases in all modes. If the service rejects a mode, Run lists the mode in the report if SkipRejected is
+// set, and otherwise returns an error. When ctx ends, it returns ctx's error.
 func Run(ctx context.Context, s Searcher, cases []Case, o Options) (Report, error) {
 	if len(cases) == 0 {
 		return Report{}, errors.New("no question has an expected result: add judgements, or relevant or answer to its line")
@@ -116,8 +116,8 @@ func Run(ctx context.Context, s Searcher, cases []Case, o Options) (Report, erro
 	return report, nil
 }
 
-// askAll runs all questions in a mode. The first runs alone, because a mode that is rejected once is rejected for all
-// questions.
+// askAll runs all questions in a mode. The first question runs alone, because a mode that is rejected once is rejected
+// for all questions.
 func askAll(ctx context.Context, s Searcher, cases []Case, mode Mode, topK int, o Options, step func()) ([]rankings, error) {
 	answers := make([]rankings, len(cases))
 	ask := func(ctx context.Context, i int) error {

@@ -23,12 +23,13 @@ type SkippedMode struct {
 	Reason string `json:"reason"`
 }
 
-// Level is the kind of judged items: "documents", or "passages", which are fragments with the answer.
+// Level holds the figures for one kind of judged items: "documents", or "passages", which are fragments with the
+// answer.
 type Level struct {
 	Name        string       `json:"level"`
 	Questions   int          `json:"questions"` // number of questions that are judged at this level
 	Modes       []ModeReport `json:"modes"`
-	Differences []Difference `json:"differences,omitempty"` // of the other modes from Than
+	Differences []Difference `json:"differences,omitempty"` // of every other mode from the first one
 }
 
 // ModeReport contains the figures of one mode.

@@ -43,7 +43,7 @@ type Options struct {
 	Progress    func(made, dropped, wanted int)
 }
 
-// Question is a question with its answer, as in a line of a file of questions.
+// Question is a question with its answer, as in one line of a question file.
 type Question struct {
 	ID       string   `json:"_id"`
 	Text     string   `json:"text"`
@@ -51,18 +51,18 @@ type Question struct {
 	Answer   string   `json:"answer"`   // a part of the chunk
 }
 
-// Result contains the questions, and the reasons for which chunks were dropped.
+// Result contains the questions, and the reasons why chunks were dropped.
 type Result struct {
 	Questions []Question
 	Chunks    int           // number of chunks in the datastore
 	Dropped   map[Fault]int // number of chunks without a question
 	Failed    int           // number of requests that the model server did not answer
-	LastError error         // of the failed requests
+	LastError error         // error of the last failed request
 }
 
-// Run samples chunks and generates a question for each, until there are enough questions or no chunks left. The same
-// content yields the same sample. It fails if there is no content, if all requests to the model server fail, and with
-// ctx's error when that ends.
+// Run samples chunks and generates a question for each, until there are enough questions or no chunks are left. The
+// same content yields the same sample. It fails if there is no content or if all requests to the model server fail.
+// When ctx ends, it returns ctx's error.
 func Run(ctx context.Context, content Content, model Model, o Options) (Result, error) {
 	all, err := sampled(ctx, content, o.DatastoreID, samplesPerQuestion*o.Questions)
 	r := Result{Chunks: all.total, Dropped: map[Fault]int{}}

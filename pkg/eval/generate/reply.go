@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/eval"
 )
 
-// Fault is the reason for which a chunk yielded no question.
+// Fault is the reason why a chunk yielded no question.
 type Fault string
 
 // Reasons for dropping a chunk.
@@ -90,7 +90,7 @@ func parseReply(reply, chunk string) (Question, Fault) {
 	return q, ""
 }
 
-// isCopied reports whether a run of the question's words is also in the chunk.
+// isCopied reports whether consecutive units of the question, of at least copiedWeight, are also in the chunk.
 func isCopied(question, chunk string) bool {
 	q, text := units(question), " "+strings.Join(units(chunk), " ")+" "
 	from, weight := 0, 0

@@ -19,7 +19,7 @@ type Agent struct {
 	DatastoreIDs []string
 }
 
-// Agents calls each with all agents that the key may read, until it fails.
+// Agents calls each for every agent that the key may read, until each returns an error.
 func (s *Service) Agents(ctx context.Context, each func(Agent) error) error {
 	return forEach(s.first.ListAgents(ctx), agentOf, each)
 }

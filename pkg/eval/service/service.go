@@ -10,20 +10,20 @@ import (
 )
 
 const (
-	attempts        = 8               // per request if the service is too busy, over half a minute
+	attempts        = 8               // per request to a busy service, over half a minute
 	initialAttempts = 3               // per initial request, over a second, so that a wrong address is reported soon
-	idleTimeout     = 2 * time.Minute // longest wait without a sign of life
+	idleTimeout     = 2 * time.Minute // maximum time without data from the service
 )
 
 // Service is a running Sluice. It is safe for concurrent use.
 type Service struct {
 	client       *client.Client
-	first        *client.Client // for initial requests (lists of datastores and agents), for which the user of a command waits
+	first        *client.Client // for initial requests (lists of datastores and agents), because the user of a command waits for them
 	address, key string
 }
 
 // New returns a client of the service at an address like http://127.0.0.1:8080. The API key may be "" for public
-// datastores. It sends no request yet.
+// datastores. New sends no request.
 func New(address, key string) (*Service, error) {
 	return open(address, key, attempts, initialAttempts)
 }
@@ -43,8 +43,8 @@ func open(address, key string, attempts, first int, options ...client.Option) (*
 	return s, nil
 }
 
-// WithoutRetries returns a client of the same service without retries, which shows the requests that a busy service
-// rejects. It keeps the given number of idle connections. It must be closed separately.
+// WithoutRetries returns a client of the same service that does not retry, so that the caller sees which requests a
+// busy service rejects. It keeps the given number of idle connections. It must be closed separately.
 func (s *Service) WithoutRetries(connections int) (*Service, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConns, transport.MaxIdleConnsPerHost = connections, connections
@@ -57,7 +57,7 @@ func (s *Service) Close() {
 	s.first.Close()
 }
 
-// set returns a pointer to v, or nil for a zero value, for which the service applies its default.
+// set returns a pointer to v, or nil if v is zero, so that the service applies its default.
 func set[T comparable](v T) *T {
 	if v == *new(T) {
 		return nil
