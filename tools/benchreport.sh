@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Runs a short benchmark of each stage and compares its figures with those that the last release left: a report, which
-# never fails a build for being slower. benchreport.sh write leaves the figures for the next one.
-# Figures of another machine tell little by themselves; what has changed against the others tells where to look.
+# Runs a short benchmark of each stage and compares the figures with those stored for the last release. It only reports:
+# slower code does not fail a build. `benchreport.sh write` stores the figures for the next release. If the stored figures
+# are from another machine, absolute differences mean little. Look for stages that changed more than the others.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 kept=tools/benchmarks.txt
 benchstat=golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
-# A package and its benchmarks, in the order of a document's way through the service.
+# Packages and their benchmarks, in the order in which a document passes through them.
 stages='
 ./pkg/originals           Put|Get
 ./pkg/jobs                Publish$
@@ -22,7 +22,7 @@ stages='
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 now=$work/now
-# All are built before the first runs: at once, and beside nothing that is measured.
+# Build everything before the first benchmark, so that building does not disturb a measurement.
 mapfile -t packages < <(awk 'NF { print $1 }' <<<"$stages")
 go test -c -ldflags=-w -o "$work/" "${packages[@]}"
 GOBIN=$work go install "$benchstat"

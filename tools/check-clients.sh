@@ -1,12 +1,11 @@
 #!/usr/bin/env bash
-# Puts the official clients of others, as their registries have them, to a service of its own, and fails when one of them
-# does not get what it expects:
+# Starts a service, runs published clients of other projects against it, and fails if a client does not get what it expects:
 #   openai (Python), openai (Node), mcp (Python), @modelcontextprotocol/sdk and the inspector's command line (Node);
 #   @microsoft/fetch-event-source and ChaindeskRetriever (Node), DataberryRetriever (Python);
-#   clients made from /openapi.json by openapi-generator, openapi-python-client, openapi-typescript, ogen and oapi-codegen;
-#   the examples of docs/examples for JavaScript, LangChain and LlamaIndex.
-# Needs Go, Python 3 with venv, Node 20 or newer, and the registries. What is installed stays in a directory that can be
-# given: check-clients.sh [DIRECTORY]; else it is made anew and removed.
+#   clients generated from /openapi.json by openapi-generator, openapi-python-client, openapi-typescript, ogen and oapi-codegen;
+#   the examples in docs/examples for JavaScript, LangChain and LlamaIndex.
+# Needs Go, Python 3 with venv, Node 20 or newer, and the package registries. The clients are installed in a temporary
+# directory, or in one that is kept: check-clients.sh [DIRECTORY].
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -77,7 +76,7 @@ inspect_http() {
   (cd "$work/node" && timeout 60 npx --no-install mcp-inspector --cli "$SLUICE_URL/mcp" --transport http \
     --header "Authorization: Bearer ${KEY:-$SLUICE_API_KEY}" "$@" </dev/null)
 }
-# The output is read whole before it is searched: grep -q would close the pipe on the inspector.
+# The output goes to a file first, because grep -q would close the pipe while the inspector is still writing.
 expect() { "${how:?}" "${@:2}" >"$work/inspected" && grep -q "$1" "$work/inspected"; }
 for how in inspect inspect_http; do
   expect '"name": "fetch"' --method tools/list

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Holds the console to what it promises, in a Chromium over services of its own: axe-core finds nothing in any view, in the
-# embedded chat and in any page of the documentation, in light and dark, wide and narrow; 10,000 datasources open at once and
-# scroll; of 1,000 files dropped over a network that fails none is lost; all of it is under 100 KB and asks no other host. And
-# the types in the scripts' comments are right.
-# Needs Go, Chromium (TEST_CHROMIUM, or in PATH), Node with npm, openssl, and the npm registry. What is fetched stays
-# in a directory that can be given: check-console.sh [DIRECTORY]; else it is made anew and removed.
+# Starts services and tests the console in Chromium. axe-core must find no fault in any view, in the embedded chat and in any
+# page of the documentation, in light and dark mode, in wide and narrow windows. A list of 10,000 datasources must open at
+# once and scroll. None of 1,000 files dropped over a failing network may be lost. The whole console must be smaller than
+# 100 KB and send no request to other hosts. The types in the scripts' comments must be right.
+# Needs Go, Chromium (TEST_CHROMIUM, or in PATH), Node with npm, openssl, and the npm registry. Packages are fetched into a
+# temporary directory, or into one that is kept: check-console.sh [DIRECTORY].
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -17,7 +17,7 @@ else
   work=$(cd "$work" && pwd)
 fi
 
-# fetch PACKAGE VERSION SHA512 brings a package of the registry, as it was when its digest was written down here.
+# fetch PACKAGE VERSION SHA512 downloads a package from the registry and checks its digest.
 fetch() {
   local tarball=$work/$1-$2.tgz
   if [ ! -f "$tarball" ]; then (cd "$work" && npm pack --silent "$1@$2" >/dev/null); fi

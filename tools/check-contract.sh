@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Holds a service of its own against the OpenAPI document that it serves: schemathesis makes up requests, good and bad, alone
-# and one after another by the ids that were answered, and fails at any answer that the document does not allow, any 5xx
-# among them. Needs Go, Python 3.10 or newer with venv, and the package index of Python.
-#   CONTRACT_EXAMPLES: requests made up for each operation (default 50), and a third of the chains of requests
-#   CONTRACT_SEED:     what they are made up from (default: another each time; a failure prints it)
-# What is installed stays in a directory that can be given: check-contract.sh [DIRECTORY]; else it is made anew and removed.
+# Starts a service and tests it against the OpenAPI document that it serves. schemathesis generates valid and invalid
+# requests, both single requests and chains that use the ids of earlier responses. It fails if a response does not conform to
+# the document or has a 5xx status. Needs Go, Python 3.10 or newer with venv, and the Python package index.
+#   CONTRACT_EXAMPLES: number of requests for each operation (default 50), and a third of the number of chains
+#   CONTRACT_SEED:     random seed of the requests (default: a new one each time; a failure prints it)
+# Packages are installed in a temporary directory, or in one that is kept: check-contract.sh [DIRECTORY].
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -51,10 +51,10 @@ CHECK_CONTENT=$("$work/python/bin/python" tools/contract/content.py)
 export CHECK_CONTENT
 
 echo "== its contract"
-# Left out is the check that wants 401 of a request without a key, where the interface answers 403. That keys are not ignored,
-# another one checks.
+# missing_required_header is excluded: it expects 401 for a request without a key, but the API returns 403. Another check
+# verifies that keys are not ignored.
 rm -rf "$work/contract"
-mkdir -p "$work/contract" # where it leaves what it remembers
+mkdir -p "$work/contract" # schemathesis stores its state here
 cp tools/contract/* "$work/contract/"
 cd "$work/contract"
 examples=${CONTRACT_EXAMPLES:-50}
@@ -63,11 +63,12 @@ contract() {
     --header "Authorization: Bearer $SLUICE_API_KEY" --checks all ${CONTRACT_SEED:+--seed "$CONTRACT_SEED"} --no-color "$@"
 }
 contract --phases examples,coverage,fuzzing --max-examples "$examples" --exclude-checks missing_required_header
-# Of what follows a link, all is meant to be taken: a form into which the link has put an id is held for one that must not be.
+# Requests that follow a link are all valid. negative_data_rejection is excluded, because it takes a form with an id from a
+# link for an invalid request.
 contract --phases stateful --max-examples "$((3 * examples))" --exclude-checks missing_required_header,negative_data_rejection \
   --report ndjson --report-ndjson-path followed.ndjson
 curl -fsS "$SLUICE_URL/openapi.json" >openapi.json
 "$work/python/bin/python" links.py followed.ndjson openapi.json
-# Nothing that was sent may have been answered 5xx, or logged as a failure of the service's own.
+# No request may have caused an error in the service's log.
 if grep -E 'level=ERROR' "$work/service.log"; then echo "the service has logged errors" >&2; exit 1; fi
 echo "ok"

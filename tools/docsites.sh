@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Unpacks documentation sites, as Debian packages them, into the directory that is named, and installs nothing: apt fetches
-# the packages, dpkg-deb unpacks them. Needs Debian or Ubuntu.
+# Unpacks documentation sites from Debian packages into the given directory. It installs nothing: apt fetches the packages
+# and dpkg-deb unpacks them. Needs Debian or Ubuntu.
 set -euo pipefail
 dir=${1:?usage: docsites.sh DIRECTORY}
 packages="python3-doc python-django-doc sqlite3-doc postgresql-doc git-doc"
@@ -12,7 +12,7 @@ dir=$(cd "$dir" && pwd)
 cd "$dir/packages"
 for package in $packages; do
   [ -e "$dir/$package.done" ] && continue
-  # Some are empty and depend on the package of a version.
+  # Some packages are empty and depend on the package of a specific version.
   versions=$(apt-cache depends --no-recommends --no-suggests "$package" | sed -n 's/^ *Depends: \(.*-doc.*\)/\1/p')
   apt-get download -q "$package" $versions >&2
   for name in $package $versions; do

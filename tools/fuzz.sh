@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
 # Runs fuzz targets of the module.
 #
-#   fuzz.sh each 30s     every target for that long, one after another, going on from what earlier runs have found (in Go's cache)
-#   fuzz.sh core 60s     those of the list below for that long each, by one worker each, twice as many at once as there are processors,
-#                        from the corpora in testdata/fuzz alone
+#   fuzz.sh each 30s     every target for 30 s, one after another, continuing from the inputs of earlier runs in Go's cache
+#   fuzz.sh core 60s     the targets listed below for 60 s each, two per processor at once, each with one worker and only
+#                        the corpora in testdata/fuzz
 #
-# FUZZ_ONLY="pkg/a pkg/b" takes the targets of these packages alone: a target is compiled with everything that its package needs,
-# which takes minutes where that is a server or a database.
+# FUZZ_ONLY="pkg/a pkg/b" selects only the targets of these packages. This saves time, because a target is compiled with
+# everything that its package needs: minutes for a package that needs a server or a database.
 #
-# It fails when a target does, and only then: the input lies in the package's testdata/fuzz, to be kept once it is mended.
-# An input that does no harm when it is run again was too slow for a busy machine, which is said and is no failure; nor is
-# "context deadline exceeded" at the end of the time, with which Go's fuzzing stops now and then.
+# The script fails only if a target fails. The failing input is then in the package's testdata/fuzz. Keep it there after
+# fixing the fault. Two cases are reported but are no failures: an input that passes when it is run again, because it was
+# only too slow for a busy machine; and "context deadline exceeded", with which Go's fuzzing sometimes ends.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 [ $# -eq 2 ] || { sed -n '2,6p' "$0" >&2; exit 2; }
@@ -25,7 +25,8 @@ end() {
 }
 trap end EXIT
 
-# What reads bytes of strangers before anything else does: readers, chunker, tokenizers, cursors, filters. None needs a server or a database.
+# The first code that reads untrusted input: readers, chunker, tokenizers, cursors, filters. None of these packages needs a
+# server or a database.
 core='
 pkg/analysis               FuzzTerms
 pkg/api/jsonbody           FuzzFilters
@@ -79,7 +80,7 @@ core)
 *) echo "fuzz.sh: $1 is neither each nor core" >&2; exit 2 ;;
 esac
 
-# harmless says of a run that failed that nothing was found.
+# harmless reports whether a failed run found no fault, and prints why.
 harmless() {
   local log=$1 binary=$2 target=$3 input
   if grep -q '^ *context deadline exceeded$' "$log" &&
@@ -95,12 +96,12 @@ harmless() {
   echo "   the input does no harm when it is run again: the machine was too busy for it"
 }
 
-# fuzz runs one target and says at its end what came of it.
+# fuzz runs one target and prints the result.
 fuzz() {
   local dir=$1 target=$2 binary=$3 log=$work/$(tr / - <<<"$1-$2").log pid said
   mkdir -p "$cache/$dir"
   cd "$root/$dir"
-  # Minimizing each input that is new takes up to a minute of the time otherwise.
+  # By default, minimizing a new input may take up to a minute of the fuzzing time.
   "$binary" -test.run '^$' -test.fuzz "^$target\$" -test.fuzztime "$time" -test.fuzzminimizetime 20x "${workers[@]}" \
     -test.fuzzcachedir "$cache/$dir" -test.timeout 0 >"$log" 2>&1 &
   pid=$!
@@ -115,10 +116,10 @@ fuzz() {
   fi
 }
 
-# at_most waits until no more than so many targets are being run.
+# at_most waits until at most the given number of targets is running.
 at_most() {
   while [ "$(jobs -pr | wc -l)" -gt "$1" ]; do
-    wait -n || true # what failed is in the list
+    wait -n || true # failed targets are listed in $work/failed
   done
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Looks for known vulnerabilities that the programs can reach, by govulncheck, and fails when there is one. Its database is
-# that of GOVULNDB, else https://vuln.go.dev. Where it cannot be reached nothing is known, which is said, and fails too when
-# VULNERABILITIES is set to "required".
+# Looks for known vulnerabilities that the programs can reach, with govulncheck, and fails if there is one. GOVULNDB is the
+# address of the database, by default https://vuln.go.dev. If the database cannot be reached, the script says so. It then
+# fails only if VULNERABILITIES is set to "required".
 set -uo pipefail
 cd "$(dirname "$0")/.."
 version=$(cat tools/govulncheck-version)

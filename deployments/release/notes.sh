@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Prints what CHANGELOG.md says of a version: notes.sh 1.2.3. Without one, of what is not released yet.
+# Prints the section of a version in CHANGELOG.md: notes.sh 1.2.3. Without a version, prints the unreleased changes.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 version=${1:-Unreleased}

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds the program twice, from copies of the tree in two directories, the second time with an empty build cache, and
-# compares both byte by byte. SOURCE_DATE_EPOCH changes nothing: no time goes into it.
+# compares both programs byte by byte. SOURCE_DATE_EPOCH must not matter, because the program contains no time.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 work=$(mktemp -d)

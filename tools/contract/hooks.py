@@ -7,7 +7,7 @@ import uuid
 import schemathesis
 from schemathesis.generation.meta import TestPhase
 
-HERE = json.loads(os.environ["CHECK_CONTENT"])  # what content.py has put in
+HERE = json.loads(os.environ["CHECK_CONTENT"])  # the ids of what content.py created
 NOBODY = "0198c0de-0000-7000-8000-0000000000ff"
 ROOM = 10**12
 
@@ -32,7 +32,7 @@ def name_what_is_there(case):
         operation = case.operation.definition.raw["operationId"]
         if type(case.body.get("datastoreId")) is str:
             case.body["datastoreId"] = HERE["datastore"]
-        if operation == "CreateDatasource" and isinstance(case.body.get("config"), dict):  # which fields go with which type, a schema cannot say
+        if operation == "CreateDatasource" and isinstance(case.body.get("config"), dict):  # a schema cannot express which fields belong to which type
             case.body |= {"type": "text", "config": {"text": case.body["config"].get("text") or "The pump."}}
         if operation == "CreateKey" and type(case.body.get("agentId")) is str:
             case.body["agentId"] = HERE["agent"]
@@ -40,6 +40,6 @@ def name_what_is_there(case):
             case.body["id"] = HERE["datasource"]
         for streams in {"streaming", "stream"} & case.body.keys():
             case.body[streams] = False  # links are read from JSON
-    # A request that comes again with its key is answered as before: with the id of what may have been deleted since.
+    # A repeated key returns the earlier response, whose object may have been deleted since.
     if "Idempotency-Key" in (case.headers or {}):
         case.headers["Idempotency-Key"] = uuid.uuid4().hex

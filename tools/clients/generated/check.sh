@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Makes clients from the served OpenAPI document with five generators, builds them, and has each make a datastore, upload a
-# file and ask for it: check.sh DIRECTORY, with SLUICE_URL and SLUICE_API_KEY of a service that runs. Called by check-clients.sh.
+# Generates clients from the served OpenAPI document with five generators and builds them. Each client creates a datastore,
+# uploads a file and queries it. Usage: check.sh DIRECTORY, with SLUICE_URL and SLUICE_API_KEY of a running service.
+# check-clients.sh calls this script.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(cd "$1" && pwd)
@@ -14,14 +15,14 @@ curl -fsS "$SLUICE_URL/openapi.json" >"$work/openapi.json"
 cd "$work"
 rm -rf made node/schema.d.ts go
 mkdir -p made go/ogen/sluice go/oapi/sluice node
-# quietly FILE COMMAND…: shows what the command has written when it fails.
+# quietly FILE COMMAND… writes the command's output to FILE, and prints it only if the command fails.
 quietly() { "${@:2}" >"$1" 2>&1 || { cat "$1" >&2; return 1; }; }
 
 quietly openapi-generator.log "$bin/openapi-generator-cli" generate -i openapi.json -g python -o made/openapi-generator
 "$bin/python" "$here/openapi_generator.py" made/openapi-generator
 
 quietly openapi-python-client.log "$bin/openapi-python-client" generate --path openapi.json --output-path made/sluice_client --meta none --overwrite
-# It leaves out what it cannot read, with a warning and without an error.
+# The generator omits what it cannot read, and only prints a warning.
 if grep -qE '^WARNING|Unable to' openapi-python-client.log; then cat openapi-python-client.log >&2; exit 1; fi
 "$bin/python" "$here/openapi_python_client.py" made
 

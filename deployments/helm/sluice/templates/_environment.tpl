@@ -1,4 +1,4 @@
-{{- /* What a process is told, as YAML. Takes (dict "root" $ "component" "api"). */}}
+{{- /* Environment variables of a process, as YAML. Takes (dict "root" $ "component" "api"). */}}
 {{- define "sluice.environment" -}}
 {{- $root := .root }}
 {{- $component := .component }}
@@ -19,7 +19,7 @@
 {{- end }}
 {{- if $isAPI }}
 {{- $_ := set $env "SLUICE_WORKERS" "false" }}
-{{- /* It belongs to one process, and there are several. */}}
+{{- /* The embedded index belongs to a single process, but here are several. */}}
 {{- $_ := set $env "SLUICE_EMBEDDED_INDEX" "false" }}
 {{- end }}
 {{- if eq $component "crawler" }}
@@ -51,10 +51,10 @@
 {{- $_ := set $env "RERANK_URL" $root.Values.rerank.url }}
 {{- $_ := set $env "RERANK_MODEL" $root.Values.rerank.model }}
 {{- end }}
-{{- /* What is said of the component comes before what is said of all, and that before what the chart says. */}}
+{{- /* Settings of the component override settings of all processes, which override values of the chart. */}}
 {{- range $name, $value := merge (dict) $c.settings $root.Values.settings $env }}
 {{- if ne (toString $value) "" }}
-{{- /* A number of the values file is a float to Helm, and a large one would become 1e+07. */}}
+{{- /* Helm reads numbers in the values file as floats. Without a format, a large number would become 1e+07. */}}
 {{ $name }}: {{ ternary (printf "%.0f" (float64 $value)) (toString $value) (kindIs "float64" $value) | quote }}
 {{- end }}
 {{- end }}

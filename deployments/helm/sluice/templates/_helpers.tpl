@@ -2,7 +2,7 @@
 {{- default .Chart.Name .Values.nameOverride | trunc 40 | trimSuffix "-" }}
 {{- end }}
 
-{{- /* Short enough for the longest suffix to fit into a label. */}}
+{{- /* Short enough that the name with the longest suffix fits into a label. */}}
 {{- define "sluice.fullname" -}}
 {{- if .Values.fullnameOverride }}
 {{- .Values.fullnameOverride | trunc 40 | trimSuffix "-" }}
@@ -13,7 +13,7 @@
 {{- end }}
 {{- end }}
 
-{{- /* The labels of everything. */}}
+{{- /* The labels of all objects. */}}
 {{- define "sluice.labels" -}}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
@@ -22,7 +22,7 @@ app.kubernetes.io/name: {{ include "sluice.name" . }}
 app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end }}
 
-{{- /* What selects the pods of a component. Takes (dict "root" $ "component" "api"). */}}
+{{- /* Labels that select the pods of a component. Takes (dict "root" $ "component" "api"). */}}
 {{- define "sluice.selector" -}}
 app.kubernetes.io/name: {{ include "sluice.name" .root }}
 app.kubernetes.io/instance: {{ .root.Release.Name }}
@@ -57,7 +57,7 @@ app.kubernetes.io/component: {{ .component }}
       {{- end }}
 {{- end }}
 
-{{- /* The mode of a component's autoscaling, "none" included. */}}
+{{- /* Whether a component is autoscaled; "true" or nothing. */}}
 {{- define "sluice.scaled" -}}
 {{- if ne .autoscaling.mode "none" }}true{{ end }}
 {{- end }}
@@ -75,7 +75,7 @@ app.kubernetes.io/component: {{ .component }}
 {{- end }}
 {{- end }}
 
-{{- /* Ports of a list of numbers, as a NetworkPolicy has them. */}}
+{{- /* Converts a list of port numbers to the ports of a NetworkPolicy. */}}
 {{- define "sluice.tcp" -}}
 {{- range . }}
 - {protocol: TCP, port: {{ . }}}
