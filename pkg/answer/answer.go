@@ -48,20 +48,21 @@ type Options struct {
 	Fragments     int           // retrieved per answer, 1 to retrieve.MaxTopK; default 10
 	ContextTokens int           // of fragments in a prompt; default 3,000
 	HistoryTokens int           // of earlier messages in a prompt; default 1,500, negative: none
-	MinScore      float64       // below it a fragment is not relevant; default DefaultMinScore, negative: all fragments are relevant
+	MinScore      float64       // minimum relevance of a fragment; default DefaultMinScore, negative: all fragments are relevant
 
-	// Composes means that the models write their own answers. Before a search, a model then rewrites follow-up
-	// questions to stand alone (otherwise words of the earlier questions are added), and prompts that include no
+	// Composes means that the models write their own answers. In this case, a model rewrites follow-up questions before
+	// the search, so that they stand alone (otherwise words of the earlier questions are added), and prompts without
 	// documents cause no search. If nothing relevant is found, a model translates the question into the language of the
-	// documents, once, and is asked even if that finds nothing, unless the agent restricts knowledge.
+	// documents for a second search. If that finds nothing either, the model still answers, unless the agent restricts
+	// knowledge.
 	Composes bool
 
 	lockTime time.Duration // for tests; default defaultLockTime
 }
 
-// DefaultMinScore separates relevant fragments from the rest. On collections in several languages, with words alone and
-// with the built-in model, it rejects up to 4% of the questions that a collection answers. It rejects 34% to 98% of
-// questions about other subjects, and 26% to 32% of questions about similar subjects.
+// DefaultMinScore separates relevant fragments from the rest. On collections in several languages, both with lexical
+// search alone and with the built-in model, it rejects up to 4% of the questions that a collection answers. It rejects
+// 34% to 98% of questions about other subjects, and 26% to 32% of questions about similar subjects.
 const DefaultMinScore = 0.25
 
 // storeTimeout is the time limit for storing an exchange after the client has disconnected.
@@ -74,21 +75,22 @@ type Answer struct {
 	VisitorID      string
 
 	// Sources are the cited fragments, in order of their numbers (Citation). If the answer cites nothing, they are the
-	// fragments that its words come from, with Citation 0. If the documents do not answer the question, there are none.
+	// fragments that its words come from, with Citation 0. If the documents do not answer the question, there are no
+	// sources.
 	Sources []domain.Fragment
 
 	// Explanation describes how the fragments in the prompt and those that were not relevant enough were found, and the
 	// model's usage. It is nil if it was not requested or the agent has no datastores.
 	Explanation *domain.Explanation
 
-	Model            string // the provider's name for it; "" if no model was called
+	Model            string // the provider's name for the model; "" if no model was called
 	PromptTokens     int64
 	CompletionTokens int64
 	EmbedTokens      int64 // of the search, estimated
 	Cut              bool  // the answer was truncated at MaxTokens or the model's own limit
 
-	// ToolCalls are calls of the request's tools. The answer follows once their results are in Request.Continuation, so
-	// nothing is stored before.
+	// ToolCalls are calls of the request's tools. In this case nothing is stored yet: the answer follows when the
+	// caller sends the results in Request.Continuation.
 	ToolCalls []chat.ToolCall
 }
 
@@ -209,7 +211,7 @@ func (a *Answerer) Answer(ctx context.Context, req Request, emit func(text strin
 	return ans, errors.Join(err, a.store(kept, s, req.Query, ans.Text, ans.Sources))
 }
 
-// decline writes, in the language of the question, that the documents do not answer it. stopped means that a stop
+// decline writes that the documents do not answer the question, in the question's language. stopped means that a stop
 // sequence has ended the text.
 func decline(d *citation.Delivery, question string, history []chat.Turn) (stopped bool, err error) {
 	err = d.Write(language.PhrasesFor(question, history, nil).NoAnswer)

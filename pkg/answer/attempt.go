@@ -15,11 +15,11 @@ type outcome struct {
 	delivery   *citation.Delivery
 	completion chat.Completion
 	explained  domain.ExplainedModel
-	stopped    bool // by a stop sequence
+	stopped    bool // a stop sequence ended the answer
 }
 
-// complete calls the models in order until one has emitted text. Emitted text cannot be taken back, so a model's
-// failure after its first piece is the failure of the answer.
+// complete calls the models in order until one has emitted text. Emitted text cannot be taken back, so if a model fails
+// after its first piece, the answer fails.
 func (a *Answerer) complete(ctx context.Context, name string, d promptDraft, emit func(string) error) (outcome, error) {
 	models := a.deps.Models.Models(name)
 	for i, m := range models {

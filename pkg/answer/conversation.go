@@ -19,8 +19,8 @@ type Conversations interface {
 	// if the conversation belongs to another workspace or agent.
 	FindConversation(ctx context.Context, workspaceID, agentID, id string) (c domain.Conversation, exists bool, err error)
 	// EnsureConversation creates the conversation and its first messages in one transaction. If a conversation with the
-	// id already exists, the messages are added to it; it fails with domain.CodeNotFound if that one belongs to another
-	// workspace, agent or visitor.
+	// id already exists, the messages are added to it; it fails with domain.CodeNotFound if that conversation belongs
+	// to another workspace, agent or visitor.
 	EnsureConversation(ctx context.Context, c domain.Conversation, first ...domain.Message) (domain.Conversation, error)
 	// Messages returns the newest messages of a conversation, at most limit, oldest first.
 	Messages(ctx context.Context, conversationID string, limit int) ([]domain.Message, error)
@@ -50,10 +50,10 @@ type session struct {
 
 // openSession finds or creates the conversation of a request, and waits for its lock.
 //
-// A conversation is created if the request names none, and also if the id is not in use, because clients may choose
-// ids. It is stored with its first answer, so that a failed question leaves nothing behind. A conversation of another
-// workspace, agent or visitor counts as not found. A request with a conversation but no visitor continues as the
-// conversation's visitor, since the id cannot be guessed.
+// A conversation is created if the request names none or if its id is not in use, because clients may choose ids. It is
+// stored with its first answer, so that a failed question leaves nothing behind. A conversation of another workspace,
+// agent or visitor counts as not found. A request with a conversation but no visitor continues as the conversation's
+// visitor, since the id cannot be guessed.
 func (a *Answerer) openSession(ctx context.Context, req Request) (session, error) {
 	if req.ConversationID == "" {
 		id := req.NewConversationID
@@ -103,7 +103,7 @@ func (a *Answerer) findConversation(ctx context.Context, req Request) (domain.Co
 	return has, exists, nil
 }
 
-// resumeSession reads the conversation that the request names, once it holds the lock.
+// resumeSession reads the conversation that the request names. The caller must hold the conversation's lock.
 func (a *Answerer) resumeSession(ctx context.Context, req Request) (session, error) {
 	has, exists, err := a.findConversation(ctx, req)
 	if err != nil {
@@ -127,7 +127,7 @@ func (a *Answerer) store(ctx context.Context, s session, question, answer string
 	}
 	exchange := []domain.Message{message(domain.RoleUser, question, nil), message(domain.RoleAssistant, answer, sources)}
 	var err error
-	if s.stored { // a conversation deleted since is not created again
+	if s.stored { // do not recreate a conversation that was deleted in the meantime
 		err = a.deps.Conversations.AppendMessages(ctx, s.conversation.ID, exchange...)
 	} else {
 		_, err = a.deps.Conversations.EnsureConversation(ctx, s.conversation, exchange...)
@@ -174,7 +174,7 @@ func recentTurns(messages []domain.Message, budget int) []chat.Turn {
 // historyText returns a message's text for the history.
 func historyText(m domain.Message) string {
 	if m.Role == domain.RoleAssistant {
-		if m.ID == "" { // of a client's conversation, without its sources
+		if m.ID == "" { // from a conversation that the client stores; its sources are unknown
 			return citation.Without(m.Text, -1)
 		}
 		return citation.Without(m.Text, len(m.Sources))

@@ -49,7 +49,7 @@ func (a *Answerer) lockConversation(ctx context.Context, conversationID string) 
 		kept.Wait()
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lockTimeout)
 		defer cancel()
-		_ = a.deps.Conversations.Unlock(ctx, conversationID, holder) // otherwise it expires
+		_ = a.deps.Conversations.Unlock(ctx, conversationID, holder) // if this fails, the lock expires
 	}, nil
 }
 

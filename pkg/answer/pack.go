@@ -12,7 +12,7 @@ import (
 type promptDraft struct {
 	prompt       chat.Prompt // without System and Messages
 	style        promptStyle
-	instructions string // the caller's, after all others
+	instructions string // instructions of the caller, which follow all others
 	history      []chat.Turn
 	continuation []chat.Turn     // tool calls after the question, with their results
 	declined     bool            // no model is asked, because nothing relevant was found

@@ -43,9 +43,9 @@ type promptStyle struct {
 	raw    bool   // nothing is added to the user prompt
 }
 
-// style selects the templates; the table in TestPrompts lists the cases. Those of the request take precedence over
-// those of the agent, and systemPrompt and userPrompt over the deprecated promptType and promptTemplate at the same
-// level.
+// style selects the templates. The request's templates take precedence over the agent's. At the same level,
+// systemPrompt and userPrompt take precedence over the deprecated promptType and promptTemplate. The table in
+// TestPrompts lists the cases.
 func (r Request) style() promptStyle {
 	switch {
 	case r.SystemPrompt != nil || r.UserPrompt != nil:

@@ -27,7 +27,7 @@ type Request struct {
 	Agent          domain.Agent
 	Query          string // 1 to retrieve.MaxQueryCharacters characters
 	ConversationID string // "": a new conversation
-	CallerID       string // the caller's own id of the conversation, if that is not a UUID
+	CallerID       string // conversation id that the caller chose, if it is not a UUID
 	VisitorID      string // "": the conversation's visitor, or a new one
 	Filters        domain.Filters
 	Explain        bool // fill Answer.Explanation
@@ -35,7 +35,7 @@ type Request struct {
 	NewConversationID string // the id for a conversation that is created; "": a new id
 
 	// History are the earlier messages, oldest first, of a caller that stores the conversation itself. It requires an
-	// empty ConversationID, whose messages would be read from the catalog.
+	// empty ConversationID, because the messages of a stored conversation are read from the catalog.
 	History []domain.Message
 	// Ephemeral keeps the question and the answer out of the catalog. It requires an empty ConversationID.
 	Ephemeral bool
@@ -56,7 +56,7 @@ type Request struct {
 	Stop             []string        // up to MaxStops sequences that end the answer
 	Tools            []chat.Tool     // functions of the client; they need a chat model
 	ToolChoice       chat.ToolChoice
-	Continuation     []chat.Turn // tool calls that the model answered the question with, and their results
+	Continuation     []chat.Turn // the model's tool calls after the question, and their results
 	SystemPrompt     *string
 	UserPrompt       *string
 	PromptType       *domain.PromptType // deprecated

@@ -89,7 +89,7 @@ const followUpShare = 0.6
 
 // Fraction of MinScore required of a fragment if none is relevant and no model composes the answer. The built-in
 // answerer itself checks that its quotations contain the words of the question, and uses the score as one signal among
-// others. ADR 43.
+// others. See ADR 43.
 const quotableShare = 0.4
 
 // relevant returns the fragments whose relevance in any stage of the search is at least bar, or that contain one of the

@@ -20,7 +20,7 @@ import (
 type Options struct {
 	BaseURL   string // without the version path; default: Anthropic's
 	APIKey    string // "" for gateways that need none
-	MaxTokens int    // of an answer if the prompt sets no limit, because the API requires one; default 4,096
+	MaxTokens int    // limit of an answer if the prompt sets none, because the API requires one; default 4,096
 
 	Limits     remote.Limits
 	HTTPClient *http.Client // default: remote.Client()
@@ -208,7 +208,7 @@ type event struct {
 	} `json:"usage"`
 }
 
-// ask sends the request once and passes on the response.
+// ask sends the request once and passes the response to r.
 func (p *Provider) ask(ctx context.Context, body request, r *remote.Reply) error {
 	res, err := remote.Post(ctx, p.options.HTTPClient, p.address, p.header, body)
 	if err != nil {

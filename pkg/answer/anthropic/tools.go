@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// typeToolUse is the type of a block with a tool call, and the reason of an end after one.
+// typeToolUse is the type of a block with a tool call, and the stop reason after such a block.
 const typeToolUse = "tool_use"
 
 type tool struct {
@@ -47,8 +47,8 @@ func toolsOf(p chat.Params) ([]tool, *toolChoice) {
 	return tools, nil
 }
 
-// addToolTurn adds a turn with tool calls, or the result of one. The results of the calls of one message belong into
-// one message.
+// addToolTurn adds a turn with tool calls or with the result of a call. The API requires the results of all calls in a
+// message to be in a single message.
 func addToolTurn(messages []message, t chat.Turn) []message {
 	if t.ResultOf != "" {
 		result := contentBlock{Type: "tool_result", ToolUseID: t.ResultOf, Content: t.Text}

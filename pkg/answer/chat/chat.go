@@ -97,11 +97,11 @@ type Turn struct {
 	Role domain.Role
 	Text string
 
-	Calls    []ToolCall // of the assistant
-	ResultOf string     // ID of the tool call whose result the text is; its Role is domain.RoleUser
+	Calls    []ToolCall // tool calls of the assistant
+	ResultOf string     // ID of the tool call that the text is the result of; Role is then domain.RoleUser
 }
 
-// Params are the parameters of a language model. The provider chooses those that are nil.
+// Params are the parameters of a language model. The provider uses its defaults for those that are nil.
 type Params struct {
 	Temperature      *float64 // 0 to 1
 	TopP             *float64 // 0 to 1
@@ -109,7 +109,7 @@ type Params struct {
 	FrequencyPenalty *float64 // -2 to 2
 	MaxTokens        *int     // of the answer; at least 1
 
-	// ResponseFormat is the form of the answer in OpenAI's API, as JSON: json_object, or json_schema with a schema. nil
+	// ResponseFormat is the response_format of OpenAI's API, as JSON: json_object, or json_schema with a schema. nil
 	// means text.
 	ResponseFormat json.RawMessage
 
@@ -120,7 +120,7 @@ type Params struct {
 	ToolChoice ToolChoice
 }
 
-// Completion is the usage of an answer. A provider without a model reports no tokens.
+// Completion holds the usage and the outcome of an answer. A provider without a model reports no tokens.
 type Completion struct {
 	Model            string // the provider's name for it
 	PromptTokens     int64
@@ -132,7 +132,7 @@ type Completion struct {
 	NoAnswer         bool       // the provider found no answer in the documents, so there are no sources
 }
 
-// Transcript formats turns for a placeholder.
+// Transcript formats turns as the text that replaces a placeholder.
 func Transcript(history []Turn) string {
 	var out strings.Builder
 	for _, t := range history {

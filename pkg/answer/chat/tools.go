@@ -13,7 +13,7 @@ type Tool struct {
 // ToolChoice says whether a model calls tools.
 type ToolChoice struct {
 	Mode string // ToolAuto, ToolNone, ToolRequired, or "" for the model's default
-	Name string // of the only tool that must be called; then Mode is ""
+	Name string // name of the tool that must be called; Mode is then ""
 }
 
 // Modes of ToolChoice, as OpenAI's API names them.

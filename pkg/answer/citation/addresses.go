@@ -123,7 +123,7 @@ func addressRun(s string) (n int, ended bool) {
 }
 
 // cutAddress returns the part of a run that is the address: up to a quotation mark, a bar or an unmatched closing
-// bracket, without punctuation of the sentence.
+// bracket, without the sentence's punctuation at its end.
 func cutAddress(run string) string {
 	depth := 0
 	for i := range len(run) {

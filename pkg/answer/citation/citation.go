@@ -7,13 +7,13 @@ import (
 	"unicode/utf8"
 )
 
-// citationFilter finds the marks in a text as it streams. It is the only definition of a mark: for the answers of models, for
-// documents in a prompt, for quotations and for earlier messages. All text that is not a mark passes byte for byte.
+// citationFilter finds the citation marks in a text as it streams. It alone defines what a mark is, for model answers,
+// documents in a prompt, quotations and earlier messages. Text that is not a mark passes unchanged.
 //
 // Marks are [1], [1, 2], [1-3], [document 1], [^1], 【1†source】, the same in the brackets 【】 and ［］, and with full-width
-// digits. Numbers are 1 to 999. These are text: code between backticks or fences, subscripts such as arr[2] (see
-// subscripted), and lists and ranges after a word that takes them, such as pages [3-5] (see rangedWords). Text is held
-// back only while it may become a mark, and for a few bytes after a mark that may be a subscript.
+// digits. Numbers are 1 to 999. The following are text, not marks: code between backticks or fences, subscripts such as
+// arr[2] (see subscripted), and lists and ranges after a word that takes them, such as pages [3-5] (see rangedWords).
+// Text is held back only while it may become a mark, and for a few bytes after a mark that may be a subscript.
 type citationFilter struct {
 	action    markAction
 	fragments int             // number of fragments in the prompt, numbered from 1
@@ -27,7 +27,7 @@ type citationFilter struct {
 	subscript bool   // left ends in a subscript
 
 	// open means that the emitted text ends in a bracket followed only by characters that a mark may contain. Removing
-	// a mark then must not join the following text to it.
+	// a mark must then not join the following text to the bracket.
 	open bool
 }
 
@@ -72,8 +72,8 @@ func Neutral(text string) string { return parenthesize.apply(text, allFragments)
 // Remove removes the marks of a document's text, which would look like citations in a quotation.
 func Remove(text string) string { return remove.apply(text, allFragments) }
 
-// Without removes the marks of an answer with the given number of sources, or of an answer that others have stored, if
-// sources is negative.
+// Without removes the marks of an answer with the given number of sources. sources is negative if the number is
+// unknown, because the client stores the conversation.
 func Without(text string, sources int) string {
 	if sources < 0 {
 		sources = allFragments
@@ -146,7 +146,7 @@ func (c *citationFilter) read(s string, last bool) string {
 }
 
 // isText reports whether an apparent mark is text: a subscript, a list that is assigned, or a range that extends beyond
-// the fragments. After a name, brackets are a mark only if they name a fragment.
+// the fragments. Directly after a name, brackets are a mark only if they contain the number of a fragment.
 func (c *citationFilter) isText(m mark, space, after string) bool {
 	if m.ranged && slices.Max(m.numbers) > c.fragments {
 		return true
@@ -184,7 +184,7 @@ func (c *citationFilter) isSpace(b byte) bool { return b == ' ' || b == '\t' && 
 // names reports whether n is the number of a fragment.
 func (c *citationFilter) names(n int) bool { return n >= 1 && n <= c.fragments }
 
-// cite writes a mark as the action says, after the space that preceded it.
+// cite writes a mark, and the space before it, according to the action.
 func (c *citationFilter) cite(out *strings.Builder, space, raw string, numbers []int) {
 	if c.action == parenthesize {
 		c.pass(out, space+"("+strings.Trim(raw, " []【】［］")+")")
@@ -257,8 +257,8 @@ var labels = []string{"document", "doc", "source", "fragment", "citation", "ref"
 type mark struct {
 	numbers []int
 	length  int  // bytes
-	plain   bool // only numbers, in plain brackets: may be a subscript
-	ranged  bool // 2-4
+	plain   bool // only numbers, in square brackets: may be a subscript
+	ranged  bool // contains a range, such as 2-4
 }
 
 // parseMark parses a mark at the beginning of s.

@@ -13,10 +13,10 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Maximum number of bytes accepted from a provider.
+// Maximum size of an answer from a provider, in bytes.
 const maxAnswerBytes = 1 << 20
 
-// Delivery emits an answer while it checks citations and then links, and collects the text.
+// Delivery checks the citations and then the links of an answer as it streams, and emits and collects the checked text.
 type Delivery struct {
 	fragments []domain.Fragment
 	stop      stopFilter         // of the provider's text, before all checks
@@ -28,9 +28,9 @@ type Delivery struct {
 	Failed    error // the error of emit
 }
 
-// NewDelivery returns a Delivery for the answer to a prompt. If the agent has no documents, only the reader or the
-// operator can have asked for a link, so links are not checked. Without documents in the prompt, earlier answers may
-// still contain text from documents.
+// NewDelivery returns a Delivery for the answer to a prompt. If the agent has no datastores, links are not checked,
+// because only the reader or the operator can have asked for them. A prompt that merely has no documents is not enough,
+// because earlier answers may contain text from documents.
 func NewDelivery(p chat.Prompt, emit func(string) error) *Delivery {
 	d := &Delivery{fragments: p.Fragments, stop: stopFilter{sequences: p.Params.Stop}, emit: emit}
 	if p.Params.ResponseFormat == nil {
@@ -64,7 +64,7 @@ func (d *Delivery) Write(piece string) error {
 	return ErrStopped
 }
 
-// Finish emits the text that the checks still held back.
+// Finish emits the text that the checks still hold back.
 func (d *Delivery) Finish() error {
 	text := d.stop.close()
 	if d.cites != nil {

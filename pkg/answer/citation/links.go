@@ -28,7 +28,7 @@ type linkFilter struct {
 }
 
 const (
-	maxAddressBytes = 2048 // of an address; a longer one counts as unknown
+	maxAddressBytes = 2048 // maximum length of an address; a longer address counts as unknown
 	maxTagName      = 16   // letters in the name of a tag without attributes
 	beforeBytes     = len("https")
 )
@@ -165,8 +165,8 @@ func (f *linkFilter) afterWWW(s string, last bool) (text string, taken int) {
 	return f.address(s, last, ".", func(address string) bool { return f.known.has("www." + address) })
 }
 
-// address emits the address after a prefix if it is known, or else a sign that it was removed. It separates the
-// following text from a known address, so that no renderer adds it to the address.
+// address emits the address after prefix if it is known, and otherwise removedText. After a known address it may add a
+// space, so that no renderer adds the following text to the address.
 func (f *linkFilter) address(s string, last bool, prefix string, known func(string) bool) (text string, taken int) {
 	n, ended := addressRun(s[len(prefix):])
 	if !ended && !last && n < maxAddressBytes {

@@ -7,10 +7,10 @@ import (
 	"github.com/sluice/sluice/pkg/wordset"
 )
 
-// Number of bytes around brackets that distinguish a subscript from a citation.
+// Number of bytes around brackets that are examined to distinguish a subscript from a citation.
 const (
-	maxNameBytes  = 64 // before them
-	followerBytes = 4  // after them
+	maxNameBytes  = 64 // before the brackets
+	followerBytes = 4  // after the brackets
 )
 
 var (
@@ -40,7 +40,7 @@ func subscripted(before, after string) bool {
 	return arrayName.MatchString(before) || letterName.MatchString(before) || callBefore.MatchString(before) || codeFollows.MatchString(after)
 }
 
-// maxArrays limits the names that a text can add.
+// maxArrays is the maximum number of array names to remember.
 const maxArrays = 100
 
 // arrayPattern matches a name with a subscript that cannot be a citation: items[0], items[i].
@@ -51,7 +51,7 @@ var (
 	subscriptBefore = regexp.MustCompile(arrayPattern + `$`)
 )
 
-// learnArrays remembers the names that have a subscript in a text. In such a text, items[1] is a subscript as well.
+// learnArrays remembers the names of arrays in a text: after items[0], items[1] is a subscript too.
 func (c *citationFilter) learnArrays(text string) {
 	if !strings.Contains(text, "[") {
 		return
@@ -67,7 +67,7 @@ func (c *citationFilter) learnArray(name string) {
 	}
 }
 
-// rangedWords are words before a range of numbers that are not fragments: pages [3-5].
+// rangedWords are words that take a range of numbers, which are then no fragments: pages [3-5].
 var rangedWords = wordset.Of(`
 	page pages pp line lines row rows column columns chapter chapters section sections step steps item items figure figures
 	table tables version versions volume volumes article articles paragraph paragraphs question questions level levels year years
@@ -80,7 +80,7 @@ var rangedWords = wordset.Of(`
 	pagina's regel regels hoofdstuk hoofdstukken stap stappen tabel
 `)
 
-// intervalWords are words before an interval or a vector: interval [1, 2].
+// intervalWords are words that take an interval or a vector: interval [1, 2].
 var intervalWords = wordset.Of(`
 	interval intervals range ranges between vector vectors coordinates tuple array
 	intervall intervalle bereich wertebereich zwischen vektor
@@ -103,7 +103,8 @@ func takesNumbers(before string, m mark) bool {
 	return intervalWords[word] || m.ranged && rangedWords[word]
 }
 
-// isSubscriptPrefix reports whether brackets after this text follow a name or a call without a space.
+// isSubscriptPrefix reports whether the text ends in a name or a call, so that brackets directly after it may be a
+// subscript.
 func isSubscriptPrefix(before string) bool {
 	return nameBefore.MatchString(before) || callBefore.MatchString(before)
 }
@@ -135,7 +136,8 @@ func (c *CodeTracker) inCode(b byte) bool {
 	return code > 0 || c.fenced > 0
 }
 
-// indented reports whether the line is indented like a code block without fences. Paragraphs in lists may be, too.
+// indented reports whether the line is indented like a code block without fences. Paragraphs in lists may be indented
+// as far.
 func (c *CodeTracker) indented() bool { return c.indent >= 4 }
 
 // track processes the next byte. A run of backticks opens code, and a run of the same length closes it. Inline code

@@ -11,14 +11,14 @@ import (
 // Conditions under which a sentence counts as based on a fragment, and limits of the comparison.
 const (
 	usedShare        = 0.6  // of the sentence's words, except function words
-	usedTerms        = 3    // number of words; a fragment must contain all words of a sentence with fewer
+	usedTerms        = 3    // a fragment must contain all words of a sentence with fewer words than this
 	maxUsedSentences = 50   // per answer
 	maxUsedBytes     = 2000 // per sentence
 )
 
 // usedFragments returns the fragments that an answer without citations is based on, in their given order: for each
 // sentence, the fragment that contains the largest share of its words, if that is at least usedShare. A statement that
-// the documents have no answer uses none.
+// the documents have no answer uses no fragments.
 func usedFragments(text string, fragments []domain.Fragment) []domain.Fragment {
 	if len(fragments) == 0 {
 		return nil

@@ -26,7 +26,7 @@ func AddressesModel(text string) bool {
 	return orders(plain) && orders(reminders.ReplaceAllString(plain, " "))
 }
 
-// templateMarks match the message separators of chat templates, which no document needs for its readers.
+// templateMarks match the message separators of chat templates, which mean nothing to human readers.
 var templateMarks = skeletons(
 	`<\s?\|\s?[a-z_]{2,20}\s?\|\s?>`, `\[/?inst\]`, `<<?/?sys>?>`, `</?(?:system|assistant|instructions?|tool_call|function_calls?)>`,
 	`<(?:start|end)_of_turn>`, `#{2,} ?(?:system|instructions?|assistant|prompt) ?:?(?:$| )`,
@@ -106,12 +106,12 @@ func newCommand(hints, pattern string) command {
 // reminders are orders not to forget something.
 var reminders = skeletons(`(?:not|n't|never|nicht|ne pas|n'|no|nunca|non|nao|niet|nu|nie|не|不要|别|勿) ?(?:sie )?(?:forget|vergessen|oublie\w*|olvid\w*|dimentica\w*|esque\w*|vergeet|vergeten|uita\w*|zapomn\w*|забудь\w*|забыва\w*|忘记|忘記)`)
 
-// skeletons compiles patterns that are matched against skeletons.
+// skeletons compiles patterns to be matched against skeletons of texts.
 func skeletons(patterns ...string) *regexp.Regexp {
 	return regexp.MustCompile(replaceLookalikes(strings.Join(patterns, "|")))
 }
 
-// replaceLookalikes replaces the letters of a text by those that they resemble.
+// replaceLookalikes removes accents and invisible characters from a text, as skeleton does.
 func replaceLookalikes(text string) string {
 	return norm.NFC.String(strings.Map(visibleRune, norm.NFKD.String(text)))
 }

@@ -81,7 +81,7 @@ func Detect(question string) analysis.Language {
 	if detected := analysis.Detect(question); detected != analysis.English {
 		return detected
 	}
-	return best // Detect also returns English for inconclusive text
+	return best // analysis.Detect also returns English for inconclusive text
 }
 
 // PhrasesFor returns the phrases in the language of the question. If that is unclear, it uses the last earlier question
@@ -108,9 +108,9 @@ func PhrasesFor(question string, history []chat.Turn, fragments []domain.Fragmen
 	return phrasebook["en"]
 }
 
-// Minimum number of distinct function words, and minimum share of all words, for a text to be clearly in a language. In
-// sentences, function words are a third or more. In rows, labels and measurements, apparent function words are names
-// and abbreviations.
+// Minimum number of distinct function words, and minimum share of function words among all words, for a text to be
+// clearly in a language. In sentences, function words are a third or more. In rows, labels and measurements, apparent
+// function words are names and abbreviations.
 const (
 	plainWords = 2
 	plainShare = 0.15

@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/wordset"
 )
 
-// FramingWords are words that only give a question its form and carry no topic. An answer need not contain them.
+// FramingWords are words that only phrase a question and carry no topic. An answer need not contain them.
 var FramingWords = wordset.Of(`
 	long high large big far old tall wide deep often soon late early many much please tell give show shows explain
 	describe find need want know say says get gets happen happens mean means exact exactly use uses used using work works look looks like
@@ -33,8 +33,8 @@ func isCapitalised(w string) bool {
 }
 
 // Names returns the words of a question that name something: numbers, codes, and words capitalised inside the question.
-// If nouns are capitalised too, only capitalised words before a number or code or next to one another are names, but
-// not the noun of "die Pumpe Aurora".
+// If nouns are capitalised too, a capitalised word is a name only before a number or code or next to another
+// capitalised word. The noun in "die Pumpe Aurora" is not a name.
 func Names(text string) []string {
 	words := strings.FieldsFunc(text, func(r rune) bool {
 		return unicode.IsSpace(r) || strings.ContainsRune(`?!.,;:"'()«»“”„’`, r)
@@ -99,7 +99,8 @@ func HoldsCode(text string, codes []string) bool {
 // IsWordRune reports whether a character is a letter or a digit.
 func IsWordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
-// IsFunctionWord reports whether a capitalised word is not a name.
+// IsFunctionWord reports whether a word is a function word or a single character, and thus no name even if it is
+// capitalised.
 func IsFunctionWord(w string) bool {
 	_, ok := QuestionWords[strings.ToLower(w)]
 	return ok || utf8.RuneCountInString(w) == 1

@@ -18,7 +18,7 @@ import (
 
 // Options configure a Provider.
 type Options struct {
-	BaseURL string // with the version path, as "https://api.openai.com/v1"; default: OpenAI's
+	BaseURL string // with the version path, such as "https://api.openai.com/v1"; default: OpenAI's
 	APIKey  string // "" for servers that need none
 
 	// Azure means that BaseURL is the address of an Azure OpenAI resource ("https://name.openai.azure.com"), which has
@@ -145,7 +145,7 @@ type event struct {
 	Error json.RawMessage `json:"error"`
 }
 
-// failed reports whether the event is an error. Some servers send null with every piece.
+// failed reports whether the event is an error. Some servers send a null error with every piece.
 func (e *event) failed() bool { return len(e.Error) > 0 && string(e.Error) != "null" }
 
 type message struct {
@@ -159,7 +159,7 @@ type message struct {
 // endMark is the beginning of the data of a stream's last event.
 const endMark = "[DONE]"
 
-// ask sends the request once and passes on the response.
+// ask sends the request once and passes the response to r.
 func (p *Provider) ask(ctx context.Context, model string, body map[string]any, r *remote.Reply) error {
 	res, err := remote.Post(ctx, p.options.HTTPClient, p.address(model), p.header, body)
 	if err != nil {
@@ -222,7 +222,7 @@ func (s *answerWriter) close() string {
 	return text + s.reasoning.close()
 }
 
-// read passes on the content of an event and returns its finish reason.
+// read passes the content of an event to r and returns the finish reason.
 func read(e event, r *remote.Reply, said *answerWriter) (finish string, err error) {
 	if e.Model != "" {
 		r.Model = e.Model

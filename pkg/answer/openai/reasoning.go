@@ -37,7 +37,7 @@ func (t *reasoningFilter) write(piece string) (text string, thought bool) {
 		switch {
 		case strings.HasPrefix(begun, reasoningBegin):
 			t.state, t.buffered = inReasoning, begun[len(reasoningBegin):]
-		case strings.HasPrefix(reasoningBegin, begun) && len(t.buffered) <= maxBlanks: // possibly nothing yet
+		case strings.HasPrefix(reasoningBegin, begun) && len(t.buffered) <= maxBlanks: // the begin mark may still be incomplete
 			return "", false
 		default:
 			return t.answer(t.buffered), false

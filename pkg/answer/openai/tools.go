@@ -88,7 +88,7 @@ type callPiece struct {
 	} `json:"function"`
 }
 
-// call passes on pieces of tool calls.
+// call passes pieces of tool calls to r.
 func (s *answerWriter) call(pieces []callPiece, r *remote.Reply) error {
 	for _, c := range pieces {
 		joined := s.arguments[c.Index]

@@ -141,7 +141,7 @@ func (c *Caller) Complete(ctx context.Context, prompt chat.Prompt, emit func(str
 
 // Reply collects the response of one attempt.
 type Reply struct {
-	// Reported by the server, if at all.
+	// Values that the server may report.
 	Model            string
 	PromptTokens     int64
 	CompletionTokens int64
@@ -173,12 +173,12 @@ func (r *Reply) Thought() { r.stallTimer.Reset(r.next) }
 // Begun reports whether a piece has been passed on.
 func (r *Reply) Begun() bool { return r.begun }
 
-// Pass passes a piece to emit. The caller must return its error, which is that of emit.
+// Pass passes a piece to emit. The caller must return Pass's error, which comes from emit.
 func (r *Reply) Pass(text string) error {
 	if text == "" {
 		return nil
 	}
-	r.stallTimer.Stop() // the time that emit takes is not the server's
+	r.stallTimer.Stop() // the time that emit takes does not count
 	if !r.begun && r.begin != nil {
 		r.begin(r.Ignored)
 	}

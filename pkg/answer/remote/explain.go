@@ -20,7 +20,7 @@ const (
 	maxBackoff = 10 * time.Second // also limits the delay that the server asks for, because a user is waiting
 )
 
-// statusOverloaded is a status of Anthropic: the service is overloaded.
+// statusOverloaded is Anthropic's status for an overloaded service.
 const statusOverloaded = 529
 
 // retryDelay reports whether a retry may succeed, and returns the delay before it.
@@ -109,7 +109,7 @@ func (c *Caller) explain(err error, begun bool) error {
 	return out
 }
 
-// isInvalidJSON reports whether the error is that of parsing invalid JSON.
+// isInvalidJSON reports whether the error comes from parsing invalid JSON.
 func isInvalidJSON(err error) bool {
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError
@@ -144,8 +144,8 @@ func (c *Caller) explainStatus(s *Status, out *domain.Error) {
 	}
 }
 
-// redacted returns an error with the text of err without the API key. It does not wrap err, because a wrapped error may
-// contain the request.
+// redacted returns a new error with the text of err, from which the API key is removed. It does not wrap err, because a
+// wrapped error may contain the request.
 func (c *Caller) redacted(err error) error {
 	text := err.Error()
 	if c.server.Secret != "" { // before truncating, which could leave a part of the key

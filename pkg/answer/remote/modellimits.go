@@ -52,8 +52,8 @@ func (q ModelLimit) MaxTokens(n int) float64 {
 // maxTokensPattern matches the output limit in an error message.
 var maxTokensPattern = regexp.MustCompile(`(?i)(?:at most|less than or equal to|> ?) ?(\d+)`)
 
-// SystemRole represents, among the parameters, a message with the role system. The templates of some models reject it,
-// or accept only user and assistant turns.
+// SystemRole is a pseudo-parameter that stands for a message with the role system. The templates of some models reject
+// it, or accept only user and assistant turns.
 const SystemRole = "system role"
 
 // refusesSystem matches the errors with which servers and model templates reject a system message.
@@ -117,8 +117,8 @@ func rejectedParameter(s *Status, sent Parameters) string {
 	return best
 }
 
-// wordIndex returns the index of a name in a text, where it is a separate word, or -1: top_p does not occur in
-// top_p_min.
+// wordIndex returns the index of the first place where name is a separate word in a text, or -1. In top_p_min, top_p is
+// not a separate word.
 func wordIndex(text, name string) int {
 	isPart := func(i int) bool {
 		return i >= 0 && i < len(text) && (text[i] == '_' || text[i] >= 'a' && text[i] <= 'z' || text[i] >= 'A' && text[i] <= 'Z' || text[i] >= '0' && text[i] <= '9')

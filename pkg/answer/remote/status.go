@@ -14,7 +14,7 @@ import (
 	"github.com/sluice/sluice/pkg/modelhttp"
 )
 
-// maxErrorBytes is the number of bytes of an error's body that are read.
+// maxErrorBytes is the maximum number of bytes read from the body of an error response.
 const maxErrorBytes = 64 << 10
 
 // sentInStream replaces the status of an error that arrived as an event of a stream.

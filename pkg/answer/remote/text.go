@@ -8,9 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// Text is the text of one piece of an answer, still encoded as JSON. Servers that split an answer by tokens split
-// within characters: one event ends with the first half of a surrogate pair or UTF-8 sequence, and the next begins with
-// the second half. Decoding each piece alone would lose both halves, so they stay encoded until Joiner has both.
+// Text is the text of one piece of an answer, still encoded as JSON. Servers that split an answer by tokens may split
+// it within a character: one event ends with the first half of a surrogate pair or UTF-8 sequence, and the next begins
+// with the second half. Decoding each piece alone would lose both halves, so they stay encoded until Joiner has both.
 type Text struct {
 	encoded []byte // content of the JSON string, without its quotes
 	Thought bool   // whether the piece also contained reasoning, which is omitted

@@ -19,7 +19,7 @@ const (
 
 // toolCalls collects the tool calls of a response.
 type toolCalls struct {
-	offered bool // otherwise calls are dropped
+	offered bool // the request has tools; otherwise calls are dropped
 	calls   []*toolCall
 	at      map[int]*toolCall // by the server's index
 	bytes   int
