@@ -115,7 +115,7 @@ func retrievalSettings(c *Config) Group {
 func storageSettings(c *Config) Group {
 	return Group{Title: "Storage", Settings: []Setting{
 		{Env: "DATABASE_URL", Secret: true, set: text(&c.DatabaseURL), Unset: "SQLite in the data directory",
-			Doc: "PostgreSQL catalog, `postgres://user:password@host/database`, for api processes only."},
+			Doc: "PostgreSQL catalog, `postgres://…@host/database`, for api processes only."},
 		{Env: "MILVUS_ADDR", set: text(&c.MilvusAddr), Unset: "the embedded index", Doc: "Milvus index, `host:port`."},
 		{Env: "MILVUS_USER", set: text(&c.MilvusUser), Doc: "User name for Milvus."},
 		{Env: "MILVUS_PASSWORD", Secret: true, set: text(&c.MilvusPassword), Doc: "Password for Milvus."},

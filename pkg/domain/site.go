@@ -121,7 +121,7 @@ func (d *Datasource) WarnSitemap() {
 	}
 }
 
-const rereadSitemapWarning = "The site now includes more pages than before. Refresh it to find new pages in its sitemap."
+const rereadSitemapWarning = "The site now includes more pages than before. Refresh it to find new pages in its sitemap." //nolint:gosec // G101: a warning, no credential
 
 // pagesFailed and crawlStopped mark warnings that SettlePages writes, so that it can replace them.
 const (

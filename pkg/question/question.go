@@ -25,39 +25,43 @@ const (
 	maxLead = 4
 )
 
-// Parts returns the questions that a text consists of, in order, at least two and at most MaxParts. Each can be
-// searched alone: a part that refers to an earlier one ("and how much does it weigh?") repeats the names of that part.
-// It returns nil if the text is one question, or none.
-func Parts(text string) []string {
+// Part is one of the questions that a text consists of.
+type Part struct {
+	Text  string // as asked
+	Query string // to be searched for alone: with what the part refers to
+}
+
+// Parts returns the questions that a text consists of, in order, at least two and at most MaxParts. A part that refers to
+// an earlier one ("and how much does it weigh?") is searched with the names of that part. Parts returns nil if the text
+// is one question, or none.
+func Parts(text string) []Part {
 	if utf8.RuneCountInString(text) > maxCharacters {
 		return nil
 	}
-	var parts []string
-	context := "" // statements before the questions, which say what the questions are about
+	var parts []Part
+	context := "" // statements before the questions, which say what they are about
 	for _, s := range analysis.Sentences(text) {
 		sentence := text[s.Start:s.End]
-		questions := split(sentence)
 		if !asks(sentence) {
 			context = strings.TrimSpace(context + " " + sentence)
 			continue
 		}
-		for _, q := range questions {
+		for _, q := range split(sentence) {
+			q = strings.TrimSpace(q)
 			last := len(parts) - 1
-			switch {
-			case last >= 0 && fragmentary(q): // "As of Feb. | 10, 2020?"
-				parts[last] += " " + q
-			case len(parts) == MaxParts:
-				parts[last] += " " + q
-			default:
-				parts = append(parts, strings.TrimSpace(context+" "+q))
+			if last >= 0 && (fragmentary(q) || len(parts) == MaxParts) { // fragmentary: "As of Feb. | 10, 2020?"
+				parts[last].Text += " " + q
+				parts[last].Query += " " + q
+				continue
 			}
+			parts = append(parts, Part{Text: q, Query: strings.TrimSpace(context + " " + q)})
 		}
 	}
 	if len(parts) < 2 {
 		return nil
 	}
 	for i := 1; i < len(parts); i++ {
-		parts[i] = completed(parts[i], parts[i-1])
+		parts[i].Query = completed(parts[i].Query, parts[i-1].Query)
 	}
 	return parts
 }

@@ -43,9 +43,28 @@ func TestPartsAreTheQuestionsOfAText(t *testing.T) {
 		"橋はいつ開通しましたか、トンネルの費用はいくらですか？":                            {"橋はいつ開通しましたか", "トンネルの費用はいくらですか？"},
 		"《心居》的主演有谁，导演是谁？":                                        {"《心居》的主演有谁", "《心居》的主演有谁 导演是谁？"},
 	} {
-		if got := Parts(text); !slices.Equal(got, want) {
+		if got := queries(Parts(text)); !slices.Equal(got, want) {
 			t.Errorf("%s\ngot  %q\nwant %q", text, got, want)
 		}
+	}
+}
+
+func queries(parts []Part) []string {
+	var out []string
+	for _, p := range parts {
+		out = append(out, p.Query)
+	}
+	return out
+}
+
+func TestPartsAreGivenAsAsked(t *testing.T) {
+	t.Parallel()
+	var got []string
+	for _, p := range Parts("I own an Aurora X2. How heavy is it, and which oil does it need?") {
+		got = append(got, p.Text)
+	}
+	if want := []string{"How heavy is it", "which oil does it need?"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
@@ -79,7 +98,7 @@ func TestMoreQuestionsThanMaxPartsAreKept(t *testing.T) {
 	if len(parts) != MaxParts {
 		t.Fatalf("%d parts, want %d: %q", len(parts), MaxParts, parts)
 	}
-	if n := strings.Count(parts[MaxParts-1], "?"); n != 3 {
+	if n := strings.Count(parts[MaxParts-1].Text, "?"); n != 3 {
 		t.Errorf("the last part has %d questions, want 3: %q", n, parts[MaxParts-1])
 	}
 }
@@ -96,10 +115,10 @@ func FuzzParts(f *testing.F) {
 		}
 		total := 0
 		for _, p := range parts {
-			if strings.TrimSpace(p) == "" {
+			if strings.TrimSpace(p.Text) == "" || strings.TrimSpace(p.Query) == "" {
 				t.Errorf("an empty part of %q: %q", text, parts)
 			}
-			total += len(p)
+			total += len(p.Query)
 		}
 		if limit := 2 * (MaxParts + 1) * (len(text) + 1); total > limit {
 			t.Errorf("%d bytes of parts from %d bytes, more than %d", total, len(text), limit)

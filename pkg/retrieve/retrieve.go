@@ -203,7 +203,9 @@ func (r *Retriever) retrieve(ctx context.Context, req Request) (Result, error) {
 		return res, nil
 	}
 	if req.Parts == nil {
-		req.Parts = question.Parts(req.Query)
+		for _, p := range question.Parts(req.Query) {
+			req.Parts = append(req.Parts, p.Query)
+		}
 	}
 	for tries := 1; ; tries++ {
 		legs, err := r.searchLegs(ctx, req, filter)

@@ -172,7 +172,7 @@ func startModel(ctx context.Context, in installation) (address string, stop func
 	go func() { ended <- cmd.Wait() }()
 	stop = func() error {
 		err := cmd.Process.Kill()
-		_ = <-ended // it was killed
+		<-ended // it was killed
 		if errors.Is(err, os.ErrProcessDone) {
 			return nil
 		}

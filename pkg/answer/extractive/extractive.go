@@ -14,6 +14,7 @@ import (
 	"github.com/sluice/sluice/pkg/answer/language"
 	"github.com/sluice/sluice/pkg/chunk"
 	"github.com/sluice/sluice/pkg/domain"
+	syntax "github.com/sluice/sluice/pkg/question"
 )
 
 // Provider answers without a language model: it quotes the sentences that answer the question, marks them as
@@ -79,11 +80,64 @@ func (e *Provider) Complete(ctx context.Context, p chat.Prompt, emit func(text s
 type finding struct {
 	pieces    []func(phrases) string
 	fragments []domain.Fragment
+
+	unanswered []string // parts of the question that no passage answers, if it was divided
 }
 
-// find selects what to quote. Sentences that are likely to be the answer are quoted alone. Otherwise the passage with
-// most of the question's topics is quoted, for each clause of the question.
-func (e *Provider) find(ctx context.Context, p chat.Prompt, say phrases) (out finding, err error) {
+// find selects what to quote. The parts of a question that the answer to the whole leaves out are tried alone, and those
+// without an answer are named.
+func (e *Provider) find(ctx context.Context, p chat.Prompt, say phrases) (finding, error) {
+	out, err := e.findAnswer(ctx, p, say)
+	parts := syntax.Parts(p.Question)
+	if err != nil || parts == nil {
+		return out, err
+	}
+	whole := len(out.pieces) > 0
+	var unanswered []string
+	for _, part := range parts {
+		if whole && !slices.Contains(out.unanswered, part.Text) {
+			continue
+		}
+		alone := p
+		alone.Question, alone.Search = part.Query, part.Query
+		found, err := e.findAnswer(ctx, alone, say)
+		if err != nil {
+			return out, err
+		}
+		if len(found.pieces) == 0 {
+			unanswered = append(unanswered, part.Text)
+			continue
+		}
+		if !slices.ContainsFunc(found.fragments, func(f domain.Fragment) bool { return quoted(out.fragments, f) }) {
+			out.pieces = append(out.pieces, found.pieces...)
+			out.fragments = append(out.fragments, found.fragments...)
+		}
+	}
+	if len(out.pieces) > 0 {
+		out.pieces = append(out.pieces, named(unanswered)...)
+	}
+	return out, nil
+}
+
+// quoted reports whether a fragment is among those that have been quoted.
+func quoted(fragments []domain.Fragment, f domain.Fragment) bool {
+	return slices.ContainsFunc(fragments, func(other domain.Fragment) bool { return other.ChunkID == f.ChunkID && other.Text == f.Text })
+}
+
+// named returns pieces that name the parts of a question that have no answer.
+func named(unanswered []string) []func(phrases) string {
+	var out []func(phrases) string
+	for _, part := range unanswered {
+		out = append(out, func(say phrases) string {
+			return "\n\n" + say.Unanswered + " " + say.Open + quotation(part) + say.Close
+		})
+	}
+	return out
+}
+
+// findAnswer selects what to quote. Sentences that are likely to be the answer are quoted alone. Otherwise the passage
+// with most of the question's topics is quoted, for each clause of the question.
+func (e *Provider) findAnswer(ctx context.Context, p chat.Prompt, say phrases) (out finding, err error) {
 	fragments := p.Fragments[:min(len(p.Fragments), maxReadFragments)]
 	q, err := e.analyse(ctx, p, fragments)
 	if err != nil || len(fragments) == 0 {
@@ -98,9 +152,9 @@ func (e *Provider) find(ctx context.Context, p chat.Prompt, say phrases) (out fi
 	pages := pagesOf(fragments)
 	if !q.sureOfAll(quotes, pages, clauses) {
 		most := min(passageCharacters, max(min(room, passageCharacters), 1)*charactersPerToken)
-		passages := q.passagesFor(clauses, pages, len(quotes) > 0, most)
+		passages, unanswered := q.passagesFor(clauses, pages, len(quotes) > 0, most)
 		if len(passages) == 0 && len(clauses) > 1 {
-			passages = q.passagesFor([]string{p.Question}, pages, len(quotes) > 0, most)
+			passages, unanswered = q.passagesFor([]string{p.Question}, pages, len(quotes) > 0, most)
 		}
 		if len(passages) > 0 || !q.supported(quotes, pages) {
 			for i, passage := range passages {
@@ -110,6 +164,7 @@ func (e *Provider) find(ctx context.Context, p chat.Prompt, say phrases) (out fi
 				out.pieces = append(out.pieces, func(say phrases) string { return say.shown(passage, pages) })
 				out.fragments = append(out.fragments, fragments[passage.fragment])
 			}
+			out.unanswered = unanswered
 			if len(clauses) > 1 || len(passages) == 0 {
 				return out, nil
 			}

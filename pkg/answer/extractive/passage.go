@@ -312,25 +312,25 @@ func (q question) eligible(p page, about topics) bool {
 // amount matches a figure with two decimals. In receipts and invoices it is a price.
 var amount = regexp.MustCompile(`\d[.,]\d{2}(?:\D|$)`)
 
-// passagesFor returns the passages about each clause of a question, in reading order within a fragment. supported means
-// that a sentence of the fragments is likely to be an answer.
-func (q question) passagesFor(clauses []string, pages []page, supported bool, characters int) []passage {
+// passagesFor returns the passages about each clause of a question, in reading order within a fragment, and the clauses
+// that no passage answers. supported means that a sentence of the fragments is likely to be an answer.
+func (q question) passagesFor(clauses []string, pages []page, supported bool, characters int) (out []passage, unanswered []string) {
 	least := minCover
 	if len(q.options) > 0 {
 		least = 0 // the page has the option
 	}
-	var out []passage
 	for _, clause := range clauses {
 		about := q.topicsOf(clause)
 		at, cover := q.best(pages, about)
 		if at < 0 || cover < least || q.unheardOf(pages, about) || !supported && !q.speaksOf(pages[at], about) {
+			unanswered = append(unanswered, clause)
 			continue
 		}
 		p := passage{fragment: at}
 		p.begin, p.end = q.window(pages[at], about, characters)
 		out = joined(out, p)
 	}
-	return out
+	return out, unanswered
 }
 
 // Minimum share of the topics other than names that a page contains if no sentence is likely to be an answer.

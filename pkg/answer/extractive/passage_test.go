@@ -33,6 +33,7 @@ func TestAPassageIsQuotedWhereNoSentenceIsSure(t *testing.T) {
 		"the version":                          {"How long is the offer valid under version 3 of the licence?", "Licence version 3\n\nThe written offer is valid for three years. It gives (1) a copy or (2) access.", "licence.txt", []string{"three years"}, ""},
 		"what a client adds need not be found": {"How heavy is the Fulmar anchor?\n\nReply in English.", "The Fulmar anchor weighs 14 kg.", "anchors.txt", []string{"“The Fulmar anchor weighs 14 kg.”"}, ""},
 		"both parts of a question":             {"Who keeps the weir, and when was the lock rebuilt?", "The weir is kept by Ida Moen. Fish pass it in spring. The lock was rebuilt in 1988.", "weir.txt", []string{"Ida Moen", "1988"}, ""},
+		"a part without an answer is named":    {"When was the lock rebuilt, and who dredged the harbour?", "The weir is kept by Ida Moen. Fish pass it in spring. The lock was rebuilt in 1988.", "weir.txt", []string{"1988", "The documents do not answer: “who dredged the harbour?”"}, ""},
 		"only the name is known":               {"What is the colour of the KL-77?", grid, "boat.txt", nil, ""},
 		"no price":                             {"What does the Fulmar cost?", grid, "boat.txt", nil, ""},
 		"another power":                        {"What is the price of the 22 kW winch?", "Winch 11 kW: 640 euros\nOrdered on 22 May", "winch.txt", nil, ""},
@@ -110,7 +111,7 @@ func TestAPassageIsBoundedAndCutAtParagraphs(t *testing.T) {
 	p := chat.Prompt{Question: "lock keeper gate", Fragments: fragments}
 	q := newQuestion(p, fragments)
 	pages := pagesOf(fragments)
-	got := q.passagesFor([]string{p.Question}, pages, true, passageCharacters)
+	got, _ := q.passagesFor([]string{p.Question}, pages, true, passageCharacters)
 	if len(got) != 1 {
 		t.Fatalf("%d passages", len(got))
 	}
@@ -131,7 +132,8 @@ func FuzzPassages(f *testing.F) {
 		fragments := []domain.Fragment{{Text: text, Score: 0.6}, {Text: text + "\n" + question, Score: 0.5}}
 		q := newQuestion(chat.Prompt{Question: question}, fragments)
 		pages := pagesOf(fragments)
-		for _, p := range q.passagesFor(clausesOf(question), pages, true, passageCharacters) {
+		passages, _ := q.passagesFor(clausesOf(question), pages, true, passageCharacters)
+		for _, p := range passages {
 			if p.begin < 0 || p.begin >= p.end || p.end > len(pages[p.fragment].lines) {
 				t.Fatalf("passage %+v of %d lines", p, len(pages[p.fragment].lines))
 			}

@@ -19,21 +19,23 @@ type Phrases struct {
 	Empty    string // there are no documents at all
 	Open     string // quotation marks
 	Close    string
+
+	Unanswered string // precedes the part of a question that the documents do not answer
 }
 
 // phrasebook contains the phrases by language. All other languages use English.
 var phrasebook = map[analysis.Language]Phrases{
-	"en": {"In the words of the documents:", "The documents do not answer this question.", "This agent has no documents yet.", "“", "”"},
-	"de": {"Im Wortlaut der Dokumente:", "Die Dokumente beantworten diese Frage nicht.", "Dieser Agent hat noch keine Dokumente.", "„", "“"},
-	"fr": {"Selon les termes mêmes des documents :", "Les documents ne répondent pas à cette question.", "Cet agent n'a pas encore de documents.", "« ", " »"},
-	"es": {"En palabras de los documentos:", "Los documentos no responden a esta pregunta.", "Este agente aún no tiene documentos.", "«", "»"},
-	"it": {"Con le parole dei documenti:", "I documenti non rispondono a questa domanda.", "Questo agente non ha ancora documenti.", "«", "»"},
-	"pt": {"Nas palavras dos documentos:", "Os documentos não respondem a esta pergunta.", "Este agente ainda não tem documentos.", "“", "”"},
-	"nl": {"In de woorden van de documenten:", "De documenten beantwoorden deze vraag niet.", "Deze agent heeft nog geen documenten.", "“", "”"},
-	"ru": {"Словами документов:", "В документах нет ответа на этот вопрос.", "У этого агента пока нет документов.", "«", "»"},
-	"zh": {"文档原文如下：", "文档中没有这个问题的答案。", "该智能体还没有文档。", "“", "”"},
-	"ja": {"文書には次のように書かれています。", "文書の中にこの質問の答えは見つかりませんでした。", "このエージェントにはまだ文書がありません。", "「", "」"},
-	"ko": {"문서의 원문은 다음과 같습니다:", "문서에서 이 질문의 답을 찾을 수 없습니다.", "이 에이전트에는 아직 문서가 없습니다.", "“", "”"},
+	"en": {"In the words of the documents:", "The documents do not answer this question.", "This agent has no documents yet.", "“", "”", "The documents do not answer:"},
+	"de": {"Im Wortlaut der Dokumente:", "Die Dokumente beantworten diese Frage nicht.", "Dieser Agent hat noch keine Dokumente.", "„", "“", "Die Dokumente beantworten nicht:"},
+	"fr": {"Selon les termes mêmes des documents :", "Les documents ne répondent pas à cette question.", "Cet agent n'a pas encore de documents.", "« ", " »", "Les documents ne répondent pas à :"},
+	"es": {"En palabras de los documentos:", "Los documentos no responden a esta pregunta.", "Este agente aún no tiene documentos.", "«", "»", "Los documentos no responden a:"},
+	"it": {"Con le parole dei documenti:", "I documenti non rispondono a questa domanda.", "Questo agente non ha ancora documenti.", "«", "»", "I documenti non rispondono a:"},
+	"pt": {"Nas palavras dos documentos:", "Os documentos não respondem a esta pergunta.", "Este agente ainda não tem documentos.", "“", "”", "Os documentos não respondem a:"},
+	"nl": {"In de woorden van de documenten:", "De documenten beantwoorden deze vraag niet.", "Deze agent heeft nog geen documenten.", "“", "”", "De documenten beantwoorden niet:"},
+	"ru": {"Словами документов:", "В документах нет ответа на этот вопрос.", "У этого агента пока нет документов.", "«", "»", "В документах нет ответа на:"},
+	"zh": {"文档原文如下：", "文档中没有这个问题的答案。", "该智能体还没有文档。", "“", "”", "文档没有回答："},
+	"ja": {"文書には次のように書かれています。", "文書の中にこの質問の答えは見つかりませんでした。", "このエージェントにはまだ文書がありません。", "「", "」", "文書に答えが見つからない部分："},
+	"ko": {"문서의 원문은 다음과 같습니다:", "문서에서 이 질문의 답을 찾을 수 없습니다.", "이 에이전트에는 아직 문서가 없습니다.", "“", "”", "문서에 답이 없는 부분:"},
 }
 
 // functionWords are used to detect the language of a question that is too short for analysis.Detect.
