@@ -168,11 +168,15 @@ func startModel(ctx context.Context, in installation) (address string, stop func
 	if err := cmd.Start(); err != nil {
 		return "", stop, err
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
+	ended := make(chan struct{})
+	var exit error // of the server; valid once ended is closed
+	go func() {
+		defer close(ended)
+		exit = cmd.Wait()
+	}()
 	stop = func() error {
 		err := cmd.Process.Kill()
-		<-ended // it was killed
+		<-ended
 		if errors.Is(err, os.ErrProcessDone) {
 			return nil
 		}
@@ -185,9 +189,8 @@ func startModel(ctx context.Context, in installation) (address string, stop func
 	defer poll.Stop()
 	for {
 		select {
-		case err := <-ended:
-			ended <- err
-			return "", stop, fmt.Errorf("the model's server ended: %w: %s", err, lastLines(said.String()))
+		case <-ended:
+			return "", stop, fmt.Errorf("the model's server ended: %w: %s", exit, lastLines(said.String()))
 		case <-ctx.Done():
 			return "", stop, fmt.Errorf("waiting for the model's server: %w", ctx.Err())
 		case <-poll.C:
