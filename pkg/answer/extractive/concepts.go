@@ -8,8 +8,8 @@ import (
 )
 
 // concepts are common words in questions and column names, one concept per line, in all supported languages. The words
-// of a line count as related, because word vectors know few such pairs, and none across languages. Words with other
-// common meanings are omitted.
+// of a line count as related. Word vectors would relate few of them, and none across languages. Words with other common
+// meanings are omitted.
 const concepts = `
 	price prices cost costs kostet kosten preis preise prix coût coûte coûtent tarif precio precios cuesta cuestan prezzo costa preço custa prijs цена стоит стоимость
 	stock inventory lager lagerbestand bestand vorrätig existencias magazzino giacenza estoque voorraad склад
@@ -51,7 +51,7 @@ var conceptsOf, conceptWords = func() (map[string][]int, [][]string) {
 	return of, words
 }()
 
-// addConcepts adds, to each term of the question, the index terms of the other words for its concepts, in the languages
+// addConcepts adds to each term of the question the index terms of other words for the same concepts, in the languages
 // of the fragments. As in addKin, names are excluded.
 func (q *question) addConcepts(asked string, langs []analysis.Language) {
 	for _, w := range language.Words(asked) {
@@ -74,7 +74,7 @@ func (q *question) addConcepts(asked string, langs []analysis.Language) {
 	}
 }
 
-// termsIn marks the terms to which the words of a text belong.
+// termsIn reports, for each term, whether one of the words is a form of it.
 func termsIn(terms []analysis.QueryTerm, words []string) []bool {
 	forms := make(map[string]bool)
 	for _, w := range words {

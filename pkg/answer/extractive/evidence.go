@@ -9,7 +9,7 @@ import (
 type evidence struct {
 	own    float64 // words in the sentence itself or a heading
 	before float64 // other words, in the previous sentence, which often names the subject of an answer
-	near   float64 // words that are close together both in the question and here
+	near   float64 // words that are close together both in the question and in the sentence
 	names  float64 // share of the question's names missing from the fragment and its heading, negative: -1 to 0
 	score  float64 // score of the fragment
 	rank   float64 // score of the fragment relative to the best

@@ -42,7 +42,8 @@ const (
 	nearBest = 2.5
 	// Overlap of two sentences' words above which they count as repetitions.
 	sameTerms = 0.7
-	// Share of the question's words that a row or entry must contain, relative to the best one, to be quoted too.
+	// Share of the question's words that a row or entry must contain, relative to the best row or entry, to be quoted
+	// too.
 	sameThing = 0.95
 )
 
@@ -84,8 +85,8 @@ type finding struct {
 	unanswered []string // parts of the question that no passage answers, if it was divided
 }
 
-// find selects what to quote. The parts of a question that the answer to the whole leaves out are tried alone, and those
-// without an answer are named.
+// find selects what to quote. It first looks for an answer to the whole question. Then it tries the parts of the
+// question that this answer leaves out, one by one, and names the parts without an answer.
 func (e *Provider) find(ctx context.Context, p chat.Prompt, say phrases) (finding, error) {
 	out, err := e.findAnswer(ctx, p, say)
 	parts := syntax.Parts(p.Question)
@@ -119,7 +120,7 @@ func (e *Provider) find(ctx context.Context, p chat.Prompt, say phrases) (findin
 	return out, nil
 }
 
-// quoted reports whether a fragment is among those that have been quoted.
+// quoted reports whether a fragment is among the given fragments.
 func quoted(fragments []domain.Fragment, f domain.Fragment) bool {
 	return slices.ContainsFunc(fragments, func(other domain.Fragment) bool { return other.ChunkID == f.ChunkID && other.Text == f.Text })
 }
@@ -135,8 +136,8 @@ func named(unanswered []string) []func(phrases) string {
 	return out
 }
 
-// findAnswer selects what to quote. Sentences that are likely to be the answer are quoted alone. Otherwise the passage
-// with most of the question's topics is quoted, for each clause of the question.
+// findAnswer selects what to quote. Sentences that are likely to be the answer are quoted alone. Otherwise, for each
+// clause of the question, the passage with most of its topics is quoted.
 func (e *Provider) findAnswer(ctx context.Context, p chat.Prompt, say phrases) (out finding, err error) {
 	fragments := p.Fragments[:min(len(p.Fragments), maxReadFragments)]
 	q, err := e.analyse(ctx, p, fragments)
@@ -181,11 +182,11 @@ func (e *Provider) findAnswer(ctx context.Context, p chat.Prompt, say phrases) (
 	return out, nil
 }
 
-// Estimated number of characters of a token, for the length of a passage within a limit of tokens.
+// Estimated number of characters per token, to convert a token limit into the length of a passage.
 const charactersPerToken = 3
 
 // sureOfAll reports whether quotations answer every clause of the question without their surroundings. In scripts
-// without spaces, topics cannot be told apart, so sentences are quoted as they are.
+// without spaces, topics cannot be determined, so sentences are always quoted alone.
 func (q question) sureOfAll(quotes []sentence, pages []page, clauses []string) bool {
 	if q.unspaced {
 		return true
@@ -220,8 +221,7 @@ func (q question) sure(quotes []sentence, pages []page, about topics) bool {
 	return false
 }
 
-// beside returns the quoted sentences outside the passages, which may be the answer too, within a number of
-// tokens.
+// beside returns the sentences that are outside the passages and may also be the answer, within the token limit.
 func (q question) beside(quotes []sentence, passages []passage, pages []page, tokens int) []sentence {
 	about := q.topicsOf("")
 	return slices.DeleteFunc(quotes, func(s sentence) bool {
@@ -236,15 +236,15 @@ func (q question) beside(quotes []sentence, passages []passage, pages []page, to
 	})
 }
 
-// saysMore reports whether a sentence contains a topic that is neither a name nor in the headings, if there is one. A
-// sentence that only repeats the name of a company answers nothing.
+// saysMore reports whether a sentence contains a topic that is neither a name nor in the headings. If there is no such
+// topic, any topic is enough. A sentence that only repeats the name of a company answers nothing.
 func (q question) saysMore(s sentence, pages []page, about topics) bool {
 	return q.covered(q.distinctive(pages[s.fragment], about), s.said) > 0
 }
 
-// supported reports whether quotations are likely to be an answer although no passage has enough of the topics: one is
-// a sentence of a fragment that has some of them, or the datastore has too few chunks for word frequencies to mean
-// anything.
+// supported reports whether quotations are likely to be an answer although no passage has enough of the topics. This is
+// so if a quotation is a sentence of a fragment with some of the topics, or if the datastore has too few chunks for
+// meaningful word frequencies.
 func (q question) supported(quotes []sentence, pages []page) bool {
 	about := q.topicsOf("")
 	return slices.ContainsFunc(quotes, func(s sentence) bool {
@@ -254,7 +254,7 @@ func (q question) supported(quotes []sentence, pages []page) bool {
 	})
 }
 
-// analyse analyses the question, with words related to its own.
+// analyse analyses the question and adds related words to its terms.
 func (e *Provider) analyse(ctx context.Context, p chat.Prompt, fragments []domain.Fragment) (question, error) {
 	q := newQuestion(p, fragments)
 	if e.words != nil {
@@ -286,5 +286,5 @@ func titleOf(f domain.Fragment) string {
 	return rowRange.ReplaceAllString(f.Heading, "") + "\n" + f.DatasourceName
 }
 
-// rowRange matches the heading of a part of a table, whose numbers are not in the document.
+// rowRange matches the row numbers in the heading of a part of a table. They are not in the document.
 var rowRange = regexp.MustCompile(`\brows \d+ to \d+$`)

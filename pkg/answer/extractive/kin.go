@@ -25,12 +25,12 @@ const (
 	maxKinWords   = 2000 // of the fragments
 
 	// Maximum number of related words per word. A word that the vectors do not know is close to all words of its script
-	// (they know few outside Latin), so it exceeds the limit and gets none.
+	// (the vectors know few words in scripts other than Latin), so it exceeds the limit and gets none.
 	maxKin = 10
 )
 
-// addKin adds the index terms of related words in the fragments to the terms of the question. Names and borrowed words
-// get none: another product does not answer a question about this one.
+// addKin adds the index terms of related words in the fragments to the terms of the question. Names and words of
+// earlier questions get none: another product does not answer a question about this one.
 func (q *question) addKin(ctx context.Context, vectors WordVectors, asked string, fragments []domain.Fragment) error {
 	var words []string
 	var of []int // index of each word's term

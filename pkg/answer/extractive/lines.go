@@ -11,13 +11,13 @@ import (
 	"github.com/sluice/sluice/pkg/chunk"
 )
 
-// Limits of the text that a sentence ending in a colon includes.
+// Limits of the text that is added to a sentence ending in a colon.
 const (
 	maxTakenLines      = 8
 	maxTakenCharacters = 400
 )
 
-// Lines shorter than this were not wrapped: they are code, list entries or verse.
+// Minimum length of a wrapped line, in characters. Shorter lines are code, list entries or verse.
 const shortLine = 40
 
 // Markup that a browser would fetch or follow, with its replacement in quotations.
@@ -55,8 +55,8 @@ func paragraph(text string) []part {
 	return out
 }
 
-// wholeSentences returns the sentences of a paragraph. A stop inside an address or name, without a following space,
-// does not end a sentence.
+// wholeSentences returns the sentences of a paragraph. A full stop without a space after it, as in an address or a
+// name, does not end a sentence.
 func wholeSentences(part string) []analysis.Span {
 	var out []analysis.Span
 	for _, s := range chunk.Sentences(part) {

@@ -14,7 +14,7 @@ import (
 // option matches the name of an option of a program.
 var option = regexp.MustCompile(`(?:^|[\s("'“«„` + "`" + `])(--[\pL\d][\pL\d_-]*)`)
 
-// optionsIn returns the options that a question names. Another option does not answer it.
+// optionsIn returns the options that a question names. A text about another option does not answer the question.
 func optionsIn(question string) []string {
 	var out []string
 	for _, m := range option.FindAllStringSubmatch(question, -1) {
@@ -43,7 +43,8 @@ func holdsOptions(f domain.Fragment, options []string) bool {
 	})
 }
 
-// normalisedCode returns a text in lower case without the characters that separate the parts of codes: VD-1040, vd1040.
+// normalisedCode returns a text in lower case without the characters that separate the parts of codes, so that VD-1040
+// and vd1040 are equal.
 func normalisedCode(text string) string {
 	return strings.Map(func(r rune) rune {
 		if strings.ContainsRune("-_./ \u2010\u2011\u00a0", r) {
@@ -65,8 +66,8 @@ func holdsCodes(f domain.Fragment, codes []string) bool {
 // Maximum number of digits of a number that is meaningless without the word before it: version 2, article 14.
 const maxOrdinalDigits = 2
 
-// numberedTerms returns the pairs of terms of which the second is a short number next to the first, a word before it or
-// a unit after it: "version 2", "22 kW".
+// numberedTerms returns the short numbers in a question, each paired with the word before it or the unit after it:
+// "version 2", "22 kW". The second term of a pair is the number.
 func (q question) numberedTerms(asked string) [][2]int {
 	var out [][2]int
 	words := strings.FieldsFunc(strings.ToLower(asked), func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("?!,;:()", r) })
@@ -88,7 +89,7 @@ func (q question) numberedTerms(asked string) [][2]int {
 // Maximum length of a unit after a number, in characters.
 const maxUnitLetters = 3
 
-// termPairs returns the pairs of terms of two words.
+// termPairs returns all pairs of a term of the word and a term of the number.
 func (q question) termPairs(word, number string) [][2]int {
 	var out [][2]int
 	for a, first := range termsIn(q.terms, []string{word}) {

@@ -42,7 +42,7 @@ func (p part) words() string {
 // partsOf splits a fragment into sentences, table rows, list entries and blocks of code. A sentence that ends in a
 // colon includes the text that it announces. Headings and column names are separate parts, because they contain many
 // words of questions but answer nothing. Images, tags and link targets are removed, because a browser would fetch or
-// follow them to an address of the document's choice. Front matter is removed too.
+// follow them, to addresses that the document chooses. Front matter is removed too.
 func partsOf(f domain.Fragment) []part {
 	text := f.Text
 	if f.Offset == 0 {
@@ -80,7 +80,7 @@ const headingSeparator = ">"
 
 // partReader collects the parts of a fragment.
 type partReader struct {
-	title string // of the section that the fragment is of
+	title string // heading of the fragment's section
 	parts []part
 
 	under     string

@@ -17,8 +17,8 @@ import (
 // topics are the terms of a question, or of a clause, that an answer has to be about.
 type topics []bool
 
-// topicsOf returns the terms of a clause that carry a topic. A clause with
-// names alone has all those of the question and of the earlier questions that it continues.
+// topicsOf returns the terms of a clause that carry a topic. For a clause with nothing but names, it returns these
+// terms of the whole question and of the earlier questions that it continues.
 func (q question) topicsOf(clause string) topics {
 	out := topics(termsIn(q.terms, strings.Fields(clause)))
 	any := false
@@ -65,8 +65,8 @@ type page struct {
 // line is a line of a fragment, or a sentence of a long one, with its wording.
 type line struct {
 	text   string
-	block  int  // number of its paragraph
-	inline bool // it follows the previous one in the same line of the text
+	block  int  // number of the paragraph
+	inline bool // it is in the same line of the text as the previous one
 	own    wording
 }
 
@@ -139,8 +139,8 @@ func shownText(f domain.Fragment) string {
 	return text
 }
 
-// window returns the lines around the best one for the topics, cut at paragraphs where possible, within a number of
-// characters.
+// window returns the range of lines around the line that matches the topics best. The range has at most the given
+// number of characters, and begins and ends at paragraphs if possible.
 func (q question) window(p page, about topics, characters int) (begin, end int) {
 	if len(p.lines) == 0 {
 		return 0, 0
@@ -194,8 +194,8 @@ func (q question) window(p page, about topics, characters int) (begin, end int) 
 	return begin, end
 }
 
-// distinctive returns the topics that tell the lines of a page apart: those that are neither names nor in the headings,
-// or all if there are no others.
+// distinctive returns the topics that distinguish the lines of a page: those that are neither names nor in the
+// headings. If there are none, it returns all topics.
 func (q question) distinctive(p page, about topics) topics {
 	out := make(topics, len(about))
 	any := false
@@ -209,7 +209,8 @@ func (q question) distinctive(p page, about topics) topics {
 	return out
 }
 
-// grown returns the run of lines extended to the end of its paragraph, or by the next one.
+// grown extends a range of lines to the end of its last paragraph, or by the next paragraph if it already ends there.
+// If after is false, it extends the beginning of the range in the same way.
 func (p page) grown(begin, end int, after bool) (int, int) {
 	if after {
 		if end == len(p.lines) {
@@ -234,13 +235,13 @@ func (p page) grown(begin, end int, after bool) (int, int) {
 const (
 	passageCharacters = 700 // maximum length of one passage
 
-	// Minimum share of the topics that a passage and its headings contain to be quoted, and that the fragment of
-	// sentences that are likely to be an answer contains if no passage qualifies.
+	// Minimum share of the topics in a passage with its headings, for the passage to be quoted. If no passage
+	// qualifies, keptCover is the minimum share in a fragment with its headings, for its sentences to be quoted.
 	minCover  = 0.5
 	keptCover = 0.3
 
-	// Share of the topics that a sentence contains above which it is quoted without its surroundings, and the same for
-	// a sentence whose headings contain the other topics.
+	// Minimum share of the topics in a sentence, for it to be quoted without its surroundings. ownShare is enough if
+	// the sentence and its headings together have titledShare.
 	sureShare   = 0.6
 	ownShare    = 0.4
 	titledShare = 0.9
@@ -252,7 +253,7 @@ type passage struct {
 	begin, end int // lines
 }
 
-// holds reports whether a passage contains a sentence, whatever the white space.
+// holds reports whether a passage contains a sentence, regardless of white space.
 func (p page) holds(in passage, sentence string) bool {
 	var text []string
 	for _, l := range p.lines[in.begin:in.end] {
@@ -261,7 +262,7 @@ func (p page) holds(in passage, sentence string) bool {
 	return strings.Contains(strings.Join(text, " "), strings.Join(strings.Fields(sentence), " "))
 }
 
-// tokens estimates the length of a passage.
+// tokens estimates the length of a passage in tokens.
 func (p page) tokens(of passage) int {
 	n := 0
 	for _, l := range p.lines[of.begin:of.end] {
@@ -270,8 +271,8 @@ func (p page) tokens(of passage) int {
 	return n
 }
 
-// best returns the page that is most likely to contain the answer about the topics, and the share of the topics that
-// it and its headings contain; -1 if no page is eligible.
+// best returns the index of the page that is most likely to contain the answer about the topics, or -1 if no page is
+// eligible. cover is the share of the topics that the page and its headings contain.
 func (q question) best(pages []page, about topics) (at int, cover float64) {
 	at = -1
 	most := 0.0
@@ -288,7 +289,7 @@ func (q question) best(pages []page, about topics) (at int, cover float64) {
 }
 
 // eligible reports whether a page has the numbers, codes and options of the topics, and a value of the requested kind
-// if that has a universal form.
+// if such values have a universal form.
 func (q question) eligible(p page, about topics) bool {
 	if len(p.lines) == 0 || !holdsOptions(p.fragment, q.options) || !holdsCodes(p.fragment, q.codes) {
 		return false
@@ -336,10 +337,12 @@ func (q question) passagesFor(clauses []string, pages []page, supported bool, ch
 // Minimum share of the topics other than names that a page contains if no sentence is likely to be an answer.
 const otherTopics = 0.4
 
-// Minimum share of a topic that no chunk of the datastore contains, above which the documents do not answer.
+// Minimum share of the total weight that a topic must have for its absence from the datastore to mean that the
+// documents do not answer the question.
 const unheardShare = 0.3
 
-// unheardOf reports whether a topic of some weight is as rare as words get and in none of the pages.
+// unheardOf reports whether a topic with at least unheardShare of the weight has the greatest possible rarity and is in
+// none of the pages.
 func (q question) unheardOf(pages []page, about topics) bool {
 	if q.few || q.unspaced || len(q.options) > 0 {
 		return false
@@ -359,8 +362,8 @@ func (q question) unheardOf(pages []page, about topics) bool {
 	return false
 }
 
-// speaksOf reports whether a page is about the topics themselves and not only about the things named: their colour, if
-// that is asked for. In a table, one row has all names.
+// speaksOf reports whether a page is about what is asked, such as a colour, and not only about the things that the
+// question names. In a table, one row must contain all names.
 func (q question) speaksOf(p page, about topics) bool {
 	if len(q.options) > 0 {
 		return true
@@ -382,7 +385,7 @@ func (q question) speaksOf(p page, about topics) bool {
 	return !table || slices.ContainsFunc(p.lines, func(l line) bool { return q.holdsAll(named, l.own, p.title) })
 }
 
-// joined adds a passage. It merges it with one that it overlaps or follows.
+// joined adds a passage, or merges it with a passage that it overlaps or adjoins.
 func joined(passages []passage, p passage) []passage {
 	for i, o := range passages {
 		if o.fragment == p.fragment && p.begin <= o.end && o.begin <= p.end {
@@ -447,7 +450,8 @@ func withoutColumns(lines []string) []string {
 	return out
 }
 
-// isForm reports whether the first row of a table is a row of a form: labels without digits, and a value with one.
+// isForm reports whether the first row of a table is a row of a form: labels without digits, and at least one value
+// with a digit.
 func isForm(cells []string) bool {
 	values := 0
 	for i, c := range cells {

@@ -11,8 +11,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// pick selects the sentences to quote, within a number of tokens beyond the first, and sorts them into reading order:
-// fragments by rank, then by position. It selects none if the best sentence is not likely to be an answer. Sentences
+// pick selects the sentences to quote and sorts them into reading order: fragments by rank, then by position. tokens
+// limits all sentences except the first. It selects none if the best sentence is not likely to be an answer. Sentences
 // that address a language model, and all later ones in the same fragment, are excluded.
 func pick(sentences []sentence, fragments []domain.Fragment, tokens int) []sentence {
 	sentences = slices.DeleteFunc(sentences, afterOrders(fragments))
@@ -69,8 +69,8 @@ func (s sentence) is(other sentence) bool {
 	return s.fragment == other.fragment && s.position == other.position
 }
 
-// listOf returns the list that contains an entry, limited in length and in tokens beyond the entry's. It returns only
-// the entry if that is too far down the list.
+// listOf returns the list that contains an entry, up to the maximum length. tokens limits the other entries. If the
+// entry is too far down the list, listOf returns only the entry.
 func listOf(entry sentence, all []sentence, tokens int) []sentence {
 	list := slices.DeleteFunc(slices.Clone(all), func(s sentence) bool { return !s.sameList(entry) })
 	slices.SortFunc(list, func(a, b sentence) int { return cmp.Compare(a.position, b.position) })
@@ -98,8 +98,8 @@ func (s sentence) sameList(other sentence) bool {
 	return s.fragment == other.fragment && s.under == other.under && s.kind == other.kind
 }
 
-// inReadingOrder sorts sentences, which are given best first: those of the best one's fragment, then the other
-// fragments by rank, each in order of position.
+// inReadingOrder sorts sentences by fragment and position. The fragment of the first sentence, which is the best, comes
+// first, then the other fragments by rank.
 func inReadingOrder(sentences []sentence) {
 	best := sentences[0].fragment
 	rank := func(s sentence) int {

@@ -18,8 +18,8 @@ type properName struct {
 	word string // in lower case
 }
 
-// properNames returns the names of places, people and things in a question: capitalised words that do not begin it and
-// are not units, months or days, or abbreviations, which texts often spell out. Consecutive words form one name.
+// properNames returns the names of places, people and things in a question: capitalised words, except those at the
+// beginning, units, months, days, and abbreviations, which texts often spell out. Consecutive words form one name.
 func (q question) properNames(asked string) []properName {
 	var out []properName
 	for sentence := range strings.FieldsFuncSeq(asked, func(r rune) bool { return strings.ContainsRune(".!?:\n", r) }) {
@@ -44,8 +44,8 @@ func (q question) properNames(asked string) []properName {
 	return out
 }
 
-// rarestOf returns the name represented by the rarest of words, or by the last of equally rare ones. There is none if
-// no word is a term of the question.
+// rarestOf returns the name represented by the rarest of words, or by the last of equally rare ones. ok is false if no
+// word is a term of the question.
 func (q question) rarestOf(words []string) (name properName, ok bool) {
 	for _, w := range words {
 		for i, is := range termsIn(q.terms, []string{w}) {
@@ -57,10 +57,10 @@ func (q question) rarestOf(words []string) (name properName, ok bool) {
 	return name, ok
 }
 
-// strangers marks the fragments about another city, person or thing: those that do not contain a name of the question,
-// have none in their headings, and come from a datasource without one in its other results. A text in another language
-// may spell names differently, and if the question's language is unknown, the capitalised words may be ordinary nouns;
-// such cases are not marked.
+// strangers marks the fragments about another city, person or thing. In these cases, neither the fragment, nor its
+// headings, nor another result from its datasource contains a name of the question. A text in another language may
+// spell names differently, and if the question's language is unknown, the capitalised words may be ordinary nouns; such
+// cases are not marked.
 func (q question) strangers(fragments []domain.Fragment) []bool {
 	out := make([]bool, len(fragments))
 	if len(q.proper) == 0 || q.lang == analysis.Unknown {
@@ -88,7 +88,7 @@ func (q question) named(t wording) bool {
 
 const (
 	minNameStem   = 5 // minimum common prefix of a name and a word derived from it, in characters
-	maxNameEnding = 3 // maximum number of further characters in either
+	maxNameEnding = 3 // maximum number of additional characters in the longer word
 	minMisspelt   = 6 // minimum length of a name that may be misspelt by one character
 )
 

@@ -15,7 +15,7 @@ const (
 	ownHeadingShare = 0.9  // for a word in a heading that contains nearly all words of the question
 	headingShare    = 0.6  // of a word's weight, if only the heading or title contains it
 	borrowedWeight  = 0.3  // for a word from the previous question
-	framingWeight   = 0.15 // for a word that only gives the question its form
+	framingWeight   = 0.15 // for a word that only phrases the question
 	nearDistance    = 3    // terms
 	scrapTokens     = 5
 
@@ -28,13 +28,13 @@ type question struct {
 	weights  []float64
 	names    []bool     // terms that are names
 	own      []bool     // terms of the question itself, not of an earlier one
-	framing  []bool     // terms that only give the question its form
+	framing  []bool     // terms that only phrase the question
 	rarest   []bool     // the rarest terms of the question itself, except names
 	kin      [][]string // index terms of words related to each term
 	total    float64
 	unspaced bool // the script has no spaces, so terms are pairs of characters
 	wants    want
-	implied  []bool // terms that a value of the requested kind substitutes
+	implied  []bool // terms that a value of the requested kind can replace
 	lang     analysis.Language
 	proper   []properName
 	strange  []bool   // fragments about something other than the named thing
@@ -42,7 +42,7 @@ type question struct {
 	codes    []string // article numbers and the like, normalised
 	rare     float64  // weight of the rarest word of the search
 	few      bool     // the datastore has too few chunks for word frequencies to mean anything
-	numbered [][2]int // pairs of a word and the number after it
+	numbered [][2]int // pairs of a word and the number next to it
 }
 
 // newQuestion analyses the question for the languages of the fragments. Words from the previous question weigh less
@@ -99,7 +99,7 @@ func newQuestion(p chat.Prompt, fragments []domain.Fragment) question {
 // evenness returns a constant to add to the weight of every word if there are few chunks, because rarity is then
 // unreliable: with a single chunk, each word in it weighs 0.3 and every other word 1.4, so even a passage that answers
 // seems to contain little of the question. The constant is the difference between evenBelow and the weight of a word
-// that no chunk contains. ADR 43.
+// that no chunk contains. See ADR 43.
 func evenness(chunks int, rare float64) float64 {
 	if chunks == 0 {
 		return 0

@@ -61,7 +61,7 @@ func figures(terms map[string]bool) map[string]bool {
 type wording struct {
 	at    map[string][]int // positions of its terms
 	value bool             // has a value of the requested kind
-	lone  bool             // the value belongs to its subject: it is a row or an entry, or names the owner of the address in it
+	lone  bool             // the value belongs to the text's subject: the text is a row or an entry, or names the owner of the address
 }
 
 // readFragment evaluates the parts of a fragment. best is the score of the best fragment.
@@ -137,8 +137,9 @@ func (q question) saysNoMore(t wording) bool {
 	return !q.unspaced && held >= len(t.at)
 }
 
-// titlesOf returns a function for the headings above a part: those of its datasource and section, and within the
-// fragment. If the section's own heading is within the fragment, parts under another heading do not have it.
+// titlesOf returns a function that returns the headings above a part: the name of its datasource, the headings of its
+// section, and the heading within the fragment. If the section's own heading is in the fragment, it applies only to the
+// parts directly below it.
 func titlesOf(f domain.Fragment, parts []part) func(part) string {
 	title, above := lastHeading(f.Heading), ""
 	if i := strings.LastIndex(f.Heading, headingSeparator); i >= 0 {
@@ -169,8 +170,8 @@ func (q question) value(t wording) float64 {
 	return -1
 }
 
-// lists reports whether the question asks for a whole list: the heading of the entry matches it better than the entry
-// does.
+// lists reports whether the question asks for a whole list: the heading of the entry matches the question better than
+// the entry itself.
 func (q question) lists(kind partKind, own, heading wording) bool {
 	itself, above := 0.0, 0.0
 	for i, w := range q.weights {

@@ -207,7 +207,7 @@ func (w want) heldBy(text string) bool {
 
 // Words between a word for a price and its amount.
 var (
-	amountVerbs  = wordset.Of(`cost costs kostet kosten coûte coûtent cuesta cuestan costa costano custa custam kost стоит стоят`) // words for money themselves
+	amountVerbs  = wordset.Of(`cost costs kostet kosten coûte coûtent cuesta cuestan costa costano custa custam kost стоит стоят`) // all of these are also moneyWords
 	amountLinks  = wordset.Of(`is are was were remains ist sind war beträgt betragen bleibt est sont reste es son è sono é são is zijn bedraagt bedragen`)
 	approximates = wordset.Of(`only just about around currently still at to nur etwa rund derzeit noch ca seulement environ actuellement solo unos cerca circa soltanto apenas slechts ongeveer`)
 )
@@ -216,7 +216,7 @@ var (
 // such as credits, may then be unknown.
 func saysAmount(text string) bool {
 	words := language.Words(text)
-	paid := 0 // number of words since one for a price; 0: none
+	paid := 0 // number of words since the last word for a price; 0: none
 	for i, word := range words {
 		if moneyWords[word] {
 			paid = 1

@@ -16,7 +16,7 @@ import (
 	"github.com/sluice/sluice/pkg/wordset"
 )
 
-// A question of at most this many words, or characters in scripts without spaces, may be a follow-up.
+// Maximum length of a follow-up question, in words, or in characters for scripts without spaces.
 const (
 	followUpWords      = 12
 	followUpCharacters = 16
@@ -25,8 +25,8 @@ const (
 // Maximum number of earlier questions that a chain of follow-ups is traced back.
 const maxLinks = 5
 
-// searchQuery returns the search query. A short question that refers back ("and how does it close?") finds nothing
-// alone, so the topic of the previous question is added. Any other question is unchanged.
+// searchQuery returns the search query. A short question that refers back ("and how does it close?") finds nothing by
+// itself, so the topic of the previous question is added. Any other question is unchanged.
 func searchQuery(question string, history []chat.Turn) string {
 	if !refersBack(question) {
 		return question
@@ -120,7 +120,7 @@ func refersBack(question string) bool {
 // has a subject of its own: "And what does trace-based compilation mean?"
 const borrowingTopics = 2
 
-// topicWords returns the number of words that are neither function words nor only give the question its form.
+// topicWords returns the number of words that are not function, question or framing words.
 func topicWords(words []string) int {
 	n, lang := 0, language.Detect(strings.Join(words, " "))
 	for _, w := range words {
@@ -142,7 +142,7 @@ func countsWithoutNoun(words []string) bool {
 	return false
 }
 
-// hasNoTopic reports whether all words of a question are function or question words: "what should I do".
+// hasNoTopic reports whether all words of a question are function, question or framing words: "what should I do".
 func hasNoTopic(words []string, lang analysis.Language) bool {
 	return lang != analysis.Unknown && !slices.ContainsFunc(words, func(w string) bool {
 		return !language.FramingWords[w] && language.QuestionWords[w] == nil && !analysis.IsFunctionWord(w, lang)
@@ -214,7 +214,7 @@ var continuationWords = byWord(map[analysis.Language]string{
 	"en": `and but or also`, "de": `und aber oder auch`, "fr": `et mais ou aussi`, "es": `y pero o también`, "it": `e ma o anche`, "ru": `а и но или`,
 })
 
-// unspacedReferences are pointers in scripts without spaces between words.
+// unspacedReferences are words that refer to earlier messages, in scripts without spaces between words.
 var unspacedReferences = []string{"它", "他", "她", "这个", "那个", "这", "那", "呢", "其中", "それ", "これ", "あれ", "その", "この", "そこ", "では", "彼", "그것", "이것"}
 
 func byWord(lists map[analysis.Language]string) map[string][]analysis.Language {

@@ -36,9 +36,9 @@ Write the question alone, on one line, in the language in which it was asked.`
 
 // Search returns the search query, and the usage of the model that wrote it. If models are given, one of them rewrites
 // a question that may be a follow-up so that it stands alone. If the rewrite fails, takes too long, or cannot have the
-// meaning of the question, the query is the one of searchQuery.
+// meaning of the question, the query comes from searchQuery.
 //
-// The first of the models is called, by its own name or else modelName. Without models, nothing is rewritten.
+// Search calls only the first model, with its own name or else modelName. Without models, it rewrites nothing.
 func Search(ctx context.Context, question, modelName string, history []chat.Turn, models []chat.Model, log *slog.Logger) (search string, used chat.Completion) {
 	question = language.WithoutClientText(question)
 	plain := searchQuery(question, history)
@@ -111,8 +111,8 @@ func cleanQuestion(text string) string {
 
 // Thresholds for a rewritten question.
 const (
-	minKnownShare    = 0.7 // of its words, which must come from the conversation
-	minRetainedShare = 0.5 // of the question's own words, which it must retain
+	minKnownShare    = 0.7 // minimum share of its words that come from the conversation
+	minRetainedShare = 0.5 // minimum share of the original question's words that it retains
 )
 
 // isFaithful reports whether a rewritten question can have the meaning of the original: one line of similar length,
