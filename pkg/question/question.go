@@ -129,14 +129,15 @@ func split(sentence string) []string {
 	for i := 1; i < len(words); i++ {
 		comma := strings.ContainsAny(sentence[words[i-1].end:words[i].start], ",;،、，")
 		next := i
-		conjunction := conjunctions[words[i].lower]
+		letter := words[i].end-words[i].start == 1 // "y", "e", "i": also words and names of other languages
+		conjunction := conjunctions[words[i].lower] && !(letter && sentence[words[i].start] <= 'Z')
 		if conjunction {
 			next = i + 1
 		} else if rest, ok := strings.CutPrefix(words[i].lower, "و"); ok && inPlace[rest] { // Arabic "and" is a prefix
 			conjunction = true
 		}
 		marked := next < len(words) && strings.Contains(sentence[words[next-1].end:words[next].start], "¿")
-		if (conjunction || comma) && (marked || opens(words, next, conjunction)) {
+		if (conjunction || comma) && (marked || opens(words, next, conjunction && !letter)) {
 			cuts = append(cuts, cut{before: words[i-1].end, after: words[next].start, conjunction: conjunction})
 			joined = joined || conjunction
 		}
@@ -166,7 +167,7 @@ type cut struct {
 	conjunction   bool
 }
 
-// opens reports whether a question begins at words[i].
+// opens reports whether a question begins at words[i]. Behind a conjunction, its interrogative may come later.
 func opens(words []word, i int, conjunction bool) bool {
 	for n := i; n < len(words) && n < i+maxLead; n++ {
 		w := words[n].lower

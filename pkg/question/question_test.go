@@ -24,6 +24,7 @@ func TestPartsAreTheQuestionsOfAText(t *testing.T) {
 		"What is the flow rate, when was the plant built, and who designed it?": {"What is the flow rate", "when was the plant built", "when was the plant built who designed it?"},
 		"How does the export work and can I restrict the import?":               {"How does the export work", "can I restrict the import?"},
 		"Who signed the lease and upon his return, what did the tenant pay?":    {"Who signed the lease", "Who signed the lease upon his return, what did the tenant pay?"},
+		"How far must I stay from power lines, and what does the Kestrel cost?": {"How far must I stay from power lines", "what does the Kestrel cost?"},
 		// A part that refers to the part before repeats its names.
 		"How heavy is the Aurora X2 and what does it cost?":         {"How heavy is the Aurora X2", "Aurora X2 what does it cost?"},
 		"Who directed the film about Gdansk and who wrote it?":      {"Who directed the film about Gdansk", "Gdansk who wrote it?"},
@@ -73,6 +74,7 @@ func TestOneQuestionHasNoParts(t *testing.T) {
 	for _, text := range []string{
 		"", "?", "  ", "warranty", "How long is the warranty of the pump and the motor?",
 		"Where and when was Marie Curie born?",
+		"How far must I stay from power lines and masts?", "how far must i stay from what is under power?",
 		"What is the difference between the lease and the licence?",
 		"Who is the man who founded the company and later sold it?",
 		"Which pump is heavy and red?",
