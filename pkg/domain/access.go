@@ -18,15 +18,15 @@ type SiteAccess struct {
 	Sealed []byte   `json:"sealed"`
 }
 
-// Limits of a datasource's headers.
+// Limits on the headers of a datasource.
 const (
 	MaxHeaders      = 20
 	MaxHeaderName   = 100      // bytes
 	MaxHeaderValue  = 8 << 10  // bytes
-	MaxHeadersBytes = 16 << 10 // all names and values together; every job of a site contains them
+	MaxHeadersBytes = 16 << 10 // total size of all names and values, which every job of a site contains
 )
 
-// reservedHeaders holds the headers that users cannot configure, each with the reason.
+// reservedHeaders maps the name of each header that users cannot configure to the reason.
 var reservedHeaders = func() map[string]string {
 	reasons := map[string]string{
 		"comes from the address": "Host",
@@ -46,8 +46,8 @@ var reservedHeaders = func() map[string]string {
 	return out
 }()
 
-// CleanHeaders returns the headers with canonical names and trimmed values, or their faults. The messages never contain
-// header values.
+// CleanHeaders returns the headers with canonical names and trimmed values, or the faults that it found in them. The
+// messages never contain header values.
 func CleanHeaders(field string, headers map[string]string) (map[string]string, []FieldError) {
 	var faults []FieldError
 	fault := func(name, format string, args ...any) {

@@ -45,16 +45,16 @@ type Agent struct {
 	UpdatedAt      time.Time
 }
 
-// AgentExtra holds the fields of an agent that Sluice does not know, unchanged. Clients written for other services
-// store their settings in them.
+// AgentExtra holds agent fields that Sluice does not interpret. Clients written for other services store their settings
+// in them.
 type AgentExtra map[string]json.RawMessage
 
 // RestrictKnowledge is the name of the field that restricts an agent to its documents. It is stored in Agent.Extra,
-// because clients of other services sent it before it had an effect.
+// because clients of other services already sent it when Sluice still ignored it.
 const RestrictKnowledge = "restrictKnowledge"
 
-// RestrictsKnowledge reports whether the agent answers only from its documents. If they contain nothing about a
-// message, it declines without asking a model.
+// RestrictsKnowledge reports whether the agent answers only from its documents. Such an agent declines a message
+// without asking a model if its documents contain nothing about it.
 func (a Agent) RestrictsKnowledge() bool {
 	return string(bytes.TrimSpace(a.Extra[RestrictKnowledge])) == "true"
 }
@@ -94,7 +94,7 @@ type AgentPatch struct {
 	PromptTemplate *string
 	DatastoreIDs   *[]string
 	AllowedOrigins *[]string
-	Extra          *AgentExtra // replaces the fields with the same names; others stay
+	Extra          *AgentExtra // replaces extra fields that have the same name and keeps the others
 }
 
 // Apply sets the fields of the patch.

@@ -1,17 +1,18 @@
 package domain
 
-// HasCanonical reports whether a page of the site names the page with the id as its canonical page. Careless sites name
-// their root on every page. So the root counts only for pages whose address is another spelling of the root.
+// HasCanonical reports whether a page of the site names the page with the given id as its canonical page. Careless
+// sites name their root on every page, so the root is accepted only for a page whose address is another spelling of the
+// root's address.
 func (d *Datasource) HasCanonical(page DatasourceConfig, id string) bool {
 	root := d.Config.Scope(false).Root
 	return page.Canonical != "" && ChildID(d.ID, page.Canonical) == id &&
 		(!SameAddress(page.Canonical, root) || SameAddress(page.SourceURL, root))
 }
 
-// MayBeReplacedBy reports whether a fetched page may be left out in favour of the known page that it names as
-// canonical. similar tells whether their texts are similar. A page with content stays until the other page has content
-// or has failed: the two may already have been compared, and they are compared again only when the other page's content
-// changes.
+// MayBeReplacedBy reports whether a fetched page may be left out in favour of target, the known page that it names as
+// canonical. similar tells whether their texts are similar. A page with content stays until target has content or its
+// processing has ended. The two pages may already have been compared, and they are compared again only when the content
+// of target changes.
 func (d *Datasource) MayBeReplacedBy(target Datasource, similar bool) bool {
 	switch {
 	case !target.Alive() || target.DuplicateOf == d.ID:
@@ -34,8 +35,9 @@ func (d *Datasource) IsReplacedBy(page, keeper Datasource, similar bool) bool {
 const maxCanonicals = 8
 
 // CanonicalCycle reports whether following canonical addresses from a page of the site leads back to the page with the
-// id. No page of such a cycle is replaced; otherwise the pages would replace one another forever. A cycle of two pages
-// does not count here: the caller keeps one of them. read returns a page of the site, or nil if it does not exist.
+// given id. No page of such a cycle is replaced; otherwise the pages would replace one another forever. A cycle of two
+// pages does not count, because the caller keeps one of the two. read returns a page of the site, or nil if it does not
+// exist.
 func (d *Datasource) CanonicalCycle(from Datasource, id string, read func(id string) (*Datasource, error)) (bool, error) {
 	for hop := range maxCanonicals {
 		if from.Config.Canonical == "" {
@@ -98,8 +100,8 @@ func (d *Datasource) ChangeFrom(before Datasource) PageChange {
 	}
 }
 
-// FetchesAgain reports whether a page of the site that was left out in favour of keeper is fetched again after a change
-// of keeper. similar tells whether their texts are similar.
+// FetchesAgain reports whether a change of keeper means that the given page, which was left out in favour of keeper,
+// must be fetched again. similar tells whether their texts are similar.
 func (d *Datasource) FetchesAgain(page Datasource, keeperID string, change PageChange, similar bool) bool {
 	if page.Status != StatusSkipped || page.GroupID != d.ID {
 		return false

@@ -9,8 +9,8 @@ type Chunking struct {
 	MaxTokens    int `json:"max_tokens,omitempty"`    // maximum size in tokens; 0: in proportion to the target
 }
 
-// Defaults and limits of Chunking. If the same amount of text is returned, chunks of the default size contain more of
-// the answers than larger chunks do.
+// Defaults and limits of Chunking. For the same amount of returned text, chunks of the default size contain more
+// answers than larger chunks do.
 const (
 	DefaultChunkTokens    = 128
 	DefaultMaxChunkTokens = 200
@@ -39,8 +39,8 @@ func (c Chunking) Sizes() (target, limit int) {
 	return target, limit
 }
 
-// Check returns a fault if a size is out of bounds, or if the target exceeds the maximum. Faults name the fields of the
-// API.
+// Check returns a fault if a size is out of bounds, or if the target exceeds the maximum. Faults refer to fields by
+// their API names.
 func (c Chunking) Check() []FieldError {
 	var faults []FieldError
 	bound := func(field string, n int) {

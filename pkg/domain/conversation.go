@@ -29,9 +29,9 @@ func (c Conversation) PublicID() string {
 // it, so callers can refer to such a conversation only by the id that they chose.
 const callerConversation = "caller:"
 
-// CallerConversationID returns the stored id of a conversation whose id the caller chose. The same callerID leads to
-// different conversations in different workspaces and with different agents. visitorID is "" for callers with a key of
-// the workspace. For other callers it keeps the conversations of other visitors out of reach.
+// CallerConversationID returns the stored id of a conversation whose id the caller chose. The same callerID denotes
+// different conversations in different workspaces and with different agents. visitorID is "" for callers with an API
+// key for the workspace. For other callers, it prevents them from reaching the conversations of other visitors.
 func CallerConversationID(workspaceID, agentID, visitorID, callerID string) string {
 	return callerConversation + DerivedID("conversation", workspaceID, agentID, visitorID, callerID)
 }
@@ -61,7 +61,7 @@ type Message struct {
 	CreatedAt      time.Time
 }
 
-// Scope is a permission of a key.
+// Scope is a permission that a key can grant.
 type Scope string
 
 // Scopes. ScopeQuery only allows querying one agent (APIKey.AgentID).
@@ -71,7 +71,7 @@ const (
 	ScopeQuery Scope = "query"
 )
 
-// DefaultWorkspace is the workspace of the first key. Creating keys can create further workspaces.
+// DefaultWorkspace is the workspace of the first key. Creating a key for a new workspace creates that workspace.
 const DefaultWorkspace = "default"
 
 // APIKey grants access to a workspace. The secret is shown once and never stored.

@@ -66,23 +66,23 @@ type Datasource struct {
 // Processing is the internal processing state of a datasource. Users see the fields derived from it: Status, Progress
 // and Error.
 type Processing struct {
-	DiscoveryDone bool   // web_site: the sitemap, or the root, has been read
+	DiscoveryDone bool   // web_site: the sitemap or the root page has been read
 	FollowLinks   bool   // web_site: pages are discovered by links, not by a sitemap
 	Unchanged     bool   // web_page: the newest fetch found no change
 	DuplicateOf   string // skipped page of a site: id of the page with the same content, if that is the reason
 
 	JobID            string // the newest accepted job; events of other jobs do not change Status
-	Runs             int    // number of ingest jobs put into the outbox so far; if above 1, earlier jobs may have left rows
+	Runs             int    // number of ingest jobs put into the outbox so far; if it exceeds 1, earlier jobs may have left rows behind
 	ActiveGeneration uint64 // the generation visible to readers; 0: none yet
 	Fence            uint64 // no generation up to this one can become active any more: a job has failed or the content was removed
 	Fingerprint      string // fingerprint of the active generation; see Version
 	Inputs           string // inputs of the active generation; see Job.Inputs; "" if unknown
 
-	// Target is the generation in the place that the datastore moves to; nil: none yet, or no move.
+	// Target is the datasource's generation in the place that the datastore is moving to, or nil if there is none.
 	Target *Target
 	// MoveID is the id of the move that last queued a job to copy the active generation to the new place.
 	MoveID string
-	// Resume is the state to restore when the move job has ended; nil if the newest job is not a move job, or has
+	// Resume is the state to restore when the move job has ended. It is nil if the newest job is not a move job, or has
 	// succeeded.
 	Resume *Resume
 }
@@ -103,7 +103,7 @@ type Resume struct {
 	Error  string `json:"error,omitempty"`
 }
 
-// MaxMetadataBytes limits a datasource's metadata, which is part of every job and chunk.
+// MaxMetadataBytes is the maximum size of a datasource's metadata as JSON. Every job and chunk contains the metadata.
 const MaxMetadataBytes = 16 << 10
 
 // DatasourceConfig holds the settings of the caller and the properties found in the content.
@@ -128,13 +128,14 @@ type DatasourceConfig struct {
 	LastModified string `json:"last_modified,omitempty"`
 	Depth        int    `json:"depth,omitempty"` // page of a site: number of links from the root
 
-	// Refresh is the schedule of repeated fetches: an interval ("24h"), or five cron fields in UTC ("0 3 * * *"). "":
-	// never.
+	// Refresh is the schedule of repeated fetches: an interval ("24h"), or five cron fields in UTC ("0 3 * * *"). If it
+	// is empty, no fetches are scheduled.
 	Refresh string `json:"refresh,omitempty"`
-	// Access holds additional headers for requests to the site; nil: none. Pages of a site use their site's headers.
+	// Access holds additional headers for requests to the site, or is nil if there are none. Pages of a site use their
+	// site's headers.
 	Access *SiteAccess `json:"access,omitempty"`
 	// Results of a page's last fetch: the address after Redirects if it is not SourceURL, the canonical address that
-	// the page names, the change time in its sitemap, and whether a browser was needed.
+	// the page names, the time of its last change according to the sitemap, and whether a browser was needed.
 	FinalURL  string     `json:"final_url,omitempty"`
 	Redirects []Redirect `json:"redirects,omitempty"`
 	Canonical string     `json:"canonical_url,omitempty"`
@@ -156,7 +157,7 @@ type DatasourceConfig struct {
 	NamedByDocument bool `json:"named_by_document,omitempty"`
 }
 
-// WebPatch changes how web content is fetched from its next fetch on; nil leaves a field unchanged.
+// WebPatch changes how web content is fetched, starting with the next fetch. A nil field leaves the setting unchanged.
 type WebPatch struct {
 	Refresh  *string
 	Include  *[]string
@@ -195,7 +196,7 @@ type Progress struct {
 	Total int64  `json:"total"`
 }
 
-// StageRetrying is the stage of a job that waits for a retry; Datasource.Error is the last error.
+// StageRetrying is the stage of a job that is waiting for a retry. Datasource.Error then holds the last error.
 const StageRetrying = "waiting to be tried again"
 
 // StageUnreadable is the stage of a failed job whose content can never be read: it is encrypted, damaged or in an

@@ -21,8 +21,8 @@ type Datastore struct {
 	Visibility     Visibility
 	EmbeddingModel string // id of the embedding model
 	Chunking       Chunking
-	// Since is the highest generation that is not valid in the serving place. Rows up to it are leftovers from before
-	// the datastore moved there.
+	// Since is the highest generation that is not valid in the serving place. Rows of this and older generations were
+	// there before the datastore moved to that place.
 	Since     uint64
 	Move      *Move // nil: no move in progress
 	CreatedAt time.Time
@@ -40,8 +40,8 @@ func (d Datastore) Places() []Place {
 	return []Place{d.Serving(), d.Move.To}
 }
 
-// DatastorePatch changes a datastore; nil leaves a field unchanged. Setting Type or EmbeddingModel starts a move, which
-// replaces one in progress. Naming the serving place cancels the move in progress.
+// DatastorePatch changes a datastore. A nil field leaves the setting unchanged. Setting Type or EmbeddingModel starts a
+// move, which replaces one in progress. Naming the serving place cancels the move in progress.
 type DatastorePatch struct {
 	Type           *Engine
 	EmbeddingModel *string

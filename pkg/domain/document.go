@@ -12,7 +12,8 @@ const (
 	BlockCode      BlockKind = "code"
 )
 
-// Block is a piece of a document's text in reading order. Text is valid UTF-8 without NUL, not empty after trimming.
+// Block is a piece of a document's text in reading order. Text is valid UTF-8 without NUL, and contains more than white
+// space.
 type Block struct {
 	Kind  BlockKind `json:"k"`
 	Text  string    `json:"t"`
@@ -27,8 +28,8 @@ type Block struct {
 	// BlockSeparator.
 	Offset int         `json:"o,omitempty"`
 	Links  []BlockLink `json:"u,omitempty"` // links in the text, in reading order; at most MaxBlockLinks
-	// Anchor is the unescaped URL fragment of a heading of a web page or of the term that the block defines; "" if
-	// there is none.
+	// Anchor is the unescaped URL fragment of the heading (in a web page) or of the term that the block defines, or ""
+	// if there is none.
 	Anchor string `json:"a,omitempty"`
 }
 
@@ -78,7 +79,7 @@ func (d *Document) Info() *DocumentInfo {
 	return &DocumentInfo{Title: d.Title, Language: d.Language, Pages: d.Pages, Route: d.Route, Metadata: d.Metadata, LinkList: d.LinkList}
 }
 
-// Keys of Document.Metadata common to all formats. Times are in RFC 3339, or dates (2006-01-02).
+// Keys of Document.Metadata common to all formats. Times have the form of RFC 3339 or are plain dates (2006-01-02).
 const (
 	MetaAuthor      = "author"        // several authors are joined by "; "
 	MetaCreated     = "created"       // time of writing or first publication
@@ -101,14 +102,15 @@ type Chunk struct {
 	Ordinal int    // from 0, in reading order
 	Text    string // returned to callers; at most MaxChunkBytes
 	Context string // document title and heading path; indexed with Text but not returned as text
-	Heading string // heading path of most of the chunk, joined by " > ", with the rows of a sheet that the chunk contains
+	Heading string // heading path of most of the chunk, joined by " > "; for a sheet, also the row numbers of the chunk ("Prices > rows 4 to 5")
 	Anchor  string // unescaped URL fragment of Heading, or of the term that the chunk defines; "" if there is none
 	Page    int    // page of most of the chunk; 0 if the format has none
 	Offset  int    // byte offset of the chunk in the document's text (blocks joined by "\n\n")
-	Tokens  int    // number of tokens by the chunker's count
+	Tokens  int    // number of tokens as counted by the chunker
 }
 
-// MaxChunkBytes is the maximum size of a chunk's text in bytes. Every engine must accept it; it is the limit of Milvus.
+// MaxChunkBytes is the maximum size of a chunk's text in bytes. Every engine must accept texts of this size, which is
+// the limit of Milvus.
 const MaxChunkBytes = 65_535
 
 // Fragment is a piece of text that a query returns.

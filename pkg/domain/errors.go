@@ -10,7 +10,7 @@ import (
 // Code is the kind of an Error. The API maps each code to an HTTP status.
 type Code string
 
-// Codes, with the HTTP status of the API.
+// Codes, each with its HTTP status in the API.
 const (
 	CodeInvalid      Code = "INVALID_REQUEST"  // 400
 	CodeUsageLimit   Code = "USAGE_LIMIT"      // 402
@@ -72,12 +72,13 @@ func Invalid(field, format string, args ...any) *Error {
 	return &Error{Code: CodeInvalid, Message: field + ": " + msg, Fields: []FieldError{{Field: field, Message: msg}}}
 }
 
-// NotFound returns a CodeNotFound error, also used for resources in another workspace.
+// NotFound returns a CodeNotFound error. Resources in another workspace are reported as not found, too.
 func NotFound(kind, id string) *Error {
 	return Errorf(CodeNotFound, "no %s with id %q", kind, id)
 }
 
-// CodeOf returns the code of the first Error in err's chain, CodeInternal for any other error, "" for nil.
+// CodeOf returns the code of the first Error in err's chain, CodeInternal if the chain contains no Error, or "" if err
+// is nil.
 func CodeOf(err error) Code {
 	if err == nil {
 		return ""

@@ -3,7 +3,7 @@ package domain
 // Explanation explains how the fragments of a query were found. It contains ids, numbers, words of the query, and names
 // and headings of documents, but no other content.
 type Explanation struct {
-	Query            string   // the searched text; for an agent, with the context that a question refers to
+	Query            string   // the searched text; for an agent, the question with the context that it refers to
 	Parts            []string // the questions in Query, each of which was also searched alone; empty if Query is a single question
 	Mode             SearchMode
 	TopK             int
@@ -22,8 +22,8 @@ type Explanation struct {
 
 // Limits of an Explanation.
 const (
-	MaxExplainedTerms = 100 // terms of the query
-	MaxExplainedDrops = 50  // dropped chunks that are listed
+	MaxExplainedTerms = 100 // maximum number of query terms listed
+	MaxExplainedDrops = 50  // maximum number of dropped chunks listed
 )
 
 // ExplainedFilters are the filters that were applied.
@@ -77,7 +77,7 @@ type ExplainedFragment struct {
 // DropReason is the reason why a candidate is not among the fragments.
 type DropReason string
 
-// Reasons.
+// Reasons for dropping a candidate.
 const (
 	DropDuplicate DropReason = "duplicate" // a better candidate has nearly the same text
 	DropMerged    DropReason = "merged"    // its text is part of a better candidate's fragment
@@ -103,7 +103,7 @@ type ExplainedDrop struct {
 	Page           int    // from 1; 0: none
 	Heading        string // "": none
 	Reason         DropReason
-	For            string // the chunk whose fragment contains or represents this chunk; "" if there is none
+	For            string // id of the chunk whose fragment contains or represents this chunk; "" if there is none
 	Rank           int    // rank before it was dropped
 	Score          float64
 }

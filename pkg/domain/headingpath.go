@@ -1,7 +1,7 @@
 package domain
 
 // HeadingPath tracks the sheet and headings above the current block while a document's blocks are read in order. The
-// zero value is at the start of a document.
+// zero value is ready for the first block of a document.
 type HeadingPath struct {
 	sheet    string
 	headings [6]string // by level, from level 1

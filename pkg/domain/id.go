@@ -31,7 +31,7 @@ func DerivedID(parts ...string) string {
 // ChildID returns the id of the datasource for a page of a web site. It is the same in every crawl.
 func ChildID(siteID, pageURL string) string { return DerivedID("page", siteID, pageURL) }
 
-// IngestJobID returns the id of the ingest job that follows a crawl job's fetched page.
+// IngestJobID returns the id of the ingest job that reads the page fetched by a crawl job.
 func IngestJobID(crawlJobID string, generation uint64) string {
 	return DerivedID("ingest", crawlJobID, strconv.FormatUint(generation, 10))
 }
@@ -77,8 +77,8 @@ func NewKey() string {
 	return KeyPrefix + hex.EncodeToString(secret[:])
 }
 
-// HashKey returns the form in which an API key is stored and looked up: hex SHA-256. A plain hash is sufficient for 256
-// random bits.
+// HashKey returns the hex SHA-256 of an API key's secret. Keys are stored and looked up by it. A plain hash is
+// sufficient, because a secret has 256 random bits.
 func HashKey(secret string) string {
 	sum := sha256.Sum256([]byte(secret))
 	return hex.EncodeToString(sum[:])

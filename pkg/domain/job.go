@@ -36,9 +36,10 @@ type Job struct {
 
 	Trace string `json:"trace,omitempty"` // trace of the request, in W3C Trace Context format; "" if not traced
 
-	// Generation is the stream sequence of the job's message. It increases with every job, so it fences off older runs.
+	// Generation is the sequence number of the job's message in the stream. It increases with every job, so it fences
+	// off older runs.
 	Generation uint64 `json:"-"`
-	// Delivery is the number of deliveries of this message, from 1.
+	// Delivery is the number of times that this message has been delivered, including this time.
 	Delivery int `json:"-"`
 }
 
@@ -55,16 +56,16 @@ type Version struct {
 type CrawlSpec struct {
 	URL     string `json:"url,omitempty"`     // web_page: the page; web_site: the root
 	Sitemap string `json:"sitemap,omitempty"` // web_site
-	// Site is the scope of the site, for a site or a page of one.
+	// Site is the site's scope, set in jobs of sites and of their pages.
 	Site         *SiteScope `json:"site,omitempty"`
 	Depth        int        `json:"depth,omitempty"` // links from the site's root
 	ETag         string     `json:"etag,omitempty"`
 	LastModified string     `json:"last_modified,omitempty"`
-	// Access holds the additional headers of the page or its site; nil: none.
+	// Access holds additional headers for requests to the page or its site, or is nil if there are none.
 	Access *SiteAccess `json:"access,omitempty"`
 }
 
-// SiteScope limits the discovery of a site by links.
+// SiteScope determines which pages belong to a site and how far its links are followed.
 type SiteScope struct {
 	Root     string   `json:"root"` // only its host and path prefix are in scope, with any scheme
 	Include  []string `json:"include,omitempty"`
@@ -109,39 +110,41 @@ type Event struct {
 	Fetched  *Fetched  `json:"fetched,omitempty"`
 	Links    []Link    `json:"links,omitempty"`  // discovered: at most MaxLinksPerEvent
 	Follow   bool      `json:"follow,omitempty"` // discovered, of a site: follow the links of its pages
-	// Part and Parts, in a page's discovered event, are the index of this part of the page's links, from 0, and the
-	// number of parts. Together the parts replace the stored links of the page. Parts 0: the links are not stored.
+	// Part and Parts are set in a page's discovered events: the index of this part of the page's links, from 0, and the
+	// number of parts. Together, the parts replace the stored links of the page. If Parts is 0, the links are not
+	// stored.
 	Part  int `json:"part,omitempty"`
 	Parts int `json:"parts,omitempty"`
-	// Complete, in a site's synched event, means that every page of the site was listed. Pages that were not listed no
+	// Complete is set in a site's synched event if every page of the site was listed. Pages that were not listed no
 	// longer belong to the site.
 	Complete bool `json:"complete,omitempty"`
-	// LeftOut, in discovered and in a site's synched event, counts addresses that were left out, by reason.
+	// LeftOut counts addresses that were left out, by reason. It is set in discovered events and in a site's synched
+	// event.
 	LeftOut map[string]int `json:"left_out,omitempty"`
-	// Until, Tries and Since, in postponed, are the time at which the next job is due, the number of failed fetches so
-	// far, and the time of the first failure, if any. Crawl, in postponed, describes the job's fetch.
+	// Until, Tries, Since and Crawl are set in postponed events: the time at which the next job is due, the number of
+	// failed fetches so far, the time of the first failure, if any, and the job's CrawlSpec.
 	Until  time.Time  `json:"until,omitzero"`
 	Tries  int        `json:"tries,omitempty"`
 	Since  time.Time  `json:"since,omitzero"`
 	Crawl  *CrawlSpec `json:"crawl,omitempty"`
 	Chunks int64      `json:"chunks,omitempty"` // synched
 	Bytes  int64      `json:"bytes,omitempty"`  // synched: text bytes
-	// EmbedTokens, in synched, is the number of tokens newly embedded by this run of the job.
+	// EmbedTokens is set in synched events: the number of tokens newly embedded by this run of the job.
 	EmbedTokens int64  `json:"embed_tokens,omitempty"`
 	MIMEType    string `json:"mime_type,omitempty"` // synched: detected type of the content
-	// Document, in synched, describes the content and how it was read.
+	// Document is set in synched events. It describes the content and how it was read.
 	Document *DocumentInfo `json:"document,omitempty"`
-	// Fingerprint, in synched, is the fingerprint of the rows written; see Version. In unchanged, it is the new
-	// fingerprint of a page whose bytes have changed but whose text has not.
+	// Fingerprint is the fingerprint of the rows written, in synched events; see Version. In unchanged events, it is
+	// the new fingerprint of a page whose bytes have changed but whose text has not.
 	Fingerprint string `json:"fingerprint,omitempty"`
-	// TextID, in synched, is a hash of the text of the rows written and of the document's properties. It does not
-	// depend on markup, generation times, view counters or tokens in the page. It is "" for content other than web
+	// TextID is set in synched events: a hash of the text of the rows written and of the document's properties. It does
+	// not depend on markup, generation times, view counters or tokens in the page. It is "" for content other than web
 	// pages.
 	TextID string `json:"text_id,omitempty"`
-	// Inputs, in synched and unchanged of an ingest job, is Job.Inputs.
+	// Inputs is set in the synched and unchanged events of an ingest job: the result of Job.Inputs.
 	Inputs   string   `json:"inputs,omitempty"`
 	Warnings []string `json:"warnings,omitempty"` // synched
-	Error    string   `json:"error,omitempty"`    // error, skipped, gone, postponed, and progress of a retried job: text for users
+	Error    string   `json:"error,omitempty"`    // message for users, in error, skipped, gone and postponed events, and in progress events of a retried job
 }
 
 // Limits of pages that match no include pattern of their site and are read only for their links.
@@ -150,8 +153,8 @@ const (
 	MaxLeads = 1_000 // pages of this kind per site
 )
 
-// LeadsNowhere is the DatasourceConfig.Lead of a page that the settings of its site exclude and whose links are not
-// followed. It is greater than MaxLead.
+// LeadsNowhere is the DatasourceConfig.Lead of an excluded page whose links are not followed. It is greater than
+// MaxLead.
 const LeadsNowhere = 100
 
 // MaxLinksPerEvent is the maximum number of links in a discovered event. It keeps the event well below the maximum
@@ -171,7 +174,7 @@ type Fetched struct {
 	// scope.
 	Canonical string `json:"canonical,omitempty"`
 	Rendered  bool   `json:"rendered,omitempty"` // the content was produced by scripts in a browser
-	// TextHash is a hash of the page's title and main text, without clocks and counters. Sketch serves to find similar
+	// TextHash is a hash of the page's title and main text, without clocks and counters. Sketch is used to find similar
 	// pages; see package textid. Both are empty if the page is not HTML or has no text.
 	TextHash string `json:"text_hash,omitempty"`
 	Sketch   []byte `json:"sketch,omitempty"`
@@ -179,7 +182,7 @@ type Fetched struct {
 	LinksKnown bool `json:"links_known,omitempty"`
 }
 
-// Redirect is a redirecting response.
+// Redirect is a response that redirects the crawler to another address.
 type Redirect struct {
 	URL    string `json:"url"`    // requested address
 	Status int    `json:"status"` // 301, 302, 303, 307 or 308; 200 for a redirect by a refresh or script

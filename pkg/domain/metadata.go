@@ -5,15 +5,15 @@ import (
 	"slices"
 )
 
-// metaDocument is the key in a fragment's metadata under which the document's own metadata is stored. So a document
-// cannot set the caller's keys.
+// metaDocument is the key in a fragment's metadata under which the document's own metadata is stored. The separate key
+// prevents a document from overriding metadata of the caller.
 const metaDocument = "document"
 
 // metaLanguage is the key, below metaDocument, of the language stated by the document.
 const metaLanguage = "language"
 
-// Maximum size of the document's metadata in each row, in bytes of keys and values. The datasource stores all of the
-// metadata.
+// Maximum size of the document's metadata in each row, in bytes of keys and values. More metadata is stored only with
+// the datasource.
 const maxFoundMetadata = 2 << 10
 
 // FragmentMetadata returns a fragment's metadata, for filters and readers. It adds the document's metadata, title and

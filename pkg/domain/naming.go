@@ -44,14 +44,14 @@ var defaultTitles = map[string]bool{
 	"slide 1": true, "book1": true, "sheet1": true, "workbook": true, "unbenannt": true, "dokument1": true, "sans titre": true,
 }
 
-// documentFiles are file name extensions. A title that ends in one is the name of a source file.
+// documentFiles are file name extensions. A title that ends in one of them is the name of a source file.
 var documentFiles = map[string]bool{
 	".doc": true, ".docx": true, ".dot": true, ".dotx": true, ".ppt": true, ".pptx": true, ".xls": true, ".xlsx": true, ".pdf": true, ".eml": true, ".mht": true, ".mhtml": true,
 	".rtf": true, ".odt": true, ".indd": true, ".qxd": true, ".tex": true, ".dvi": true, ".ps": true, ".txt": true, ".html": true, ".tmp": true,
 }
 
-// usefulTitle returns the title as a name, or "" if it is not informative: a program's placeholder, or the name of the
-// source file.
+// usefulTitle returns the title as a name, or "" if the title is only a program's placeholder or the name of the source
+// file.
 func usefulTitle(title string) string {
 	title = strings.Join(strings.Fields(strings.ToValidUTF8(title, "")), " ")
 	for _, w := range nameProgramPrefixes {

@@ -20,16 +20,15 @@ func newIngestJob(id string, d Datasource, store Datastore) Job {
 	return j
 }
 
-// NewMoveJob returns a job that copies the active content of a datasource to the place that its datastore moves to.
+// NewMoveJob returns a job that copies the active content of a datasource to the place that its datastore is moving to.
 func NewMoveJob(d Datasource, store Datastore) Job {
 	j := NewIngestJob(d, store)
 	j.Places, j.Move = []Place{store.Move.To}, store.Move.ID
 	return j
 }
 
-// NewCrawlJob returns a job that fetches a page or discovers a site. The request for a page is conditional if its last
-// fetch is the active content. If that fetch has not been indexed, a response "not modified" would leave readers with
-// older content, so the page is fetched unconditionally.
+// NewCrawlJob returns a job that fetches a page or discovers a site. The request for a page is conditional only if the
+// content of its last fetch is active. Otherwise, readers would keep older content after a "not modified" response.
 func NewCrawlJob(d Datasource, store Datastore) Job {
 	j := newJob(NewID(), JobCrawl, d, store)
 	j.Crawl = &CrawlSpec{URL: d.Config.SourceURL, Depth: d.Config.Depth, Access: d.Config.Access}
@@ -57,7 +56,7 @@ func NewPageJob(site, page Datasource, siteJobID string, store Datastore) Job {
 	return j
 }
 
-// Inputs returns an id of everything in an ingest job that determines its rows. Jobs with equal inputs write equal
+// Inputs returns a hash of all fields of an ingest job that determine its rows. Jobs with equal inputs write equal
 // rows, as long as the program's extraction and the place do not change. For content stored without a checksum it
 // returns "", which matches nothing.
 func (j Job) Inputs() string {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Reasons for refusing an address within a site, as phrases for people.
+// Reasons for refusing an address within a site, as phrases for users.
 const (
 	LeftNotIncluded = "not matched by an include pattern"
 	LeftExcluded    = "matched by an exclude pattern"
@@ -40,7 +40,8 @@ func (p Patterns) Refuses(path string) string {
 	}
 }
 
-// RefusesURL is Refuses for an address. An address that cannot be parsed is accepted: no pattern applies to it.
+// RefusesURL calls Refuses with the path of an address. It accepts an address that cannot be parsed, because no pattern
+// applies to it.
 func (p Patterns) RefusesURL(address string) string {
 	if len(p.include) == 0 && len(p.exclude) == 0 {
 		return ""
@@ -52,7 +53,7 @@ func (p Patterns) RefusesURL(address string) string {
 	return p.Refuses(u.Path)
 }
 
-// compileGlobs compiles glob patterns of paths to regular expressions. "*" matches within one segment, "**" matches
+// compileGlobs compiles glob patterns for paths to regular expressions. "*" matches within one segment, "**" matches
 // anything, "?" matches one character. A pattern that ends in "/" matches everything below; a pattern without a leading
 // "/" may start at any segment. Go's expressions run in linear time, so a hostile pattern does no harm.
 func compileGlobs(patterns []string) []*regexp.Regexp {

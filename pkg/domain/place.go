@@ -18,8 +18,8 @@ func (p Place) String() string { return string(p.Engine) + " with " + p.Model }
 type Move struct {
 	ID string
 	To Place
-	// Since is the highest generation at the start of the move. Rows in the new place with this or an older generation
-	// are leftovers, and are swept.
+	// Since is the highest generation at the start of the move. Rows of this or an older generation in the new place
+	// are leftovers and are swept.
 	Since     uint64
 	StartedAt time.Time
 }
@@ -62,7 +62,7 @@ func (j Job) Lane() Lane {
 	return LaneIngest
 }
 
-// Event returns an event about the job, with the fields that the type requires.
+// Event returns an event of the given type about the job. It sets the fields that can be copied from the job.
 func (j Job) Event(t EventType, at time.Time) Event {
 	ev := Event{
 		Type:         t,

@@ -10,8 +10,8 @@ const (
 	PlaceholderHistory = "{history}"
 )
 
-// MaxPlaceholders is the maximum number of placeholders in a prompt. Without it, a short prompt could insert the
-// documents thousands of times.
+// MaxPlaceholders is the maximum number of placeholders in a prompt. Without this limit, a short prompt could insert
+// the documents thousands of times.
 const MaxPlaceholders = 20
 
 // Placeholders counts the placeholders of a prompt.

@@ -28,10 +28,10 @@ type Refresh struct {
 }
 
 // ParseRefresh parses a refresh: an interval of MinRefresh to MaxRefresh in whole seconds ("30m", "24h", "7d",
-// "1d12h"), or five cron fields in UTC (minute, hour, day of month, month, day of week: "0 3 * * 1-5") that match
-// existing days and fire at most every MinRefresh. Fields accept numbers, names of months and days, lists, ranges and
-// steps. If both day fields are restricted, a day needs to match only one of them. It also accepts "@every 6h" for an
-// interval, "@daily" and similar names, and an additional seconds field at the start ("0 0 3 * * *"). "" is the zero
+// "1d12h"), or five cron fields in UTC (minute, hour, day of month, month, day of week: "0 3 * * 1-5") that match at
+// least one day and fire at most once per MinRefresh. Fields accept numbers, names of months and days, lists, ranges
+// and steps. If both day fields are restricted, a day needs to match only one of them. It also accepts "@every 6h" for
+// an interval, "@daily" and similar names, and an additional seconds field at the start ("0 0 3 * * *"). "" is the zero
 // Refresh. Anything else is a CodeInvalid error that describes the fault and the expected form.
 func ParseRefresh(text string) (Refresh, error) {
 	if len(text) > maxRefreshLength {
@@ -67,13 +67,13 @@ func ParseRefresh(text string) (Refresh, error) {
 		text, len(fields))
 }
 
-// namedRefreshes are the names in crontab(5) whose interval is at least MinRefresh.
+// namedRefreshes maps names that crontab(5) defines to cron fields. Every interval is at least MinRefresh.
 var namedRefreshes = map[string]string{
 	"@yearly": "0 0 1 1 *", "@annually": "0 0 1 1 *", "@monthly": "0 0 1 * *", "@weekly": "0 0 * * 0",
 	"@daily": "0 0 * * *", "@midnight": "0 0 * * *", "@hourly": "0 * * * *",
 }
 
-// IsZero reports whether r means never.
+// IsZero reports whether r is the zero Refresh, which means never.
 func (r Refresh) IsZero() bool { return r == Refresh{} }
 
 // Schedule returns the refresh as a schedule of JetStream messages: "@every 24h0m0s", or six cron fields with seconds
@@ -147,16 +147,17 @@ var cronFields = [5]cronField{
 	{name: "day of week", max: 6, names: ", or sun to sat; Sunday is 0", bits: func(s *cron.SpecSchedule) uint64 { return s.Dow }},
 }
 
-// cronParser parses expressions as the NATS server does, which uses a copy of this parser.
+// cronParser parses expressions in the same way as the NATS server, which contains a copy of this parser.
 var cronParser = cron.NewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow)
 
-// cronPart matches an item of a field's list. The parser accepts more forms, some with surprising meanings.
+// cronPart matches one item of the list in a field. The parser would accept more forms, some of them with surprising
+// meanings.
 var cronPart = regexp.MustCompile(`^(?:\*|([0-9a-zA-Z]+)(?:-([0-9a-zA-Z]+))?)(?:/([0-9]+))?$`)
 
 // everyValue is the bit that the parser sets for a field written as "*".
 const everyValue = 1 << 63
 
-// restricted reports whether a day field was not written as "*".
+// restricted reports whether a day field was written as anything other than "*".
 func restricted(bits uint64) bool { return bits&everyValue == 0 }
 
 // checkCron returns an error if the five fields are not a valid refresh.
@@ -237,8 +238,8 @@ func shortestGap(minutes, hours uint64) time.Duration {
 	return time.Duration(shortest) * time.Minute
 }
 
-// hasMatchingDay reports whether any day matches. If both day fields are restricted, a matching day of the week is
-// sufficient.
+// hasMatchingDay reports whether the fields match any existing day. If both day fields are restricted, a matching day
+// of the week is sufficient.
 func hasMatchingDay(days, months, weekdays uint64) bool {
 	if !restricted(days) || restricted(weekdays) {
 		return true

@@ -28,7 +28,7 @@ func NewSecrets(secrets ...string) Secrets {
 }
 
 // Redact returns the text with each API key replaced by "sk_…" and each secret in s by "…". Callers may send secrets in
-// any field, and responses and logs must not spread them.
+// any field, and these secrets must not appear in responses or logs.
 func (s Secrets) Redact(text string) string {
 	for _, secret := range s.known {
 		text = strings.ReplaceAll(text, secret, "…")

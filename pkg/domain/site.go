@@ -14,7 +14,7 @@ type Crawl struct {
 	Removed      int64          `json:"removed"`             // pages that have been removed from the datastore
 	LeftOut      map[string]int `json:"left_out,omitempty"`  // addresses left out, by reason; an address may be counted on every page that links to it
 	MissingPages MissingPolicy  `json:"rest,omitempty"`      // handling of pages that the crawl has not found
-	StoppedAt    time.Time      `json:"stopped_at,omitzero"` // time at which the site's owner stopped the crawl, so that waiting pages were left out; zero: not stopped
+	StoppedAt    time.Time      `json:"stopped_at,omitzero"` // time at which the site's owner stopped the crawl; pages waiting at that time were left out; zero: not stopped
 	Widened      bool           `json:"widened,omitempty"`   // the settings were changed to include more pages after discovery had started
 }
 
@@ -31,7 +31,7 @@ const (
 	RestRemoved   MissingPolicy = "removed" // remove them: the sitemap lists all pages
 )
 
-// Maximum number of reasons that a crawl stores.
+// Maximum number of different reasons in Crawl.LeftOut.
 const maxLeftOut = 50
 
 // addLeftOut adds counts of addresses that were left out. Reasons beyond maxLeftOut are dropped.
@@ -113,8 +113,8 @@ type SiteProgress struct {
 	Removed    int64 // removed from the datastore by the newest crawl; not included in Discovered
 }
 
-// WarnSitemap adds a warning to a site with a sitemap whose scope was widened: further pages of the sitemap become
-// known only when it is read again.
+// WarnSitemap adds a warning to a site that has a sitemap and whose scope was widened: further pages become known only
+// when the sitemap is read again.
 func (d *Datasource) WarnSitemap() {
 	if !slices.Contains(d.Warnings, rereadSitemapWarning) {
 		d.Warnings = append(slices.Clone(d.Warnings), rereadSitemapWarning)
@@ -123,7 +123,7 @@ func (d *Datasource) WarnSitemap() {
 
 const rereadSitemapWarning = "The site now includes more pages than before. Refresh it to find new pages in its sitemap." //nolint:gosec // G101: a warning, no credential
 
-// pagesFailed and crawlStopped mark warnings that SettlePages writes, so that it can replace them.
+// pagesFailed and crawlStopped are texts by which SettlePages recognises and replaces its own warnings.
 const (
 	pagesFailed     = " pages could not be read; each shows its error"
 	crawlStopped    = "The crawl was stopped before all pages were fetched."
@@ -177,8 +177,8 @@ func (d *Datasource) Alive() bool {
 	return d.Status != StatusSkipped && (d.Status != StatusError || d.ActiveGeneration > 0)
 }
 
-// TextName returns the hash of the page's text or, if that is unknown, of its bytes. Pages with the same name have the
-// same content. It is "" for a page that was never fetched.
+// TextName returns the hash of the page's text or, if that is unknown, of its bytes. Pages with equal hashes have the
+// same content. The result is "" for a page that was never fetched.
 func (d *Datasource) TextName() string {
 	switch {
 	case d.Original == nil:
@@ -191,7 +191,7 @@ func (d *Datasource) TextName() string {
 }
 
 // Refuses returns the reason why the settings of a site exclude an address that is depth links away from the root, or
-// "" if they include it. Depth does not count if a sitemap lists the pages.
+// "" if they include it. The depth is ignored if a sitemap lists the pages.
 func (s SiteScope) Refuses(p Patterns, address string, depth int) string {
 	why := p.RefusesURL(address)
 	if why != LeftExcluded && s.Follow && depth > s.MaxDepth {
@@ -200,13 +200,13 @@ func (s SiteScope) Refuses(p Patterns, address string, depth int) string {
 	return why
 }
 
-// ReadsLinksOnly reports whether a page that was refused for the given reason is still read for its links. That is so
-// if the site follows links, and the page is the root or matches no include pattern.
+// ReadsLinksOnly reports whether a page that was refused for the given reason is still read for its links. This is the
+// case if the site follows links and the page either is the root or matches no include pattern.
 func (s SiteScope) ReadsLinksOnly(why, address string) bool {
 	return s.Follow && (why == LeftNotIncluded || SameAddress(address, s.Root))
 }
 
-// LeftOutReason returns the reason for leaving out a page, as a sentence for people.
+// LeftOutReason returns the reason for leaving out a page, as a sentence for users.
 func (s SiteScope) LeftOutReason(why, address string) string {
 	if s.ReadsLinksOnly(why, address) {
 		return address + " was read only for its links: " + why + "."
@@ -249,7 +249,7 @@ func (c DatasourceConfig) Widens(other DatasourceConfig) bool {
 	return include || lacks(other.Exclude, c.Exclude) || pages
 }
 
-// SameSite reports whether two sites have the same pages: the same addresses and patterns.
+// SameSite reports whether two sites have the same addresses and patterns, and therefore the same pages.
 func (c DatasourceConfig) SameSite(other DatasourceConfig) bool {
 	same := func(a, b []string) bool {
 		return slices.Equal(slices.Compact(slices.Sorted(slices.Values(a))), slices.Compact(slices.Sorted(slices.Values(b))))

@@ -1,6 +1,7 @@
 package domain
 
-// SiteReach decides which links become pages of a site, by the site's scope and number of pages.
+// SiteReach decides which links become pages of a site. The decision depends on the site's scope and its number of
+// pages.
 type SiteReach struct {
 	Scope    *SiteScope
 	Limit    int   // maximum number of searchable pages

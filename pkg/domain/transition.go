@@ -28,7 +28,7 @@ const AllGenerations uint64 = math.MaxUint64
 type Outcome struct {
 	Changed bool // the datasource's row must be written
 	Next    *Job // job to put into the outbox
-	// NotBefore is the earliest time of Next; zero: at once.
+	// NotBefore is the earliest time at which Next may be published. The zero time means immediately.
 	NotBefore time.Time
 	Begins    bool           // Next starts a crawl, because a page has become a site
 	Removed   bool           // the datasource and its data must be removed from the datastore
@@ -48,9 +48,9 @@ func (o *Outcome) sweepOriginal(d *Datasource, key string) {
 
 // Apply changes the datasource as the event demands and returns the other consequences. Only Apply changes the status
 // of a datasource after acceptance, except for changes that involve several rows and belong to the catalog: unsynched →
-// pending when the job is published, a duplicate page → skipped, a site → synched when no page is waiting, and the
-// effects of stopping a crawl. store is the datasource's datastore at this moment: no move may start or end before the
-// outcome is stored.
+// pending when the job is published, a duplicate page → skipped, a site → synched when no pages are waiting, and the
+// effects of stopping a crawl. store is the current state of the datasource's datastore: no move may start or end
+// before the outcome is stored.
 //
 // Events are delivered at least once, possibly late and from runs that a newer job has overtaken. These rules make that
 // harmless:
@@ -90,8 +90,9 @@ func Apply(d *Datasource, store Datastore, ev Event) Outcome {
 	return Outcome{}
 }
 
-// OrphanSweeps returns sweeps that delete the results of a job whose datasource was deleted; ev is the job's event. The
-// datasource may have been created again with the same id, as pages of sites are, so later generations stay.
+// OrphanSweeps returns sweeps that delete the results of a job whose datasource was deleted; ev is the job's event.
+// Later generations are kept, because the datasource may have been created again with the same id, as happens with
+// pages of sites.
 func OrphanSweeps(ev Event) []Sweep {
 	base := Sweep{WorkspaceID: ev.WorkspaceID, DatastoreID: ev.DatastoreID, DatasourceID: ev.DatasourceID}
 	switch ev.Type {
@@ -155,7 +156,7 @@ func applySynched(d *Datasource, store Datastore, ev Event, current bool) Outcom
 	for _, p := range ev.Places {
 		switch {
 		case d.isCurrentIn(store, p, ev.Generation):
-			// The event is delivered again, perhaps after a later job has failed.
+			// The event was already applied, and a later job may have failed since.
 			serves = serves || p == store.Serving()
 		case ev.Generation <= d.Fence, !current && d.Status == StatusSkipped:
 			out.sweep(d, p, ev.Generation, ev.Generation+1)
@@ -192,7 +193,7 @@ func applySynched(d *Datasource, store Datastore, ev Event, current bool) Outcom
 	return out
 }
 
-// isCurrentIn reports whether the generation is the current one in the place.
+// isCurrentIn reports whether the generation is the datasource's current one in the given place.
 func (d *Datasource) isCurrentIn(store Datastore, p Place, generation uint64) bool {
 	switch {
 	case p == store.Serving():
@@ -282,8 +283,8 @@ func applyError(d *Datasource, store Datastore, ev Event, current bool) Outcome 
 	return out
 }
 
-// sweepOvertaken sweeps the rows of an overtaken job that has failed, if no newer job will do so: the datasource waits
-// for no job and has no content to keep.
+// sweepOvertaken sweeps the rows of an overtaken job that has failed, if no newer job will do so, that is, if the
+// datasource is not waiting for a job and has no content to keep.
 func sweepOvertaken(d *Datasource, ev Event, current bool) (out Outcome) {
 	if current || !d.Status.Terminal() || d.ActiveGeneration > 0 || d.Target != nil {
 		return out
@@ -294,7 +295,7 @@ func sweepOvertaken(d *Datasource, ev Event, current bool) (out Outcome) {
 	return out
 }
 
-// restoreAfterMove restores the state of the datasource before its move job.
+// restoreAfterMove restores the state that the datasource had before its move job.
 func (d *Datasource) restoreAfterMove(at time.Time) {
 	before := Resume{Status: StatusSynched}
 	if d.Resume != nil {
@@ -304,8 +305,8 @@ func (d *Datasource) restoreAfterMove(at time.Time) {
 	d.Error, d.Resume = before.Error, nil
 }
 
-// EndMove restores a datasource that could not be moved, when the move is cancelled. It reports whether anything
-// changed.
+// EndMove restores a datasource that could not be moved. It is called when the move is cancelled. It reports whether
+// anything changed.
 func (d *Datasource) EndMove(at time.Time) bool {
 	if d.Resume == nil || !d.Status.Terminal() {
 		return false // a running job restores the state when it ends

@@ -13,16 +13,16 @@ const (
 	MetricEmbedTokens      Metric = "embed_tokens"      // tokens sent to an embedding model
 )
 
-// Metrics of the present content of a workspace.
+// Metrics of the current content of a workspace.
 const (
 	MetricStoredChunks Metric = "stored_chunks" // searchable chunks
 	MetricStoredBytes  Metric = "stored_bytes"  // bytes of accepted content, as uploaded or fetched
 )
 
-// LimitRequests limits the requests per second of a key. It is not counted.
+// LimitRequests is the maximum number of requests per second with a key. It is a limit only, not a counter.
 const LimitRequests Metric = "requests_per_second"
 
-// Limits are limits of use by metric; absent or 0 means unlimited.
+// Limits maps metrics to maximum values. A metric that is absent or 0 is unlimited.
 type Limits map[Metric]int64
 
 // Stricter returns the lower of both limits for each metric.
@@ -51,5 +51,5 @@ func (l Limits) Limited() bool {
 // Account is the workspace and key to which use is charged.
 type Account struct {
 	WorkspaceID string
-	KeyID       string // key of the workspace; "": no key, or a key of another workspace
+	KeyID       string // id of the API key, if it belongs to the workspace; otherwise ""
 }

@@ -34,7 +34,7 @@ func applyDiscoveryDone(d *Datasource, ev Event, current bool) Outcome {
 	if !current || d.DiscoveryDone {
 		return Outcome{}
 	}
-	// The catalog sets the site to synched once no page is waiting, which may be at once.
+	// The catalog sets the site to synched once no pages are waiting, which may already be the case.
 	d.DiscoveryDone = true
 	d.Status = StatusRunning
 	d.Error = ""
@@ -95,7 +95,7 @@ func (d *Datasource) Accepts(ev Event) bool {
 // refuse drops a page that is no longer wanted.
 func refuse(d *Datasource, ev Event) (out Outcome) {
 	key := ev.Fetched.Original.Key
-	if d.Original == nil || d.Original.Key != key { // otherwise it is the same fetch, applied before
+	if d.Original == nil || d.Original.Key != key { // otherwise the same fetch was already applied
 		out.sweepOriginal(d, key)
 	}
 	return out
@@ -159,7 +159,8 @@ func (d *Datasource) Exclude(reason, keeper string, generation uint64, at time.T
 	return out
 }
 
-// ExcludeFetched is Exclude for a page that an event shows to be a duplicate of keeper; see Accepts.
+// ExcludeFetched excludes a page that was fetched and found to be a duplicate of keeper. ev is the fetched event, which
+// the page must accept.
 func (d *Datasource) ExcludeFetched(reason, keeper string, ev Event) Outcome {
 	out := d.Exclude(reason, keeper, ev.Generation, ev.At)
 	d.storeFetch(ev.Fetched)
@@ -202,8 +203,8 @@ func applySitemap(d *Datasource, store Datastore, ev Event, current bool) Outcom
 	return out
 }
 
-// removeContent removes the active content of the datasource and its original. Neither generations up to the given one
-// nor generations known so far can become active any more. Rows of later jobs stay.
+// removeContent removes the active content of the datasource and its original. Generations up to the given one, and all
+// generations known so far, can no longer become active. Rows of later jobs stay.
 func (o *Outcome) removeContent(d *Datasource, generation uint64) {
 	last := max(generation, d.ActiveGeneration, d.Fence)
 	if d.Target != nil {
