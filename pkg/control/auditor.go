@@ -56,14 +56,16 @@ type Auditor struct {
 	Originals OriginalsList
 	JobLog    Log
 	Every     time.Duration
-	// Alarm, if set, receives a value when an index has detected damage. It starts an audit at once.
+	// Alarm, if set, receives a value when an index has detected damage. An audit then starts at once.
 	Alarm  <-chan struct{}
 	Holder string // unique name of this process
 	Log    *slog.Logger
 	Now    func() time.Time
-	// Aged is the clock for deletions by age. After a jump of the system clock, it may lag behind Now. nil: Now.
+	// Aged is the clock for deletions by age. After a jump of the system clock, it may lag behind Now. If it is nil,
+	// Now is used.
 	Aged func() time.Time
-	// Audited, if set, is called with the start time after every audit that completed without errors.
+	// Audited, if set, is called after every audit that completed without errors. began is the time at which the audit
+	// started.
 	Audited func(began time.Time)
 
 	running sync.Mutex // held during an audit: two concurrent audits would each report only some of the differences
@@ -88,7 +90,7 @@ type Report struct {
 	StrayOriginals   int   // originals without a datasource: they are swept
 	MissingOriginals int   // datasources with rows but no original: they cannot be re-indexed
 	Lost             int   // datasources with missing rows and no original: they cannot be repaired
-	Pruned           int   // datasources without rows and original: they were deleted
+	Pruned           int   // datasources with neither rows nor an original: they were deleted
 }
 
 // Clean reports whether there are no differences.
@@ -99,13 +101,15 @@ func (r Report) Clean() bool {
 // Note receives the findings and actions of an audit for the operator, one line each.
 type Note func(format string, args ...any)
 
-// uploadGrace is the age below which an unreferenced original is not a stray: its upload may be in progress.
+// uploadGrace is the age below which an unreferenced original is not treated as a stray, because its upload may still
+// be in progress.
 const uploadGrace = time.Hour
 
 // firstAudit is the delay of the first audit after the start, so that it does not compete with recovery.
 const firstAudit = time.Minute
 
-// auditLease is the lease of the auditing process. It is kept after an audit so that other processes skip theirs.
+// auditLease is the name of the lease that the auditing process holds. The process keeps it after an audit so that
+// other processes skip theirs.
 const auditLease = "audit"
 
 // Run audits until ctx ends.
@@ -129,7 +133,7 @@ func (a *Auditor) Run(ctx context.Context) {
 	}
 }
 
-// release releases the lease, so that the next process can audit at once.
+// release releases the lease, so that another process can audit at once.
 func (a *Auditor) release(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
@@ -138,8 +142,8 @@ func (a *Auditor) release(ctx context.Context) {
 	}
 }
 
-// round runs an audit, unless another process has done so recently, and returns the delay until the next. After an
-// alarm it always runs the audit, since other processes may not know of the damage.
+// round runs an audit, unless another process has done so recently, and returns the delay until the next audit. After
+// an alarm it always runs the audit, since other processes may not have noticed the damage.
 func (a *Auditor) round(ctx context.Context, alarmed bool) (pause time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, auditBound)
 	defer cancel()

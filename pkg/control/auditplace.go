@@ -144,7 +144,7 @@ func (a *placeAudit) sweep(ctx context.Context, datasourceID string, from, below
 }
 
 // expected returns the generation of a datasource that the place must contain, and its number of rows. Both are 0 if
-// there is none.
+// there is no such generation.
 func (a *placeAudit) expected(state catalog.ActiveState) (generation uint64, rows int64) {
 	switch {
 	case a.place == a.store.Serving():
@@ -212,7 +212,7 @@ func (a *placeAudit) incomplete(ctx context.Context, state catalog.ActiveState) 
 		if err != nil || deleted || d.Status == domain.StatusError {
 			return err
 		}
-		// Its job will end with an error, which users can see.
+		// The new job will end with an error, which users can see.
 		return a.requeue(ctx, d)
 	}
 	a.missing++

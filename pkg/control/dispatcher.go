@@ -18,7 +18,7 @@ import (
 // the window.
 type Outbox interface {
 	Outbox(ctx context.Context, limit int) ([]domain.Job, error) // fair to all workspaces, new content before replays
-	PublishedAll(ctx context.Context, jobs []domain.Job) error   // each job has its generation set
+	PublishedAll(ctx context.Context, jobs []domain.Job) error   // the Generation of each job must be set
 	DeferJob(ctx context.Context, job domain.Job, until time.Time) error
 	Apply(ctx context.Context, ev domain.Event) (catalog.Applied, error)
 	InFlight(ctx context.Context) (int64, error)
@@ -73,7 +73,7 @@ func (d *Dispatcher) round(ctx context.Context) (more bool, err error) {
 		return false, fmt.Errorf("reading the outbox: %w", err)
 	}
 	// After a crash between publishing and marking, jobs are published again. The stream recognises their ids and drops
-	// them.
+	// the duplicates.
 	published := due[:0:0]
 	for wave := range slices.Chunk(due, parallelPublishes) {
 		stored, failed := d.publish(ctx, wave)
@@ -122,7 +122,7 @@ func (d *Dispatcher) publish(ctx context.Context, wave []domain.Job) (stored []d
 	return stored, failed
 }
 
-// deferRefused moves a refused job out of the way of others. It defers the job, or ends it with an error if the stream
+// deferRefused prevents a refused job from blocking others. It defers the job, or ends it with an error if the stream
 // can never accept it.
 func (d *Dispatcher) deferRefused(ctx context.Context, job domain.Job, cause error) error {
 	if errors.Is(cause, jobs.ErrStreamLost) || errors.Is(cause, jobs.ErrUnavailable) {

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// Watchers are notified of changed datasources after the change is stored.
+// Watchers are notified of a changed datasource once the change is stored.
 type Watchers interface {
 	// Changed must not block.
 	Changed(datastoreID, datasourceID string)
@@ -30,8 +30,8 @@ type watcher struct {
 	signal      chan struct{}
 }
 
-// NewHub returns a Hub without watchers. announce, unless it is nil, sends a change to the hubs of other processes, and
-// possibly to this hub as well. It must not block.
+// NewHub returns a Hub without watchers. announce must send a change to the hubs of other processes, and may send it
+// back to this hub as well. It must not block. A nil announce means that no other process has a hub.
 func NewHub(announce func(datastoreID, datasourceID string)) *Hub {
 	return &Hub{announce: announce, watchers: map[*watcher]struct{}{}, closed: make(chan struct{})}
 }

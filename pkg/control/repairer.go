@@ -12,7 +12,8 @@ import (
 	"github.com/sluice/sluice/pkg/jobs"
 )
 
-// Repairs are requests for a repair. Any process with the catalog can create them, and one api process performs them.
+// Repairs is the queue of repair requests. Any process with the catalog can add a request, and an api process performs
+// it.
 type Repairs interface {
 	// ClaimRepair claims the oldest unclaimed request, or returns nil if there is none.
 	ClaimRepair(ctx context.Context, holder string) (*catalog.RepairRequest, error)
@@ -36,8 +37,8 @@ const (
 	repairPoll = time.Second
 	// Interval at which a running repair renews its claim.
 	repairBeat = 10 * time.Second
-	// repairQuietTime is the time without events after which a job that is not in the stream counts as lost. Its last
-	// event may still be in transit.
+	// repairQuietTime is how long a job that is not in the stream must have been without events to be considered lost.
+	// Until then, its last event may still be in transit.
 	repairQuietTime = 15 * time.Second
 )
 

@@ -22,14 +22,14 @@ type Stream interface {
 	Outstanding(ctx context.Context, job domain.Job) (bool, error)
 }
 
-// Rescuer is the last safety net: if a datasource waits for a job that is not in the stream, because the stream or an
-// event was lost, it creates a new job.
+// Rescuer is the last safety net. It creates a new job if a datasource is waiting for a job that is not in the stream,
+// because the stream or an event was lost.
 type Rescuer struct {
 	Waiting Waiting
 	Stream  Stream
 	Log     *slog.Logger
 	Now     func() time.Time
-	// Timeout is the time without events after which a datasource is checked; 0 means 2 minutes.
+	// Timeout is how long a datasource must have been without events to be checked; 0 means 2 minutes.
 	Timeout time.Duration
 
 	shortTimeoutUntil atomic.Int64 // end of the period with the short timeout, in microseconds since 1970; see ExpectLostJobs
@@ -56,8 +56,9 @@ func (r *Rescuer) Run(ctx context.Context) {
 }
 
 // ExpectLostJobs shortens the timeout for the next ten minutes. Call it if the catalog is older than the stream: a job
-// that looks unpublished is then published again, detected as a duplicate, and never delivered. Acknowledged jobs look
-// outstanding until all earlier jobs in the stream are acknowledged.
+// that looks unpublished is then published again, but the stream drops it as a duplicate and never delivers it. The
+// short timeout is needed for some time, because acknowledged jobs look outstanding until all earlier jobs in the
+// stream are acknowledged.
 func (r *Rescuer) ExpectLostJobs() {
 	r.shortTimeoutUntil.Store(r.Now().Add(shortTimeoutPeriod).UnixMicro())
 }
@@ -69,7 +70,8 @@ func (r *Rescuer) timeout() time.Duration {
 	return r.Timeout
 }
 
-// Rescue checks all datasources without events for the given time, and returns the number of jobs that it created.
+// Rescue checks all datasources that have been without events for the given time, and returns the number of jobs that
+// it created.
 func (r *Rescuer) Rescue(ctx context.Context, quiet time.Duration) (total int, err error) {
 	for {
 		n, err := r.round(ctx, quiet)

@@ -17,8 +17,8 @@ import (
 type Refreshes interface {
 	// Refreshes returns a page of the schedules, in a fixed order. next is "" after the last page.
 	Refreshes(ctx context.Context, cursor string, limit int) (page []catalog.Refresh, next string, err error)
-	// RefreshDue queues a refresh of a datasource that became due, and reports whether it did. Calling it twice is
-	// harmless.
+	// RefreshDue queues a refresh of a datasource that was due at the given time, and reports whether it did. Calling
+	// it twice is harmless.
 	RefreshDue(ctx context.Context, id string, at time.Time) (queued bool, err error)
 }
 
@@ -42,12 +42,12 @@ type Scheduler struct {
 	Hub       Watchers        // nil: no watchers
 	Log       *slog.Logger
 
-	tooOld sync.Once // logs once that the servers do not support schedules
+	tooOld sync.Once // ensures that missing support for schedules is logged only once
 }
 
 const (
-	// Interval between comparisons, and so the longest time that a lost schedule is missing. The shortest refresh
-	// interval is ten times as long.
+	// Interval between comparisons. A lost schedule is restored within this time, which is a tenth of the shortest
+	// refresh interval.
 	scheduleEvery = time.Minute
 	// Minimum pause between two comparisons, so that an import of many web sites does not cause one comparison for each
 	// site.

@@ -40,7 +40,7 @@ func (k *SiteWorker) Run(ctx context.Context) {
 	runLoop(ctx, k.Log, k.Sites.SiteWake(), sitePoll, roundBound, k.round)
 }
 
-// Drain performs all tasks and returns when none is left.
+// Drain performs all tasks and returns when none are left.
 func (k *SiteWorker) Drain(ctx context.Context) error {
 	for {
 		more, err := k.round(ctx)

@@ -21,7 +21,7 @@ type Sweeps interface {
 	ForgetConversations(ctx context.Context, since time.Time) (more bool, err error)
 }
 
-// Originals deletes originals. Deleting a missing one is no error.
+// Originals deletes originals. Deleting a missing original is not an error.
 type Originals interface {
 	Delete(ctx context.Context, key string) error
 }
@@ -44,11 +44,12 @@ type Sweeper struct {
 	Log       *slog.Logger
 	Now       func() time.Time
 
-	Retention time.Duration // time for which conversations are kept after their last message; 0: unlimited
-	// Aged is the clock for deletions by age. After a jump of the system clock, it may lag behind Now. nil: Now.
+	Retention time.Duration // how long conversations are kept after their last message; 0: forever
+	// Aged is the clock for deletions by age. After a jump of the system clock, it may lag behind Now. If it is nil,
+	// Now is used.
 	Aged func() time.Time
 	// Holding reports whether originals must stay because a backup is reading them. Sweeps of originals are then
-	// deferred. nil: never.
+	// deferred. If Holding is nil, they are never deferred.
 	Holding func() bool
 }
 
@@ -62,7 +63,7 @@ func (s *Sweeper) Run(ctx context.Context) {
 	runLoop(ctx, s.Log, s.Sweeps.SweepWake(), sweepPoll, roundBound, s.round)
 }
 
-// Drain performs all due sweeps and returns when none is left.
+// Drain performs all due sweeps and returns when none are left.
 func (s *Sweeper) Drain(ctx context.Context) error {
 	for {
 		more, err := s.round(ctx)
@@ -101,7 +102,7 @@ func (s *Sweeper) round(ctx context.Context) (more bool, err error) {
 	return deleted || forgotten || len(tasks) == sweepBatch, err
 }
 
-// forget deletes conversations that are older than the retention time.
+// forget deletes conversations whose last message is older than the retention time.
 func (s *Sweeper) forget(ctx context.Context) (more bool, err error) {
 	if s.Retention <= 0 {
 		return false, nil
@@ -112,7 +113,7 @@ func (s *Sweeper) forget(ctx context.Context) (more bool, err error) {
 	return more, nil
 }
 
-// aged returns the clock for deletions by age: slower, or now if slower is nil.
+// aged returns the clock for deletions by age. It is slower or, if that is nil, now.
 func aged(slower, now func() time.Time) func() time.Time {
 	if slower == nil {
 		return now

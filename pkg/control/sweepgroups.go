@@ -15,12 +15,12 @@ const (
 	// Time limit of a group of sweeps. It is well below that of a round, so that hanging sweeps do not block later
 	// ones.
 	sweepBound = time.Minute
-	// Delay of a sweep whose originals must stay.
+	// Delay of a sweep whose originals must stay for the time being.
 	holdDelay = 15 * time.Second
 )
 
-// sweepGroup is the grouping key of sweeps. One call of the engine removes the rows of a whole group, and takes about
-// as long as for a single sweep.
+// sweepGroup is the key by which sweeps are grouped. The engine removes the rows of a whole group in one call, which
+// takes about as long as a call for a single sweep.
 type sweepGroup struct {
 	attempts    int
 	datastoreID string // "" if no rows are removed
@@ -98,7 +98,7 @@ func (s *Sweeper) sweep(ctx context.Context, group []catalog.SweepTask) (faults 
 	ctx, cancel := context.WithTimeout(ctx, sweepBound)
 	defer cancel()
 	faults = make([]error, len(group))
-	for i, task := range group { // before the rows are removed, so that queued jobs do not write new ones
+	for i, task := range group { // withdraw queued jobs first, so that they do not write new rows after the removal
 		faults[i] = s.withdraw(ctx, task.Sweep)
 	}
 	if len(group) > 0 && group[0].Below > 0 {
