@@ -26,13 +26,13 @@ type Sink interface {
 	Drop(ctx context.Context, key string) error
 }
 
-// Options set what Read accepts.
+// Options determine what Read accepts.
 type Options struct {
 	Schema int64                  // the newest catalog schema that the program supports; 0 accepts any
 	Key    func(key string) error // returns an error if key is not a valid key of an original
 }
 
-// Maximum sizes of members that are read into memory, in bytes.
+// Maximum sizes, in bytes, of members that are read into memory.
 const (
 	maxHeader = 64 << 10
 	maxLoss   = 16 << 10
@@ -53,7 +53,7 @@ func Read(ctx context.Context, r io.Reader, o Options, sink Sink) (Report, error
 	if err := a.run(ctx); err != nil {
 		return a.report, a.explain(ctx, err, in)
 	}
-	// Read to the very end, where the checksums of the compression are.
+	// Read to the very end, because the checksums of the compression are there.
 	if n, err := io.Copy(io.Discard, unpacker); err != nil {
 		return a.report, a.explain(ctx, err, in)
 	} else if n > maxTrailer {
@@ -66,7 +66,7 @@ func Read(ctx context.Context, r io.Reader, o Options, sink Sink) (Report, error
 // Maximum padding after the end of a tar file, in bytes.
 const maxTrailer = 1 << 20
 
-// reading is the state of a Read.
+// reading is the state of a call of Read.
 type reading struct {
 	tar    *tar.Reader
 	opts   Options
@@ -78,7 +78,7 @@ type reading struct {
 	suspect string // member that does not match its digest; the next member may declare it as damaged
 }
 
-// errSink marks an error of the sink, as opposed to one of the archive.
+// errSink marks an error returned by the sink, as opposed to an error in the archive.
 type errSink struct{ error }
 
 func (e errSink) Unwrap() error { return e.error }

@@ -79,7 +79,7 @@ func Write(ctx context.Context, w io.Writer, c Content) (report Report, err erro
 // windowSize is the compression window in bytes. It determines how much memory a reader of the archive needs.
 const windowSize = 1 << 20
 
-// reasonOf returns the reason of a failure for the reader of the archive, without paths of this machine.
+// reasonOf describes a failure for the reader of the archive, without paths of this machine.
 func reasonOf(ctx context.Context, err error) string {
 	if ctx.Err() != nil {
 		return "it was stopped"
@@ -201,7 +201,7 @@ func (a *archive) catalog(ctx context.Context, path string) error {
 	return a.note(sum, catalogName)
 }
 
-// readError is an error of reading the content, not of writing the archive.
+// readError marks an error that occurred while reading the content, as opposed to writing the archive.
 type readError struct{ error }
 
 func (e readError) Unwrap() error { return e.error }
@@ -230,8 +230,8 @@ func (a *archive) copy(ctx context.Context, r io.Reader, sum hash.Hash) error {
 
 var errTooLong = errors.New("it is longer than the catalog says")
 
-// original writes one original, or a Loss. The length is written before the content. Content that turns out to be
-// damaged is therefore padded with zeros, and the next member declares it as damaged.
+// original writes one original, or a Loss. The length is written before the content, so content that ends early is
+// padded with zeros. If the content is damaged, the next member says so.
 func (a *archive) original(ctx context.Context, c Content, datasourceID string, o domain.Original) error {
 	loss := Loss{Key: o.Key, Datasource: datasourceID, Name: o.Name}
 	content, err := c.Open(ctx, o.Key)
@@ -299,7 +299,7 @@ func (a *archive) pad(ctx context.Context, sum hash.Hash) error {
 }
 
 func (a *archive) loss(ctx context.Context, folder string, l Loss) error {
-	// File names of uploads have no length limit; the report needs only their beginning.
+	// The names of uploaded files have no length limit, and the report needs only their beginning.
 	if runes := []rune(l.Name); len(runes) > maxLossName {
 		l.Name = string(runes[:maxLossName]) + "…"
 	}
@@ -332,7 +332,7 @@ func (a *archive) seal() error {
 	return nil
 }
 
-// abort ends the archive with the reason of the failure.
+// abort ends the archive with the reason for the failure.
 func (a *archive) abort(at time.Time, reason string) error {
 	ctx := context.Background() // the writer is the only thing that can block here
 	a.limit = nil

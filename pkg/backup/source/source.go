@@ -25,7 +25,7 @@ const (
 	RateParameter = "rate"
 )
 
-// Source is the data that a backup is made of.
+// Source is the data to back up.
 type Source struct {
 	Catalog   string // path of the SQLite catalog
 	Originals *originals.Store
@@ -54,8 +54,8 @@ func (s Source) Write(ctx context.Context, w io.Writer, bytesPerSecond int64) (b
 	})
 }
 
-// lostOriginal returns the reason of a Loss for an error of the store of originals, or "" if the error does not mean a
-// loss.
+// lostOriginal converts an error of the store of originals to a Loss.Reason. It returns "" if the error does not mean
+// that the original is lost.
 func lostOriginal(err error) string {
 	switch {
 	case errors.Is(err, originals.ErrNotFound), errors.Is(err, originals.ErrInvalidKey):
@@ -66,8 +66,8 @@ func lostOriginal(err error) string {
 	return ""
 }
 
-// Refusal returns why a service with these settings cannot be backed up in this way: it stores data outside its data
-// directory. It returns "" if it can.
+// Refusal returns the reason why a service with these settings cannot be backed up in this way: it stores data outside
+// its data directory. It returns "" if the service can be backed up.
 func Refusal(c config.Config) string {
 	switch {
 	case c.DatabaseURL != "":
