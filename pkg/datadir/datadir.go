@@ -19,11 +19,11 @@ import (
 // Names in the data directory.
 const (
 	Catalog   = "catalog.db"
-	APIKey    = "api-key" // the key created by the first start
+	APIKey    = "api-key" // the key created at the first start
 	SecretKey = "secret-key"
 	NATS      = "nats"
 	Index     = "index"
-	Models    = "models" // embedding models that the service itself runs, each in its own directory
+	Models    = "models" // embedding models that the service runs itself, each in its own directory
 	Cache     = "cache"
 	Temp      = "tmp"
 	Operator  = "operator.json" // the access file; see Access
