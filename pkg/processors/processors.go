@@ -14,11 +14,12 @@ var count = runtime.GOMAXPROCS(0)
 func Count() int { return count }
 
 // Spare raises GOMAXPROCS by one if there are several processors and the environment does not set GOMAXPROCS. Servers
-// call it because of how the Go runtime polls the network: an idle processor polls it at once, but while all processors
-// compute, it is polled only every ten milliseconds. Meanwhile, a connection that has just been answered goes on with
-// its next request, although a request on another connection arrived earlier. With one processor more, the operating
-// system shares the real processors, and no connection waits that long. A single processor is left alone, because the
-// system's time slices are longer than most queries take.
+// call it because of how the Go runtime polls the network: an idle processor notices new data at once, but while all
+// processors are computing, the network is polled only every ten milliseconds. Until then, a connection that has just
+// been answered can continue with its next request, although a request on another connection arrived earlier. With an
+// additional processor, the operating system shares the real processors between threads, and no connection waits that
+// long. GOMAXPROCS stays unchanged if there is only one processor, because the system's time slices are longer than
+// most queries take.
 func Spare() {
 	if os.Getenv("GOMAXPROCS") == "" {
 		runtime.GOMAXPROCS(withSpare(count))
