@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// kind is what a Mode does to connections.
+// kind is the kind of fault that a Mode simulates.
 type kind int
 
 const (
@@ -245,8 +245,8 @@ func (p *Proxy) pipe(l *link, to, from net.Conn) {
 	}
 }
 
-// delay waits as long as the mode delays n bytes. It returns how many of the bytes may pass, or -1 if the connection
-// has ended, and whether they are the last ones.
+// delay waits for as long as the mode delays n bytes. It returns how many of them may pass, and whether the connection
+// ends after them. The number is -1 if the connection ends without passing any.
 func (p *Proxy) delay(l *link, n int) (allowed int, last bool) {
 	for {
 		p.mu.Lock()
