@@ -24,23 +24,24 @@ type Options struct {
 	// URL is the address of a PostgreSQL database, postgres://user:password@host:port/database, used instead of Path.
 	// The schema is created on first use. Several processes can share the database and may start concurrently.
 	URL string
-	// Connections limits the connections to PostgreSQL for requests and loops; one or two more listen for notices. 0:
-	// db.DefaultConnections.
+	// Connections limits the connections to PostgreSQL for requests and loops; one or two more listen for notices. 0
+	// means db.DefaultConnections.
 	Connections int
-	// StartTimeout is the time to wait for a PostgreSQL server that cannot be reached yet. 0: do not wait.
+	// StartTimeout is how long to wait for a PostgreSQL server that cannot be reached yet. 0 means not to wait.
 	StartTimeout time.Duration
 	Log          *slog.Logger // nil: slog.Default()
-	// Now is the clock for stored times; nil: time.Now.
+	// Now is the clock for stored times. If it is nil, time.Now is used.
 	Now func() time.Time
-	// Aged is the clock for deleting old rows. It may follow changes of the system clock more slowly than Now. nil:
-	// Now.
+	// Aged is the clock for deleting old rows. It may follow changes of the system clock more slowly than Now. If it is
+	// nil, Now is used.
 	Aged func() time.Time
-	// MaxPagesPerSite limits the pages of a web site, in addition to the site's own setting; 0: DefaultMaxPagesPerSite.
+	// MaxPagesPerSite limits the pages of a web site, in addition to the site's own setting. 0 means
+	// DefaultMaxPagesPerSite.
 	MaxPagesPerSite int
-	// CacheBytes limits the cache of data needed by queries. It is used only if no other process shares the database.
-	// 0: DefaultCacheBytes.
+	// CacheBytes limits the cache of data needed by queries. It is used only if no other process shares the database. 0
+	// means DefaultCacheBytes.
 	CacheBytes int64
-	// Limits apply to every workspace, in addition to those set by SetLimits; nil: none.
+	// Limits apply to every workspace, in addition to those set by SetLimits. They may be nil.
 	Limits domain.Limits
 }
 
@@ -50,8 +51,7 @@ const DefaultCacheBytes = 16 << 20
 // DefaultMaxPagesPerSite is the default of Options.MaxPagesPerSite.
 const DefaultMaxPagesPerSite = 10_000
 
-// Catalog is the store of metadata. It combines several stores over one database. All methods are safe for concurrent
-// use.
+// Catalog stores metadata. It combines several stores that share one database. All methods are safe for concurrent use.
 type Catalog struct {
 	*accounts.Accounts
 	*conversations.Store
@@ -86,14 +86,14 @@ func database(o Options, cache *resources.ReadCache) db.Options {
 	}
 }
 
-// Close stores buffered uses, stops listening for notices, releases holds, and closes the database. It may be called
-// twice.
+// Close stores the usage that is still buffered, stops listening for notices, releases holds, and closes the database.
+// It may be called twice.
 func (c *Catalog) Close() error {
 	c.Accounts.Close()
 	return c.db.Close()
 }
 
-// Ready reports whether the database answers and accepts writes, and whether the process still has its holds.
+// Ready returns an error if the database does not answer or does not accept writes, or if the process has lost a hold.
 func (c *Catalog) Ready(ctx context.Context) error { return c.db.Ready(ctx) }
 
 // ID returns the catalog's id; see db.DB.ID.

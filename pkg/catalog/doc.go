@@ -10,7 +10,7 @@
 //
 //   - the outbox: a row of table outbox contains the job;
 //   - the stream: the job was published and has not ended (the datasource is "in flight", see InFlight);
-//   - nowhere: the datasource is synched, skipped or failed, or is a site that waits for its pages.
+//   - nowhere: the datasource is synched, skipped or failed, or is a site that is waiting for its pages.
 //
 // So admission, rescue and the end of a site's crawl are lookups in small partial indexes, regardless of the number of
 // datasources.

@@ -10,8 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// List is the list to which a cursor belongs. A cursor of another list is rejected, because its position means nothing
-// there.
+// List is the list to which a cursor belongs. A list rejects the cursors of other lists, because their positions would
+// be meaningless.
 type List string
 
 // The paginated lists.
@@ -23,8 +23,8 @@ const (
 	Replay        List = "replay"
 )
 
-// Position is the end of a page. Lists of the catalog are ordered by creation time, then id, so that a cursor stays
-// valid while rows are added and deleted.
+// Position is the end of a page. The catalog orders lists by creation time, then by id, so that a cursor stays valid
+// while rows are added and deleted.
 type Position struct {
 	At int64  // creation time of the last row, in microseconds since 1970
 	ID string // id of that row, never empty
@@ -35,10 +35,10 @@ func Write(list List, p Position) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(string(list) + "." + strconv.FormatInt(p.At, 36) + "." + p.ID))
 }
 
-// Read returns the position of a cursor of the list. It fails with domain.CodeInvalid and the field "cursor" for any
-// string that Write has not returned for this list.
+// Read returns the position that a cursor of the list contains. It fails with domain.CodeInvalid for the field "cursor"
+// if Write cannot have returned the string for this list.
 func Read(list List, s string) (Position, error) {
-	// Ignore errors: a wrong text fails the comparison below.
+	// Errors are ignored, because a malformed cursor fails the comparison below.
 	raw, _ := base64.RawURLEncoding.DecodeString(s)
 	_, rest, _ := strings.Cut(string(raw), ".")
 	at, id, _ := strings.Cut(rest, ".")

@@ -15,28 +15,28 @@ type Options struct {
 	// URL is the address of a PostgreSQL database, postgres://user:password@host:port/database, used instead of Path.
 	// The schema is created on first use. Several processes can share the database and may start concurrently.
 	URL string
-	// Connections limits the connections to PostgreSQL for requests and loops; one or two more listen for notices. 0:
-	// DefaultConnections.
+	// Connections limits the connections to PostgreSQL for requests and loops; one or two more listen for notices. 0
+	// means DefaultConnections.
 	Connections int
-	// StartTimeout is the time to wait for a PostgreSQL server that cannot be reached yet. 0: do not wait.
+	// StartTimeout is how long to wait for a PostgreSQL server that cannot be reached yet. 0 means not to wait.
 	StartTimeout time.Duration
 	Log          *slog.Logger // nil: slog.Default()
-	// Now is the clock for stored times; nil: time.Now.
+	// Now is the clock for stored times. If it is nil, time.Now is used.
 	Now func() time.Time
-	// Aged is the clock for deleting old rows. It may follow changes of the system clock more slowly than Now. nil:
-	// Now.
+	// Aged is the clock for deleting old rows. It may follow changes of the system clock more slowly than Now. If it is
+	// nil, Now is used.
 	Aged func() time.Time
 	// Schema holds the migrations.
 	Schema fs.FS
 	// Topics are the topics that transactions can announce; see Tx.Notify.
 	Topics []string
-	// Observer is called for changed rows if no other process shares the database; nil: changes are not observed.
+	// Observer is called for changed rows if no other process shares the database. It may be nil.
 	Observer observer
 }
 
 // observer follows the changes made by the writing connection of a SQLite database.
 type observer interface {
-	// Change is called before a row of a table is changed, deleted or inserted; added tells whether it is inserted. id
+	// Change is called before a row of a table is changed, deleted or inserted. added is true for an insertion. id
 	// returns the first column of the existing row, and may fail.
 	Change(table string, added bool, id func() (string, error))
 	// Committing is called before a commit, and the returned function after it. Commits are serial.
@@ -56,7 +56,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 		return nil, errors.Join(fmt.Errorf("opening the catalog %s: %w", d.name, Damage(err)), d.closePools())
 	}
 	d.notices = startNotices(ctx, d)
-	d.topics.wakeAll() // an earlier process may have left work
+	d.topics.wakeAll() // an earlier process may have left work undone
 	return d, nil
 }
 
@@ -97,7 +97,7 @@ func (d *DB) Close() error {
 	return d.closePools()
 }
 
-// Ready reports whether the database answers and accepts writes, and whether this process still has its holds.
+// Ready returns an error if the database does not answer or does not accept writes, or if this process has lost a hold.
 func (d *DB) Ready(ctx context.Context) error {
 	if err := d.ready(ctx); err != nil {
 		return fmt.Errorf("asking the catalog: %w", err)
@@ -114,9 +114,9 @@ func (d *DB) Now() time.Time { return d.clock() }
 // Aged returns the time for deleting old rows.
 func (d *DB) Aged() time.Time { return d.agedClock() }
 
-// Stamp returns the time in microseconds, strictly increasing within the process, so that rows keep their order of
-// creation in lists and queues. The order between processes depends on their clocks, so no code may rely on more than a
-// stable order.
+// Stamp returns the time in microseconds. Its results strictly increase within the process, so that lists and queues
+// keep the order in which rows were created. Between processes, the order depends on their clocks, so code may rely
+// only on the order being stable.
 func (d *DB) Stamp() int64 {
 	for {
 		last := d.last.Load()
@@ -128,8 +128,8 @@ func (d *DB) Stamp() int64 {
 }
 
 // Topic returns a channel that receives a value after a commit that has announced the topic, and once after opening.
-// With PostgreSQL and Tx.Notify, the commit may be one of another process. Several commits may cause one signal, and
-// notices of other processes may be lost, so poll as well.
+// With PostgreSQL, a topic announced with Tx.Notify is signalled in other processes too. Several commits may cause only
+// one signal, and notices of other processes may be lost, so poll as well.
 func (d *DB) Topic(name string) <-chan struct{} { return d.topics[name] }
 
 func (t topics) wakeAll() {
@@ -146,8 +146,8 @@ func signal(ch chan struct{}) {
 }
 
 // Update runs f in a write transaction and, after the commit, signals the topics that f has announced. If other
-// processes share the database, f may be run several times, so it must set variables outside the transaction in every
-// run.
+// processes share the database, f may be run several times, so each run must set the variables that it shares with its
+// caller.
 func (d *DB) Update(ctx context.Context, doing string, f func(*Tx) error) error {
 	t, err := d.transact(ctx, f)
 	if err != nil {
