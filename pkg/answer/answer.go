@@ -27,7 +27,7 @@ type Retriever interface {
 
 // Datastores finds the datastores of an agent.
 type Datastores interface {
-	// Datastore fails with domain.CodeNotFound when the workspace has none with this id.
+	// Datastore fails with domain.CodeNotFound if the workspace has no datastore with this id.
 	Datastore(ctx context.Context, workspaceID, id string) (domain.Datastore, error)
 }
 
@@ -44,10 +44,10 @@ type Deps struct {
 
 // Options configure an Answerer. Zero fields select the defaults.
 type Options struct {
-	Timeout       time.Duration // of one answer from start to end; default 5 minutes
-	Fragments     int           // retrieved per answer, 1 to retrieve.MaxTopK; default 10
-	ContextTokens int           // of fragments in a prompt; default 3,000
-	HistoryTokens int           // of earlier messages in a prompt; default 1,500, negative: none
+	Timeout       time.Duration // time limit of one answer from start to end; default 5 minutes
+	Fragments     int           // number of fragments retrieved per answer, 1 to retrieve.MaxTopK; default 10
+	ContextTokens int           // maximum tokens of the fragments in a prompt; default 3,000
+	HistoryTokens int           // maximum tokens of earlier messages in a prompt; default 1,500, negative: no messages
 	MinScore      float64       // minimum relevance of a fragment; default DefaultMinScore, negative: all fragments are relevant
 
 	// Composes means that the models write their own answers. In this case, a model rewrites follow-up questions before
@@ -57,7 +57,7 @@ type Options struct {
 	// knowledge.
 	Composes bool
 
-	lockTime time.Duration // for tests; default defaultLockTime
+	lockTime time.Duration // lifetime of locks, for tests; default defaultLockTime
 }
 
 // DefaultMinScore separates relevant fragments from the rest. On collections in several languages, both with lexical
@@ -86,7 +86,7 @@ type Answer struct {
 	Model            string // the provider's name for the model; "" if no model was called
 	PromptTokens     int64
 	CompletionTokens int64
-	EmbedTokens      int64 // of the search, estimated
+	EmbedTokens      int64 // estimated tokens embedded for the search
 	Cut              bool  // the answer was truncated at MaxTokens or the model's own limit
 
 	// ToolCalls are calls of the request's tools. In this case nothing is stored yet: the answer follows when the

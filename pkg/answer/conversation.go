@@ -45,7 +45,7 @@ type session struct {
 	conversation domain.Conversation
 	stored       bool // the conversation is in the catalog
 	history      []chat.Turn
-	end          func() // releases its lock; must be called once
+	end          func() // releases the conversation's lock; must be called once
 }
 
 // openSession finds or creates the conversation of a request, and waits for its lock.

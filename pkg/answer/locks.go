@@ -78,7 +78,7 @@ type localLocks struct {
 
 type localLock struct {
 	token   chan struct{}
-	waiters int // including the current holder
+	waiters int // number of waiting questions, including the current holder
 }
 
 // acquire waits for the conversation's lock within this process. release must be called once.

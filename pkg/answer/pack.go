@@ -16,8 +16,8 @@ type promptDraft struct {
 	history      []chat.Turn
 	continuation []chat.Turn     // tool calls after the question, with their results
 	declined     bool            // no model is asked, because nothing relevant was found
-	embedTokens  int64           // of the searches, estimated
-	ignored      func([]string)  // takes the names of parameters that the model does not support
+	embedTokens  int64           // estimated tokens embedded for the searches
+	ignored      func([]string)  // receives the names of parameters that the model does not support
 	rewriting    chat.Completion // usage of the model that rewrote the query
 }
 

@@ -116,7 +116,7 @@ func (r Request) check() error {
 	for _, p := range []struct {
 		field string
 		text  *string
-		has   string // the agent's
+		has   string // the agent's text
 	}{
 		{"systemPrompt", r.SystemPrompt, r.Agent.SystemPrompt},
 		{"userPrompt", r.UserPrompt, r.Agent.UserPrompt},

@@ -19,7 +19,7 @@ import (
 // Limits of a translation by a model. They are tight because a user is waiting.
 const (
 	translateTimeout = 6 * time.Second
-	translateTokens  = 300 // of the model's output
+	translateTokens  = 300 // maximum tokens of the model's output
 	translateBytes   = 8 << 10
 
 	// Minimum number of words of a question in an unknown language. Shorter messages are mostly greetings.

@@ -16,7 +16,7 @@ type Interval struct {
 const resamples = 2000
 
 // Bootstrap returns the mean of the values and its interval, which extends from the 2.5th to the 97.5th percentile of
-// the means of samples drawn with replacement. The result is deterministic. Without values, it is a zero Interval.
+// the means of samples drawn with replacement. The result is deterministic. Without values, it returns a zero Interval.
 func Bootstrap(values []float64) Interval {
 	return BootstrapMeans([][]float64{values})
 }

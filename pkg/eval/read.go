@@ -14,8 +14,8 @@ import (
 const (
 	MaxQuestions  = 100_000
 	MaxJudgements = 5_000_000
-	maxRelevant   = 10_000 // ids and answers per question
-	maxID         = 1_000  // bytes
+	maxRelevant   = 10_000 // maximum number of ids and answers per question
+	maxID         = 1_000  // maximum length of an id, in bytes
 )
 
 // Document is one document of a collection.

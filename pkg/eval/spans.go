@@ -65,7 +65,7 @@ type Answer struct {
 
 // found returns how much of the answer was returned, from any of its places.
 func (a Answer) found(returned Passages) int {
-	var parts []Span // of the answer, relative to its start
+	var parts []Span // returned parts of the answer, relative to its start
 	for _, p := range a.Places {
 		for _, s := range returned[p.Document] {
 			parts = append(parts, Span{max(s.Start-p.Start, 0), min(s.End-p.Start, a.Length)})

@@ -96,7 +96,7 @@ func answers(f *os.File) (map[string][]string, error) {
 // part is a subset of a collection's documents.
 type part struct {
 	name string
-	has  func(i, n int) bool // whether document i of n belongs to it
+	has  func(i, n int) bool // whether document i of n belongs to the part
 }
 
 // parts are the parts of a collection that are measured. Without every second document, the missing documents still

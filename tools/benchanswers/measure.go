@@ -97,7 +97,7 @@ func askAll(ctx context.Context, b *bench.Service, store, agent string, question
 // exchange holds the answer to a question and the best fragment for the question.
 type exchange struct {
 	answer service.Answer
-	top    []service.Fragment // the best fragment
+	top    []service.Fragment // only the best fragment
 }
 
 func ask(ctx context.Context, b *bench.Service, store, agent string, q eval.Question, top bool) (e exchange, err error) {
@@ -137,7 +137,7 @@ type tally struct {
 	questions  int
 	answered   int // questions that were answered
 	held       int // answers that contain a gold answer
-	cited      int // fragments cited
+	cited      int // cited fragments
 	citedGold  int // cited fragments from documents with the answer
 	characters int // total characters of the answers
 	topHeld    int // questions whose best fragment contains a gold answer

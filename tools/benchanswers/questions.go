@@ -27,7 +27,7 @@ const (
 	kindSingle   = "single"    // one fact
 	kindSeveral  = "several"   // two or three facts
 	kindFollowUp = "follow-up" // continues an earlier question, or changes the subject
-	kindNearMiss = "near miss" // the documents do not answer it
+	kindNearMiss = "near miss" // the documents do not answer the question
 )
 
 var kinds = []string{kindSingle, kindSeveral, kindFollowUp, kindNearMiss}
@@ -216,7 +216,7 @@ type setTally struct {
 	declined  int
 	topRight  int // the best fragment contains all facts
 
-	lengths    []float64 // of the answers, in characters
+	lengths    []float64 // lengths of the answers, in characters
 	topLengths []float64
 }
 

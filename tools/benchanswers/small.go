@@ -24,7 +24,7 @@ const (
 // smallResult holds the figures of datastores of one size.
 type smallResult struct {
 	name      string
-	documents int // in each datastore
+	documents int // number of documents in each datastore
 	own       tally
 	foreign   tally // questions about documents that are not in the datastore
 }

@@ -25,12 +25,13 @@ const (
 	filteredPart = 7
 	// Number of results per query.
 	best = 10
-	// Number of questions for a figure that asks each question only once, and number of such figures.
+	// Some figures ask each question only once. Number of questions for one of these figures, and number of these
+	// figures.
 	uniqueQuestions = 2_000
 	uniqueSets      = 4
 )
 
-// workload is the data that all stores get.
+// workload is the data that all stores are filled with.
 type workload struct {
 	vectors   [][]float32
 	texts     []string
@@ -47,7 +48,7 @@ type question struct {
 	filtered []int  // exact nearest rows in filteredPart
 }
 
-// partOf returns the part of a row's document.
+// partOf returns the part that a row's document belongs to.
 func partOf(row int) int { return row / rowsPerDocument % parts }
 
 // newWorkload creates chunks whose word frequencies follow Zipf's law, with vectors like those of sentence models:

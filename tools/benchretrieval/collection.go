@@ -13,7 +13,7 @@ import (
 // passageSets are the collections of long documents, whose answers are passages.
 var passageSets = []string{"chroma-chunk", "covidqa"}
 
-// english are the collections that count in the mean over English.
+// english are the English collections, for which a mean is reported.
 var english = []string{"cacm", "cranfield", "med", "nfcorpus", "npl", "scifact-part", "squad-reddit", "time", "xquad-en"}
 
 // collection is a collection in BEIR format.

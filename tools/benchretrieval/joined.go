@@ -20,7 +20,7 @@ import (
 const (
 	joinedTop   = 10
 	joinedParts = 4   // maximum number of parts
-	joinedCount = 100 // questions for each number of parts
+	joinedCount = 100 // number of questions for each number of parts
 	joinedSeed  = 31
 )
 
@@ -33,7 +33,7 @@ var conjunctions = map[string]string{
 // joined is a question of several parts.
 type joined struct {
 	text  string
-	parts []string // ids of the questions
+	parts []string // ids of the joined questions
 }
 
 // join makes questions of n parts. Half of them are joined with question marks, half with the conjunction of the

@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	maxFragments = 100 // per query
+	maxFragments = 100 // maximum number of fragments per query
 	concurrent   = 4   // concurrent questions
 )
 

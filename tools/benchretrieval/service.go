@@ -14,8 +14,8 @@ import (
 // measured is the measured service and its dependencies.
 type measured struct {
 	*bench.Service
-	top     int            // fragments per query
-	closers []func() error // in the order of opening
+	top     int            // number of fragments per query
+	closers []func() error // functions that stop what was started, in the order of starting
 }
 
 // start starts the service, and Milvus Lite if that engine is measured. The data directory is temporary unless s.keep

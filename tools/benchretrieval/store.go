@@ -62,7 +62,7 @@ func (b *measured) synched(ctx context.Context, id string) (int, error) {
 	return n, err
 }
 
-// modelName distinguishes datastores with different models.
+// modelName returns the part of a datastore's name that identifies the embedding model.
 func modelName(s settings) string {
 	if s.model == "" {
 		return "built-in"

@@ -19,7 +19,7 @@ const (
 	maxEngineDifference = 0.01  // maximum difference between the engines on any collection
 )
 
-// writeCollections writes the tables of the collections: figures per collection, means, and results of the bounds.
+// writeCollections writes the tables of the collections: figures per collection, means, and whether the bounds hold.
 func writeCollections(out io.Writer, s settings, results []result) {
 	for _, engine := range s.engines {
 		fmt.Fprintf(out, "\n### nDCG@10 by collection, %s engine\n\n", engine)
@@ -176,7 +176,7 @@ func interval(group []result, w way, of func(scores) []float64) eval.Interval {
 	return eval.BootstrapMeans(values)
 }
 
-// meanBM25 returns the mean of BM25, or NaN if the figure of a collection is unknown.
+// meanBM25 returns the mean nDCG@10 of BM25, or NaN if the figure of a collection is unknown.
 func meanBM25(group []result) float64 {
 	sum := 0.0
 	for _, r := range group {

@@ -169,7 +169,7 @@ func startModel(ctx context.Context, in installation) (address string, stop func
 		return "", stop, err
 	}
 	ended := make(chan struct{})
-	var exit error // of the server; valid once ended is closed
+	var exit error // the server's exit error; valid once ended is closed
 	go func() {
 		defer close(ended)
 		exit = cmd.Wait()

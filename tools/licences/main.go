@@ -93,7 +93,7 @@ func list(ctx context.Context) ([]module, error) {
 
 // document returns the list of modules by licence.
 func document(modules []module) ([]byte, error) {
-	paths := map[string][]string{} // by licence
+	paths := map[string][]string{} // module paths by licence
 	var faults []error
 	for _, m := range modules {
 		names, err := licences(m.dir)

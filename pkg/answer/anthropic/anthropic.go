@@ -110,11 +110,11 @@ type contentBlock struct {
 	Type string `json:"type"`
 	Text string `json:"text,omitempty"`
 
-	ID    string          `json:"id,omitempty"` // of a tool call
+	ID    string          `json:"id,omitempty"` // id of a tool call
 	Name  string          `json:"name,omitempty"`
 	Input json.RawMessage `json:"input,omitempty"`
 
-	ToolUseID string `json:"tool_use_id,omitempty"` // of the result of a tool call
+	ToolUseID string `json:"tool_use_id,omitempty"` // id of the tool call that Content is the result of
 	Content   string `json:"content,omitempty"`
 }
 

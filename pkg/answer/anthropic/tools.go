@@ -32,7 +32,7 @@ func toolsOf(p chat.Params) ([]tool, *toolChoice) {
 	for _, t := range p.Tools {
 		schema := t.Parameters
 		if schema == nil {
-			schema = json.RawMessage(`{"type":"object","properties":{}}`) // the API requires one
+			schema = json.RawMessage(`{"type":"object","properties":{}}`) // the API requires a schema
 		}
 		tools = append(tools, tool{t.Name, t.Description, schema})
 	}

@@ -36,7 +36,7 @@ type Models interface {
 
 // Model is a model of a provider.
 type Model struct {
-	Name     string // the provider's name for it; "": the API name
+	Name     string // the provider's name for the model; "": the API name
 	Provider Provider
 	Window   int // tokens of prompt and answer together; 0: unlimited
 	Answer   int // tokens reserved for the answer if a request sets no limit
@@ -51,7 +51,7 @@ func (o singleModel) Models(string) []Model { return []Model{o.model} }
 
 // Prompt is the input of a provider.
 type Prompt struct {
-	Model  string // the provider's name for it
+	Model  string // the provider's name for the model
 	Stream bool
 	Params Params
 
@@ -60,7 +60,7 @@ type Prompt struct {
 
 	// The parts of the prompt, for providers without a language model.
 	Question    string
-	Search      string // the query of the search, which for a follow-up includes words of earlier questions
+	Search      string // the search query, which for a follow-up question includes words of earlier questions
 	Earlier     []Turn // earlier messages of the conversation, oldest first
 	Fragments   []domain.Fragment
 	TermWeights map[string]float64
@@ -107,7 +107,7 @@ type Params struct {
 	TopP             *float64 // 0 to 1
 	PresencePenalty  *float64 // -2 to 2
 	FrequencyPenalty *float64 // -2 to 2
-	MaxTokens        *int     // of the answer; at least 1
+	MaxTokens        *int     // maximum tokens of the answer; at least 1
 
 	// ResponseFormat is the response_format of OpenAI's API, as JSON: json_object, or json_schema with a schema. nil
 	// means text.
@@ -122,7 +122,7 @@ type Params struct {
 
 // Completion holds the usage and the outcome of an answer. A provider without a model reports no tokens.
 type Completion struct {
-	Model            string // the provider's name for it
+	Model            string // the provider's name for the model
 	PromptTokens     int64
 	CompletionTokens int64
 	Estimated        bool       // at least one count is an estimate, because the provider reported none

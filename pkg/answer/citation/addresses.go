@@ -16,7 +16,7 @@ import (
 type knownAddresses struct {
 	collect  func() (texts []string, sources []domain.Fragment)
 	once     sync.Once
-	inPrompt map[string]bool // without the scheme and a trailing slash
+	inPrompt map[string]bool // addresses without scheme and trailing slash
 	hosts    map[string]bool // hosts of the sources
 }
 

@@ -98,7 +98,7 @@ func (c *citationFilter) read(s string, last bool) string {
 	var out strings.Builder
 	c.pending = ""
 	for i := 0; i < len(s); {
-		start := i + c.plain(s[i:]) // of the text to hold back if the input ends here
+		start := i + c.plain(s[i:]) // start of the text to hold back if the input ends here
 		c.pass(&out, s[i:start])
 		if i = start; i == len(s) {
 			break
@@ -256,7 +256,7 @@ var labels = []string{"document", "doc", "source", "fragment", "citation", "ref"
 // mark is the content of a citation's brackets.
 type mark struct {
 	numbers []int
-	length  int  // bytes
+	length  int  // length of the mark in bytes
 	plain   bool // only numbers, in square brackets: may be a subscript
 	ranged  bool // contains a range, such as 2-4
 }

@@ -19,9 +19,9 @@ const maxAnswerBytes = 1 << 20
 // Delivery checks the citations and then the links of an answer as it streams, and emits and collects the checked text.
 type Delivery struct {
 	fragments []domain.Fragment
-	stop      stopFilter         // of the provider's text, before all checks
+	stop      stopFilter         // applied to the provider's text before all checks
 	cites     *citationFilter    // nil: the text is JSON, whose arrays look like citations
-	links     *linkFilter        // after the citations, because removing a mark may join text; nil: links are not checked
+	links     *linkFilter        // applied after cites, because removing a mark may join text; nil: links are not checked
 	emit      func(string) error // nil: the text is only collected
 	Begun     bool               // the provider has sent text
 	Text      strings.Builder

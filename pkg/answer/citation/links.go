@@ -113,7 +113,8 @@ func (f *linkFilter) next(s string, last bool) (text string, taken int) {
 	return s, len(s)
 }
 
-// separate emits the first character, followed by a space if the next characters would give it a meaning.
+// separate emits the first character of s. If the string on follows, which would give the character a meaning, it adds
+// a space.
 func separate(s string, last bool, on string) (text string, taken int) {
 	switch {
 	case len(s) == 1 && !last:

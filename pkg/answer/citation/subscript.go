@@ -130,7 +130,7 @@ type CodeTracker struct {
 // inCode reports whether the next character, b, is inside code.
 func (c *CodeTracker) inCode(b byte) bool {
 	code := c.code
-	if b != '`' && c.ticks > 0 { // the run of backticks before it is complete
+	if b != '`' && c.ticks > 0 { // the run of backticks before b is complete
 		code = afterRun(code, c.ticks)
 	}
 	return code > 0 || c.fenced > 0

@@ -10,7 +10,7 @@ import (
 
 // Conditions under which a sentence counts as based on a fragment, and limits of the comparison.
 const (
-	usedShare        = 0.6  // of the sentence's words, except function words
+	usedShare        = 0.6  // minimum share of the sentence's words, except function words
 	usedTerms        = 3    // a fragment must contain all words of a sentence with fewer words than this
 	maxUsedSentences = 50   // per answer
 	maxUsedBytes     = 2000 // per sentence

@@ -32,7 +32,7 @@ func New(words WordVectors) *Provider { return &Provider{words: words} }
 const (
 	maxQuotes          = 3
 	maxQuoteCharacters = 600
-	maxListed          = 12 // entries of a list that is quoted whole
+	maxListed          = 12 // maximum number of entries of a list that is quoted whole
 	maxListCharacters  = 1200
 	maxReadFragments   = 10
 )

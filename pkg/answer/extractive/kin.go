@@ -20,9 +20,9 @@ type WordVectors interface {
 // Limits of the search for related words.
 const (
 	kinCosine     = 0.5 // related pairs such as phone and call have 0.52, cost and price 0.63; unrelated pairs have up to 0.27
-	kinShare      = 0.8 // of a term's weight, for a related word
+	kinShare      = 0.8 // share of a term's weight for a related word
 	minKinLetters = 3
-	maxKinWords   = 2000 // of the fragments
+	maxKinWords   = 2000 // maximum number of words of the fragments to compare
 
 	// Maximum number of related words per word. A word that the vectors do not know is close to all words of its script
 	// (the vectors know few words in scripts other than Latin), so it exceeds the limit and gets none.

@@ -27,8 +27,8 @@ type part struct {
 	lang  string // declared language of code
 	cut   bool   // the code was truncated
 
-	under string // the heading above it within the fragment
-	asked string // the question that it answers, directly before it or in the heading of its section
+	under string // the heading above the part within the fragment
+	asked string // the question that the part answers, directly before the part or in the heading of its section
 }
 
 // words returns the text of a part for matching.

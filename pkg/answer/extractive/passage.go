@@ -58,11 +58,11 @@ func (q question) covered(about topics, texts ...wording) float64 {
 type page struct {
 	fragment domain.Fragment
 	lines    []line
-	own      wording // of the text
-	title    wording // of the headings and the name of the datasource
+	own      wording // wording of the text
+	title    wording // wording of the headings and the datasource's name
 }
 
-// line is a line of a fragment, or a sentence of a long one, with its wording.
+// line is a line of a fragment, or a sentence of a long line, with its wording.
 type line struct {
 	text   string
 	block  int  // number of the paragraph
@@ -70,7 +70,7 @@ type line struct {
 	own    wording
 }
 
-// pagesOf prepares fragments.
+// pagesOf prepares fragments for the choice of passages.
 func pagesOf(fragments []domain.Fragment) []page {
 	var analyzer analysis.Analyzer
 	out := make([]page, len(fragments))
@@ -93,7 +93,8 @@ func pagesOf(fragments []domain.Fragment) []page {
 	return out
 }
 
-// sentencesOf returns a line, or its sentences if it is long and not a row of a table.
+// sentencesOf returns the sentences of a long line. If the line is short or a row of a table, it returns the whole
+// line.
 func sentencesOf(text string) []string {
 	text = strings.TrimRight(text, " \r")
 	if utf8.RuneCountInString(text) <= longLine || strings.Contains(text, "\t") || recordLine.MatchString(text) {
@@ -250,7 +251,7 @@ const (
 // passage is a run of lines of a fragment.
 type passage struct {
 	fragment   int
-	begin, end int // lines
+	begin, end int // range of lines
 }
 
 // holds reports whether a passage contains a sentence, regardless of white space.

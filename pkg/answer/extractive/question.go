@@ -12,10 +12,10 @@ import (
 )
 
 const (
-	ownHeadingShare = 0.9  // for a word in a heading that contains nearly all words of the question
-	headingShare    = 0.6  // of a word's weight, if only the heading or title contains it
-	borrowedWeight  = 0.3  // for a word from the previous question
-	framingWeight   = 0.15 // for a word that only phrases the question
+	ownHeadingShare = 0.9  // share of a word's weight if the heading that contains it has nearly all words of the question
+	headingShare    = 0.6  // share of a word's weight if only the heading or title contains it
+	borrowedWeight  = 0.3  // factor for a word from the previous question
+	framingWeight   = 0.15 // factor for a word that only phrases the question
 	nearDistance    = 3    // terms
 	scrapTokens     = 5
 

@@ -16,9 +16,9 @@ import (
 type sentence struct {
 	part
 	fragment int    // index in Prompt.Fragments
-	position int    // within the fragment
-	last     bool   // the last of the fragment
-	rare     bool   // it or its heading contains the question's rarest word, except names
+	position int    // position within the fragment
+	last     bool   // it is the last part of the fragment
+	rare     bool   // the part or its heading contains the question's rarest word, except names
 	listed   bool   // an entry of a list whose heading matches the question
 	shown    string // the text as quoted
 	terms    map[string]bool

@@ -49,10 +49,11 @@ var (
 	mailWords  = wordset.Of(`email mail courriel emailadresse mailadresse`)
 	sendWords  = wordset.Of(`number nummer numéro número numero address adresse dirección indirizzo endereço номер адрес`) // next to phone and mail
 
-	// otherWords ask for something else, whatever the subject: who pays the costs, where the price list is.
+	// otherWords ask for something other than a value, even if the question mentions one: who pays the costs, where the
+	// price list is.
 	otherWords = wordset.Of(`who whom whose where why wer wem wen wo warum wieso wozu qui où pourquoi quién dónde chi dove perché quem onde waar waarom кто где почему`)
 
-	// genericWords ask for something without showing its kind.
+	// genericWords ask for something without indicating its kind.
 	genericWords = wordset.Of(`what which welche welcher welches welchen quel quelle quels quelles cuál cuáles quale quali qual quais`)
 
 	// occasionWords only say that an event takes place, which a date in the text implies.

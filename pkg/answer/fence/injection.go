@@ -43,7 +43,7 @@ func (c command) in(plain string) bool {
 	return slices.ContainsFunc(c.hints, func(h string) bool { return strings.Contains(plain, h) }) && c.pattern.MatchString(plain)
 }
 
-// commands lists the commands by language.
+// commands lists the known ways to give orders to a model.
 var commands = []command{
 	// Orders to ignore earlier instructions.
 	order(`ignor|disregard|forget|overrid|overrul|bypass|discard|not follow|n't follow|stop following|no attention to`,
@@ -92,7 +92,7 @@ var commands = []command{
 	newCommand(`your |every |each `, `\b(?:say|write|add|include|append|cite|mention)\b.{0,60}\b(?:in|to|at the (?:end|beginning|start) of|before|after) (?:your|every|each) (?:answers?|responses?|repl(?:y|ies)|output)\b`),
 }
 
-// order returns a command to ignore earlier text. Its verbs are also its hints.
+// order returns a command to ignore earlier text. The verbs are also the hints.
 func order(verbs, which, what string) command {
 	forget := `(?:` + verbs + `)`
 	return newCommand(verbs, forget+`.{0,40}`+which+`.{0,30}`+what+`|`+forget+`.{0,40}`+what+`.{0,20}`+which)

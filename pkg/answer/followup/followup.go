@@ -22,7 +22,7 @@ const (
 	followUpCharacters = 16
 )
 
-// Maximum number of earlier questions that a chain of follow-ups is traced back.
+// Maximum number of earlier questions that are searched for the topic of a follow-up.
 const maxLinks = 5
 
 // searchQuery returns the search query. A short question that refers back ("and how does it close?") finds nothing by

@@ -20,7 +20,7 @@ import (
 // Limits of a rewrite by a model. They are tight because a user is waiting.
 const (
 	rewriteTimeout   = 6 * time.Second
-	rewriteTokens    = 200 // of the model's output
+	rewriteTokens    = 200 // maximum tokens of the model's output
 	rewriteMessages  = 6   // messages of the conversation in the prompt
 	maxMessageTokens = 600 // characters per message
 	rewriteBytes     = 4 << 10

@@ -29,7 +29,7 @@ func WithoutClientText(question string) string {
 	}
 	out = statedDate.ReplaceAllString(out, "")
 	if at := answerLanguage.FindStringIndex(out); at != nil && at[0] > 0 {
-		out = out[:at[0]+1] // keep the full stop of the sentence before
+		out = out[:at[0]+1] // keep the full stop of the previous sentence
 	}
 	if out = strings.TrimSpace(out); out == "" {
 		return question

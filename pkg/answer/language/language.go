@@ -14,13 +14,13 @@ import (
 
 // Phrases are the texts that the service itself writes into answers.
 type Phrases struct {
-	Quotes   string // precedes quotations
-	NoAnswer string // the documents have no answer
-	Empty    string // there are no documents at all
+	Quotes   string // introduces quotations
+	NoAnswer string // says that the documents have no answer
+	Empty    string // says that the agent has no documents
 	Open     string // quotation marks
 	Close    string
 
-	Unanswered string // precedes the part of a question that the documents do not answer
+	Unanswered string // introduces the part of a question that the documents do not answer
 }
 
 // phrasebook contains the phrases by language. All other languages use English.

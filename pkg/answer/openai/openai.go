@@ -151,8 +151,8 @@ func (e *event) failed() bool { return len(e.Error) > 0 && string(e.Error) != "n
 type message struct {
 	Content   remote.Text `json:"content"`
 	Refusal   string      `json:"refusal"`
-	Reasoning string      `json:"reasoning_content"` // of DeepSeek, vLLM and llama.cpp
-	Thinking  string      `json:"reasoning"`         // of Ollama and OpenRouter
+	Reasoning string      `json:"reasoning_content"` // field of DeepSeek, vLLM and llama.cpp
+	Thinking  string      `json:"reasoning"`         // field of Ollama and OpenRouter
 	Calls     []callPiece `json:"tool_calls"`
 }
 
@@ -209,7 +209,7 @@ func (p *Provider) ask(ctx context.Context, model string, body map[string]any, r
 type answerWriter struct {
 	joined    remote.Joiner
 	reasoning reasoningFilter
-	arguments map[int]*remote.Joiner // of tool calls, by index
+	arguments map[int]*remote.Joiner // arguments of tool calls, by index
 }
 
 func (s *answerWriter) write(m message) (text string, thought bool) {

@@ -15,8 +15,8 @@ import (
 
 // Limits are the time-outs and retries of a server. Zero fields select the defaults.
 type Limits struct {
-	FirstToken time.Duration // until the first piece of an answer, for all attempts together; default 60 s
-	NextToken  time.Duration // between pieces; default 30 s
+	FirstToken time.Duration // time limit until the first piece of an answer, for all attempts together; default 60 s
+	NextToken  time.Duration // time limit between pieces; default 30 s
 	Attempts   int           // maximum number of attempts until the first piece; default 3
 
 	Wait func(ctx context.Context, d time.Duration) error // waits between attempts; default: a timer
@@ -40,7 +40,7 @@ func (l Limits) orDefaults() Limits {
 
 // Server is the server's name and the operator's settings for it, as used in error messages.
 type Server struct {
-	Name           string // for the middle of a sentence: "the model server"
+	Name           string // name for use within a sentence: "the model server"
 	KeySetting     string
 	AddressSetting string
 	Secret         string // API key, which is removed from logged texts

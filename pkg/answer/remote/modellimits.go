@@ -28,7 +28,7 @@ type ModelLimit struct {
 	maxTokens float64
 }
 
-// Maximum number of models in ModelLimits. In practice there are only those of the configuration.
+// Maximum number of models in ModelLimits. In practice, only the configured models occur.
 const maxModels = 1000
 
 // Of returns the known restrictions of a model.
@@ -72,7 +72,7 @@ func (q *ModelLimits) Learn(model string, s *Status, sent Parameters) bool {
 	case s.TooLong() || s.Filtered():
 	case s.HTTP == http.StatusBadRequest || s.HTTP == http.StatusUnprocessableEntity:
 		at = rejectedParameter(s, sent)
-	case s.HTTP == http.StatusInternalServerError && refusesSystem.MatchString(s.Message): // of llama.cpp, whose templates fail
+	case s.HTTP == http.StatusInternalServerError && refusesSystem.MatchString(s.Message): // llama.cpp returns this status if a template fails
 		at = rejectedParameter(s, Parameters{SystemRole: sent[SystemRole]})
 	}
 	if _, wasSent := sent[at]; !wasSent {

@@ -25,7 +25,7 @@ type Status struct {
 	HTTP    int    // 0 for an error that arrived as an event of a stream
 	Code    string // the error's code, or else its type
 	Param   string // the invalid parameter, if the server names one
-	Message string // for the log
+	Message string // message for the log
 	After   time.Duration
 	HasWait bool // whether the server asked for After
 }

@@ -21,7 +21,7 @@ const (
 type toolCalls struct {
 	offered bool // the request has tools; otherwise calls are dropped
 	calls   []*toolCall
-	at      map[int]*toolCall // by the server's index
+	at      map[int]*toolCall // calls by the server's index
 	bytes   int
 }
 

@@ -29,7 +29,7 @@ type Level struct {
 	Name        string       `json:"level"`
 	Questions   int          `json:"questions"` // number of questions that are judged at this level
 	Modes       []ModeReport `json:"modes"`
-	Differences []Difference `json:"differences,omitempty"` // of every other mode from the first one
+	Differences []Difference `json:"differences,omitempty"` // differences of every other mode from the first one
 }
 
 // ModeReport contains the figures of one mode.
@@ -49,7 +49,7 @@ type Difference struct {
 	MRR    eval.Difference `json:"mrr"`
 }
 
-// series contains one mode's figures per question.
+// series contains the figures of one mode, one value per question.
 type series struct{ ndcg, recall, mrr []float64 }
 
 func (s *series) add(ranking []string, g eval.Grades, k int) {

@@ -19,7 +19,7 @@ import (
 const MaxQuestions = 5_000
 
 const (
-	samplesPerQuestion = 3   // sampled chunks per requested question; some yield none
+	samplesPerQuestion = 3   // number of chunks to sample per requested question, because some yield none
 	letters            = 120 // minimum number of letters in a chunk; shorter ones contain nothing to ask
 )
 
@@ -229,7 +229,7 @@ func sampled(ctx context.Context, content Content, datastoreID string, n int) (s
 	return s, nil
 }
 
-// stableName returns the most permanent name by which a judgement can find the datasource.
+// stableName returns the most stable name that a judgement can use for the datasource.
 func stableName(d service.Datasource) string {
 	if d.CustomID != "" {
 		return d.CustomID

@@ -81,7 +81,7 @@ type Datasource struct {
 	CustomID string
 	Error    string
 	Chunks   int64
-	URL      string // of a page or a site
+	URL      string // address of a page or a site
 }
 
 // Chunk is a chunk of a datasource.

@@ -26,7 +26,7 @@ import (
 // Number of texts per batch.
 const batch = 1000
 
-// workload is the part of the workload that this command reads.
+// workload holds the fields of the workload file that this command reads.
 type workload struct {
 	Best      int
 	Questions []struct{ Common string }
@@ -35,7 +35,7 @@ type workload struct {
 // figure holds the speed of queries; times are in seconds.
 type figure struct{ P50, P99, Rate, CPU, Recall float64 }
 
-// told is the output.
+// told is the command's output.
 type told struct {
 	Fill    float64           `json:",omitempty"`
 	Open    float64           `json:",omitempty"`

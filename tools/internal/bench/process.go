@@ -30,7 +30,7 @@ func ProcessorTime(pid int) (time.Duration, error) {
 	return time.Duration(ticks) * tick, nil
 }
 
-// Kinds of a process's memory.
+// Kinds of memory of a process.
 const (
 	OwnMemory  = "RssAnon" // resident, without file pages, which the system can drop
 	PeakMemory = "VmHWM"   // peak resident

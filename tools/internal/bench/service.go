@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	startTimeout = 5 * time.Minute // until the service is ready; it may have to open a large index
+	startTimeout = 5 * time.Minute // time limit until the service is ready; it may have to open a large index
 	stopTimeout  = time.Minute
 )
 

@@ -8,7 +8,7 @@ import (
 // processAttributes are the system attributes of a new process.
 type processAttributes struct {
 	attr   *syscall.SysProcAttr
-	remedy string // advice if the system refuses the attributes; "" if it never does
+	remedy string // advice if the system refuses the attributes; "" if it never refuses them
 }
 
 // Advice for systems that refuse namespaces.

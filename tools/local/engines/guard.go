@@ -43,7 +43,7 @@ type guard struct {
 	out      *json.Encoder
 	spec     spec
 	engine   *os.Process
-	listener net.Listener // nil if none was passed
+	listener net.Listener // nil if the parent passed none
 }
 
 func (g *guard) run() error {

@@ -48,7 +48,7 @@ func asOrdinaryUser() processAttributes {
 	return s
 }
 
-// diesWithThread has the kernel kill a process when the thread that started it ends.
+// diesWithThread returns attributes that make the kernel kill a process when the thread that started it ends.
 func diesWithThread() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }
 
 // adoptOrphans makes this process the parent of orphaned processes of the engine.
@@ -95,7 +95,7 @@ func children() []int {
 		if err != nil {
 			continue // it has ended
 		}
-		// "pid (name) state parent …": the name may contain any character.
+		// The format is "pid (name) state parent …". The name may contain any character.
 		fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
 		if len(fields) > 1 && bytes.Equal(fields[1], me) {
 			pids = append(pids, pid)

@@ -59,7 +59,7 @@ type natsSpec struct {
 	Name              string
 	Dir               string
 	Port, ClusterPort int
-	Routes            []string // of all servers, including this one
+	Routes            []string // addresses of all servers, including this one
 	SyncAlways        bool
 }
 

@@ -103,7 +103,8 @@ func StartPostgreSQL(ctx context.Context, dir string, o PostgreSQLOptions) (*Pos
 	return p, nil
 }
 
-// answers waits until the server answers queries. The server listens before recovery is complete.
+// answers waits until the server answers queries. A listening server may not answer yet, because it listens before its
+// recovery is complete.
 func (p *PostgreSQL) answers(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()

@@ -30,7 +30,7 @@ type spec struct {
 }
 
 const (
-	startTimeout = 90 * time.Second      // from the start of a program until it is ready
+	startTimeout = 90 * time.Second      // time from the start of a program until it must be ready
 	stopTimeout  = 10 * time.Second      // from the stop signal until the program is killed
 	readyEvery   = 25 * time.Millisecond // interval of readiness probes
 	probeTimeout = 2 * time.Second       // timeout of one probe
