@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Limits of rows and queries for all engines.
+// Limits on rows and queries. They are the same for all engines.
 const (
 	MaxLimit         = 10_000   // Query.Limit
 	MaxDimensions    = 16_384   // Space.Dimensions
@@ -23,8 +23,8 @@ const (
 // unitTolerance is the maximum deviation of a vector's length from one. It allows for half-precision arithmetic.
 const unitTolerance = 0.02
 
-// CheckRow checks a row's key, texts and vector by the rules that all engines share. It fails with ErrInvalid if one is
-// invalid.
+// CheckRow checks a row's key, texts and vector against the rules that all engines share. It fails with ErrInvalid if
+// any of them is invalid.
 func CheckRow(r *Row, dimensions int) error {
 	if !ValidKey(r.Key) {
 		return fmt.Errorf("%w: the key %.80q is empty, too long, or has characters outside [A-Za-z0-9_.:-]", ErrInvalid, r.Key)
@@ -59,7 +59,7 @@ func ValidKey(key string) bool {
 	return true
 }
 
-// checkVector validates a row's vector. A zero vector is valid: it means that the model knows no word of the text.
+// checkVector validates a row's vector. A zero vector is valid: it means that the model knows none of the text's words.
 func checkVector(v []float32, dimensions int) error {
 	if len(v) != dimensions {
 		return fmt.Errorf("%w: the vector has %d dimensions, the space has %d", ErrInvalid, len(v), dimensions)
@@ -136,7 +136,7 @@ func number(f float64) string {
 }
 
 // Alternatives returns the identity (see Scalar) of a metadata filter's value or, if it is a list, of each item. It
-// fails with ErrInvalid if one of these is not filterable.
+// fails with ErrInvalid if any of these is not filterable.
 func Alternatives(key string, value any) ([]string, error) {
 	if v, ok := Scalar(value); ok {
 		return []string{v}, nil

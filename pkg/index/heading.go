@@ -2,8 +2,8 @@ package index
 
 import "strings"
 
-// anchorSeparator separates a heading from its anchor if an engine stores both as one text. Headings do not contain it,
-// because extraction removes control characters.
+// anchorSeparator separates a heading from its anchor where an engine stores both as one text. Headings do not contain
+// it, because extraction removes control characters.
 const anchorSeparator = "\x1f"
 
 // StoredHeading returns the heading and anchor of a row as one text. Engines store this text in the heading's column.

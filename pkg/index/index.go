@@ -46,8 +46,8 @@ type Query struct {
 	Vector []float32
 	Limit  int // candidates per leg, 1 to 10,000
 	Filter Filter
-	// Prepared is what the engine prepared for the same query before Vector was known, or nil. The engine ignores it if
-	// it was made for another query or before the last write. It never changes the result.
+	// Prepared is the result of preparing the same query before Vector was known, or nil. The engine ignores it if it
+	// belongs to another query or is older than the last write. It never changes the result of the search.
 	Prepared Prepared
 }
 
@@ -66,9 +66,9 @@ type Hit struct {
 	Lexical  float64  // BM25; 0 if no term matches
 	Dense    float64  // cosine similarity, -1 to 1; 0 if the query has no vector
 	Terms    []string // analysed query terms in the row; hits may share the slice
-	// Counts holds the number of occurrences of each of Terms, and Length the total number of terms, with the context
-	// weighted as in Lexical. They allow scoring several rows as one document. Length may be 0 if the query has no
-	// Text.
+	// Counts[i] is the number of occurrences of Terms[i], and Length is the total number of terms. In both, the context
+	// is weighted as in Lexical. With them, several rows can be scored as one document. Length may be 0 if the query
+	// has no Text.
 	Counts []int
 	Length int
 }
@@ -83,7 +83,7 @@ type Result struct {
 	// no row has the highest weight.
 	TermWeights map[string]float64
 
-	pooled *[]Hit // the pooled memory of Hits; nil if it is not pooled
+	pooled *[]Hit // memory of Hits if it is from the pool, otherwise nil
 }
 
 // Stored is the number of rows of one generation of a datasource. Audits compare it with the catalog.
@@ -103,7 +103,7 @@ type Generations struct {
 // Index is an engine for vector and text search. All methods are safe for concurrent use. The first Write creates a
 // space; reading or searching a missing space finds nothing.
 //
-// Every search that starts after Write has returned finds the written rows, and they survive if the process is killed.
+// Every search that starts after Write has returned finds the written rows, and these survive if the process is killed.
 // The index returns rows of all generations; the caller must filter out inactive ones.
 type Index interface {
 	// Write stores rows and replaces rows with the same Key. When it returns nil, all rows are durable and visible.
@@ -156,7 +156,7 @@ type Index interface {
 	Close() error
 }
 
-// Errors of an Index, to be tested with errors.Is.
+// Errors of an Index. Use errors.Is to test for them.
 var (
 	ErrInvalid = errors.New("index: invalid row or query")
 	ErrClosed  = errors.New("index: closed")

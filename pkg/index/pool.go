@@ -8,11 +8,11 @@ const (
 	maxPooledHits  = 4096
 )
 
-// hitsPool reuses the memory of hits. The hits of a hybrid search take about 100 KB, which would be most of the garbage
-// of a query.
+// hitsPool reuses the memory of hits. The hits of a hybrid search take about 100 KB, which would otherwise be most of a
+// query's garbage.
 var hitsPool sync.Pool
 
-// Allocate sets Hits to n zero hits from the pool. Release returns them.
+// Allocate sets Hits to n zeroed hits. Their memory comes from the pool, and Release returns it there.
 func (r *Result) Allocate(n int) {
 	hits, ok := hitsPool.Get().(*[]Hit)
 	if !ok || cap(*hits) < n {
@@ -23,7 +23,7 @@ func (r *Result) Allocate(n int) {
 	r.pooled, r.Hits = hits, *hits
 }
 
-// Release returns the memory of the hits to the pool, if Allocate got it from there. The hits must not be used
+// Release returns the memory of the hits to the pool, if Allocate took it from there. The hits must not be used
 // afterwards; their texts and terms remain valid.
 func (r *Result) Release() {
 	if r.pooled == nil {

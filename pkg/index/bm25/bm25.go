@@ -1,4 +1,4 @@
-// Package bm25 implements the BM25 ranking function. All index engines use it, so a row has the same score in each of
+// Package bm25 implements the BM25 ranking function. All index engines use it, so a row has the same score in all of
 // them.
 package bm25
 
@@ -12,27 +12,28 @@ const (
 	// ContextWeight is the weight of a word in a row's context, relative to a word in its text: a title says more than
 	// a sentence.
 	ContextWeight = 2
-	// MaxTerms is the maximum number of terms of a query that are scored. If a query has more, the rarest are scored.
+	// MaxTerms is the maximum number of query terms that are scored. If a query has more, only the rarest are scored.
 	// One bit per term fits into a uint64.
 	MaxTerms = 64
 	// Ceiling is the upper bound of Saturated, which approaches it as the frequency grows but never reaches it.
 	Ceiling = K1 + 1
 )
 
-// Weight returns the inverse document frequency of a term. rows is the number of all rows, and having is the number of
-// rows that contain the term, 0 to rows. The weight is never negative.
+// Weight returns the inverse document frequency of a term. The parameter rows is the total number of rows, and having
+// is the number of rows that contain the term. The weight is never negative.
 func Weight(rows, having float64) float64 {
 	return math.Log(1 + (rows-having+0.5)/(having+0.5))
 }
 
-// Norm returns the part of BM25's denominator that depends on the length of a row, in terms. average is the mean length
-// of all rows and must be positive.
+// Norm returns the part of BM25's denominator that depends on a row's length. Lengths are counted in terms. average is
+// the mean length of all rows and must be positive.
 func Norm(length, average float64) float64 {
 	return K1 * (1 - B + B*length/average)
 }
 
-// Saturated returns the saturated frequency, 0 to Ceiling, of a term with the given frequency in a row. norm is the
-// row's Norm. The score of a row is the sum of its terms' saturated frequencies, each multiplied by the term's Weight.
+// Saturated returns the saturated frequency (0 to Ceiling) of a term that occurs `frequency` times in a row. norm is
+// the row's Norm. The score of a row is the sum of its terms' saturated frequencies, each multiplied by the term's
+// Weight.
 func Saturated(frequency, norm float64) float64 {
 	return frequency * Ceiling / (frequency + norm)
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/store"
 )
 
-// queue is a queue of spaces without duplicates. A full queue drops new spaces; the next write to such a space adds it
-// again.
+// queue holds the spaces that are waiting for background work, each once. If it is full, new spaces are dropped. The
+// next write to a dropped space tries to add it again.
 type queue struct {
 	spaces  chan index.Space
 	waiting sync.Map // index.Space → struct{}
@@ -30,7 +30,8 @@ func (q *queue) add(id index.Space) {
 	}
 }
 
-// queueMerge queues a space for the background work that it needs. It is called after a space was opened or written.
+// queueMerge queues a space for the background work that it needs. It is called whenever a space has been opened or
+// written.
 func (x *Index) queueMerge(s *store.Space, id index.Space) {
 	x.queueIVF(s, id)
 	if s.NeedsSettling() {
@@ -65,7 +66,7 @@ func (x *Index) runMerges(ctx context.Context) {
 	}
 }
 
-// mergeAndLog merges a space and logs the error: there is no caller to return it to.
+// mergeAndLog merges a space and logs any error, because there is no caller to return it to.
 func (x *Index) mergeAndLog(ctx context.Context, id index.Space, merge func(context.Context, index.Space) error) {
 	if err := merge(ctx, id); err != nil && ctx.Err() == nil && !errors.Is(err, store.ErrNotFound) && !errors.Is(err, index.ErrClosed) {
 		x.log.Error("merging postings", "datastore", id.DatastoreID, "error", err)
@@ -117,7 +118,7 @@ func (x *Index) runIVF(ctx context.Context) {
 		case id := <-x.ivfs.spaces:
 			x.ivfs.waiting.Delete(id)
 			err := x.building.with(ctx, x, id, (*store.Space).MaintainIVF)
-			// Index.use has already recorded damage of vectors or codes.
+			// Index.use has already recorded damage to vectors or codes.
 			known := errors.Is(err, store.ErrNotFound) || errors.Is(err, index.ErrClosed) || errors.Is(err, index.ErrCorrupt)
 			if err != nil && ctx.Err() == nil && !known {
 				x.log.Error("building the IVF", "datastore", id.DatastoreID, "error", err)
@@ -132,7 +133,8 @@ type ivfBuilds struct {
 	stops map[*index.Space]context.CancelFunc
 }
 
-// with calls do on a space. If the datastore is dropped during the call, it cancels the call's context and returns nil.
+// with calls do for a space. If the datastore is dropped during the call, the call's context is cancelled and with
+// returns nil.
 func (c *ivfBuilds) with(ctx context.Context, x *Index, id index.Space, do func(s *store.Space, ctx context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -168,7 +170,7 @@ func (c *ivfBuilds) cancel(datastore string) {
 // Time without writes after which a space is settled.
 const idleTime = 2 * time.Second
 
-// idleSpaces finds the spaces that had no writes for a while.
+// idleSpaces finds the spaces that have had no writes for a while.
 type idleSpaces struct {
 	due chan struct{} // signalled when take has something to return
 

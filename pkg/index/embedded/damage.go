@@ -50,7 +50,8 @@ func (x *Index) Damaged() []index.Space {
 // loses its last row.
 //
 // Discard does nothing unless Damaged lists the space. It reads the whole space and sets it aside only if it finds
-// damage, so repeated calls and calls after a temporary fault lose no data. Other calls on the datastore wait.
+// damage, so repeated calls and calls after a temporary fault lose no data. Meanwhile, other calls on the datastore
+// wait.
 func (x *Index) Discard(ctx context.Context, id index.Space) (bool, error) {
 	key, err := keyOf(id)
 	if err != nil {
@@ -99,8 +100,8 @@ func setAside(dir string) error {
 	return durable.Dir(filepath.Dir(dir))
 }
 
-// Check reads a whole space and verifies all checksums. If one differs, it fails with index.ErrCorrupt, and Damaged
-// lists the space. A space that was never written passes.
+// Check reads a whole space and verifies all checksums. If a checksum does not match, it fails with index.ErrCorrupt,
+// and Damaged lists the space. A space that was never written passes.
 func (x *Index) Check(ctx context.Context, id index.Space) error {
 	err := x.read(ctx, id, func(v store.View) error { return v.Check(ctx) })
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
@@ -122,8 +123,8 @@ func (x *Index) check(ctx context.Context, key spaceKey, id index.Space) error {
 	return errors.Join(s.Read(ctx, func(v store.View) error { return v.Check(ctx) }), s.Close())
 }
 
-// DropDatastore implements index.Index. It waits for calls that use the datastore. The datastore is dropped once its
-// directory is renamed; if the process crashes before the files are deleted, the next Open deletes them.
+// DropDatastore implements index.Index. It waits for calls that are using the datastore. The datastore is dropped once
+// its directory is renamed; if the process crashes before the files are deleted, the next Open deletes them.
 func (x *Index) DropDatastore(ctx context.Context, datastoreID string) error {
 	if err := checkDatastore(datastoreID); err != nil {
 		return err
@@ -161,7 +162,7 @@ func (x *Index) remove(dir string) error {
 	return errors.Join(err, os.RemoveAll(bin))
 }
 
-// beginDrop waits for a drop in progress, and then prevents other calls from opening the datastore.
+// beginDrop waits until no other drop of the datastore is in progress, and then prevents other calls from opening it.
 func (x *Index) beginDrop(ctx context.Context, datastoreID string) error {
 	for {
 		x.mu.Lock()

@@ -21,8 +21,8 @@ import (
 
 // Options configures an Index. Zero values select the defaults.
 type Options struct {
-	// MaxOpenSpaces is the maximum number of open spaces. Each takes up to 24 file handles and, while it is not
-	// searched, 100 KB of memory. Default 32.
+	// MaxOpenSpaces is the maximum number of open spaces. Each takes up to 24 file handles and, between searches, 100
+	// KB of memory. Default 32.
 	MaxOpenSpaces int
 	// CacheBytes is the memory for cached postings of all spaces, in bytes. Default 32 MiB.
 	CacheBytes int64
@@ -42,7 +42,7 @@ const (
 	defaultOpenSpaces = 32
 	defaultCacheBytes = 32 << 20
 	defaultRowBytes   = 32 << 20
-	// Maximum number of spaces that wait for a merge, and maximum number that wait for an IVF build.
+	// Maximum number of spaces that are waiting for a merge, and of spaces that are waiting for an IVF build.
 	mergeQueue = 1024
 	// droppedPrefix is the prefix of directories that are being deleted.
 	droppedPrefix = ".dropped-"
@@ -61,7 +61,7 @@ type Index struct {
 	dropping map[string]bool // datastores being dropped
 	damaged  map[spaceKey]index.Space
 	changed  chan struct{} // closed and replaced when waiters should check again
-	useCount uint64        // logical clock of uses
+	useCount uint64        // logical clock that each use advances
 	opened   uint64        // number of the latest opening
 	closed   bool
 
@@ -85,9 +85,9 @@ type Index struct {
 var _ index.Index = (*Index)(nil)
 
 // maxSearches returns the maximum number of concurrent searches; further ones wait in order of arrival. With more
-// searches than processors, a search could lose its processor and wait 10 ms, as long as several searches take, until
-// the scheduler preempts another one. The number is at least two, so that a search that waits for the disk does not
-// block all others.
+// searches than processors, a search could lose its processor and wait 10 ms until the scheduler preempts another
+// search. Several searches could be completed in that time. The maximum is at least two, so that a search that is
+// waiting for the disk does not block all others.
 func maxSearches() int64 { return int64(max(2, processors.Count())) }
 
 // Open opens the index in a directory, creating it if necessary. It does not open spaces. The caller must make sure
@@ -126,7 +126,7 @@ func Open(dir string, opts Options) (*Index, error) {
 	return x, nil
 }
 
-// Ready implements index.Index. It recreates a deleted directory, which a replay then fills.
+// Ready implements index.Index. If the index directory was deleted, Ready recreates it, and a replay then fills it.
 func (x *Index) Ready(context.Context) error {
 	if x.isClosed() {
 		return index.ErrClosed

@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/store"
 )
 
-// Write implements index.Index. If several rows have the same key, the last one is stored.
+// Write implements index.Index. If several rows have the same key, only the last one is stored.
 func (x *Index) Write(ctx context.Context, id index.Space, rows []index.Row) error {
 	batch, err := x.prepare(ctx, id, rows)
 	if err != nil {

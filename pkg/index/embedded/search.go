@@ -62,8 +62,8 @@ func (x *Index) Search(ctx context.Context, id index.Space, q index.Query) (inde
 	return out, nil
 }
 
-// Prepare runs the lexical leg of a query while its vector is being computed. The result is passed in Query.Prepared.
-// It returns nil if all permits are taken or the space does not exist.
+// Prepare runs the lexical leg of a query while its vector is being computed. The result is passed to Search in
+// Query.Prepared. It is nil if all permits are taken or the space does not exist.
 func (x *Index) Prepare(ctx context.Context, id index.Space, q index.Query) (index.Prepared, error) {
 	if err := checkLimit(q.Limit); err != nil {
 		return nil, err
@@ -145,8 +145,8 @@ func emptyResult(text string) index.Result {
 }
 
 // legs runs both legs, concurrently if a processor is idle and no filter has to be resolved first, otherwise one after
-// the other. The vector leg gets a new goroutine. Starting it takes at least 0.1 ms, during which the lexical leg
-// already runs.
+// the other. The vector leg is the one that gets a new goroutine. Starting it takes at least 0.1 ms, and the lexical
+// leg is already running by then.
 func legs(ctx context.Context, v store.View, q index.Query, fields [][]string, query []float32) (words *lexicalLeg, near []topk.Scored, err error) {
 	dense := query != nil && v.Rows > 0
 	if !dense || len(fields) > 0 || q.Text == "" || q.Prepared != nil || v.Rows < vector.ParallelRows || int(vector.Running.Load()) >= processors.Count() {

@@ -69,8 +69,8 @@ func checkDatastore(id string) error {
 
 func (x *Index) path(key spaceKey) string { return filepath.Join(x.dir, key.datastore, key.name) }
 
-// use calls f with the open space, opening it if necessary. With create, it creates a missing space; without, it fails
-// with store.ErrNotFound.
+// use calls f with the open space, opening it if necessary. If the space does not exist, use creates it if create is
+// set, and otherwise fails with store.ErrNotFound.
 func (x *Index) use(ctx context.Context, id index.Space, create bool, f func(*store.Space) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -168,14 +168,14 @@ func (x *Index) open(ctx context.Context, key spaceKey, id index.Space, create b
 	return h, nil
 }
 
-// count records that a use begins. The caller must hold mu.
+// count records the beginning of a use. The caller must hold mu.
 func (x *Index) count(h *handle) {
 	h.refs++
 	x.useCount++
 	h.used = x.useCount
 }
 
-// release ends a use. After the last one, it closes a broken space and removes an empty one.
+// release ends a use. After the last use, it closes the space if it is broken, and removes it if it is empty.
 func (x *Index) release(h *handle) {
 	x.mu.Lock()
 	h.refs--
@@ -228,7 +228,7 @@ func (x *Index) broadcast() {
 	x.changed = make(chan struct{})
 }
 
-// closeSpaces closes the matching spaces as they become unused, and returns when none is open.
+// closeSpaces closes the matching spaces as they become unused, and returns once none is open.
 func (x *Index) closeSpaces(ctx context.Context, match func(spaceKey) bool) error {
 	var errs []error
 	for {
@@ -314,7 +314,8 @@ func (x *Index) Spaces(ctx context.Context, datastoreID string) ([]index.Space, 
 	return out, nil
 }
 
-// isSpaceName reports whether a directory has the name of a space, and not of one that was set aside.
+// isSpaceName reports whether a directory name is that of a space. The name of a space that was set aside does not
+// count.
 func isSpaceName(name string) bool {
 	for i := range len(name) {
 		if c := name[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') {

@@ -105,7 +105,7 @@ func (s *suite) agreeing() map[string]func(*testing.T) {
 	}
 }
 
-// liveThrough writes, replaces and deletes rows, and returns the remaining ones.
+// liveThrough writes, replaces and deletes rows, and returns those that remain.
 func (s *suite) liveThrough(t *testing.T, x index.Index, sp index.Space) (left []index.Row) {
 	t.Helper()
 	w := newWriter(4)

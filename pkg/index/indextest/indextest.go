@@ -19,10 +19,10 @@ type Options struct {
 	Reopen func(t *testing.T, x index.Index) index.Index
 	// DenseOnly skips the tests of lexical search, for engines without it.
 	DenseOnly bool
-	// Piecemeal allows the rows of a call to become visible one by one, for engines whose server has no atomic writes.
+	// Piecemeal is for engines whose server has no atomic writes. The rows of a call may become visible one by one.
 	Piecemeal bool
-	// Approximate allows vector searches to miss some of the nearest rows if more than a hundredth of all rows pass the
-	// filter, for engines with a graph index.
+	// Approximate is for engines with a graph index. Their vector searches may miss some of the nearest rows if more
+	// than a hundredth of all rows pass the filter.
 	Approximate bool
 	// Rows is the number of rows in the test of selective filters; 0 means 5,000.
 	Rows int
@@ -30,7 +30,7 @@ type Options struct {
 	Selective int
 	// Tolerance is the maximum error of a score; 0 means 1e-5.
 	Tolerance float64
-	// Reference creates an empty index of another engine, with which this one must agree. If nil, the engine is
+	// Reference creates an empty index of another engine, whose results this engine must match. If nil, the engine is
 	// compared with itself.
 	Reference func(t *testing.T) index.Index
 }
@@ -51,7 +51,7 @@ func (opts Options) withDefaults() Options {
 // Dimensions is the length of the suite's vectors.
 const Dimensions = 32
 
-// suite is one run of the suite.
+// suite is one run of the conformance tests.
 type suite struct {
 	open func(t *testing.T) index.Index
 	opts Options
@@ -76,7 +76,7 @@ func space() index.Space {
 	return index.Space{DatastoreID: domain.NewID(), Model: "test:model/1", Dimensions: Dimensions}
 }
 
-// vector returns a random unit vector that is determined by the seed. Vectors of different seeds are independent.
+// vector returns a random unit vector that is determined by the seed. Vectors for different seeds are independent.
 func vector(seed uint64) []float32 { return vectorOf(seed, Dimensions) }
 
 func vectorOf(seed uint64, dimensions int) []float32 {

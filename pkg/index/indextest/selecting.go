@@ -56,7 +56,7 @@ func Selective(n, dimensions int) []index.Row {
 	return rows
 }
 
-// selecting is a separate test, because it writes many rows.
+// selecting is a test of its own, because it writes many rows.
 func (s *suite) selecting() map[string]func(*testing.T) {
 	return map[string]func(*testing.T){
 		"a filtered search of many rows returns what a full scan does": func(t *testing.T) {
@@ -116,7 +116,7 @@ func CheckSelective(t testing.TB, x index.Index, sp index.Space, rows []index.Ro
 	}
 }
 
-// isRight checks the number of hits and their scores, and that they pass the filter. It logs how many of the best rows
+// isRight checks the number of hits, their scores, and whether they pass the filter. It logs how many of the best rows
 // are among them.
 func (s *suite) isRight(t testing.TB, name string, hits []index.Hit, score func(index.Hit) float64, all map[string]float64, limit int) {
 	t.Helper()
@@ -137,8 +137,8 @@ func (s *suite) isRight(t testing.TB, name string, hits []index.Hit, score func(
 	t.Logf("%s: %d of the best %d are found", name, n, len(order))
 }
 
-// isBest checks that hits are the rows with the highest scores, with these scores. Rows with equal scores are
-// interchangeable.
+// isBest checks that hits are the rows with the highest scores, and that their scores are right. Rows with equal scores
+// are interchangeable.
 func (s *suite) isBest(t testing.TB, name string, hits []index.Hit, score func(index.Hit) float64, all map[string]float64, limit int) {
 	t.Helper()
 	order := slices.SortedFunc(maps.Keys(all), func(a, b string) int { return cmp.Compare(all[b], all[a]) })

@@ -15,7 +15,7 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// collection is an existing collection that is indexed and loaded.
+// collection describes a collection that exists, is indexed and is loaded.
 type collection struct {
 	name       string
 	model      string
@@ -32,7 +32,7 @@ type collections struct {
 	opening map[string]chan struct{}
 }
 
-// lock ensures that only one caller at a time opens the collection with this name.
+// lock ensures that only one caller at a time opens the collection with the given name.
 func (c *collections) lock(ctx context.Context, name string) (unlock func(), err error) {
 	c.mu.Lock()
 	if c.opening == nil {
@@ -73,9 +73,9 @@ func (c *collections) forget(col *collection) {
 	}
 }
 
-// use calls f with a space's collection. If the collection turns out to be dropped or released, it reopens the
-// collection and calls f once more. Without create, a missing collection results in an error for which isNotFound
-// returns true.
+// use calls f with a space's collection. If the collection turns out to have been dropped or released, use reopens it
+// and calls f once more. If the collection is missing and create is not set, use returns an error for which isNotFound
+// is true.
 func (x *Index) use(ctx context.Context, s index.Space, create bool, f func(*collection) error) error {
 	if s.Dimensions < 0 || s.Dimensions > index.MaxDimensions {
 		return fmt.Errorf("%w: the vectors have %d dimensions; 0 to %d are supported", index.ErrInvalid, s.Dimensions, index.MaxDimensions)

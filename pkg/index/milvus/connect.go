@@ -22,7 +22,7 @@ import (
 // Timing of the first connection. Later, gRPC reconnects with its own back-off.
 const (
 	connectTimeout  = 5 * time.Second
-	firstConnectGap = 250 * time.Millisecond // pause between attempts; doubles
+	firstConnectGap = 250 * time.Millisecond // pause between attempts; doubles each time
 	maxConnectGap   = 8 * time.Second
 )
 
@@ -92,7 +92,7 @@ func (x *Index) connect(ctx context.Context) (*server, error) {
 			}),
 			grpc.WithDefaultCallOptions(
 				grpc.MaxCallRecvMsgSize(math.MaxInt32),
-				grpc_retry.Disable(), // retries are done here, where it is known which calls are idempotent
+				grpc_retry.Disable(), // calls are retried here, where it is known which of them are idempotent
 			),
 		},
 		// The SDK's own handshake leaks the connection if it fails. The properties are requested below instead.

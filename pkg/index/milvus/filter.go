@@ -10,19 +10,19 @@ import (
 )
 
 // Filterable values are stored in the row as a list of hashes: one for its custom id, and one for each filterable
-// metadata value. So equality has exactly the semantics of index.Filter, independent of the server's handling of
-// numbers, types and quotes, and no user input gets into expressions.
+// metadata value. So equality has exactly the semantics of index.Filter, however the server handles numbers, types and
+// quotes. No user input gets into expressions.
 
-// Prefixes that distinguish the hashes of custom ids and metadata.
+// Prefixes that distinguish hashes of custom ids from hashes of metadata.
 const (
 	customIDFacet = "c"
 	metadataFacet = "m"
 )
 
-// facet hashes a filterable value to 64 bits of SHA-256, so that accidental collisions are negligible.
+// facet returns 64 bits of a filterable value's SHA-256. With this length, accidental collisions are negligible.
 func facet(kind string, parts ...string) int64 {
 	h := sha256.New()
-	_, _ = h.Write([]byte(kind)) // a hash never fails
+	_, _ = h.Write([]byte(kind)) // writing to a hash never fails
 	for _, p := range parts {
 		var n [8]byte
 		binary.LittleEndian.PutUint64(n[:], uint64(len(p)))
@@ -49,7 +49,7 @@ func facets(r *index.Row) ([]int64, error) {
 	return out, nil
 }
 
-// conditions converts a filter to an expression for rows of a datastore. none is true if no row can match.
+// conditions converts a filter to an expression for the rows of a datastore. none is true if no row can match.
 func conditions(datastoreID string, f index.Filter) (expr string, none bool, err error) {
 	all := []string{equals(fieldDatastore, datastoreID)}
 	if f.DatasourceIDs != nil {

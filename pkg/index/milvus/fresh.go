@@ -32,7 +32,8 @@ func generationOf(s index.Space, batch []*prepared) (generation, bool) {
 const maxFresh = 4096
 
 // freshGenerations records which generations were empty when this process started to write them, and the last ordinal
-// written. Rows with higher ordinals cannot exist. This saves a query for every batch of a job except the first.
+// that was written. Rows with higher ordinals cannot exist yet. This saves a query for every batch of a job except the
+// first.
 type freshGenerations struct {
 	mu   sync.Mutex
 	last map[freshKey]int // highest ordinal written; noRows if none
@@ -48,7 +49,7 @@ const (
 	knownRows = -2 // the generation already had rows, so every batch needs a query
 )
 
-// unseen reports whether it is certain that no row of a batch exists.
+// unseen reports whether it is certain that no row of a batch exists yet.
 func (f *freshGenerations) unseen(collection, datastore string, batch []*prepared) bool {
 	one, ok := generationOf(index.Space{DatastoreID: datastore}, batch)
 	if !ok {

@@ -14,11 +14,11 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// Options configure an Index. Only Address is required; zero values mean the defaults.
+// Options configures an Index. Only Address is required; zero values mean the defaults.
 type Options struct {
 	// Address is the server's host and port, or its URL; https:// enables TLS.
 	Address string
-	// Username and Password, or Token, are the credentials, if the server requires them.
+	// Username and Password, or Token alone, are the credentials if the server requires any.
 	Username, Password, Token string
 	// Database is the server's database for the collections; "" means its default one.
 	Database string
@@ -138,7 +138,7 @@ func (x *Index) Ready(ctx context.Context) error {
 	}))
 }
 
-// Server describes the server.
+// Server describes what is known about a Milvus server.
 type Server struct {
 	Version       string // as reported by the server; "" for Milvus Lite, which reports none
 	LexicalSearch bool   // whether the server supports sparse vectors; without them, searches by words alone find nothing
@@ -153,7 +153,7 @@ func (x *Index) Lacks(ctx context.Context) (string, error) {
 	return "Milvus " + server.Version + " has no sparse vectors, which came with 2.4: what a query finds is decided by its meaning alone", nil
 }
 
-// Server connects and returns the server's description.
+// Server connects to the server and returns its description.
 func (x *Index) Server(ctx context.Context) (Server, error) {
 	ctx, done, err := x.begin(ctx)
 	if err != nil {

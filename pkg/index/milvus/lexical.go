@@ -34,7 +34,7 @@ type counts map[uint32]float64
 // termHash returns the dimension of a term in sparse vectors. Servers reserve the highest number.
 func termHash(term string) uint32 {
 	h := fnv.New64a()
-	_, _ = h.Write([]byte(term)) // a hash never fails
+	_, _ = h.Write([]byte(term)) // writing to a hash never fails
 	v := h.Sum64()
 	return min(uint32(v^v>>32), math.MaxUint32-1)
 }
@@ -73,7 +73,7 @@ func (c counts) saturated(norm float64) weights {
 	return w
 }
 
-// noTerm is the only entry in the vector of a row without words, since servers may refuse empty vectors.
+// noTerm is the only entry in the vector of a row without words, because servers may refuse empty vectors.
 var noTerm = termHash("")
 
 // stored converts weights to a sparse vector.
@@ -100,7 +100,7 @@ type queryTerm struct {
 	idf   float64
 }
 
-// lexicalQuery is the lexical side of a query.
+// lexicalQuery is the lexical part of a query.
 type lexicalQuery struct {
 	terms    []queryTerm // at most bm25.MaxTerms
 	weights  map[string]float64
@@ -127,9 +127,9 @@ func newLexicalQuery(words []analysis.QueryTerm, rows float64, having []float64)
 	return q
 }
 
-// Number of additional candidates. In most of 14 languages, with average lengths of 42 to 725 terms, the candidates
-// then include all of the best rows. At worst, they include 99.4 % of the best 10 documents and 99.96 % of the best 50
-// chunks.
+// Bounds of the number of candidates: see candidateLimit. These values were measured with 14 languages whose rows have
+// 42 to 725 terms on average. In most of them, the candidates include all of the best rows. At worst, they include 99.4
+// % of the best 10 documents and 99.96 % of the best 50 chunks.
 const (
 	minExtraShare = 0.1
 	minExtraRows  = 20

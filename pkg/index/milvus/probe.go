@@ -9,8 +9,8 @@ import (
 	"github.com/milvus-io/milvus-sdk-go/v2/entity"
 )
 
-// probeSparse tests with a temporary collection whether sparse vectors can be stored and searched. It must not be used
-// on a server older than 2.4, which would crash.
+// probeSparse uses a temporary collection to test whether sparse vectors can be stored and searched. It must not be
+// called for a server older than 2.4, because that would crash.
 func (s *server) probeSparse(ctx context.Context, prefix string) (bool, error) {
 	name := prefix + "_probe_" + fmt.Sprintf("%x", [16]byte(uuid.New()))
 	defer func() { _ = s.DropCollection(context.WithoutCancel(ctx), name) }()

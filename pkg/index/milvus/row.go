@@ -54,7 +54,7 @@ func prepare(s index.Space, r *index.Row, words *analysis.Analyzer) (*prepared, 
 	return p, nil
 }
 
-// checkRow fails with index.ErrInvalid if this engine cannot store the row.
+// checkRow returns index.ErrInvalid if this engine cannot store the row.
 func checkRow(s index.Space, r *index.Row) error {
 	if err := index.CheckRow(r, s.Dimensions); err != nil {
 		return err
@@ -111,7 +111,7 @@ func (p *prepared) sum() int64 {
 	var n [8]byte
 	number := func(v uint64) {
 		binary.LittleEndian.PutUint64(n[:], v)
-		_, _ = h.Write(n[:]) // a hash never fails
+		_, _ = h.Write(n[:]) // writing to a hash never fails
 	}
 	for _, v := range []string{p.id, p.row.CustomID, index.StoredHeading(p.row), p.row.Context, p.row.Text, string(p.metadata)} {
 		number(uint64(len(v)))
@@ -128,7 +128,7 @@ func (p *prepared) sum() int64 {
 // bucket returns a row's bucket, a pseudo-random number from 0 to buckets-1 that depends only on the row's id.
 func bucket(id string) int64 {
 	h := fnv.New64a()
-	_, _ = h.Write([]byte(id)) // a hash never fails
+	_, _ = h.Write([]byte(id)) // writing to a hash never fails
 	v := h.Sum64()
 	return int64((v ^ v>>29) * 0x9e3779b97f4a7c15 >> 48 % buckets)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// Options of reads.
+// Options for reads.
 var (
 	// strongConsistency makes a read see all earlier writes.
 	strongConsistency = client.WithSearchQueryConsistencyLevel(entity.ClStrong)
@@ -29,9 +29,9 @@ var (
 const listedKeys = 8192
 
 // pages reads the rows that match an expression page by page, in order of primary keys. It calls size before each page
-// to get the page size; 0 ends the reading. It passes each page to read, which returns the last primary key in the
-// page. A server applies the limit before it drops copies of rows, so a short page may be followed by others. Only an
-// empty page is the end.
+// to get the page size, and stops when size returns 0. It passes each page to read, which returns the last primary key
+// in the page. A server applies the limit before it drops copies of rows, so a short page may be followed by others.
+// Only an empty page marks the end.
 func (x *Index) pages(ctx context.Context, col *collection, expr string, fields []string, size func() int, read func(client.ResultSet) (last string, err error)) error {
 	last := ""
 	for size() > 0 {

@@ -14,9 +14,10 @@ import (
 
 // Sample sizes in rows.
 const (
-	// Sample for languages and average length. For datastores with fewer rows, these are exact.
+	// Size of the sample that determines the languages and the average length. If a datastore has fewer rows, both are
+	// exact.
 	sampledRows = 4096
-	// Sample for word frequencies if the server has no sparse vectors.
+	// Size of the sample that determines word frequencies if the server has no sparse vectors.
 	readTexts = 1000
 )
 
@@ -50,7 +51,7 @@ func (x *Index) sample(ctx context.Context, col *collection, expr string, c *ter
 	})
 }
 
-// rareLanguages adds the languages that are missing from the sample, so that their words are found, too.
+// rareLanguages adds the languages that are missing from the sample, so that words in these languages are found, too.
 func (x *Index) rareLanguages(ctx context.Context, col *collection, here string, c *termStatistics) error {
 	return x.call(ctx, "reading rare languages", func(ctx context.Context, srv *server) error {
 		others := here

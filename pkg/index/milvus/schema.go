@@ -38,12 +38,12 @@ const (
 	fieldSparse     = "sparse" // missing if the server does not support it
 )
 
-// Bounds of fields.
+// Limits of fields.
 const (
 	maxDatastoreBytes  = 64
 	maxDatasourceBytes = 128
 	maxIDBytes         = 256
-	maxFacets          = 4096 // more than index.MaxFacets and a custom id
+	maxFacets          = 4096 // enough for index.MaxFacets values and a custom id
 	buckets            = 1 << 16
 	// Minimum number of dimensions of a vector field. Shorter vectors are padded with zeros.
 	minDenseDimensions = 2

@@ -15,8 +15,8 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// Number of rows read per request, which keeps answers below the servers' limit of 100 MB, and maximum number of
-// concurrent requests.
+// Number of rows read per request, and maximum number of concurrent requests. With this many rows, an answer stays
+// below the servers' limit of 100 MB.
 const (
 	fetchRows       = 256
 	parallelFetches = 4
@@ -125,8 +125,8 @@ func (x *Index) searchIn(ctx context.Context, col *collection, datastoreID strin
 	return out, nil
 }
 
-// topLexical returns the hits with the highest lexical scores, at most limit, and all hits of the dense leg, for which
-// near returns true.
+// topLexical returns the hits with the highest lexical scores, at most limit of them, and all hits of the dense leg.
+// near reports whether hit i belongs to the dense leg.
 func topLexical(hits []index.Hit, limit int, near func(i int) bool) []index.Hit {
 	order := make([]int, len(hits))
 	for i := range order {
@@ -182,7 +182,7 @@ func dot(a, b []float32) float64 {
 	return sum
 }
 
-// vectorSearch is a search of one vector field by several vectors.
+// vectorSearch is a search of one vector field for several vectors.
 type vectorSearch struct {
 	doing   string
 	field   string
@@ -223,7 +223,7 @@ func (x *Index) nearest(ctx context.Context, col *collection, l vectorSearch) (i
 // keysOf returns the primary keys of hits, sorted and without duplicates.
 func keysOf(r client.SearchResult) ([]string, error) {
 	if r.ResultCount == 0 {
-		return nil, nil // an empty answer may contain an error that only says that it is empty
+		return nil, nil // an empty answer may contain an error, which only says that there are no results
 	}
 	if r.Err != nil {
 		return nil, r.Err

@@ -19,8 +19,8 @@ import (
 // limit, which suffices for most words; the other words are searched with a high limit. If a word has still more hits,
 // it is counted in an eighth of the rows, chosen by bucket, then in an eighth of those, and so on. So the counts of
 // rare words are exact, as are all counts in a datastore of up to maxCountedHits rows. Counts of common words are
-// accurate to a few per cent, and only their logarithm matters. The cost hardly grows with the datastore, and results
-// are cached for a while.
+// accurate to a few per cent, which is enough because only their logarithm matters. The cost hardly grows with the
+// datastore, and results are cached for a while.
 const (
 	firstHits      = 512
 	maxCountedHits = 4096
@@ -262,7 +262,8 @@ func formsVector(w analysis.QueryTerm) (entity.Vector, error) {
 
 func wordKey(w analysis.QueryTerm) string { return strings.Join(w.Forms, "\x00") }
 
-// known returns the number of rows with a word, if it was counted before or can be estimated from the sample.
+// known returns the number of rows with a word if that number has been counted before or can be estimated from the
+// sample.
 func (c *termStatistics) known(w analysis.QueryTerm) (float64, bool) {
 	if c.rows == 0 {
 		return 0, true

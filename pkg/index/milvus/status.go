@@ -67,7 +67,8 @@ func checkStatus(ctx context.Context, method string, req, reply any, cc *grpc.Cl
 	}
 }
 
-// emptyArray reports whether a column is one that Milvus Lite adds to answers without rows. The SDK cannot read it.
+// emptyArray reports whether f is the kind of column that Milvus Lite adds to an answer without rows. The SDK cannot
+// read such a column.
 func emptyArray(f *schemapb.FieldData) bool {
 	return f.GetType() == schemapb.DataType_Array && f.GetScalars().GetArrayData().GetElementType() == schemapb.DataType_None
 }

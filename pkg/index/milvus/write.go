@@ -99,7 +99,7 @@ func (x *Index) writeBatch(ctx context.Context, col *collection, s index.Space, 
 				return err
 			}
 		}
-		unseen = false // some rows may exist when this is repeated
+		unseen = false // if this is repeated, some rows may already exist
 		return insert(ctx, srv, col, s, absent)
 	})
 	if err != nil {
@@ -147,7 +147,8 @@ func (x *Index) replace(ctx context.Context, srv *server, col *collection, s ind
 	return absent, nil
 }
 
-// digests returns which rows of a batch are stored: the hashes of their stored content by primary key.
+// digests returns, by primary key, the hashes of the stored content of a batch's rows. Rows that are not stored are
+// missing.
 func digests(ctx context.Context, srv *server, col *collection, batch []*prepared) (map[string]int64, error) {
 	set, err := srv.Query(ctx, col.name, nil, oneOf(fieldID, each(batch, func(p *prepared) string { return p.id })), []string{fieldID, fieldDigest}, strongConsistency, maxLimit)
 	if err != nil {

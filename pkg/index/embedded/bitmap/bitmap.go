@@ -1,4 +1,4 @@
-// Package bitmap implements sets of slots. A slot is the number of a row in a space, less than MaxSlots. A word
+// Package bitmap implements sets of slots. A slot is the number of a row in a space. It is less than MaxSlots. A word
 // represents 64 slots: slot s is bit s%64 of word s/64.
 package bitmap
 
@@ -7,7 +7,7 @@ import (
 	"math/bits"
 )
 
-// MaxSlots is the maximum number of slots of a space.
+// MaxSlots is the maximum number of slots in a space.
 const MaxSlots = 1 << 30
 
 const (
@@ -78,7 +78,7 @@ func (e *Edit) Set(slot uint32) { e.chunk(slot)[slot/64%ChunkWords] |= 1 << (slo
 // Clear removes a slot.
 func (e *Edit) Clear(slot uint32) { e.chunk(slot)[slot/64%ChunkWords] &^= 1 << (slot % 64) }
 
-// Done returns the bitmap. The edit must not be used afterwards, except for Changed.
+// Done returns the edited bitmap. Afterwards, Changed is the only method of the edit that may be called.
 func (e *Edit) Done() Bitmap { return Bitmap{e.chunks} }
 
 // Has reports whether a slot is in the edited set.
@@ -95,7 +95,7 @@ func (e *Edit) Changed() iter.Seq2[int, []uint64] {
 	}
 }
 
-// Set contains the slots that pass the filter of a search, as words. If it is nil, all slots pass.
+// Set contains the slots that pass a search's filter, as words. All slots pass a nil Set.
 type Set []uint64
 
 // NewSet returns an empty set for slots less than n.
@@ -140,7 +140,7 @@ func (s Set) Each(f func(i int)) {
 	}
 }
 
-// CountIn counts those of the first n slots that are members of b and pass. n is rounded up to a multiple of 64.
+// CountIn returns how many of the first n slots are in b and pass. n is rounded up to a multiple of 64.
 func (s Set) CountIn(b Bitmap, n uint32) int {
 	count := 0
 	for w := range (int(n) + 63) / 64 {

@@ -8,10 +8,10 @@ import (
 
 // Key identifies a cached value.
 type Key struct {
-	Space uint64 // number of this opening of the space; never reused
+	Space uint64 // identifies one opening of the space; never reused
 	Kind  Kind
 	ID    int64  // id of a block or segment, or slot of a row
-	Term  string // the forms of a word, for lists
+	Term  string // the forms of the word, for a List
 }
 
 // Kind is the type of a cached value.
@@ -19,10 +19,10 @@ type Kind uint8
 
 // Types of cached values.
 const (
-	Block     Kind = iota // block of postings; the key's ID is its id
+	Block     Kind = iota // block of postings; the key's ID is the block's id
 	Directory             // directory of a segment; the key's ID is the segment's id
 	List                  // postings of a word; the key has its Term
-	Row                   // row; the key's ID is its slot
+	Row                   // row; the key's ID is the row's slot
 )
 
 // Caches are shared by all spaces of an index. Lists contains term lists and directories. Blocks of postings have a
@@ -40,7 +40,7 @@ func NewCaches(postings, rows int64) Caches {
 // Clear removes all values and returns their size in bytes.
 func (c Caches) Clear() int64 { return c.Lists.Clear() + c.Blocks.Clear() + c.Rows.Clear() }
 
-// Forget removes all values of one opening of a space.
+// Forget removes all values that were cached during one opening of a space.
 func (c Caches) Forget(space uint64) {
 	c.Lists.forget(space)
 	c.Blocks.forget(space)
@@ -80,7 +80,7 @@ func (c *Cache) Get(key Key) (any, bool) {
 	return e.Value.(*item).value, true
 }
 
-// Put adds a value of the given size in bytes, unless the key exists or the value is larger than the cache.
+// Put adds a value of the given size in bytes, unless the key is already present or the value is larger than the cache.
 func (c *Cache) Put(key Key, value any, size int64) {
 	size += 128 // overhead of an item
 	c.mu.Lock()

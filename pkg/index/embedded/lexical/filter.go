@@ -9,8 +9,8 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/bitmap"
 )
 
-// Filter terms are indexed like words. Each starts with a control character, which no analysed text contains, and the
-// letter of its field. Filters are therefore looked up like words, with exact results.
+// Filter terms are indexed like words. Each starts with a control character, which never occurs in analysed text, and
+// the letter of its field. A filter is therefore looked up in the same way as words, and its results are exact.
 const (
 	facetMark       = "\x01"
 	datasourceFacet = facetMark + "d"

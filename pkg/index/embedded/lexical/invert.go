@@ -16,8 +16,8 @@ type Document struct {
 	Facets []uint32             // filter terms, by number; duplicates are allowed
 }
 
-// Inverted contains the postings of a batch of rows, by term. They contain row numbers, because slots are not yet
-// chosen.
+// Inverted contains the postings of a batch of rows, by term. The postings contain row numbers, because the rows have
+// no slots yet.
 type Inverted struct {
 	terms    []string  // without duplicates
 	lists    []span    // range of postings of each term
@@ -55,7 +55,7 @@ func Invert(words *analysis.Batch, documents []Document) Inverted {
 	total := uint32(0)
 	for n := range out.lists {
 		l := &out.lists[n]
-		if l.to > 0 { // otherwise the term occurs only in rows that were replaced by a later one with the same key
+		if l.to > 0 { // otherwise the term occurs only in rows that were replaced by later rows with the same key
 			out.order = append(out.order, termKey{start: startOf(terms[n]), term: uint32(n)})
 		}
 		length := l.to
@@ -92,8 +92,8 @@ type Placed struct {
 	Slots []uint32 // ascending
 }
 
-// eachPlacedTerm calls f with each term of the batches in order, and its postings in order of slots. The slots of a
-// batch must be less than those of the next. f must not retain the postings.
+// eachPlacedTerm calls f with each term of the batches, in sorted order, and with the term's postings, in order of
+// slots. All slots of a batch must be less than those of the next batch. f must not retain the postings.
 func eachPlacedTerm(batches []Placed, f func(term string, ps []Posting)) {
 	order := mergedOrder(batches)
 	var ps []Posting
@@ -117,7 +117,7 @@ func eachPlacedTerm(batches []Placed, f func(term string, ps []Posting)) {
 	}
 }
 
-// mergedOrder merges the sorted terms of all batches. Equal terms stay in order of batches.
+// mergedOrder merges the sorted terms of all batches. Equal terms keep the order of their batches.
 func mergedOrder(batches []Placed) []termKey {
 	runs := make([][]termKey, len(batches))
 	for n, b := range batches {

@@ -11,11 +11,13 @@ import (
 )
 
 const (
-	// boundSlack keeps a sum of bounds above the sum of the scores, which may be added and rounded in another order.
+	// boundSlack keeps a sum of bounds above the sum of the scores, which may be added, and therefore rounded, in
+	// another order.
 	boundSlack = 1 + 1e-9
-	// Maximum number of postings in a window that are marked as touched, so that only their slots are read back.
+	// If at most this many postings have to be added up in a window, their slots are marked as touched, and then only
+	// these slots are read back.
 	sparsePostings = windowSlots / 4
-	// Maximum number of filtered slots in a window that are looked up in the lists one by one.
+	// If at most this many slots of a window pass the filter, each of them is looked up in the lists individually.
 	sparseFiltered = windowSlots / 64
 	// Cost of looking up a row in a list, relative to reading one posting.
 	lookupCost = 5
@@ -41,7 +43,7 @@ type maxScore struct {
 	order []int // lists with postings in the window
 }
 
-// scratch accumulates the scores of a window. It is zero between windows.
+// scratch accumulates the scores of a window. It is all zeros between windows.
 type scratch struct {
 	scores  [windowSlots]float64
 	touched [windowWords]uint64
@@ -49,7 +51,7 @@ type scratch struct {
 
 var scratchPool = sync.Pool{New: func() any { return new(scratch) }}
 
-// Top returns the live slots with the best BM25 scores among those that pass the filter: at most limit, unordered.
+// Top returns up to limit slots, unordered: the live slots that pass the filter and have the best BM25 scores.
 func (v Reader) Top(l *Query, filter bitmap.Set, limit int) []topk.Scored {
 	if len(l.lists) == 0 {
 		return nil
@@ -162,7 +164,8 @@ func (s *maxScore) score(w int, threshold float64, full bool, passing bitmap.Set
 	clear(s.touched[:])
 }
 
-// offerPartial offers a row with its score in the essential lists, and returns the score that the next row must exceed.
+// offerPartial offers a row whose score has been added up only from the essential lists. It returns the score that the
+// next row must exceed in these lists.
 func (s *maxScore) offerPartial(w, i int, otherBound, required float64) float64 {
 	if otherBound > 0 {
 		s.offer(w, i)

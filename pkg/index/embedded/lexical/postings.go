@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/checksum"
 )
 
-// Posting says that a term occurs tf times in the row of a slot. length is the row's number of terms.
+// Posting records that a term occurs tf times in the row at a slot. length is the row's number of terms.
 type Posting struct {
 	Slot   uint32
 	tf     uint32
@@ -47,7 +47,7 @@ func appendPostings(dst []byte, ps []Posting) []byte {
 	return dst
 }
 
-// errBlock is returned for a block whose checksum is right but whose content is invalid.
+// errBlock is returned for a block whose checksum matches but whose content is invalid.
 var errBlock = fmt.Errorf("%w: a block of postings cannot be read", index.ErrCorrupt)
 
 // decodePostings appends the n postings of an entry to dst.

@@ -22,8 +22,8 @@ type Query struct {
 	Max     float64            // upper bound of scores: see index.Result
 }
 
-// Query reads the lists of terms. If there are more than bm25.MaxTerms, it keeps the rarest. Document frequencies and
-// lengths cover all live rows, so a filter does not change scores.
+// Query reads the lists of a query's terms. If there are more than bm25.MaxTerms, it keeps the rarest. Document
+// frequencies and lengths cover all live rows, so a filter does not change scores.
 func (v Reader) Query(ctx context.Context, terms []analysis.QueryTerm) (*Query, error) {
 	l := &Query{Weights: make(map[string]float64, len(terms))}
 	for _, t := range terms {
@@ -62,7 +62,7 @@ func (l *Query) Fill(hits []index.Hit, slots []uint32) {
 	from := make([]int, len(l.lists)) // per list: start of the search for the next slot
 	terms := make(map[uint64][]string)
 	for i, slot := range slots {
-		var having uint64 // one bit per list, of which there are at most bm25.MaxTerms
+		var having uint64 // one bit for each of the up to bm25.MaxTerms lists
 		if cap(all)-len(all) < len(l.lists) {
 			all = make([]int, 0, max(len(l.lists), 2*(len(slots)-i))) // hits retain parts of the previous buffers
 		}

@@ -70,7 +70,7 @@ func (v Reader) segmentPostings(ctx context.Context, seg Segment, term string, d
 			return nil, err
 		}
 	}
-	// Verified checksums do not rule out a slot that is out of range, which would cause a panic later.
+	// A slot can be out of range although the checksums match. It would cause a panic later.
 	for _, p := range dst[from:] {
 		if p.Slot >= v.Slots {
 			return nil, errBlock
@@ -79,7 +79,8 @@ func (v Reader) segmentPostings(ctx context.Context, seg Segment, term string, d
 	return dst, nil
 }
 
-// Directory returns the first term of each block of a segment. It fails with index.ErrCorrupt if a checksum differs.
+// Directory returns the first term of each block of a segment. It fails with index.ErrCorrupt if the checksum does not
+// match.
 func (v Reader) Directory(ctx context.Context, seg Segment) ([]string, error) {
 	key := cache.Key{Space: v.OpenID, Kind: cache.Directory, ID: seg.ID}
 	if d, ok := v.Caches.Lists.Get(key); ok {
@@ -155,8 +156,8 @@ func (c *cursor) advance(ctx context.Context, v Reader) error {
 	return nil
 }
 
-// EachTerm calls f with each term of the segments in order, and its postings in order of slots, including dead slots. f
-// may modify the slice but must not retain it.
+// EachTerm calls f with each term of the segments, in sorted order, and with the term's postings, in order of slots.
+// These include dead slots. f may modify the slice but must not retain it.
 func (v Reader) EachTerm(ctx context.Context, group []Segment, f func(term string, ps []Posting) error) error {
 	cursors := make([]*cursor, len(group))
 	for i, seg := range group {
@@ -198,12 +199,13 @@ func (v Reader) EachTerm(ctx context.Context, group []Segment, f func(term strin
 }
 
 const (
-	// MergeFactor is the number of segments of a tier that are merged into one segment of the next tier. Segments there
-	// are eight times as large.
+	// MergeFactor is the number of segments of a tier that are merged into one segment of the next tier. Segments in
+	// the next tier are eight times as large.
 	MergeFactor = 8
 	// Maximum number of rows of a segment in the lowest tier.
 	smallestTier = 512
-	// MaxIdleSegments is the number of segments that an idle space may keep. A search reads them about as fast as one.
+	// MaxIdleSegments is the maximum number of segments that an idle space keeps. A search reads this many segments
+	// about as fast as a single one.
 	MaxIdleSegments = 3
 )
 
@@ -232,8 +234,8 @@ func SegmentsToMerge(segments []Segment) []Segment {
 }
 
 // SegmentsToSettle returns the segments to merge in an idle space, starting with the smallest. A segment is included if
-// it is at most twice as large as all smaller segments together, so that rows are rewritten only if at least half as
-// many rows are added. Up to MaxIdleSegments segments are not merged.
+// it is at most twice as large as all smaller segments together, so that its rows are rewritten only together with at
+// least half as many others. Up to MaxIdleSegments segments are not merged.
 func SegmentsToSettle(segments []Segment) []Segment {
 	if len(segments) <= MaxIdleSegments {
 		return nil

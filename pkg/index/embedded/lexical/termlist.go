@@ -95,8 +95,8 @@ func (k *kindColumn) of(i int) uint32 {
 	return k.large[i]
 }
 
-// find returns the index of the posting of a slot. In a sparse list, the search starts at index from, which must not
-// lie after the posting.
+// find returns the index of the posting of a slot. In a sparse list, the search starts at index from, which must not be
+// after the posting.
 func (t *TermList) find(slot uint32, from int) (at int, ok bool) {
 	if !t.dense() {
 		return seek(t.slots, from, slot)
@@ -120,7 +120,7 @@ func seek(slots []uint32, from int, slot uint32) (int, bool) {
 }
 
 // rangeOf returns the range of postings in a sparse list whose slots are in [begin, end). The search starts at the
-// given index, which must not lie after the first of them.
+// given index, which must not be after the first of them.
 func (t *TermList) rangeOf(begin, end uint32, at int) (from, to int) {
 	if at < len(t.slots) && t.slots[at] < begin {
 		at, _ = seek(t.slots, at, begin)
@@ -172,7 +172,7 @@ func addWindow[K uint8 | uint16 | uint32](t *TermList, kinds []K, buf *scratch, 
 	}
 }
 
-// TermList returns the list of a word with these forms, from the cache or the segments.
+// TermList returns the list of a word with the given forms, from the cache or from the segments.
 func (v Reader) TermList(ctx context.Context, forms []string) (*TermList, error) {
 	if len(v.Segments) == 0 {
 		return v.listOf(nil), nil
@@ -201,7 +201,7 @@ func (v Reader) TermList(ctx context.Context, forms []string) (*TermList, error)
 	return list, nil
 }
 
-// listOf builds a list from postings that are in order of slots, part after part. It drops dead slots.
+// listOf builds a list from postings, which must be in order of slots across all parts. It drops dead slots.
 func (v Reader) listOf(parts ...[]Posting) *TermList {
 	buf := listPool.Get().(*listBuilder)
 	defer listPool.Put(buf)
@@ -272,7 +272,7 @@ type listBuilder struct {
 	rare   map[kind]uint32                           // numbers of other kinds
 }
 
-// kind is the term frequency of a posting and the number of terms of its row.
+// kind is the term frequency of a posting and the number of terms in its row.
 type kind struct{ frequency, length uint32 }
 
 // Size of the table of small kinds.
@@ -329,8 +329,8 @@ func (g *postingsMerger) add(from int) {
 	}
 }
 
-// parts returns the postings in order of slots, in consecutive parts. It adds up postings of the same slot, which come
-// from several forms of the word.
+// parts returns the postings in order of slots, in consecutive parts. Postings of the same slot, which come from
+// several forms of the word, become one posting with the sum of their frequencies.
 func (g *postingsMerger) parts() [][]Posting {
 	// Usually the segments have separate ranges of slots, so the runs need not be merged.
 	slices.SortFunc(g.runs, func(a, b run) int { return cmp.Compare(g.postings[a.from].Slot, g.postings[b.from].Slot) })

@@ -21,8 +21,8 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/checksum"
 )
 
-// ExtentSlots is the number of slots per memory map. It is a multiple of the page size, so maps start at a page
-// boundary for any record length.
+// ExtentSlots is the number of slots per memory map. It is a multiple of the page size, so each map starts at a page
+// boundary whatever the record length is.
 const ExtentSlots = 4096
 
 // extent is one memory-mapped part of a slot file.
@@ -33,9 +33,9 @@ type extent struct {
 	verified atomic.Uint64
 }
 
-// Layout is the layout of the records in a file.
+// Layout describes how the records of a file are stored.
 type Layout struct {
-	Payload int // bytes of a record without its checksum
+	Payload int // bytes per record, without checksum and padding
 	stride  int // bytes of a record
 	// Columns is the number of leading bytes that are transposed one by one, in groups of 64 records. The remaining
 	// bytes follow, transposed in units of four, and the checksums come last. If Columns is 0, each record is
@@ -87,8 +87,8 @@ func (v View) Record(slot uint32) []byte {
 	return v.extents[slot/ExtentSlots].data[at : at+v.Payload : at+v.Payload]
 }
 
-// Check verifies the checksums of the live slots among 64w to 64w+63, once per opening of the file. It fails with
-// index.ErrCorrupt if one differs.
+// Check verifies the checksums of the live slots among 64w to 64w+63, once each time the file is opened. It fails with
+// index.ErrCorrupt if one does not match.
 func (v View) Check(w int, live uint64) error {
 	e := v.extents[w*64/ExtentSlots]
 	bit := uint64(1) << (w % (ExtentSlots / 64))
@@ -288,7 +288,7 @@ func Put(group []byte, columns, i int, record []byte) {
 	}
 }
 
-// Take fills record with the leading bytes of the i-th record of a transposed group.
+// Take fills record with the leading bytes of the i-th record in a transposed group.
 func Take(record, group []byte, columns, i int) {
 	for c := range record[:columns] {
 		record[c] = group[c*groupRows+i]

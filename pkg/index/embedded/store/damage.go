@@ -18,8 +18,8 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/vector"
 )
 
-// Check verifies all checksums of the space and its number of rows. It fails with index.ErrCorrupt if one is wrong. It
-// only records damage of the IVF, which is repaired in the background.
+// Check verifies all checksums and the number of rows of the space. It fails with index.ErrCorrupt if any of them is
+// wrong. Damage to the IVF is only recorded, because the IVF is rebuilt in the background.
 func (v View) Check(ctx context.Context) error {
 	var verdict string
 	if err := v.reading.tx.QueryRowContext(ctx, `PRAGMA quick_check(1)`).Scan(&verdict); err != nil {
@@ -96,7 +96,8 @@ func (v View) checkRows(ctx context.Context) error {
 }
 
 // corrupt wraps SQLite errors that mean damage in index.ErrCorrupt, and returns other errors unchanged. All statements
-// are constant and select rows that must exist, so one that does not compile or finds no row also means damage.
+// are constant and select rows that must exist. So a statement that does not compile or finds no row also indicates
+// damage.
 func corrupt(err error) error {
 	if errors.Is(err, index.ErrCorrupt) {
 		return err

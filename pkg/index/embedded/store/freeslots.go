@@ -57,8 +57,8 @@ func (f *freeSlots) take(slots []uint32) {
 	}
 }
 
-// prepareWriting determines the free slots, and removes the blocks of an interrupted merge. It runs once per opening,
-// before the first write. The caller must hold writeMu.
+// prepareWriting determines the free slots, and removes the blocks that an interrupted merge has left. It runs once per
+// opening, before the first write. The caller must hold writeMu.
 func (s *Space) prepareWriting(ctx context.Context) error {
 	if s.slots != nil {
 		return nil

@@ -15,11 +15,11 @@ const maxGroupRows = 1000
 // caller. A caller whose batch was committed returns without taking the lock.
 type group struct {
 	mu      sync.Mutex
-	writing bool // there is a leader
+	writing bool // whether there is a leader
 	waiting []*waitingBatch
 }
 
-// waitingBatch is a queued batch and its result. The leader owns its fields until it has signalled called.
+// waitingBatch is a queued batch and its result. Until called is signalled, the leader owns the fields of the batch.
 type waitingBatch struct {
 	*Batch
 	called chan struct{} // signalled when the batch is done or its caller becomes the leader
@@ -81,7 +81,7 @@ func (b *Batch) hasAny(keys map[string]bool) bool {
 }
 
 // Write commits a batch, together with other waiting batches. When it returns nil, the rows are durable and visible.
-// Once another caller has taken the batch from the queue, it is written even if ctx ends.
+// Once another caller has taken the batch from the queue, the batch is written even if ctx ends.
 func (s *Space) Write(ctx context.Context, b *Batch) error {
 	makeCodesOf(b.Rows, &s.Snapshot().Set) // outside the write lock
 	own := &waitingBatch{Batch: b, called: make(chan struct{}, 1)}

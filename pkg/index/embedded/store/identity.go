@@ -11,8 +11,8 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// identityFile names the space that a directory contains, even if the database is damaged. The directory's own name is
-// only a hash.
+// identityFile is the file that names the space in a directory. It is readable even if the database is damaged. The
+// directory's own name is only a hash.
 const identityFile = "space.json"
 
 // Maximum size of an identity file in bytes.

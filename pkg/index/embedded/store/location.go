@@ -18,8 +18,8 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/vector/quant"
 )
 
-// The location file repeats the columns of a row that ranking needs, in one cache line per slot, so that a search with
-// hundreds of hits reads no rows.
+// The location file holds copies of the columns that ranking needs, in one cache line per slot. So a search with
+// hundreds of hits need not read any rows.
 
 const locationsName = "places.slots"
 
@@ -87,9 +87,9 @@ type keyScratch struct {
 var keyPool = sync.Pool{New: func() any { return new(keyScratch) }}
 
 // Locate sets Location, Key, DatasourceID, Generation, Ordinal and Length of hits. slots are the slots of the hits,
-// ascending. It fails with index.ErrCorrupt if a checksum differs.
+// ascending. It fails with index.ErrCorrupt if a checksum does not match.
 func (v View) Locate(ctx context.Context, slots []uint32, hits []index.Hit) error {
-	var odd []int // hits without location, whose rows must be read
+	var odd []int // hits without a location, whose rows must be read
 	// The keys of all hits are substrings of one string.
 	const ahead, usual = 8, 48
 	buf := keyPool.Get().(*keyScratch)

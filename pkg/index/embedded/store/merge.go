@@ -18,7 +18,7 @@ const (
 	// dead.
 	minDead   = 512
 	deadShare = 4
-	// Number of blocks that a merge stores per transaction. Writers can take the lock in between.
+	// Number of blocks that a merge stores per transaction. Writers can take the lock between these transactions.
 	mergeStepBlocks = 64
 )
 
@@ -218,7 +218,7 @@ func (s *Space) Snapshot() *Snapshot {
 }
 
 // pinCurrent returns the current snapshot and whether the space is idle. The snapshot's slots are not reused until
-// unpin. Unlike a reader, a pin does not keep later snapshots.
+// unpin is called. Unlike a reader, a pin does not keep later snapshots.
 func (s *Space) pinCurrent() (held *Snapshot, quiet bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -232,8 +232,8 @@ func (s *Space) unpin() {
 	s.pinned = nil
 }
 
-// oldestUse returns the oldest version that is read or pinned. Slots that became free up to this version may be reused.
-// The caller must hold mu.
+// oldestUse returns the oldest version that is being read or is pinned. Slots that became free up to this version may
+// be reused. The caller must hold mu.
 func (s *Space) oldestUse() int64 {
 	if s.pinned != nil {
 		return min(s.pinned.Version, s.oldestReader())
@@ -241,7 +241,7 @@ func (s *Space) oldestUse() int64 {
 	return s.oldestReader()
 }
 
-// MaintainIVF builds or extends the IVF if that is due. Readers and writers can continue.
+// MaintainIVF builds or extends the IVF if that is due. Meanwhile, readers and writers can continue.
 func (s *Space) MaintainIVF(ctx context.Context) error {
 	s.ivfMu.Lock()
 	defer s.ivfMu.Unlock()
@@ -301,8 +301,8 @@ func (s *Space) writeMissingCodes(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// The table listed contains the slots that are in IVF lists, in the same format as the table live. It has no meaning if
-// the state contains no IVF.
+// The table listed contains the slots that are in IVF lists, in the same format as the table live. Its content is
+// meaningless if the state contains no IVF.
 
 const listedTable = `CREATE TABLE IF NOT EXISTS listed (
 	chunk INTEGER PRIMARY KEY, -- 65,536 slots
@@ -319,7 +319,8 @@ func storeListed(ctx context.Context, tx *sql.Tx, listed bitmap.Bitmap) error {
 	return storeChunks(ctx, tx, "listed", listed.Rewrite())
 }
 
-// removeFromIVF removes slots that are being reused from the IVF lists, and counts their new rows as written.
+// removeFromIVF removes slots from the IVF lists because they are about to be reused, and counts their new rows as
+// written.
 func (s *Snapshot) removeFromIVF(ctx context.Context, tx *sql.Tx, slots []uint32) error {
 	s.Written += int64(len(slots))
 	in := s.AssignedAmong(slots)
@@ -334,7 +335,7 @@ func (s *Snapshot) removeFromIVF(ctx context.Context, tx *sql.Tx, slots []uint32
 	return storeChunks(ctx, tx, "listed", e)
 }
 
-// makeCodesOf computes the codes of the rows that have no codes of the current epoch.
+// makeCodesOf computes the codes of those rows that do not have codes of the current epoch.
 func makeCodesOf(rows []*Prepared, of *vector.Set) {
 	if !of.HasCodes() {
 		return

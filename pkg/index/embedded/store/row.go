@@ -25,13 +25,14 @@ type Prepared struct {
 	epoch      int    // epoch of the codes
 }
 
-// Batch contains the rows of one call, prepared as far as possible without slots.
+// Batch contains the rows of one call, prepared as far as is possible without knowing their slots.
 type Batch struct {
-	Rows  []*Prepared // with different keys
+	Rows  []*Prepared // no two have the same key
 	terms lexical.Inverted
 }
 
-// NewBatch returns a batch of rows with different keys, prepared by a Preparer with this vocabulary.
+// NewBatch returns a batch of rows, no two of which may have the same key. words is the vocabulary of the Preparer that
+// prepared them.
 func NewBatch(words *analysis.Batch, rows []*Prepared) *Batch {
 	documents := make([]lexical.Document, len(rows))
 	for i, p := range rows {
@@ -47,7 +48,8 @@ type Preparer struct {
 	Words      *analysis.Batch // vocabulary of the rows
 }
 
-// NewPreparer returns a preparer for rows with vectors of the given dimensions; 0 means without vectors.
+// NewPreparer returns a preparer for rows whose vectors have the given number of dimensions, or for rows without
+// vectors if that number is 0.
 func NewPreparer(dimensions int, words *analysis.Analyzer) *Preparer {
 	return &Preparer{dimensions: dimensions, Words: words.Batch()}
 }

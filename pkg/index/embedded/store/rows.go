@@ -18,7 +18,7 @@ func (s *Space) rowKey(slot uint32) cache.Key {
 	return cache.Key{Space: s.number, Kind: cache.Row, ID: int64(slot)}
 }
 
-// dropRows removes cached rows of slots that are about to be reused.
+// dropRows removes the rows of slots from the cache because the slots are about to be reused.
 func (s *Space) dropRows(slots []uint32) {
 	for _, slot := range slots {
 		s.caches.Rows.Drop(s.rowKey(slot))
@@ -99,7 +99,7 @@ func (v View) readRows(ctx context.Context, read *sql.Stmt, slots, missing []uin
 	return nil
 }
 
-// bytes returns the approximate memory of the row.
+// bytes returns the approximate size of the row in memory.
 func (s *storedRow) bytes() int64 {
 	const fixed = 512
 	return int64(fixed + len(s.Key) + len(s.DatasourceID) + len(s.CustomID) + len(s.heading) + len(s.Context) + len(s.Text))

@@ -15,8 +15,8 @@ import (
 const (
 	// formatVersion is the format version of all files of a space.
 	formatVersion = 3
-	// Earlier formats: sign bits instead of codes, and codes that were not transposed. Both can be read; their codes
-	// are recomputed.
+	// Earlier format versions. In signsFormat, there were sign bits instead of codes. In rowsFormat, codes were not
+	// transposed. Both can still be read; the codes are then recomputed.
 	signsFormat, rowsFormat = 1, 2
 )
 
@@ -94,9 +94,9 @@ func openDB(path string, writer bool, conns int) (*sql.DB, error) {
 	return db, nil
 }
 
-// begin begins a transaction and returns a function that ends it unless it was committed. ctx ends only the wait for a
-// connection, not the transaction: when a transaction's context ends, database/sql rolls back in a goroutine that
-// cannot be waited for and that would keep a closed database open.
+// begin starts a transaction and returns a function that ends the transaction unless it was committed. ctx ends only
+// the wait for a connection, not the transaction: when a transaction's context ends, database/sql rolls back in a
+// goroutine that cannot be waited for and that would keep a closed database open.
 func begin(ctx context.Context, db *sql.DB, options *sql.TxOptions) (tx *sql.Tx, end func(), err error) {
 	conn, err := db.Conn(ctx)
 	if err != nil {

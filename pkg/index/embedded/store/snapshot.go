@@ -56,7 +56,7 @@ type stateBody struct {
 	// HasLocations reports whether there is a location file. Earlier versions of the program neither write this field
 	// nor update the file.
 	HasLocations bool `json:"placed,omitempty"`
-	// IVF is the committed part of the IVF; nil if there is none.
+	// IVF is the committed part of the IVF, or nil if there is none.
 	IVF *vector.IVFState `json:"cells,omitempty"`
 }
 

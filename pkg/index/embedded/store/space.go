@@ -1,6 +1,6 @@
 // Package store stores the rows of a space in a SQLite database and in files with one record per slot. It provides
-// snapshots for readers, group commit for writers, merges, and the detection of damage. Packages lexical and vector
-// implement searches of a View. See docs/embedded-index.md.
+// snapshots for readers, group commit for writers, merges and damage detection. Packages lexical and vector implement
+// searches of a View. See docs/embedded-index.md.
 package store
 
 import (
@@ -53,15 +53,16 @@ type Space struct {
 	states  map[int64]*Snapshot // snapshots of the versions that a reader may find in the database
 	readers map[int64]int       // number of readers by the version that was current when they began
 	pinned  *Snapshot           // the snapshot that an IVF is being built from
-	idle    bool                // whether there was no write for a while
+	idle    bool                // whether there has been no write for a while
 	broken  bool                // whether the space must be reopened before its next use
 }
 
 // ErrNotFound means that the space was never written.
 var ErrNotFound = errors.New("no such space")
 
-// Open opens the space in a directory. With create, it creates a missing space; without, it fails with ErrNotFound. It
-// fails with index.ErrCorrupt if files are damaged or incomplete. number identifies this opening in the caches.
+// Open opens the space in a directory. If there is none, Open creates it if create is set, and otherwise fails with
+// ErrNotFound. It fails with index.ErrCorrupt if files are damaged or incomplete. number identifies this opening in the
+// caches.
 func Open(ctx context.Context, dir string, id index.Space, number uint64, c cache.Caches, z vector.Thresholds, create bool) (_ *Space, err error) {
 	path := filepath.Join(dir, databaseName)
 	if _, err := os.Stat(path); err != nil {
@@ -183,7 +184,7 @@ func (s *Space) Close() error {
 // errBroken is returned after a commit with an unknown outcome, until the space is reopened.
 var errBroken = errors.New("the space is being reopened after a failed commit: try again")
 
-// commit runs one write transaction, in which change edits the next snapshot and the database. The caller must hold
+// commit runs one write transaction. In it, change edits the next snapshot and the database. The caller must hold
 // writeMu.
 func (s *Space) commit(ctx context.Context, change func(tx *sql.Tx, next *Snapshot) error) error {
 	s.mu.Lock()
@@ -248,7 +249,7 @@ func (s *Space) IsBroken() bool {
 func (s *Space) IsEmpty() bool { return s.Snapshot().Rows == 0 }
 
 // NeedsSettling reports whether there is work to do once the space is idle: merging small segments, or building an IVF
-// whose build was postponed until then.
+// if that was postponed.
 func (s *Space) NeedsSettling() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -270,7 +271,7 @@ func (s *Space) NeedsIVF() bool {
 	return s.current.IVFWork(s.idle) != vector.NoWork
 }
 
-// MarkIdle records that there was no write for a while. The next write resets it.
+// MarkIdle marks the space as idle, because there has been no write for a while. The next write removes the mark.
 func (s *Space) MarkIdle() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -284,7 +285,7 @@ func (s *Space) IVFBroken() bool {
 }
 
 // ReleaseMemory closes all idle connections except one, and drops that one's cached pages. While a disk hangs, no
-// connection can be opened, but this one can still read data from the system's cache.
+// connection can be opened, but the remaining one can still read data from the system's cache.
 func (s *Space) ReleaseMemory() {
 	s.reads.SetMaxIdleConns(1)
 	defer s.reads.SetMaxIdleConns(readConnections)

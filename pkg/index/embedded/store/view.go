@@ -45,8 +45,8 @@ func (s *Space) Read(ctx context.Context, f func(View) error) error {
 	return corrupt(f(View{snap, s, r}))
 }
 
-// ReadLazy calls f with a view whose transaction begins only when it is needed: reading memory and mapped files needs
-// none. If a write was committed in the meantime, it calls f again with a new view.
+// ReadLazy calls f with a view whose transaction begins only when it is needed: reading memory and mapped files does
+// not need one. If a write was committed in the meantime, it calls f again with a new view.
 func (s *Space) ReadLazy(ctx context.Context, f func(View) error) error {
 	snap := s.addReader()
 	defer s.removeReader(snap.Version)
@@ -59,8 +59,8 @@ func (s *Space) ReadLazy(ctx context.Context, f func(View) error) error {
 	return corrupt(err)
 }
 
-// transaction returns the view's transaction, and begins it if necessary. It fails with errOutdatedView if that is too
-// late.
+// transaction returns the view's transaction, beginning it if necessary. It fails with errOutdatedView if a write has
+// been committed since the view was created.
 func (v View) transaction(ctx context.Context) (*sql.Tx, error) {
 	if v.reading.tx != nil {
 		return v.reading.tx, nil
@@ -94,7 +94,7 @@ func (r *reading) end() {
 	}
 }
 
-// addReader counts a reader of the current snapshot. The snapshot's slots are not reused before removeReader.
+// addReader counts a reader of the current snapshot. The snapshot's slots are not reused until removeReader is called.
 func (s *Space) addReader() *Snapshot {
 	s.mu.Lock()
 	defer s.mu.Unlock()

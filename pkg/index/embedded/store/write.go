@@ -21,8 +21,8 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/vector"
 )
 
-// writeBatches commits batches without common keys in one transaction. The slot files are written concurrently and
-// synced before the commit. The caller must hold writeMu.
+// writeBatches commits batches, no two of which may have a key in common, in one transaction. The slot files are
+// written concurrently and synced before the commit. The caller must hold writeMu.
 func (s *Space) writeBatches(ctx context.Context, batches []*Batch) error {
 	var rows []*Prepared
 	for _, b := range batches {
@@ -45,7 +45,7 @@ func (s *Space) writeBatches(ctx context.Context, batches []*Batch) error {
 	makeCodesOf(rows, &current.Set) // the codes may have been replaced while the batch was waiting
 	files := s.writeFiles(slots, rows, end)
 	postings := buildPostings(batches, slots)
-	defer func() { // also on errors, no goroutine may continue after the return
+	defer func() { // even on an error, no goroutine may still be running after the return
 		_ = files.Wait()
 		postings.Wait()
 	}()
@@ -137,8 +137,7 @@ func replaceKeys(ctx context.Context, tx *sql.Tx, next *Snapshot, live *bitmap.E
 	return nil
 }
 
-// hasKeys reports whether any key of the batch exists already. Usually none does, and then no further statement is
-// needed.
+// hasKeys reports whether any key of the batch already exists. Usually none does, and no further statement is needed.
 func hasKeys(ctx context.Context, tx *sql.Tx, batch []*Prepared) (has bool, err error) {
 	keys := make([]string, len(batch))
 	for i, p := range batch {
@@ -155,7 +154,7 @@ func hasKeys(ctx context.Context, tx *sql.Tx, batch []*Prepared) (has bool, err 
 	return has, nil
 }
 
-// subtractDeleted subtracts deleted rows from the counters, and closes rows.
+// subtractDeleted reads the deleted rows from a query result, subtracts them from the counters, and closes the result.
 func (s *Snapshot) subtractDeleted(rows *sql.Rows, live *bitmap.Edit) error {
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
@@ -289,8 +288,8 @@ func (s *Space) DeleteGenerations(ctx context.Context, which []index.Generations
 	return nil
 }
 
-// deletion selects the rows of a datasource with stored generations from first to last. If datasource is empty, it
-// selects rows of all datasources.
+// deletion selects the rows of a datasource, or of all datasources if datasource is empty. first and last are the first
+// and last generation to delete, as stored.
 type deletion struct {
 	datasource  string
 	first, last int64

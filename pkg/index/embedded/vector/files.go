@@ -105,7 +105,7 @@ func centroidOf(s *Set) ([]float32, error) {
 const FileName = "vectors.f32"
 
 // Files are the open vector files of a space. They belong to the space's writer: callers of all methods except BuildIVF
-// must hold the write lock. BuildIVF may run concurrently with the other methods, but only once at a time.
+// must hold the write lock. BuildIVF may run concurrently with the other methods, but not with itself.
 type Files struct {
 	Dir          string
 	Full         *slotfile.File   // nil without vectors
@@ -119,7 +119,7 @@ type Files struct {
 }
 
 // Open opens the files of a set, and removes codes and IVF files that do not belong to it. It fails with
-// index.ErrCorrupt if files are missing or too short. If these are files of the IVF, it drops the IVF instead.
+// index.ErrCorrupt if files are missing or too short. If only files of the IVF are affected, it drops the IVF instead.
 func (f *Files) Open(snap *Set) (err error) {
 	if snap.Dimensions == 0 {
 		return nil
@@ -169,8 +169,8 @@ func (f *Files) Publish(next *Set) {
 }
 
 // RenewCodes recomputes the centroid and all codes in new files, if NeedsCodes returns true. This takes about ten
-// seconds of processor time per million vectors, spread over several goroutines, and is needed once per fourfold
-// growth. The caller commits next, and then calls AdoptCodes.
+// seconds of processor time per million vectors, spread over several goroutines, and is needed each time the space has
+// grown fourfold. The caller must commit next and then call AdoptCodes.
 func (f *Files) RenewCodes(ctx context.Context, next *Set) error {
 	if !next.NeedsCodes() {
 		return nil

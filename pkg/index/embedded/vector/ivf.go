@@ -28,9 +28,9 @@ const (
 	maxUnassignedShare = 4
 	// The lists are rewritten when more than 1/deadRowShare of their rows are dead.
 	deadRowShare = 4
-	// Length in bytes of the slot number after each code of a list.
+	// Length in bytes of the slot number that follows each code in a list.
 	listSlotBytes = 4
-	// Length in bytes of the numbers after a centroid: the radius of its list, its first row and its number of rows.
+	// Length in bytes of the numbers that follow a centroid: the list's radius, first row and number of rows.
 	centroidNumbers = 3 * 4
 	// Alignment of centroid records in bytes.
 	centroidAlign = 4
@@ -47,7 +47,7 @@ type IVFState struct {
 	Radius     Radius  `json:"reach"`            // radius factors, for lists that are not always probed
 	BuiltAt    int64   `json:"cut_at"`           // number of rows when the centroids were trained
 	Imbalance  float64 `json:"uneven"`           // imbalance when the centroids were trained: see builder.imbalance
-	Skewed     bool    `json:"skewed,omitempty"` // the lists have become far less balanced, so train again
+	Skewed     bool    `json:"skewed,omitempty"` // the lists have become far less balanced, so the centroids must be trained again
 	Unassigned int64   `json:"tail"`             // Set.Written, filled in by State
 }
 
@@ -127,7 +127,7 @@ func numbersOf(record []byte) (radius float32, from, n uint32) {
 	return math.Float32frombits(binary.LittleEndian.Uint32(at)), binary.LittleEndian.Uint32(at[4:]), binary.LittleEndian.Uint32(at[8:])
 }
 
-// Verify verifies all checksums of the IVF, and marks it as broken if one differs.
+// Verify verifies all checksums of the IVF, and marks it as broken if one does not match.
 func (c *IVF) Verify() error {
 	for i := range c.Lists {
 		if _, err := c.centroid(i); err != nil {
@@ -171,7 +171,7 @@ const (
 	Rebuild      // train new centroids
 )
 
-// IVFWork returns the pending work on the IVF. idle reports whether there was no write for a while.
+// IVFWork returns the pending work on the IVF. idle says whether there has been no write for a while.
 func (s *Set) IVFWork(idle bool) Work {
 	if s.Dimensions == 0 || !s.HasCodes() || s.NeedsCodes() || s.Rows < int64(s.Thresholds.ivfFrom()) {
 		return NoWork

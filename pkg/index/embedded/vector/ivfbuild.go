@@ -43,8 +43,8 @@ func newBuilder(s *Set, t *tree) *builder {
 	return d
 }
 
-// sample draws live slots at random: at most n for training, in ascending order, and others that are held out from
-// training. The parameter more is the maximum number of the latter.
+// sample draws live slots at random: at most n for training, in ascending order, and at most `more` others that are
+// held out from training.
 func sample(s *Set, n, more int, rng *rand.Rand) (drawn, held []uint32) {
 	n = min(n, int(s.Rows)/2)
 	more = min(more, int(s.Rows)/4)
@@ -113,7 +113,8 @@ func (d *builder) assign(ctx context.Context) error {
 	return err
 }
 
-// imbalance returns the expected size of the list that contains a random row, relative to lists of equal size.
+// imbalance returns the expected size of the list that contains a random row, divided by the size that all lists would
+// have if they were equally large.
 func (d *builder) imbalance() float64 {
 	var rows, squares float64
 	for _, n := range d.sizes {

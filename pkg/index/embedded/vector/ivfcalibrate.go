@@ -72,7 +72,7 @@ func makeCalibrationQueries(ctx context.Context, s *Set, held []uint32, rng *ran
 	return out, nil
 }
 
-// without returns all rows except slot, best first.
+// without returns the found rows except the one at the given slot, best first.
 func without(found []topk.Scored, slot uint32) []topk.Scored {
 	top := topk.New(len(found))
 	for _, f := range found {
@@ -118,7 +118,7 @@ func (d *builder) neededRadius(questions []calibrationQuery, depth int) (limit f
 	return limit
 }
 
-// withNoise returns v with noise of the given norm added in a random direction, normalised.
+// withNoise adds noise of the given norm in a random direction to v, and returns the sum scaled to unit length.
 func withNoise(v []float32, noise float32, rng *rand.Rand) []float32 {
 	added, sum := make([]float64, len(v)), 0.0
 	for i := range added {
@@ -138,11 +138,11 @@ func withNoise(v []float32, noise float32, rng *rand.Rand) []float32 {
 	return out
 }
 
-// measured is the result of searches by lists: the recall for the worst type of query, and the mean share of scanned
+// measured is the result of searching lists: the recall for the worst type of query, and the mean share of scanned
 // rows.
 type measured struct{ recall, scanned float64 }
 
-// measure runs the calibration queries as searches by lists.
+// measure searches the lists for the calibration queries.
 func measure(ctx context.Context, s *Set, questions []calibrationQuery, depth int) (o measured, err error) {
 	found, wanted := make([]float64, len(queryNoise)), make([]float64, len(queryNoise))
 	for _, q := range questions {
@@ -168,8 +168,8 @@ func measure(ctx context.Context, s *Set, questions []calibrationQuery, depth in
 	return o, nil
 }
 
-// calibrate sets the smallest factor that reaches targetRecall, by bisection. It sets none if searches with that factor
-// scan more than maxScanned of the rows.
+// calibrate finds by bisection, for each limit, the smallest factor with which searches reach targetRecall, and sets
+// these factors. It sets none of them if, for one of the limits, searches would scan more than maxScanned of the rows.
 func (d *builder) calibrate(ctx context.Context, c *IVF, held []uint32, rng *rand.Rand) error {
 	if d.set.Thresholds.Radius.Known() {
 		c.Radius = d.set.Thresholds.Radius
@@ -183,7 +183,7 @@ func (d *builder) calibrate(ctx context.Context, c *IVF, held []uint32, rng *ran
 	with.IVF, with.Assigned, with.Written = &tried, d.set.Live, 0
 	var found Radius
 	for i, depth := range calibratedLimits {
-		// Searches start with a lower threshold, so they need slightly less than this.
+		// Searches start with a lower threshold, so a slightly smaller factor than this suffices for them.
 		from, to := float32(minRadius), d.neededRadius(questions, depth)
 		for n := 0; n < radiusTries; n++ {
 			factor := to

@@ -16,7 +16,7 @@ import (
 
 // IVFFiles are the files of an IVF.
 type IVFFiles struct {
-	version                 int64 // first version that no longer reads them; 0: unknown
+	version                 int64 // first version that no longer reads them, or 0 if unknown
 	centroids, means, codes *slotfile.File
 }
 
@@ -39,7 +39,7 @@ func (f *IVFFiles) unlink() {
 	}
 }
 
-// Remove closes and removes files that are in no snapshot. f may be nil.
+// Remove closes and removes files that no snapshot uses. f may be nil.
 func (f *IVFFiles) Remove() error {
 	if f == nil {
 		return nil
@@ -79,7 +79,7 @@ func (f *Files) openIVF(snap *Set) error {
 	return f.removeOtherIVF()
 }
 
-// openIVFFiles opens the files of an IVF. On an error it returns the files opened so far.
+// openIVFFiles opens the files of an IVF. On an error, it returns the files that it has opened so far.
 func (f *Files) openIVFFiles(c *IVF, dimensions int) (_ *IVFFiles, err error) {
 	of := &IVFFiles{}
 	if of.centroids, err = slotfile.Open(f.ivfPath(c.Epoch, "centres"), slotfile.Records(centroidBytes(dimensions), centroidAlign), uint32(c.Lists)); err != nil {
@@ -150,8 +150,8 @@ func (f *Files) BuildIVF(ctx context.Context, snap *Set, work Work, seed uint64)
 	return c, files, nil
 }
 
-// ReplaceIVF makes files, which may be nil, the files of the current IVF. It is called after the commit of that IVF,
-// whose version is given.
+// ReplaceIVF makes files, which may be nil, the files of the current IVF. It must be called after that IVF has been
+// committed, with the version of the commit.
 func (f *Files) ReplaceIVF(files *IVFFiles, version int64) {
 	if f.ivf != nil {
 		f.ivf.unlink()
@@ -161,7 +161,7 @@ func (f *Files) ReplaceIVF(files *IVFFiles, version int64) {
 	f.ivf = files
 }
 
-// RetireIVF keeps files whose commit failed until Close, because a reader may use them.
+// RetireIVF keeps files open until Close if their commit failed, because a reader may still use them.
 func (f *Files) RetireIVF(files *IVFFiles) { f.retiredIVF = append(f.retiredIVF, files) }
 
 // CloseRetired closes IVF files that only versions before oldest could read.

@@ -223,7 +223,7 @@ func (c *listSearch) scan(ctx context.Context, rows, n int, visit func(sel *sele
 	return c.all.rescore(ctx, c.s, c.question, c.parts[:])
 }
 
-// list estimates the scores of the rows among 64w to 64w+63 of the lists whose bits are set in of.
+// list estimates the scores of those list rows from 64w to 64w+63 whose bits are set in the parameter of.
 func (s *selector) list(snap *Set, w int, of uint64) error {
 	c := snap.IVF
 	records, err := c.group(w)
@@ -238,7 +238,7 @@ func (s *selector) list(snap *Set, w int, of uint64) error {
 		if slot >= snap.Slots {
 			return c.damaged("a list", errors.New("a row lies beyond all slots"))
 		}
-		// A slot that is no longer assigned now belongs to another row.
+		// If a slot is no longer assigned, it now belongs to another row.
 		if snap.Live.Has(slot) && snap.Assigned.Has(slot) {
 			s.offer(slot, s.e.Product[i], s.e.Spread[i])
 		}

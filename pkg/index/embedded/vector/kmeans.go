@@ -21,7 +21,7 @@ const (
 	checkEvery = 256
 )
 
-// means are centroids and half of their squared norms.
+// means contains centroids and half of their squared norms.
 type means struct {
 	dimensions int
 	points     []float32
@@ -140,7 +140,7 @@ func findMeans(ctx context.Context, s *Set, slots []uint32, n int, rng *rand.Ran
 	return m, nil
 }
 
-// finder finds the nearest list of a vector. It is for one goroutine.
+// finder looks up the list nearest to a vector. It must be used by one goroutine only.
 type finder struct {
 	*tree
 	near topk.TopK

@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// ParallelRows is the number of rows at which a scan uses several goroutines.
+	// ParallelRows is the minimum number of rows for which a scan uses several goroutines.
 	ParallelRows = 4096
 	// Maximum number of goroutines per scan.
 	maxScanners = 4
@@ -32,8 +32,8 @@ const (
 // Groups returns the number of groups of 64 slots.
 func (s *Set) Groups() int { return (int(s.Slots) + 63) / 64 }
 
-// eachGroup calls f with each group in [from, to) that contains live slots that pass the filter, and with these slots
-// as bits. It verifies the checksums of the group first.
+// eachGroup calls f for each group in [from, to) in which live slots pass the filter, and passes these slots as bits.
+// It verifies the checksums of the group first.
 func (s *Set) eachGroup(filter bitmap.Set, records slotfile.View, from, to int, f func(w int, passing uint64) error) error {
 	for w := from; w < to; w++ {
 		live := s.Live.Word(w)
@@ -137,7 +137,7 @@ func (s *Set) compare(ctx context.Context, query []float32, limit, rows, n int, 
 	return best, nil
 }
 
-// Maximum number of rows whose vectors are all compared in full precision.
+// If at most this many rows have to be searched, all their vectors are compared in full precision.
 const exactUpTo = 20_000
 
 // Search returns the live slots that pass the filter and have the highest inner products with the query, a unit vector.
@@ -194,8 +194,8 @@ func rescoreFull(ctx context.Context, s *Set, slots []uint32, query []float32, l
 	})
 }
 
-// Recovered returns a function that calls f and converts a panic to an error, for goroutines in which a panic would end
-// the process.
+// Recovered returns a function that calls f and converts a panic to an error. It is meant for goroutines, in which a
+// panic would end the process.
 func Recovered(f func() error) func() error {
 	return func() (err error) {
 		defer func() {

@@ -74,8 +74,9 @@ func ScanCodes(ctx context.Context, s *Set, filter bitmap.Set, query []float32, 
 	return Found{found.Items(), all.compared, len(slots)}, nil
 }
 
-// remaining removes candidates from selectors and returns their slots: those that may reach the threshold or, with
-// likely, those whose estimates reach it. The slots are ascending, and valid until the next call.
+// remaining takes candidates out of selectors and returns their slots. If likely is set, these are the candidates whose
+// estimates reach the threshold; otherwise, all that may reach it. The slots are ascending, and valid until the next
+// call.
 func (f *refined) remaining(parts []*selector, likely bool) []uint32 {
 	threshold, slots := f.threshold(), f.scratch[:0]
 	for _, p := range parts {
@@ -191,7 +192,7 @@ func (f *refined) slots() []uint32 {
 type rescorer struct {
 	s          *Set
 	question   *quant.Query
-	threshold  float32   // rows with a lower upper bound are dropped
+	threshold  float32   // rows whose upper bound is below it are dropped
 	lower      topk.TopK // lower bounds of scores
 	candidates []candidate
 	compared   int
@@ -249,7 +250,7 @@ type selector struct {
 }
 
 const (
-	// 1/warmupShare of the rows are estimated before any is rescored.
+	// Before any row is rescored, 1/warmupShare of all rows are estimated.
 	warmupShare = 16
 	// Minimum number of waiting candidates before they are compacted, and maximum capacity of buffers that are kept for
 	// reuse.
@@ -385,8 +386,8 @@ func (s *selector) compact() {
 	s.found = s.found[:n]
 }
 
-// take appends to slots the candidates that may reach the threshold and whose estimates reach minimum. It drops those
-// that cannot reach the threshold, and returns the others.
+// take appends to slots the candidates whose upper bound reaches the threshold and whose estimate reaches minimum. It
+// drops candidates whose upper bound is below the threshold, and returns the rest as left.
 func (s *selector) take(slots []uint32, threshold, minimum float32) (taken []uint32, left []candidate) {
 	from, n := len(slots), 0
 	slots = slices.Grow(slots, len(s.found))[:from+len(s.found)]

@@ -10,14 +10,15 @@ func Dot(a, b []float32) float32 {
 	return dotWide(&a[0], &b[0], whole) + dotPortable(a[whole:], b[whole:])
 }
 
-// Prefetch hints that a record will be read soon.
+// Prefetch tells the processor that a record will be read soon.
 func Prefetch(record []byte) {
 	if wide && len(record) > 0 {
 		prefetchWide(&record[0], len(record))
 	}
 }
 
-// Number of components that dotWide processes per iteration. It accepts only multiples of this number.
+// Number of components that dotWide processes per iteration. dotWide accepts only vectors whose length is a multiple of
+// this number.
 const dotWidth = 32
 
 // dotPortable computes eight independent sums, which the processor overlaps.

@@ -19,10 +19,10 @@ const Rows = 64
 // Length in bytes of scale, offset and error, as float32.
 const numbers = 3 * 4
 
-// Words returns the number of 64-bit words of a code's signs.
+// Words returns the number of 64-bit words that the signs of a code take.
 func Words(dimensions int) int { return (dimensions + 63) / 64 }
 
-// Columns returns the number of bytes of a code's signs.
+// Columns returns the number of bytes that the signs of a code take.
 func Columns(dimensions int) int { return Words(dimensions) * 8 }
 
 // CodeBytes returns the length of a 1-bit code.
@@ -53,8 +53,8 @@ func (c *Coder) storeResidual(v []float32) (length, offset float64) {
 	return math.Sqrt(length), offset
 }
 
-// Encode writes the 1-bit code of a unit vector to dst and its int8 code to fine. dst must be CodeBytes long, and fine
-// Int8CodeBytes.
+// Encode writes the 1-bit code of a unit vector to dst and its int8 code to fine. dst must have the length CodeBytes,
+// and fine the length Int8CodeBytes.
 func (c *Coder) Encode(dst, fine []byte, v []float32) {
 	length, offset := c.storeResidual(v)
 	c.encodeInt8(fine, offset)
@@ -67,8 +67,8 @@ func (c *Coder) Encode(dst, fine []byte, v []float32) {
 			words[i/8] |= 1 << (i % 8)
 		}
 	}
-	// scale is such that scale·signs, with signs of ±1, projected onto the residual is the residual itself. The
-	// remainder is orthogonal to the residual, and its norm per dimension is the error.
+	// scale is chosen so that the projection of scale·signs (each sign is ±1) onto the residual is the residual itself.
+	// The rest of scale·signs is orthogonal to the residual; its norm per dimension is the error.
 	var scale, spread float64
 	if sum > 0 {
 		scale = length * length / sum
@@ -95,7 +95,7 @@ type Query struct {
 }
 
 // Largest weight. The sum of eight weights, minus its minimum, then fits into a byte. Rounding increases the error by
-// less than a hundredth.
+// less than 1 %.
 const maxWeight = math.MaxUint8 / 8
 
 // scaleToError is the ratio of scale²·dimensions to error²·dimensions, (π/2)/(π/2-1) for normally distributed
@@ -178,8 +178,7 @@ func (q *Query) abovePortable(e *Estimates, codes []byte, times, threshold float
 	return found
 }
 
-// tables returns, for each byte of a code and each of its values, the sum of the weights of the bits that are set in
-// it.
+// tables returns, for each byte of a code and each possible value of that byte, the sum of the weights of its set bits.
 func tables(weight []int8) [][256]int16 {
 	out := make([][256]int16, len(weight)/8)
 	for i := range out {

@@ -28,8 +28,8 @@ func rotationOf(dimensions int) *rotation {
 	return r.(*rotation)
 }
 
-// newRotation returns the rotation for a number of dimensions. It must never change, because codes on disk depend on
-// it.
+// newRotation returns the rotation for a number of dimensions. That rotation must never change, because codes on disk
+// depend on it.
 func newRotation(dimensions int) *rotation {
 	r := &rotation{signs: make([]float32, rotationPasses*dimensions)}
 	state := uint64(dimensions)

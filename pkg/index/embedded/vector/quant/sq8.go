@@ -7,7 +7,7 @@ import (
 
 // An int8 code (SQ8) contains one byte per dimension of the rotated residual, and three numbers: the step of the bytes,
 // the offset, and the norm of the quantisation error. It takes a quarter of the vector's size. It gives strict bounds
-// of an inner product: by the Cauchy–Schwarz inequality, the error contributes at most its norm times the norm of the
+// on an inner product: by the Cauchy–Schwarz inequality, the error contributes at most its norm times the norm of the
 // query.
 
 // Length in bytes of step, offset and error norm, as float32.
@@ -92,7 +92,7 @@ func (q *Query) Int8(code []byte) (product, off float32) {
 	return product, rest*q.int8.length + q.int8.rest*(longest+rest) + rotationError
 }
 
-// dotBytes returns the inner product of the weights and the bytes of code, as signed numbers.
+// dotBytes returns the inner product of the weights and the bytes of code. The bytes are signed.
 func dotBytes(weight []int16, code []byte) int32 {
 	code = code[:len(weight)]
 	whole := len(weight) &^ (bytesWidth - 1)
@@ -102,7 +102,8 @@ func dotBytes(weight []int16, code []byte) int32 {
 	return dotBytesWide(&weight[0], &code[0], whole) + dotBytesPortable(weight[whole:], code[whole:])
 }
 
-// Number of bytes that dotBytesWide processes per iteration. It accepts only multiples of this number.
+// Number of bytes that dotBytesWide processes per iteration. dotBytesWide accepts only codes whose length is a multiple
+// of this number.
 const bytesWidth = 64
 
 func dotBytesPortable(weight []int16, code []byte) int32 {

@@ -89,15 +89,17 @@ bytes:
 	VZEROUPPER
 	RET
 
-// Columns of codes: a byte of each of 64 codes, side by side. What the four bits of a half byte let pass of their weights is looked
-// up for all of them at once. What the two halves of a byte add up to holds in a byte, as numbers above the least that they can be;
-// sums are kept in 16 bits, those of every second code with 256 times those of the codes beside them.
+// A column contains one byte of each of 64 codes, side by side. The sum of the weights of a nibble's set bits is looked
+// up in a table, for all codes at once. The tables contain these sums minus their minimum, so that the sum of both
+// nibbles fits into a byte. The sums of a code are added up in 16-bit words: EVEN contains the sum of an even code plus
+// 256 times that of the odd code next to it, and ODD contains the sum of the odd code alone.
 
-// AHEAD is how far ahead codes are on their way from memory: two groups of 384 dimensions. The processor itself stops at the end of
-// each page.
+// AHEAD is the distance in bytes from which codes are prefetched: two groups of codes of 384 dimensions. The
+// processor's own prefetching stops at the end of each page.
 #define AHEAD 8192
 
-// which word of two registers of 32 belongs to which of the first 32 codes, and what of them to the others
+// pairs512 contains the indexes of the words in EVEN and ODD that interleave them to the sums of the first 32 codes.
+// Each index plus 16 gives those of the other 32 codes.
 DATA pairs512<>+0(SB)/8, $0x0021000100200000
 DATA pairs512<>+8(SB)/8, $0x0023000300220002
 DATA pairs512<>+16(SB)/8, $0x0025000500240004
@@ -108,7 +110,8 @@ DATA pairs512<>+48(SB)/8, $0x002d000d002c000c
 DATA pairs512<>+56(SB)/8, $0x002f000f002e000e
 GLOBL pairs512<>(SB), RODATA|NOPTR, $64
 
-// COLUMN512 adds what a column lets pass by its two tables to EVEN, and its odd codes' again to ODD.
+// COLUMN512 looks up a column in its two tables. It adds the results of all codes to EVEN, and those of the odd codes
+// also to ODD.
 #define COLUMN512(AT, TABLES, EVEN, ODD) \
 	PREFETCHT0 AT+AHEAD(SI); \
 	VMOVDQU64 AT(SI), Z0; \
@@ -224,7 +227,7 @@ DATA halves<>+16(SB)/8, $0x0f0f0f0f0f0f0f0f
 DATA halves<>+24(SB)/8, $0x0f0f0f0f0f0f0f0f
 GLOBL halves<>(SB), RODATA|NOPTR, $32
 
-// COLUMN256 is COLUMN512 for 32 of the codes.
+// COLUMN256 does the same as COLUMN512 for 32 codes.
 #define COLUMN256(AT, TABLES, EVEN, ODD) \
 	PREFETCHT0 AT+AHEAD(SI); \
 	VMOVDQU AT(SI), Y0; \
@@ -240,7 +243,7 @@ GLOBL halves<>(SB), RODATA|NOPTR, $32
 	VPADDW Y1, EVEN, EVEN; \
 	VPADDW Y2, ODD, ODD
 
-// EIGHT256 adds eight words to sums AT bytes behind DI.
+// EIGHT256 adds eight words to the sums at the address DI+AT.
 #define EIGHT256(X, AT) \
 	VPMOVZXWD X, Y0; \
 	VPADDD AT(DI), Y0, Y0; \
