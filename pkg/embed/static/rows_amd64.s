@@ -2,7 +2,8 @@
 
 // func addRowsAVX2(sums *[256]int32, r *rows)
 //
-// Bytes of two rows become words side by side, so that one instruction multiplies both by their weights and adds the products.
+// The bytes of two rows are extended to words and interleaved, so that one instruction multiplies both by their weights
+// and adds the products.
 TEXT ·addRowsAVX2(SB), NOSPLIT, $0-16
 	MOVQ sums+0(FP), DI
 	MOVQ r+8(FP), SI
@@ -10,8 +11,8 @@ TEXT ·addRowsAVX2(SB), NOSPLIT, $0-16
 	MOVQ 8(SI), R9
 	MOVQ 16(SI), R10
 	MOVQ 24(SI), R11
-	VPBROADCASTD 32(SI), Y14 // the weights of the first two rows, time and again
-	VPBROADCASTD 36(SI), Y15 // and of the other two
+	VPBROADCASTD 32(SI), Y14 // the weights of the first two rows, repeated
+	VPBROADCASTD 36(SI), Y15 // the weights of the other two rows, repeated
 	XORQ CX, CX
 
 loop:

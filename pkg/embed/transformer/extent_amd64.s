@@ -1,11 +1,12 @@
 #include "textflag.h"
 
-// What scales of rows of whole numbers are found with, and how they are made. Registers of 256 and of 512 bits sum in the same order.
+// Functions that determine the scale of a row and convert the row to 16-bit integers. The versions for 256-bit and for
+// 512-bit registers add numbers in the same order.
 
 DATA magnitude<>+0(SB)/4, $0x7fffffff
 GLOBL magnitude<>(SB), RODATA|NOPTR, $4
 
-// EXTENT adds up Y0 and Y1 in X0, and finds the largest of Y2 and Y3 in X2.
+// EXTENT sets X0 to the sum of the numbers in Y0 and Y1, and X2 to the largest of the numbers in Y2 and Y3.
 #define EXTENT \
 	VADDPS Y1, Y0, Y0 \
 	VMAXPS Y3, Y2, Y2 \
@@ -134,7 +135,7 @@ more:
 	VMULPS 32(DI), Y15, Y1
 	VCVTPS2DQ Y0, Y0
 	VCVTPS2DQ Y1, Y1
-	VPACKSSDW Y1, Y0, Y0 // the halves of the two come out in turn
+	VPACKSSDW Y1, Y0, Y0 // interleaves the halves of Y0 and Y1; VPERMQ restores the order
 	VPERMQ $0xD8, Y0, Y0
 	VMOVDQU Y0, (SI)
 	ADDQ $64, DI

@@ -1,7 +1,8 @@
 #include "textflag.h"
 
-// Products of whole numbers of 16 bits in registers of 512 bits. The two tiles differ only in how they add the products of pairs: with
-// VNNI that is one instruction. Their sums are those of fixed6x16, and scaled back in the same order, so that results are the same.
+// Products of 16-bit integers in 512-bit registers. The two tiles differ only in how they add the products of pairs:
+// with VNNI, a single instruction does this. The sums equal those of fixed6x16 and are scaled back in the same order,
+// so the results are identical.
 
 #define START \
 	MOVQ a+0(FP), DI \
@@ -52,13 +53,14 @@
 	ADDQ $256, BX \
 	SUBQ $4, CX
 
-// PAIRS adds the products of a row's pair and those of two registers of columns to two sums.
+// PAIRS multiplies a pair of numbers of a row by the pairs in two registers of columns, and adds the products to two
+// sums.
 #define PAIRS(a, pair, low, high) \
 	VPBROADCASTD a, pair \
 	VPDPWSSD Z24, pair, low \
 	VPDPWSSD Z25, pair, high
 
-// APART is PAIRS without VNNI, with an instruction for products and another for sums.
+// APART is PAIRS without VNNI. It uses one instruction for the products and another for the sums.
 #define APART(a, pair, low, high) \
 	VPBROADCASTD a, pair \
 	VPMADDWD Z24, pair, Z30 \

@@ -1,6 +1,7 @@
 #include "textflag.h"
 
-// Products of whole numbers of 16 bits, summed in 32: an instruction multiplies twice as many numbers as one of floats does.
+// Products of 16-bit integers, summed in 32 bits. One instruction multiplies twice as many integers as it could
+// multiply floats.
 
 #define ROW(a, even, odd, low, high) \
 	VPBROADCASTD a, even \

@@ -1,7 +1,7 @@
 #include "textflag.h"
 
-// The functions of function.go, with the same constants, on vectors of 8 and of 16 numbers. n is a multiple of that and at
-// least one.
+// The functions of function.go, with the same constants, for vectors of 8 and of 16 numbers. kernel_amd64.go says which
+// values n may have.
 
 DATA log2e<>+0(SB)/4, $0x3fb8aa3b
 GLOBL log2e<>(SB), RODATA|NOPTR, $4
@@ -40,7 +40,7 @@ GLOBL a1<>(SB), RODATA|NOPTR, $4
 DATA mantissa<>+0(SB)/4, $0x7fffffff
 GLOBL mantissa<>(SB), RODATA|NOPTR, $4
 
-// SUM adds up the eight numbers of y, whose lower half is x; t is lost.
+// SUM sets x, the lower half of y, to the sum of the eight numbers in y. It overwrites t.
 #define SUM(y, x, t) \
 	VEXTRACTF128 $1, y, t \
 	VADDPS t, x, x \
@@ -49,7 +49,7 @@ GLOBL mantissa<>(SB), RODATA|NOPTR, $4
 	VMOVSHDUP x, t \
 	VADDSS t, x, x
 
-// FOLD adds up the sixteen numbers of z in x, which is the lower half of y; t, the lower half of ty, is lost.
+// FOLD sets x, the lower half of y, to the sum of the sixteen numbers in z. It overwrites ty, whose lower half is t.
 #define FOLD(z, y, x, t, ty) \
 	VEXTRACTF64X4 $1, z, ty \
 	VEXTRACTF64X4 $0, z, y \
@@ -263,8 +263,8 @@ more:
 	VMULPS Y1, Y2, Y2
 	VMULPS Y14, Y2, Y2
 	VMULPS Y0, Y2, Y2 // the tail
-	VSUBPS Y2, Y15, Y3 // 1 less it
-	VBLENDVPS Y4, Y2, Y3, Y2 // the tail itself where v < 0
+	VSUBPS Y2, Y15, Y3 // 1 - tail
+	VBLENDVPS Y4, Y2, Y3, Y2 // the tail itself if v < 0
 	VMULPS Y4, Y2, Y2
 	VMOVUPS Y2, (DI)
 	ADDQ $32, DI

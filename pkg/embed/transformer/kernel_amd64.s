@@ -1,7 +1,7 @@
 #include "textflag.h"
 
-// Both tiles keep all of their sums in registers: a step of k loads one row of the panel, and for each row of A one
-// number that is multiplied with all of it. A's rows are reached from one pointer for each three of them.
+// Both tiles keep all their sums in registers. Each step of k loads one row of the panel and one number of each row of
+// A, and multiplies the panel row by each of these numbers. One pointer is used for every three rows of A.
 
 // func tile6x16(a *float32, lda int, b, bias, c *float32, ldc, k int)
 TEXT ·tile6x16(SB), NOSPLIT, $0-56

@@ -1,7 +1,7 @@
 #include "textflag.h"
 
-// As on amd64, all sums stay in registers: a step of k loads one row of the panel, and for each row of A one number that is
-// multiplied with all of it.
+// As on amd64, all sums stay in registers. Each step of k loads one row of the panel and one number of each row of A,
+// and multiplies the panel row by each of these numbers.
 
 // func tile8x8(a *float32, lda int, b, bias, c *float32, ldc, k int)
 TEXT ·tile8x8(SB), NOSPLIT, $0-56

@@ -1,12 +1,12 @@
 #include "textflag.h"
 
-// Layer normalisation. Both widths sum in the same order, in 32 sums; of the last 16 numbers, where there are not 32, in the first
-// half of them.
+// Layer normalisation. Both widths use 32 partial sums and add in the same order. If only 16 numbers remain at the end,
+// they are added to the first 16 sums.
 
 DATA unit<>+0(SB)/4, $0x3f800000
 GLOBL unit<>(SB), RODATA|NOPTR, $4
 
-// HALVE adds up the eight numbers of Y0 in X0; X1 is lost.
+// HALVE sets X0 to the sum of the eight numbers in Y0. It overwrites X1.
 #define HALVE \
 	VEXTRACTF128 $1, Y0, X1 \
 	VADDPS X1, X0, X0 \
@@ -24,7 +24,7 @@ TEXT ·norm8(SB), NOSPLIT, $0-44
 	MOVQ n+32(FP), CX
 	SHLQ $2, CX
 	MOVQ CX, BX
-	ANDQ $~127, BX // of whole steps
+	ANDQ $~127, BX // bytes in whole steps
 	VCVTSI2SSQ n+32(FP), X15, X15
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
@@ -151,7 +151,7 @@ TEXT ·norm16(SB), NOSPLIT, $0-44
 	MOVQ n+32(FP), CX
 	SHLQ $2, CX
 	MOVQ CX, BX
-	ANDQ $~127, BX // of whole steps
+	ANDQ $~127, BX // bytes in whole steps
 	VCVTSI2SSQ n+32(FP), X15, X15
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
