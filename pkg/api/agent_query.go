@@ -121,7 +121,7 @@ func (s *server) storedAnswer(ctx context.Context, agent domain.Agent, body Agen
 	if err != nil {
 		return nil, err
 	}
-	const newest = 20 // messages; few questions are asked in the seconds before a repeat
+	const newest = 20 // number of messages to search; few questions are asked in the seconds before a repeat
 	messages, err := s.Conversations.Messages(ctx, v.ID, newest)
 	if err != nil {
 		return nil, err
@@ -146,7 +146,8 @@ type agentRequest struct {
 	holds   bool // hold back the last character of a streamed answer: see sse.TokenWriter
 }
 
-// newAgentRequest checks the query and counts it last, so that a rejected request costs nothing.
+// newAgentRequest checks the query. It counts the query only after all checks, so that rejected queries are not
+// counted.
 func (s *server) newAgentRequest(ctx context.Context, agent domain.Agent, body AgentQuery) (*agentRequest, error) {
 	_, caller := access.CallerOf(ctx)
 	named := s.resolveConversation(ctx, caller, agent, body)
@@ -212,8 +213,8 @@ func (t *agentRequest) answer(ctx context.Context, emit func(string) error) (ans
 }
 
 // seen removes the parts of the answer that the caller may not see, and sets the conversation id to the one that the
-// caller sent. If the caller may not read all datastores, only counts and the scores of the sources remain of the
-// explanation.
+// caller sent. If the caller may not read all datastores, the explanation keeps only counts and the scores of the
+// sources.
 func (t *agentRequest) seen(a answer.Answer) answer.Answer {
 	if t.named.callerID != "" && a.ConversationID != "" {
 		a.ConversationID = t.named.callerID

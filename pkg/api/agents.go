@@ -135,8 +135,8 @@ func agentPatch(b AgentPatch, extra domain.AgentExtra) domain.AgentPatch {
 	return p
 }
 
-// datastoreIDs returns the datastore ids in a body, without duplicates, and the format of their field's path. The list
-// is nil if the body has no such field.
+// datastoreIDs returns the datastore ids in a body, without duplicates, and a format string for the path of the field
+// that contains them. The list is nil if the body has no such field.
 func datastoreIDs(ids *[]string, tools *[]AgentTool) (list []string, field string) {
 	given := []string{}
 	switch {
@@ -161,8 +161,7 @@ func datastoreIDs(ids *[]string, tools *[]AgentTool) (list []string, field strin
 	return list, field
 }
 
-// originsOf returns the origins in the form in which they are stored, without duplicates. Package rules has checked the
-// list.
+// originsOf returns the origins as they are stored, without duplicates. Package rules has already checked the list.
 func originsOf(list []string) []string {
 	out := []string{}
 	for _, text := range list {
@@ -222,8 +221,8 @@ func trimmed(v *string) *string {
 	return &t
 }
 
-// agentExtra returns those fields in the body of an agent request that the API document does not define. It leaves out
-// fields that occur only in responses, because clients send back agents that they have read.
+// agentExtra returns the fields in the body of an agent request that the API document does not define. Fields that the
+// document defines only for responses are left out too, because clients send back agents that they have read.
 func (s *server) agentExtra(ctx context.Context) domain.AgentExtra {
 	c, _ := ctx.(*gin.Context)
 	if c == nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// maxInstructions is the maximum length of all system messages of a chat completion together, in bytes.
+// maxInstructions is the maximum total length of the system messages of a chat completion, in bytes.
 const maxInstructions = 64 << 10
 
 // CreateChatCompletion implements StrictServerInterface.

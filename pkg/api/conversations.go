@@ -17,8 +17,8 @@ import (
 
 // ConversationStore stores questions and answers.
 type ConversationStore interface {
-	// Conversation returns a conversation of the workspace. If agentID is not empty, it must be a conversation with
-	// that agent.
+	// Conversation returns a conversation of the workspace. If agentID is not empty, the conversation must be with that
+	// agent.
 	Conversation(ctx context.Context, ws, agentID, id string) (domain.Conversation, error)
 	// FindConversation returns the conversation with the id and whether it exists. It fails with domain.CodeNotFound if
 	// the conversation belongs to another workspace or agent.

@@ -115,8 +115,8 @@ func (s *server) createOne(ctx context.Context, d domain.Datasource, job domain.
 	return created[0], nil
 }
 
-// findExisting returns a function that reads the datasource, for the case that an earlier run of the request has
-// created it.
+// findExisting returns a function that reads the datasource. It is used to find a datasource that an earlier run of the
+// request has created.
 func (s *server) findExisting(ctx context.Context, d domain.Datasource) func() (domain.Datasource, error) {
 	return func() (domain.Datasource, error) { return s.Datasources.Datasource(ctx, d.WorkspaceID, d.ID) }
 }
@@ -139,7 +139,7 @@ func (s *server) DeleteDatasource(ctx context.Context, r DeleteDatasourceRequest
 	if err != nil {
 		return nil, err
 	}
-	shown, err := s.renderDatasource(ctx, was) // while the pages of a site can still be counted
+	shown, err := s.renderDatasource(ctx, was) // render it now, while the pages of a site can still be counted
 	if err != nil {
 		return nil, err
 	}
@@ -159,7 +159,7 @@ func (s *server) datasource(ctx context.Context, caller access.Caller, id string
 	return s.Datasources.Datasource(ctx, caller.Workspace(), id)
 }
 
-// titleOf returns the beginning of a text as its title.
+// titleOf returns the first line of a text, shortened, as the text's title.
 func titleOf(text string) string {
 	const limit = 80
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")

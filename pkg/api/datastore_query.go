@@ -45,8 +45,8 @@ func fragmentsType(ctx context.Context, explained bool) string {
 	return "application/json"
 }
 
-// encode writes an array of fragments, or an object with fragments and explanation. The generated type would encode
-// them twice.
+// encode returns a response with an array of fragments, or an object with fragments and explanation. The generated
+// response type would encode them twice.
 func encode(contentType string, fragments any) written {
 	return func(w http.ResponseWriter) error {
 		encoded := bufferPool.Get().(*bytes.Buffer)
@@ -88,8 +88,8 @@ func renderResults(found retrieve.Result) RetrieverResults {
 // query, but expects an object with results.
 const chaindeskHost = "app.chaindesk.ai"
 
-// isForChaindesk reports whether the request was meant for chaindeskHost and redirected here, by a proxy or by DNS.
-// Both leave that host in a header.
+// isForChaindesk reports whether the request was meant for chaindeskHost and redirected here, by a proxy or by DNS. In
+// both cases, that host remains in a header.
 func isForChaindesk(ctx context.Context) bool {
 	c, ok := ctx.(*gin.Context)
 	if !ok {

@@ -79,7 +79,7 @@ func (s *server) upsert(ctx context.Context, store domain.Datastore, batch []*up
 }
 
 // storedUpserts returns the datasources of the batch if an earlier run of the request has stored them. That run stored
-// all of them or none, so one sign of it is enough: a datasource that it created, or a datasource whose newest job it
+// all of them or none, so it is enough to find one datasource that the run created, or one whose newest job the run
 // queued. The other datasources may have been changed since.
 func (s *server) storedUpserts(ctx context.Context, batch []*upsertItem) ([]domain.Datasource, error) {
 	for i, u := range batch {
@@ -103,7 +103,7 @@ func (s *server) storedUpserts(ctx context.Context, batch []*upsertItem) ([]doma
 
 // upsertItem is one document of an upsert, with the datasource that it is stored as.
 type upsertItem struct {
-	newID      string            // its id if it is new
+	newID      string            // id of the datasource if it is new
 	datasource domain.Datasource // new, or with the id of the datasource that it replaces
 	text       string
 	original   domain.Original
@@ -225,7 +225,7 @@ func (s *server) UpdateDocument(ctx context.Context, r UpdateDocumentRequestObje
 	return UpdateDocument200JSONResponse{Id: d.ID}, nil
 }
 
-// customIDIn returns the custom id in metadata, or "" if the value is not a valid one.
+// customIDIn returns the custom id in metadata, or "" if metadata contains no valid custom id.
 func customIDIn(metadata map[string]any) string {
 	id, _ := metadata["custom_id"].(string)
 	if utf8.RuneCountInString(id) > upload.MaxCustomID {
@@ -234,7 +234,7 @@ func customIDIn(metadata map[string]any) string {
 	return id
 }
 
-// metadataOf returns a document's metadata as it is stored, and the custom id in it.
+// metadataOf returns the metadata to store for a document, and the custom id in that metadata.
 func metadataOf(m *Document_Metadata) (metadata map[string]any, customID string) {
 	metadata = map[string]any{}
 	if m == nil {

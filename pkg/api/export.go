@@ -45,7 +45,7 @@ func (s *server) ExportConversations(ctx context.Context, r ExportConversationsR
 type export struct {
 	server    *server
 	workspace string
-	key       domain.APIKey // checked before each page, so that a revoked key cannot continue
+	key       domain.APIKey // checked before each page, so that the export stops if the key is revoked
 	filter    catalog.ConversationFilter
 	csv       bool
 }
@@ -119,7 +119,7 @@ func (e export) one(ctx context.Context, out conversationWriter, v domain.Conver
 type jsonExport struct {
 	w        *bufio.Writer
 	next     bool // a conversation has been written
-	messages int  // written for the current conversation
+	messages int  // number of messages written for the current conversation
 }
 
 func (j *jsonExport) open() error { return j.text("[") }
@@ -190,8 +190,8 @@ func (c *csvExport) close() error {
 	return c.w.Error()
 }
 
-// escapeFormula puts a ' before a cell that a spreadsheet would read as a formula: employees open exports of texts that
-// visitors wrote. Some programs also accept the full-width forms of the characters.
+// escapeFormula puts a ' before a cell that a spreadsheet would read as a formula, because exports contain texts
+// written by visitors and employees open them. Some programs also accept the full-width forms of the characters.
 func escapeFormula(cell string) string {
 	if strings.IndexAny(cell, "=+-@\t\r\n＝＋－＠") == 0 {
 		return "'" + cell

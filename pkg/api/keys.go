@@ -74,8 +74,8 @@ func (s *server) CreateKey(ctx context.Context, r CreateKeyRequestObject) (Creat
 	}, nil
 }
 
-// replaceUnseenKey revokes the key that an earlier run of the request created: the client may not have received its
-// secret, and nobody can read it again. The new key gets the same id.
+// replaceUnseenKey revokes the key that an earlier run of the request created: the client may not have received the
+// secret, and the secret cannot be read again. The new key gets the same id.
 func (s *server) replaceUnseenKey(ctx context.Context, key domain.APIKey) error {
 	if !idempotency.IsRepeated(ctx) {
 		return nil
@@ -166,7 +166,7 @@ func (s *server) SetKeyLimits(ctx context.Context, r SetKeyLimitsRequestObject) 
 	return nil, domain.NotFound("key", r.Id) // revoked just now
 }
 
-// keyLimits converts the limits in a body; nil means no limits.
+// keyLimits converts the limits in a body. It returns nil, which means no limits, for a nil body.
 func keyLimits(b *KeyLimitsUpdate) domain.Limits {
 	if b == nil {
 		return nil

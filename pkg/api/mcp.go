@@ -20,7 +20,7 @@ import (
 	"github.com/sluice/sluice/pkg/retrieve"
 )
 
-// maxMessageBytes is the maximum size of a Model Context Protocol message.
+// maxMessageBytes is the maximum size of a Model Context Protocol message, in bytes.
 const maxMessageBytes = 1 << 20
 
 // newMCP returns the handler of the Model Context Protocol.
@@ -117,7 +117,7 @@ func (s *server) queryFaults(field, query string) []domain.FieldError {
 	return nil
 }
 
-// datastoresOf returns the datastores with the ids, or all of the caller's workspace if there are no ids.
+// datastoresOf returns the datastores with the ids, or all datastores of the caller's workspace if ids is empty.
 func (l mcpLibrary) datastoresOf(ctx context.Context, caller access.Caller, ids []string) ([]domain.Datastore, error) {
 	if len(ids) == 0 {
 		all, _, err := l.Datastores.Datastores(ctx, caller.Workspace(), catalog.Page{Limit: mcp.MaxDatastores + 1})

@@ -19,7 +19,7 @@ import (
 	"github.com/sluice/sluice/pkg/telemetry"
 )
 
-// metrics are the metrics of the API.
+// metrics holds the Prometheus metrics of the API.
 type metrics struct {
 	inFlight prometheus.Gauge
 	requests *prometheus.CounterVec
@@ -51,8 +51,8 @@ func newMetrics(r prometheus.Registerer) (*metrics, error) {
 	return m, nil
 }
 
-// observe counts a served request under its route's template without the base. So there are few labels, and both bases
-// share one.
+// observe counts a served request under the template of its route, without the base path. This keeps the number of
+// labels small, and both base paths share their labels.
 func (m *metrics) observe(c *gin.Context, took time.Duration) {
 	route, method := strings.TrimPrefix(c.FullPath(), "/api"), c.Request.Method
 	if route == "" {

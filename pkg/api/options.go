@@ -33,7 +33,7 @@ type Options struct {
 
 	Admission admit.Options // limits of concurrent requests; default: none
 
-	MCPHosts    []string // further host names, without ports, that MCP requests may have in Host or Origin; "*": any
+	MCPHosts    []string // additional host names, without ports, that are allowed in Host and Origin of MCP requests; "*": any
 	CORSOrigins []string // origins of web pages that may call every endpoint, as returned by domain.ParseOrigin
 	Version     string   // version of the service, sent to MCP clients
 
@@ -77,13 +77,14 @@ type Deps struct {
 	DetectType func(head []byte, name, declared string) string
 	Formats    []format.Format // formats of files that can be read
 
-	// Scheduled is called when the refresh schedule of a datasource was added, changed or removed; may be nil.
+	// Scheduled is called when the refresh schedule of a datasource was added, changed or removed. It may be nil.
 	Scheduled func()
 
-	// Planner shows what a crawl would fetch; nil: this process does not crawl.
+	// Planner shows what a crawl would fetch. It is nil if this process does not crawl.
 	Planner Planner
 
-	// Sealer encrypts headers of protected sites. nil: the service has no encryption key and rejects headers.
+	// Sealer encrypts headers of protected sites. It is nil if the service has no encryption key. Headers are then
+	// rejected.
 	Sealer Sealer
 
 	Secrets domain.Secrets       // secrets of the operator; removed from responses and logs

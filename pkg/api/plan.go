@@ -13,11 +13,11 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Bounds of a plan. They are low because a person waits for the result.
+// Bounds of a plan. They are low because a person is waiting for the result.
 const (
 	maxPlanAddresses = 100 // maximum number of the site's addresses in a plan
-	maxPlanShown     = 300 // maximum number of entries, including addresses that are left out
-	maxPlans         = 4   // plans at the same time
+	maxPlanShown     = 300 // maximum number of entries in a plan, including addresses that a crawl would skip
+	maxPlans         = 4   // maximum number of concurrent plans
 )
 
 // Planner shows what a crawl of a site would do. crawl.Crawler implements it.

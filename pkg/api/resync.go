@@ -14,8 +14,8 @@ type JobQueue interface {
 	// NewJob returns a job of the given kind for the datasource, to be passed to Requeue.
 	NewJob(ctx context.Context, d domain.Datasource, kind domain.JobKind) (domain.Job, error)
 	Requeue(ctx context.Context, ws, id string, job domain.Job, p catalog.Priority) (domain.Datasource, error)
-	// Replay queues a batch of the datasources that the filter selects, behind all fresh content. It returns their
-	// number and the cursor of the next batch, "" after the last.
+	// Replay queues a batch of the datasources that the filter selects, behind all fresh content. It returns the size
+	// of the batch and the cursor of the next batch. After the last batch, the cursor is "".
 	Replay(ctx context.Context, f catalog.ReplayFilter, cursor string) (queued int64, next string, err error)
 }
 

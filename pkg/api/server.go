@@ -34,7 +34,7 @@ type server struct {
 	Deps
 	options   Options
 	document  *document.Document
-	served    func() (document.Served, error) // the document in the form that clients get
+	served    func() (document.Served, error) // the document as clients get it
 	log       *slog.Logger
 	keyring   access.Keyring
 	cors      access.CORS
@@ -78,7 +78,7 @@ func New(o Options, d Deps) (http.Handler, error) {
 	limits := access.NewRateLimits(o.RatePerSecond, o.VisitorPerMinute, d.Now)
 	s := &server{
 		Deps: d, options: o, document: doc, log: d.Log, metrics: m,
-		// Encode the document on demand: it takes long, and few processes are ever asked for it.
+		// Encode the document on demand, because encoding takes long and few processes are ever asked for the document.
 		served: sync.OnceValues(func() (document.Served, error) {
 			return document.Serve(openAPI, o.documented(), o.Engines, o.EmbeddingModels)
 		}),
@@ -114,7 +114,7 @@ func (s *server) routes() http.Handler {
 	r.Use(s.observe, s.recover, s.checkOrigin, s.limitBodyTime, s.findOperation, s.authenticate, s.check, s.idempotent)
 	r.NoRoute(s.notFound)
 	r.NoMethod(func(c *gin.Context) {
-		if methods, isFixed := s.document.Methods(c.Request.URL.Path); isFixed { // Gin also lists methods of routes that match the path as an id
+		if methods, isFixed := s.document.Methods(c.Request.URL.Path); isFixed { // Gin would also list methods of routes that take a part of this path for an id
 			c.Header("Allow", strings.Join(methods, ", "))
 		}
 		if allowed := c.Writer.Header().Get("Allow"); strings.Contains(allowed, http.MethodGet) {

@@ -43,8 +43,8 @@ func (s *server) streamAnswer(ctx context.Context, w http.ResponseWriter, t *age
 	return events.Send("", "[ERROR] "+oneLine(problem.Explain(ctx, s.log, s.Secrets, err).Message))
 }
 
-// mayDropLineBreaks reports whether the client may be the library for which sse.TokenWriter holds back characters.
-// Unlike most clients, that library names text/event-stream in its Accept header.
+// mayDropLineBreaks reports whether the client may use the library that drops line breaks (see sse.TokenWriter). Unlike
+// most clients, that library names text/event-stream in its Accept header.
 func mayDropLineBreaks(ctx context.Context) bool {
 	c, ok := ctx.(*gin.Context)
 	return ok && strings.Contains(strings.ToLower(c.GetHeader("Accept")), "text/event-stream")

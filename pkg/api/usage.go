@@ -42,7 +42,7 @@ type AccountStore interface {
 
 const monthFormat = "2006-01"
 
-// usageMetrics are the metrics of a month, in display order.
+// usageMetrics lists the metrics that are reported for a month, in display order.
 var usageMetrics = []domain.Metric{
 	domain.MetricQueries, domain.MetricTokens, domain.MetricRetrievals, domain.MetricEmbedTokens, domain.MetricPromptTokens,
 	domain.MetricCompletionTokens,

@@ -9,8 +9,8 @@ import (
 	"github.com/sluice/sluice/pkg/api/problem"
 )
 
-// Audit logs what keys are used for: deletions, changes to keys and limits, the use of keys, and rejected keys. Entries
-// contain only ids.
+// Audit logs deletions, changes to keys and limits, the use of keys, and rejected requests. Entries refer to keys and
+// resources by id and contain no content.
 type Audit struct {
 	log *slog.Logger
 	now func() time.Time
@@ -27,8 +27,8 @@ type entry struct {
 }
 
 const (
-	useInterval     = time.Hour   // between two entries for the use of a key from the same address, so that requests cannot fill the disk
-	refusalInterval = time.Minute // between two entries for rejected requests from the same address
+	useInterval     = time.Hour   // minimum time between two entries for the use of a key from the same address, so that requests cannot fill the disk
+	refusalInterval = time.Minute // minimum time between two entries for rejected requests from the same address
 	maxAudited      = 10_000      // maximum size of each map; a full map is cleared, so some entries are logged again early
 )
 
@@ -43,23 +43,23 @@ const (
 	actionRefused = "key.refused"
 )
 
-// RecordUse logs that a key is used, unless that was logged recently.
+// RecordUse logs the use of a key, unless a use was logged recently.
 func (a *Audit) RecordUse(ctx context.Context, caller Caller) {
 	if a.count(a.lastUse, caller, useInterval) > 0 {
 		a.Record(ctx, actionUse, caller, Host(caller.Remote))
 	}
 }
 
-// RecordRefusal logs that a request was rejected because its key is missing or not sufficient. The caller's key is set
-// only if it exists and lacks a scope.
+// RecordRefusal logs that a request was rejected because its key is missing, invalid or not sufficient. caller.Key is
+// set only if the key exists but lacks a scope.
 func (a *Audit) RecordRefusal(ctx context.Context, caller Caller) {
 	if n := a.count(a.lastRefusal, caller, refusalInterval); n > 0 {
 		a.Record(ctx, actionRefused, caller, Host(caller.Remote), slog.Int("count", n))
 	}
 }
 
-// count counts a request. If a new entry is due, it returns the number of the caller's requests since the last entry,
-// otherwise 0.
+// count counts a request. If a new entry is due, it returns the number of the caller's requests since the last entry.
+// Otherwise it returns 0.
 func (a *Audit) count(entries map[string]*entry, caller Caller, every time.Duration) int {
 	name, now := caller.Key.ID+" "+Host(caller.Remote), a.now()
 	a.mu.Lock()

@@ -18,7 +18,7 @@ type Caller struct {
 	Remote    string // the client's address, with its port
 }
 
-// Workspace returns the workspace of the caller's key, "" for an anonymous caller.
+// Workspace returns the workspace of the caller's key, or "" for an anonymous caller.
 func (c Caller) Workspace() string { return c.Key.WorkspaceID }
 
 // MayRead reports whether the caller may read everything in a workspace.
@@ -38,13 +38,13 @@ func (c Caller) Account(workspace string) domain.Account {
 
 type contextKey struct{}
 
-// WithCaller returns a context with the caller.
+// WithCaller returns a context that carries the caller.
 func WithCaller(ctx context.Context, caller Caller) context.Context {
 	return context.WithValue(ctx, contextKey{}, caller)
 }
 
-// CallerOf returns the request's own context and its caller. Unlike Gin's context, the request's may outlive the
-// handler.
+// CallerOf returns the caller and the context of the HTTP request. Unlike Gin's context, that context may be used after
+// the handler has returned.
 func CallerOf(ctx context.Context) (context.Context, Caller) {
 	if c, ok := ctx.(*gin.Context); ok {
 		ctx = c.Request.Context()

@@ -23,10 +23,10 @@ const (
 	corsMethods    = "GET, HEAD, POST, PUT, PATCH, DELETE"
 	corsHeaders    = "Authorization, Content-Type, Idempotency-Key, Last-Event-ID, Mcp-Protocol-Version, Mcp-Session-Id, X-Request-Id"
 	ExposedHeaders = "Content-Disposition, Idempotent-Replayed, Mcp-Session-Id, Retry-After, Sluice-Ignored-Parameters, X-Request-Id"
-	corsMaxAge     = "600" // seconds for which browsers cache the answer to a preflight request
+	corsMaxAge     = "600" // how long browsers cache the answer to a preflight request, in seconds
 )
 
-// AgentFinder finds agents, for their allowedOrigins.
+// AgentFinder finds the public agents whose allowedOrigins are checked.
 type AgentFinder interface {
 	// PublicAgent returns a public agent of any workspace, or domain.CodeNotFound.
 	PublicAgent(ctx context.Context, id string) (domain.Agent, error)
@@ -103,7 +103,8 @@ func (p *CORS) publicAgent(ctx context.Context, id string) (domain.Agent, error)
 	return p.Agents.PublicAgent(ctx, id)
 }
 
-// originError says that pages of the origin may not query the agent, and how to allow it.
+// originError returns the error for an origin whose pages may not query the agent. Its message says how to allow the
+// origin.
 func originError(origin string, agent domain.Agent) error {
 	return &domain.Error{
 		Code: domain.CodeUnauthorized, Err: problem.ErrForbidden,

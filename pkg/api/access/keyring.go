@@ -26,7 +26,8 @@ type Keyring struct {
 	Log  *slog.Logger
 }
 
-// Lookup returns the key with the secret. It fails with domain.CodeUnauthorized if there is none or it has expired.
+// Lookup returns the key that has the secret. It fails with domain.CodeUnauthorized if no key has it or the key has
+// expired.
 func (k *Keyring) Lookup(ctx context.Context, secret string) (domain.APIKey, error) {
 	key, err := k.find(ctx, domain.HashKey(secret))
 	if err != nil {
@@ -38,8 +39,7 @@ func (k *Keyring) Lookup(ctx context.Context, secret string) (domain.APIKey, err
 	return key, nil
 }
 
-// CheckValid checks, during a long response, that the key is still valid. If not, it fails with
-// domain.CodeUnauthorized.
+// CheckValid fails with domain.CodeUnauthorized if the key is no longer valid. Handlers call it during long responses.
 func (k *Keyring) CheckValid(ctx context.Context, key domain.APIKey) error {
 	_, err := k.find(ctx, key.Hash)
 	return err

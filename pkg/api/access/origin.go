@@ -12,9 +12,9 @@ import (
 	"github.com/sluice/sluice/pkg/api/problem"
 )
 
-// CheckOrigin rejects requests that a web page makes a browser send without permission: a request from another origin,
-// or one to a host name that the page's owner has pointed at this machine (DNS rebinding). The Model Context Protocol
-// requires both checks.
+// CheckOrigin protects against web pages that make a browser send requests without permission. It rejects requests from
+// other origins, and requests to a host name that the page's owner has pointed at this machine (DNS rebinding). The
+// Model Context Protocol requires both checks.
 func CheckOrigin(r *http.Request, hosts []string) error {
 	local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	if local != nil && isLoopback(local.String()) && !isLoopback(r.Host) && !isConfiguredHost(hosts, r.Host) {
@@ -47,7 +47,7 @@ func isLoopback(host string) bool {
 	return err == nil && ip.Unmap().IsLoopback()
 }
 
-// hostName returns the host without its port, and an IPv6 address without its brackets.
+// hostName returns the host without its port. It also removes the brackets around an IPv6 address.
 func hostName(host string) string {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		return name

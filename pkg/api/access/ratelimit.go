@@ -22,11 +22,12 @@ type RateLimits struct {
 	buckets map[string]*rate.Limiter
 }
 
-// maxBuckets limits the memory of the buckets. When there are more, all are dropped; at worst, that lets a burst pass.
+// maxBuckets is the maximum number of buckets kept in memory. When it is reached, all buckets are dropped. At worst,
+// this lets some clients send another burst.
 const maxBuckets = 100_000
 
-// NewRateLimits returns limits for the requests of a key or an address, and for the questions of a visitor. 0 means no
-// limit.
+// NewRateLimits returns limits for the requests of a key or an address (perSecond) and for the questions of a visitor
+// (visitorPerMinute). 0 means no limit.
 func NewRateLimits(perSecond, visitorPerMinute int, now func() time.Time) *RateLimits {
 	return &RateLimits{perSecond: perSecond, visitorPerMinute: visitorPerMinute, now: now, buckets: map[string]*rate.Limiter{}}
 }

@@ -29,20 +29,20 @@ const (
 	classAnswer = "answer" // questions to agents
 	classUpload = "upload" // content
 	classOther  = "other"
-	classAlways = "" // health and metrics, which matter most when the process is busy
+	classAlways = "" // health checks and metrics; never limited, because they matter most when the process is busy
 )
 
 // Options limit the number of concurrent requests. A request counts towards the limit of its class until its response
-// begins. Open streams thus no longer count; MaxOpen limits them. The zero value has no limits.
+// begins. Open streams therefore do not count towards it; MaxOpen limits them. The zero value has no limits.
 type Options struct {
-	// The gates of the classes: queries of datastores, questions to agents, uploads, and everything else. nil: no
-	// limit.
+	// The gates of the classes: queries of datastores, questions to agents, uploads, and everything else. A nil gate
+	// sets no limit.
 	Searches, Answers, Uploads, Others *admission.Gate
 
 	MaxOpen int // maximum number of responses that have begun but not ended; at the limit, new requests are rejected; 0: no limit
 
-	// CheckStorage is called for each upload. Its error, if any, rejects the upload because there is no room for more
-	// content. nil: not checked.
+	// CheckStorage is called for each upload. If it returns an error, the upload is rejected because there is no room
+	// for more content. It may be nil.
 	CheckStorage func(ctx context.Context) error
 }
 
@@ -55,8 +55,8 @@ type Server struct {
 }
 
 const (
-	slowBodyTime = 50 * time.Millisecond // time after which a request gives up its slot while it waits for the client's body
-	retryMin     = 1                     // seconds; Retry-After is random between the two, so that clients do not all return at once
+	slowBodyTime = 50 * time.Millisecond // how long a request may wait for the client's body before it gives up its slot
+	retryMin     = 1                     // seconds; Retry-After is chosen at random from retryMin to retryMax, so that clients do not all return at once
 	retryMax     = 3
 )
 
@@ -73,7 +73,7 @@ type handler struct {
 
 // Reasons for rejecting requests, as values of a metric's label.
 const (
-	refusedBusy    = "busy" // too many of the class at once
+	refusedBusy    = "busy" // too many concurrent requests of the class
 	refusedOpen    = "open" // too many open streams
 	refusedStorage = "room" // no room for more content
 )
@@ -95,7 +95,7 @@ func New(o Options, s Server, next http.Handler) (http.Handler, error) {
 	return g, nil
 }
 
-// classOf returns the class of a request, from its method and path alone.
+// classOf returns the class of a request. It depends only on the method and the path.
 func classOf(method, path string) string {
 	path = strings.TrimSuffix(strings.TrimPrefix(path, "/api"), "/")
 	first, rest, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")

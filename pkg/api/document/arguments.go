@@ -12,8 +12,8 @@ import (
 	"github.com/sluice/sluice/pkg/mcp"
 )
 
-// Arguments returns a function that validates the arguments of a tool against the schema, just as request bodies are
-// validated: with the same messages, with null for absent values, and with whole numbers written as integers.
+// Arguments returns a function that validates the arguments of a tool against the schema. It works like the validation
+// of request bodies: the messages are the same, null counts as absent, and whole numbers are written as integers.
 func Arguments(schema json.RawMessage) (mcp.Arguments, error) {
 	op := Operation{body: &openapi3.Schema{}}
 	if err := op.body.UnmarshalJSON(schema); err != nil {

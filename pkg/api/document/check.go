@@ -23,8 +23,8 @@ func (op *Operation) CheckBody(value any) []domain.FieldError {
 	return faults
 }
 
-// CheckQuery validates the query string against the operation's parameters. It returns the parameters without empty
-// ones, and with times as date-times.
+// CheckQuery validates the query string against the operation's parameters. It returns the parameters that are not
+// empty, with times converted to date-times.
 func (op *Operation) CheckQuery(in url.Values) (url.Values, []domain.FieldError) {
 	out := url.Values{}
 	faults := misspeltParameters(op, in)

@@ -1,5 +1,6 @@
-// Package document reads the OpenAPI document: its operations, the validation of their parameters and bodies, and the
-// document that a server with its limits serves. Only this package and jsonbody read schemas; pkg/api may import it.
+// Package document reads the OpenAPI document. It describes the operations, validates their parameters and bodies, and
+// produces the document that a server publishes with its own limits. Only this package and jsonbody read schemas;
+// pkg/api may import it.
 package document
 
 import (
@@ -40,10 +41,10 @@ func (op *Operation) TakesJSON() bool { return op.body != nil }
 
 // Document is the OpenAPI document with the limits of a server filled in.
 type Document struct {
-	operations map[string]*Operation // by method and Gin route, under every base
-	fixed      map[string][]string   // methods by path, under every base, of paths without parameters
+	operations map[string]*Operation // by method and Gin route, for every base
+	fixed      map[string][]string   // methods of each path without parameters, for every base
 
-	agentFields map[string]bool // defined by the document, in requests or responses
+	agentFields map[string]bool // fields of an agent that the document defines, in requests or responses
 }
 
 // Operation returns the operation of a method and a Gin route, or nil if the document does not describe the route.
@@ -65,7 +66,7 @@ type Limits struct {
 }
 
 // loaded caches documents by their limits, for tests: they start hundreds of servers, and reading the document takes
-// longer than the rest of a start.
+// longer than everything else that a start does.
 var loaded sync.Map
 
 // Load reads the document. All callers must pass the same yaml, because the result is cached by the limits alone.

@@ -13,8 +13,8 @@ import (
 )
 
 // timeOf parses a time parameter: a date-time (RFC 3339) or a date. A date means the beginning of the day in UTC, or
-// its end if the parameter is the end of a range. It accepts a space for +, because an unescaped + in a query string is
-// decoded to a space.
+// its end if the parameter is the end of a range. It accepts a space in place of a +, because an unescaped + in a query
+// string is decoded to a space.
 func timeOf(p *openapi3.Parameter, text string) (at time.Time, err error) {
 	defer func() {
 		if y := at.UTC().Year(); err == nil && (y < 0 || y > 9999) {

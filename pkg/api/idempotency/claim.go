@@ -9,9 +9,9 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// A request with an Idempotency-Key may be repeated after a run whose outcome is unknown: the process was killed, or it
-// lost the database during a commit. The ids of created resources are derived from the request, so a repeat finds the
-// resources and returns them.
+// claimKey is the context key for the claim of a request with an Idempotency-Key. Such a request may be repeated after
+// a run whose outcome is unknown, for example because the process was killed or lost the database during a commit. The
+// ids of created resources are derived from the request, so a repeat finds these resources and returns them.
 
 type claimKey struct{}
 
@@ -57,7 +57,7 @@ func CreateOnce[T any](ctx context.Context, find, create func() (T, error)) (T, 
 	}
 	made, err := create()
 	if domain.CodeOf(err) == domain.CodeConflict && claimOf(ctx) != nil {
-		// Another run of the request may still be active: each run believes that the other is dead.
+		// Another run of the request may have created it, because a run that was taken for dead can still be active.
 		if have, notFound := find(); notFound == nil {
 			return have, nil
 		}
@@ -65,9 +65,9 @@ func CreateOnce[T any](ctx context.Context, find, create func() (T, error)) (T, 
 	return made, err
 }
 
-// WithJobID gives the n-th job of the request's first run an id from which a repeat recognises that the request was
-// accepted. Jobs of a repeat keep their own ids, because the first run's job may have been superseded and its events
-// may still arrive.
+// WithJobID sets the id of the n-th job of the request's first run. From this id, a repeat recognises that the request
+// was accepted. Jobs of a repeat keep their own ids, because the first run's job may have been superseded and its
+// events may still arrive.
 func WithJobID(ctx context.Context, job domain.Job, n int) domain.Job {
 	if claim := claimOf(ctx); claim != nil && !claim.Repeated {
 		job.ID = acceptedJobID(claim, n)

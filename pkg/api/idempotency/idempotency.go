@@ -50,8 +50,8 @@ var keyPattern = regexp.MustCompile(`^[ -~]{1,200}$`)
 // replayedHeader is the header that marks a replayed response.
 const replayedHeader = "Idempotent-Replayed"
 
-// maxStoredResponse is the maximum size of stored responses in bytes. Larger ones, which only queries have, are
-// computed again.
+// maxStoredResponse is the maximum size of a stored response in bytes. Only responses to queries can be larger. A
+// repeated query is computed again.
 const maxStoredResponse = 1 << 20
 
 // Responses stores and replays responses.
@@ -123,7 +123,7 @@ func (k *Responses) serveOnce(c *gin.Context, claim *accounts.Claim, secret bool
 	served = true
 }
 
-// claimTimeout is the time-out of each write that concerns a claim.
+// claimTimeout is the time-out for writing a change of a claim to the store.
 const claimTimeout = 5 * time.Second
 
 // renewClaim renews the claim at intervals until release is called. release waits until renewing has stopped.

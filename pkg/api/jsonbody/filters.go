@@ -6,10 +6,10 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// maxFilterValues is the maximum number of alternatives in one metadata filter, the same as the schema allows for ids.
+// maxFilterValues is the maximum number of alternatives in one metadata filter. The schema sets the same limit for ids.
 const maxFilterValues = 1000
 
-// FilterFaults reports the values in a body's metadata filters that metadata cannot be compared with.
+// FilterFaults reports values in a body's metadata filters with which metadata cannot be compared.
 func FilterFaults(body map[string]any) []domain.FieldError {
 	filters, _ := body["filters"].(map[string]any)
 	metadata, _ := filters["metadata"].(map[string]any)

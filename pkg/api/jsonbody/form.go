@@ -7,7 +7,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Beginnings of bodies that are forms instead of JSON. Some clients send forms by default.
+// Patterns for the beginnings of bodies that are forms instead of JSON. Some clients send forms by default.
 var (
 	formEncoded = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.%\[\]-]{0,100}=`)
 	multipartIn = regexp.MustCompile(`(?i)^--[^\r\n]{1,100}\r?\ncontent-`)
@@ -15,8 +15,8 @@ var (
 
 const fileHint = "; to upload a file, send multipart/form-data: curl -F datastoreId=ID -F file=@NAME"
 
-// FormFaults explains a body that is a form or a bare file instead of JSON, and how to send it. It returns nil for
-// other bodies.
+// FormFaults explains that a body is a form or a bare file instead of JSON, and how to send it correctly. It returns
+// nil for other bodies.
 func FormFaults(body []byte, takesFile bool) []domain.FieldError {
 	body = bytes.TrimLeft(body, " \t\r\n")
 	way := "; send a JSON object"

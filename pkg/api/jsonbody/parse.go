@@ -134,7 +134,7 @@ func Join(path, key string) string {
 	return path + "." + Shorten(key)
 }
 
-// FieldName returns the path for an error message; the empty path is the body itself.
+// FieldName returns a path as error messages show it. The empty path stands for the body itself.
 func FieldName(path string) string {
 	if path == "" {
 		return "body"

@@ -225,8 +225,8 @@ func dropAbsent(schema *openapi3.Schema, value any) {
 	}
 }
 
-// Unlimited returns the number that means no limit in a field with the schema. The number is below the schema's
-// minimum. It is nil if there is none.
+// Unlimited returns the number that means no limit in a field with the schema, or nil if there is no such number. The
+// number is below the schema's minimum.
 func Unlimited(schema *openapi3.Schema) any {
 	return schema.Extensions["x-unlimited"]
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// maxFields is the maximum number of fields in an object whose field names the document defines. No such object has
-// nearly as many.
+// maxFields is the maximum number of fields in an object whose field names the document defines. Real objects have far
+// fewer.
 const maxFields = 1000
 
 // unknownFields returns faults for fields that are not in the schema. In a closed schema every unknown field is a
@@ -166,7 +166,8 @@ func isTypo(a, b string) bool {
 	return editDistance(a, b) <= 2
 }
 
-// editDistance returns the number of letters to delete, insert, replace or swap with the next one to turn a into b.
+// editDistance returns the minimum number of edits that turn a into b. An edit deletes, inserts or replaces a letter,
+// or swaps two adjacent letters.
 func editDistance(a, b string) int {
 	above, before, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range before {

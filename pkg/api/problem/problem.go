@@ -20,7 +20,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// CodeMethod is the only code that is specific to HTTP.
+// CodeMethod means that the path does not allow the method. It is the only code that is specific to HTTP.
 const CodeMethod domain.Code = "METHOD_NOT_ALLOWED"
 
 // statuses maps each code to its HTTP status and its title.
@@ -48,7 +48,7 @@ const (
 )
 
 // ErrForbidden is wrapped by errors for a valid key without permission. This API answers 403 both for it and for a
-// missing key; clients of OpenAI and of the Model Context Protocol get different statuses.
+// missing key; clients of OpenAI's API and of the Model Context Protocol get a different status for each.
 var ErrForbidden = errors.New("the key does not have permission")
 
 // Forbidden returns the error for a valid key without permission.
@@ -61,9 +61,9 @@ func MissingKey() error {
 	return domain.Errorf(domain.CodeUnauthorized, "no API key; send the header Authorization: Bearer <key>")
 }
 
-// IsClientGone reports whether the error occurred only because the client disconnected. Cancelled engines return
-// different errors, so internal errors and unavailability count too. Faults of the request do not count: the server
-// also ends the context of a slow client, which is still connected and should read the reason.
+// IsClientGone reports whether the error occurred only because the client disconnected. Engines return various errors
+// when a request is cancelled, so internal errors and unavailability count too. Faults of the request do not count: the
+// server also ends the context of a slow client, which is still connected and should read the reason.
 func IsClientGone(ctx context.Context, err error) bool {
 	if ctx.Err() == nil {
 		return false
@@ -72,7 +72,7 @@ func IsClientGone(ctx context.Context, err error) bool {
 	return errors.Is(err, context.Canceled) || code == domain.CodeInternal || code == domain.CodeUnavailable
 }
 
-// StatusClientClosed is the status in metrics of requests whose client disconnected before the response.
+// StatusClientClosed is the status that metrics show for requests whose client disconnected before the response.
 const StatusClientClosed = 499
 
 // Explain turns any error into one that clients may see, without secrets, and logs causes that they may not see.
@@ -102,8 +102,8 @@ func Explain(ctx context.Context, log *slog.Logger, secrets domain.Secrets, err 
 	return redacted(e, secrets)
 }
 
-// redacted returns the error without secrets: messages quote the request, and clients send keys by mistake, for example
-// in place of an id.
+// redacted returns a copy of the error without secrets. Messages quote the request, and clients may send keys by
+// mistake, for example in place of an id.
 func redacted(e *domain.Error, secrets domain.Secrets) *domain.Error {
 	shown := *e
 	shown.Message = secrets.Redact(e.Message)

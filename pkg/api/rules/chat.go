@@ -68,7 +68,8 @@ var refusals = []struct {
 	{"web_search_options", func(v any) bool { return v != nil }, "agents answer from their datastores; " + omitIt},
 }
 
-// isSet reports whether the value asks for something. Clients also send empty values to ask for nothing.
+// isSet reports whether the value requests something. Some clients send empty values for parameters that they do not
+// use.
 func isSet(v any) bool {
 	switch v := v.(type) {
 	case nil:

@@ -88,8 +88,8 @@ func createDatasourceRule(body map[string]any) []domain.FieldError {
 // addressNames are names that other services use for a page's address.
 var addressNames = []string{"url", "uri", "link", "address"}
 
-// misplacedAddress reports a page or site address under a wrong name: in config or, if the address is missing, next to
-// it.
+// misplacedAddress reports a page or site address under a wrong name. It looks in config and, if the address is missing
+// there, next to config.
 func misplacedAddress(body, config map[string]any, missing bool) []domain.FieldError {
 	var faults []domain.FieldError
 	look := func(in map[string]any, at string) {
@@ -140,8 +140,8 @@ func updateDatasourceRule(body map[string]any) []domain.FieldError {
 	return append(faults, MetadataFaults("metadata", body["metadata"])...)
 }
 
-// maxPatternBytes is the maximum size in bytes of a site's include and exclude patterns together, as JSON. Each job of
-// the site contains them.
+// maxPatternBytes is the maximum total size in bytes of a site's include and exclude patterns, encoded as JSON. They
+// are limited because every job of the site contains them.
 const maxPatternBytes = 108 << 10
 
 // patternFaults reports include and exclude patterns that together are too long.

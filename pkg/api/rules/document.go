@@ -46,7 +46,8 @@ func MetadataFaults(field string, value any) []domain.FieldError {
 }
 
 // maxMetadataValues is the maximum number of metadata values that filters can match. Every chunk is indexed under each
-// of them. The 1000 left are for metadata from the document itself, which is added to the caller's.
+// of them. The remaining 1000 are reserved for metadata that is read from the document itself and added to the
+// caller's.
 const maxMetadataValues = index.MaxFacets - 1000
 
 // CustomIDFaults reports a custom id that is given in several places with different values.
@@ -65,7 +66,7 @@ func CustomIDFaults(body map[string]any, places ...string) []domain.FieldError {
 	return nil
 }
 
-// textAt returns the text of a field or nested field, "" if there is none.
+// textAt returns the text of a field or nested field, or "" if there is none.
 func textAt(body map[string]any, place string) string {
 	outer, inner, nested := strings.Cut(place, ".")
 	if nested {

@@ -1,5 +1,5 @@
-// Package sse writes server-sent events (HTML standard, section 9.2) such that clients receive every character of a
-// text. It does not depend on the events' content; pkg/api may import it.
+// Package sse writes server-sent events (HTML standard, section 9.2) so that clients receive every character of a text.
+// It does not depend on the events' content; pkg/api may import it.
 package sse
 
 import (
@@ -95,8 +95,8 @@ func (e *Stream) silentFor() time.Duration {
 	return time.Since(e.last)
 }
 
-// KeepAlive writes a comment when nothing has been written for at least the interval, at the latest after twice the
-// interval. It ends when stop is called; stop waits for a comment that is being written.
+// KeepAlive writes a comment whenever the stream has been silent for the interval. At most twice the interval passes
+// without a write. It ends when stop is called. If a comment is being written, stop waits for it.
 func (e *Stream) KeepAlive(interval time.Duration) (stop func()) {
 	done, ended := make(chan struct{}), make(chan struct{})
 	go func() {

@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// TokenWriter sends pieces of text such that clients receive every character.
+// TokenWriter sends pieces of text so that clients receive every character.
 //
 // The most popular client library drops a line break at the beginning of an event's data, so no event for it may begin
 // with one. But a piece may begin with a line break, and the piece before it has been sent by then. Therefore the
@@ -46,7 +46,8 @@ func (t *TokenWriter) sendAll(text string) error {
 	return nil
 }
 
-// SplitPiece splits a piece that clients would mistake for one of the protocol's markers, in the middle of the marker.
+// SplitPiece splits a piece in two if clients would mistake it for one of the protocol's markers. The split is within
+// the marker.
 func SplitPiece(piece string) []string {
 	switch {
 	case piece == "":

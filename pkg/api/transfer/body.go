@@ -45,7 +45,8 @@ func (b *Checked) Close() error { return nil }
 // ValidatedValue returns the body as maps, slices and basic values.
 func (b *Checked) ValidatedValue() any { return b.Value }
 
-// Read reads a JSON body of at most limit bytes. timeout, the one passed to ExpectBody, appears in error messages.
+// Read reads a JSON body of at most limit bytes. timeout is the value that was passed to ExpectBody. It appears only in
+// error messages.
 func Read(w http.ResponseWriter, r *http.Request, limit int64, timeout time.Duration) ([]byte, error) {
 	if err := RefuseEncoded(r); err != nil {
 		return nil, err
@@ -76,8 +77,8 @@ func RefuseEncoded(r *http.Request) error {
 }
 
 // ExpectBody sets the deadline for reading the request's body, and returns a request that tracks whether its body has
-// been read to the end. The deadline is lifted once the body has arrived. If the request is rejected earlier, it limits
-// how long the server waits for the rest.
+// been read to the end. The deadline is lifted once the body has arrived. If the request is rejected earlier, the
+// deadline limits how long the server waits for the rest.
 func ExpectBody(w http.ResponseWriter, r *http.Request, timeout time.Duration) *http.Request {
 	if r.ContentLength == 0 {
 		return r
@@ -90,7 +91,8 @@ func ExpectBody(w http.ResponseWriter, r *http.Request, timeout time.Duration) *
 	return r
 }
 
-// ReadError converts an error of reading a body. It distinguishes faults of the client from those of the service.
+// ReadError converts an error that occurred while a body was being read. It distinguishes faults of the client from
+// those of the service.
 func ReadError(err error, timeout time.Duration) error {
 	var tooLarge *http.MaxBytesError
 	var ours *domain.Error

@@ -11,7 +11,7 @@ import (
 const (
 	lingerTime  = 2 * time.Second
 	lingerBytes = 64 << 20
-	serverDrain = 256 << 10 // read by net/http's server in any case
+	serverDrain = 256 << 10 // number of body bytes that net/http's server reads in any case
 
 	maxLingering = 64 // maximum number of clients whose rejected requests a Lingerer reads at once
 )
@@ -40,8 +40,8 @@ func Linger(w http.ResponseWriter, r *http.Request) (after func()) {
 	return lingerOn(w, r, sent)
 }
 
-// Lingerer lets clients read why a request was rejected before any of its body was read. It does so for a limited
-// number of clients at once. The zero value is ready for use.
+// Lingerer is used for requests that are rejected before any of their body has been read. It lets a limited number of
+// clients at once read why their request was rejected. The zero value is ready for use.
 type Lingerer struct{ clients atomic.Int64 }
 
 // Linger does the same as the function Linger. If the limit of clients is reached, it closes the connection at once,

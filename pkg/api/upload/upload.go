@@ -41,7 +41,7 @@ const MaxCustomID = 200
 // uploadFields are the parts that a form may have.
 var uploadFields = []string{"file", "type", "datastoreId", "fileName", "custom_id", "metadata"}
 
-// metadataExample is an example of the field metadata, for error messages.
+// metadataExample is a valid value of the field metadata, shown in error messages.
 const metadataExample = `{"team": "ops"}`
 
 // Form is a received multipart form. The file is kept on disk, because the parts may arrive in any order.
@@ -177,7 +177,7 @@ func (f *Form) spool(part *multipart.Part, o Options) error {
 	return nil
 }
 
-// Check returns all faults of the form as one error, or nil.
+// Check returns all faults of the form as one error, or nil if there are none.
 func (f *Form) Check() error {
 	switch {
 	case f.File == nil:
