@@ -18,16 +18,16 @@ import (
 	"github.com/sluice/sluice/pkg/processors"
 )
 
-// Default limits of concurrent requests per processor. A query computed in this process takes a few milliseconds of
-// processor time; more of them at once would only make each slower.
+// Default limits of concurrent requests per processor. A query that is computed in this process takes a few
+// milliseconds of processor time. Running more of them at once would only make each one slower.
 const (
 	computedPerProcessor = 4   // queries
 	awaitedPerProcessor  = 64  // queries that mostly wait for another server, such as an engine or a model
-	composedPerProcessor = 256 // answers by chat models, which take seconds to start
+	composedPerProcessor = 256 // answers of chat models, which take seconds to begin
 	otherPerProcessor    = 32
 
-	waitingPerPermit   = 8  // queue length per admitted request: about the number served within the time-out of a burst
-	otherTimeoutFactor = 10 // time-out of other requests as a multiple of the queries' time-out; no user waits for them
+	waitingPerPermit   = 8  // maximum queue length per admitted request; about as many requests are served within the time-out of a burst
+	otherTimeoutFactor = 10 // time-out of other requests as a multiple of the queries' time-out; no user is waiting for them
 	burstTimeout       = 10 // time-out in a burst as a multiple of the time-out under sustained load
 	burstInterval      = 4  // longest burst as a multiple of the time-out
 )

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// Default size in bytes of all caches together, without the addition for postings (see postingsShare).
+	// Default total size of all caches in bytes, without the enlargement of the postings cache (see postingsShare).
 	defaultCacheMemory = 120 << 20
 	// By default, the postings cache is enlarged by 1/postingsShare of the memory. An index of a million chunks is
 	// searched twice as fast if the postings of common words fit into the cache. The cache is emptied when there are no

@@ -47,8 +47,8 @@ type chatModels map[string][]chat.Model
 // Models implements chat.Models.
 func (m chatModels) Models(name string) []chat.Model { return m[name] }
 
-// openChatModels opens the configured chat models. If there are none, it opens the extractive answerer, which uses the
-// vectors in words to recognise related words.
+// openChatModels opens the configured chat models. If there are none, it opens the extractive answerer, which
+// recognises related words by the given word vectors.
 func openChatModels(c config.Config, words extractive.WordVectors) (chat.Models, error) {
 	if c.ChatModel == "" && len(c.ModelNames) == 0 {
 		if c.ChatFallback != "" {
@@ -142,8 +142,8 @@ func (o *chatOpener) open(p chatProvider) (chat.Provider, error) {
 	return opened, nil
 }
 
-// window returns the context window configured for a model, under its name with or without the provider. If none is
-// configured, it returns the built-in value for known models.
+// window returns the size of a model's context window. The setting may name the model with or without its provider. If
+// the setting is missing, window returns the built-in value for known models.
 func window(configured config.Windows, written, name string) int {
 	for _, n := range []int{configured.ByModel[written], configured.ByModel[name], configured.All, chat.KnownWindow(name)} {
 		if n > 0 {

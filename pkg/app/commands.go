@@ -14,7 +14,7 @@ import (
 	"github.com/sluice/sluice/pkg/cli/operate"
 )
 
-// commandLine is the command line of the program.
+// commandLine builds and runs the commands of the program.
 type commandLine struct {
 	cli.Program
 	shape Shape

@@ -55,9 +55,9 @@ func (s *Service) startControl(ctx context.Context) error {
 	return nil
 }
 
-// catchUp reconciles job log and catalog before anything new is published. If the log has lost its jobs, catchUp
-// publishes them again. If the catalog was restored from a copy and is older than the log, catchUp adds the jobs
-// accepted since the copy to the catalog.
+// catchUp reconciles the job log with the catalog before anything new is published. If the log has lost its jobs,
+// catchUp publishes them again. If the catalog was restored from a copy and is older than the log, catchUp adds the
+// jobs accepted since the copy to the catalog.
 func (s *Service) catchUp(ctx context.Context) error {
 	if s.broker.Reset() {
 		if _, err := s.rescuer.Rescue(ctx, 0); err != nil {
@@ -87,7 +87,8 @@ func (s *Service) catchUp(ctx context.Context) error {
 	return nil
 }
 
-// prune deletes the remains of interrupted uploads from the store of originals, at the start and at intervals.
+// prune deletes the remains of interrupted uploads from the store of originals, once at the start and then at
+// intervals.
 func (s *Service) prune(ctx context.Context) {
 	tick := time.NewTicker(s.config.AuditEvery)
 	defer tick.Stop()

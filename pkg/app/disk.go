@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// disk is the disk with the data directory, which also holds uploads in progress.
+// disk checks the disk that holds the data directory and the uploads in progress.
 type disk struct {
 	dir     string
 	probing chan struct{} // full during a probe, so that a hanging disk blocks only one probe, not one per request
@@ -18,7 +18,8 @@ func newDisk(dir string) *disk { return &disk{dir: dir, probing: make(chan struc
 // Number of bytes that a probe writes.
 const probeBytes = 256 << 10
 
-// ready reports whether the disk accepts a write. A write that hangs continues after ctx has ended.
+// ready reports whether the disk accepts a write. If the write hangs, it continues in the background after ctx has
+// ended.
 func (d *disk) ready(ctx context.Context) error {
 	select {
 	case d.probing <- struct{}{}:

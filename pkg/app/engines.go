@@ -23,8 +23,8 @@ import (
 type engines struct {
 	embedded *embedded.Index // nil: not configured here
 	remote   []remoteEngine  // the first is the default of new datastores
-	// rebuilding describes the content that is missing from the embedded index, or returns "" if there is none; nil:
-	// unknown.
+	// rebuilding describes the content that is missing from the embedded index, or returns "" if nothing is missing. It
+	// is nil if this is unknown.
 	rebuilding func(context.Context) string
 }
 
@@ -89,7 +89,7 @@ func (e *engines) names() (out []domain.Engine) {
 func (e *engines) checks() (out []api.Check) {
 	for _, r := range e.remote {
 		out = append(out, api.Check{Name: string(r.name), Ready: r.Ready, Degrades: true, Note: func(ctx context.Context) string {
-			lacks, _ := r.Lacks(ctx) // Ready reports whether the server can be reached
+			lacks, _ := r.Lacks(ctx) // ignore the error: Ready reports a server that cannot be reached
 			return lacks
 		}})
 	}

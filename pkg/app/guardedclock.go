@@ -9,7 +9,7 @@ const (
 	// Time for which a forward jump of the clock is ignored. Afterwards, all work from before the jump has ended, and
 	// an operator who set the clock by mistake has probably noticed.
 	maxIgnoredJump = 24 * time.Hour
-	// Maximum deviation between two reads of the clock that does not count as a jump.
+	// Maximum lead of the wall clock over the guarded time that does not count as a jump.
 	maxDrift = 10 * time.Second
 )
 
@@ -21,10 +21,10 @@ type guardedClock struct {
 	elapsed func() time.Duration // monotonic; stands still while the machine sleeps
 
 	mu       sync.Mutex
-	at       time.Time     // time at the last read
-	then     time.Duration // elapsed at the last read
+	at       time.Time     // guarded time at the last read
+	then     time.Duration // value of elapsed at the last read
 	jumped   bool          // a forward jump is being ignored
-	jumpedAt time.Duration // elapsed at the jump
+	jumpedAt time.Duration // value of elapsed at the jump
 }
 
 // newGuardedClock returns a guarded clock that starts at the wall clock's present time.

@@ -12,13 +12,13 @@ const (
 	// Number of bytes that a process may allocate between two checks and still count as idle. Timers, heartbeats and
 	// polls always allocate some.
 	idleAllocs = 8 << 20
-	// Minimum gain in bytes for which a collection is worthwhile.
+	// Minimum number of bytes that a garbage collection must return to be worthwhile.
 	minReturned = 4 << 20
 )
 
-// returnIdleMemory returns memory to the system when the process is idle. Go's runtime alone keeps part of the heap's
-// peak, which is a waste on a small machine. rest is called at every check. It empties the caches that were not used
-// since the previous check, and returns the number of bytes freed.
+// returnIdleMemory returns memory to the system when the process is idle. On its own, Go's runtime keeps part of the
+// memory that the heap used at its peak, which is a waste on a small machine. rest is called at every check. It empties
+// the caches that were not used since the previous check, and returns the number of bytes freed.
 func returnIdleMemory(ctx context.Context, rest func() int64) {
 	tick := time.NewTicker(idleCheck)
 	defer tick.Stop()
@@ -46,8 +46,8 @@ func returnIdleMemory(ctx context.Context, rest func() int64) {
 	}
 }
 
-// clearIdleCaches empties this process's query caches if there have been no queries. It returns the number of bytes
-// freed.
+// clearIdleCaches empties those query caches of this process that have not been used recently. It returns the number of
+// bytes freed.
 func (s *Service) clearIdleCaches() int64 {
 	given := s.catalog.ClearIdleCache()
 	if s.engines.embedded != nil {

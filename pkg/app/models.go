@@ -78,7 +78,7 @@ func (e *embedders) Embedder(id string) (embed.Embedder, error) {
 // ids returns the models available to new datastores, the default first.
 func (e *embedders) ids() []string { return slices.Clone(e.order) }
 
-// readEmbedders returns the models that a service with these settings has, the default first.
+// readEmbedders returns the models that a service with these settings would have, the default first.
 func readEmbedders(c config.Config) ([]embed.Model, error) {
 	e, err := openEmbedders(c, slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -99,8 +99,8 @@ type group struct {
 	failed chan<- error
 }
 
-// newGroup returns a group. Its context has the values of ctx, but ends only with stop. The error of the first
-// goroutine that fails is sent to failed, which must have a buffer for it.
+// newGroup returns a group. Its context has the values of ctx, but ends only when stop is called. The error of the
+// first goroutine that fails is sent to failed, which must have a buffer for it.
 func newGroup(ctx context.Context, failed chan<- error) *group {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	return &group{ctx: ctx, cancel: cancel, failed: failed}

@@ -44,7 +44,7 @@ type modelServerCheck struct {
 
 // Bounds of the checks of a model server.
 const (
-	modelServerAge     = 2 * time.Second // age up to which a result is reused
+	modelServerAge     = 2 * time.Second // maximum age of a result that is reused
 	modelServerTimeout = 1500 * time.Millisecond
 )
 

@@ -29,7 +29,7 @@ func (s *Service) openModels(context.Context) (err error) {
 	if s.embedders, err = openEmbedders(s.config, s.log); err != nil {
 		return err
 	}
-	if s.config.RerankURL != "" { // not a health check: without the reranker, only the order of results changes
+	if s.config.RerankURL != "" { // no health check, because without the reranker only the order of results changes
 		client, err := rerank.New(rerank.Config{URL: s.config.RerankURL, APIKey: s.config.RerankKey, Model: s.config.RerankModel})
 		if err != nil {
 			return fmt.Errorf("RERANK_URL: %w", err)
@@ -89,7 +89,7 @@ func listen(ctx context.Context, addr string) (net.Listener, error) {
 	return listener, nil
 }
 
-// Time to wait for PostgreSQL at the start of the process. It is the same for NATS.
+// How long a starting process waits for PostgreSQL. The time for NATS is the same.
 const databaseTimeout = time.Minute
 
 func (s *Service) openCatalog(ctx context.Context) (err error) {
@@ -142,7 +142,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// damagedCatalog adds to the error of a damaged catalog how to recover.
+// damagedCatalog adds recovery instructions to the error of a damaged catalog.
 func damagedCatalog(err error, dir string) error {
 	if !errors.Is(err, catalog.ErrDamaged) {
 		return err

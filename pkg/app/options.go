@@ -15,7 +15,7 @@ import (
 // Options are the dependencies of a process in addition to its settings.
 type Options struct {
 	Log     *slog.Logger
-	Out     io.Writer         // receives the API key of an api process's first start; unused by workers
+	Out     io.Writer         // receives the API key that the first start of an api process creates; unused by workers
 	Secrets domain.Secrets    // secrets of the operator, which are removed from responses and logs
 	Traces  *telemetry.Traces // nil: no tracing
 

@@ -194,7 +194,7 @@ func (s *Service) natsReady(ctx context.Context) error {
 	return s.broker.Ready(ctx)
 }
 
-// quotas returns the limits of every workspace.
+// quotas returns the configured limits, which apply to every workspace.
 func quotas(c config.Config) domain.Limits {
 	return domain.Limits{
 		domain.MetricQueries: c.QuotaQueries, domain.MetricTokens: c.QuotaTokens,

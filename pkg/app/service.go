@@ -144,8 +144,8 @@ func (s *Service) startWorkers(ctx context.Context) error {
 	return nil
 }
 
-// Stop stops the service: it accepts no more requests, finishes or returns work in progress, and closes everything in
-// reverse order of opening. It may be called twice.
+// Stop stops the service: it accepts no more requests, finishes work in progress or returns it to the queue, and closes
+// everything in reverse order of opening. It may be called twice.
 func (s *Service) Stop() error {
 	err := closeAll(s.closers)
 	s.closers = nil

@@ -29,7 +29,7 @@ type Worker struct {
 	log     *slog.Logger
 	now     func() time.Time
 
-	scratch   *lockdir.Dir // a worker has no data directory, and several may share a machine
+	scratch   *lockdir.Dir // temporary directory; a worker has no data directory, and several workers may share a machine
 	conn      *jobs.Conn
 	broker    *jobs.Broker
 	originals *originals.Store
@@ -50,7 +50,7 @@ func NewWorker(shape Shape, c config.Config, o Options) *Worker {
 	}
 }
 
-// Time that a worker waits for the api process to create the streams.
+// How long a worker waits for the api process to create the streams.
 const attachTimeout = time.Minute
 
 // Start connects to all services and starts working. If it fails, call Stop to close the parts that were opened.
@@ -73,7 +73,7 @@ func (w *Worker) Start(ctx context.Context) error {
 	return nil
 }
 
-// check rejects settings that leave the worker nothing to do.
+// check rejects settings with which the worker could not do any work.
 func (w *Worker) check() error {
 	if w.config.NATSURL == "" {
 		return fmt.Errorf("%s needs NATS_URL: the address of the NATS servers, or of an api process with SLUICE_NATS_LISTEN", article(w.shape))

@@ -16,7 +16,7 @@ import (
 	"github.com/sluice/sluice/pkg/telemetry/instrument"
 )
 
-// newExtractor returns a document extractor; cacheDir "" means the user's cache directory.
+// newExtractor returns a document extractor. If cacheDir is "", it uses the user's cache directory.
 func newExtractor(c config.Config, cacheDir, temp string, log *slog.Logger) *extract.Extractor {
 	return extract.New(extract.Options{
 		Concurrency: readers(c), MaxMemory: int64(c.ExtractMemory), Timeout: c.ExtractTimeout, CacheDir: cacheDir, TempDir: temp,
@@ -72,10 +72,10 @@ const (
 	// old content stays searchable.
 	crawlFailures = 10
 
-	// Time without a sign of life after which a job is delivered again, if workers and NATS server share a process.
-	// Silence then means that the process is gone, not that the network is slow.
+	// How long a worker may give no sign of life before its job is delivered again, if the workers and the NATS server
+	// share a process. Silence then means that the process is gone, not that the network is slow.
 	localAckWait = 5 * time.Second
-	// The same if the NATS servers are reached over a network. It is long enough for an election among them.
+	// The same time if the NATS servers are reached over a network. It is long enough for an election among them.
 	remoteAckWait = 30 * time.Second
 
 	// Number of times that the process may die while a job runs before the job fails. It is large because a power
@@ -85,8 +85,8 @@ const (
 )
 
 // workerOptions returns the options of a lane's workers. They must be the same in all processes that work on the lane,
-// because those of the last process to start apply to all. remote is true if the NATS servers are not in the api
-// process.
+// because the options of the process that started last apply to all of them. remote is true if the NATS servers are not
+// in the api process.
 func workerOptions(c config.Config, lane domain.Lane, remote bool, m *instrument.JobMetrics) jobs.WorkerOptions {
 	o := jobs.WorkerOptions{
 		Concurrency: c.IngestConcurrency, AckWait: localAckWait, MaxAckPending: 2 * c.Window, MaxCrashes: maxCrashes, Grace: workerGrace,
