@@ -183,8 +183,8 @@ func answerable(ctx context.Context, c *client.Client, store *client.Datastore, 
 	}
 }
 
-// onlyDatastore returns the id of the only datastore, for commands that do not name one. If there are several, the
-// error lists the choices. Its text begins with `which`.
+// onlyDatastore returns the id of the only datastore, for commands that do not name one. If there are several, the text
+// of the error begins with the parameter `which` and lists the choices.
 func onlyDatastore(ctx context.Context, c *client.Client, which string, agents []Named) (id string, err error) {
 	var stores []string
 	for d, err := range c.ListDatastores(ctx) {

@@ -1,7 +1,7 @@
-// Package cli is the command line: what all commands share (command tree, help, flags, exit codes, output as text and
-// JSON), and the commands that are clients of a running service. Its subpackages contain the commands that measure a
-// service (measure), access its data directly (operate), and show how the pipeline works on a file or site (inspect).
-// They import cli; cli imports none of them.
+// Package cli implements the command line. It contains what all commands share (command tree, help, flags, exit codes,
+// output as text and JSON), and the commands that are clients of a running service. Its subpackages contain the
+// commands that measure a service (measure), access its data directly (operate), and show how the pipeline works on a
+// file or site (inspect). They import cli; cli imports none of them.
 package cli
 
 import (
@@ -239,7 +239,8 @@ func flagFault(cmd *cobra.Command, err error) error {
 	return WithExit(Misused, errors.New(said))
 }
 
-// SimilarFlag returns the name of a command's flag within an edit distance of two; "" if there is none.
+// SimilarFlag returns the command's flag whose name is most similar to the given name. It returns "" if no flag is
+// within an edit distance of two.
 func SimilarFlag(cmd *cobra.Command, name string) string {
 	best, distance := "", 3
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
@@ -250,7 +251,7 @@ func SimilarFlag(cmd *cobra.Command, name string) string {
 	return best
 }
 
-// editDistance returns the edit distance: the number of letters to change, insert or delete.
+// editDistance returns the minimum number of letters to change, insert or delete to turn a into b.
 func editDistance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
@@ -307,7 +308,8 @@ func (p *Program) PrintJSON(v any) error {
 	return nil
 }
 
-// ProgressWriter returns the writer for progress: with --json, standard output contains only the result.
+// ProgressWriter returns the writer for progress. With --json, this is standard error, because standard output contains
+// only the result.
 func (p *Program) ProgressWriter() io.Writer {
 	if p.JSON {
 		return p.Err

@@ -17,7 +17,7 @@ func (p *Program) Remote() []*cobra.Command {
 	return []*cobra.Command{p.datastoresCommand(), p.ingestCommand(), p.importCommand(), p.queryCommand(), p.askCommand()}
 }
 
-// connected returns the function of a command. The function connects to the service and calls do.
+// connected returns the RunE function of a command. The function connects to the service and calls do.
 func (p *Program) connected(where *Where, do func(context.Context, *client.Client, []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		c, err := p.connect(*where, interactiveAttempts, false)
@@ -90,7 +90,7 @@ func (p *Program) datastoresCommand() *cobra.Command {
 	return stores
 }
 
-// Exactly requires exactly one argument. Error messages call the argument `what`.
+// Exactly requires exactly one argument. The parameter `what` is the name of the argument in error messages.
 func Exactly(what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {

@@ -49,13 +49,13 @@ var lists = []string{"documents", "datasources", "datastores", "data", "items", 
 // errUnusable is a fault of a single document. The others are still imported.
 type errUnusable struct {
 	name, why string
-	left      bool // skipping it loses nothing
+	left      bool // skipping the document loses nothing
 }
 
 func (e *errUnusable) Error() string { return e.why }
 
 // readDocuments iterates over the documents of an import. They are JSON objects in sequence or in an array, or nested
-// in the lists of an export. An errUnusable concerns one document; any other error is the last element.
+// in the lists of an export. An errUnusable concerns one document. Any other error ends the iteration.
 func readDocuments(r io.Reader, f fields) iter.Seq2[*document, error] {
 	return func(yield func(*document, error) bool) {
 		in := &bounded{r: bufio.NewReader(r)}
@@ -103,7 +103,7 @@ type walker struct {
 	n      int // number of documents so far
 }
 
-// Maximum nesting of lists: exports, datastores, datasources.
+// Maximum nesting depth of lists. An export may contain datastores, which contain datasources.
 const maxLists = 4
 
 // value reads a value: an array of values, a document, or an object that contains lists of documents.
@@ -170,7 +170,7 @@ func (w *walker) object(depth int) error {
 	if _, err := w.dec.Token(); err != nil {
 		return err
 	}
-	if listed { // a datastore or the export itself
+	if listed { // the object is a datastore or the export itself, not a document
 		return nil
 	}
 	w.n++
@@ -188,7 +188,7 @@ func (w *walker) object(depth int) error {
 	return nil
 }
 
-// Maximum look-ahead of isList in bytes.
+// Maximum number of bytes that isList reads ahead.
 const maxListLookahead = 4 << 10
 
 // isList reports whether the next value is an empty array or an array of objects. This distinguishes a list of
@@ -296,7 +296,7 @@ func firstOf(texts ...string) string {
 	return ""
 }
 
-// first returns the value and the name of the first field that is a text or a number.
+// first returns the value and the name of the first of the named fields that is a text or a number.
 func (f fields) first(object map[string]json.RawMessage, names []string) (text, name string) {
 	for _, name := range names {
 		if text := rawText(lookUp(object, name)); text != "" {
@@ -322,7 +322,7 @@ func lookUp(object map[string]json.RawMessage, path string) json.RawMessage {
 	return lookUp(inner, rest)
 }
 
-// rawText returns a JSON string or number as text, and "" for other values.
+// rawText returns a JSON string or number as text, or "" for other values.
 func rawText(raw json.RawMessage) string {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 {

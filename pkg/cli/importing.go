@@ -16,7 +16,8 @@ import (
 	"github.com/sluice/sluice/pkg/client"
 )
 
-// Maximum documents and bytes of text per unit of an import.
+// Maximum number of documents, and of bytes of text, in one unit of an import. The documents of a unit are sent
+// together.
 const (
 	unitDocuments = 100
 	unitBytes     = 1 << 20

@@ -233,7 +233,7 @@ func (p *Program) ingest(ctx context.Context, f ingestFlags, args []string) erro
 	return p.printOutcome(ctx, s, err)
 }
 
-// present checks that files exist and patterns match before any work starts.
+// present checks, before any work starts, that files exist and patterns match.
 func (f sourceFlags) present(args []string) error {
 	for _, arg := range args {
 		if isAddress(arg) {
@@ -257,7 +257,7 @@ func (f sourceFlags) present(args []string) error {
 	return nil
 }
 
-// take adds the documents named by the arguments. It returns the custom ids of those that are files.
+// take adds the documents named by the arguments. It returns the custom ids of the files among them.
 func (p *Program) take(ctx context.Context, s *upload, sources sourceFlags, args []string) (seen map[string]bool, err error) {
 	seen = map[string]bool{}
 	var mu sync.Mutex
@@ -295,8 +295,9 @@ func (s *upload) mirror(ctx context.Context, roots []string, seen map[string]boo
 	return s.remove(ctx, keys)
 }
 
-// deletedKeys returns the custom ids of stored files that no longer exist in the folders. Existing files that patterns
-// exclude do not count. If a folder is empty, none of its files count, because it is probably not mounted.
+// deletedKeys returns the custom ids of stored files that no longer exist in the folders. Files that exist but are
+// excluded by patterns are left out. If a folder is empty, all its files are left out, because the folder is probably
+// not mounted.
 func deletedKeys(roots, keys []string, seen map[string]bool) (lost []string, err error) {
 	for _, root := range roots {
 		if isAddress(root) {
@@ -328,7 +329,7 @@ func mayExist(key string) bool {
 	return err == nil && !info.IsDir() || errors.Is(err, fs.ErrPermission)
 }
 
-// isInside reports whether a path is inside a folder. The path has slashes, like custom ids.
+// isInside reports whether a path is inside a folder. The path is separated by slashes, like custom ids.
 func isInside(root, path string) bool {
 	root = filepath.ToSlash(filepath.Clean(root))
 	return root == "." && !strings.HasPrefix(path, "/") && !strings.HasPrefix(path, "../") ||

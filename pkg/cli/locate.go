@@ -40,7 +40,7 @@ func (w *Where) Flags(cmd *cobra.Command) {
 
 // Located is a running service.
 type Located struct {
-	Address string // http://127.0.0.1:8080
+	Address string // such as http://127.0.0.1:8080
 	Key     string // "": not found
 	KeyFile string // file where the key was expected
 	Config  config.Config
@@ -106,7 +106,7 @@ func AddressOf(c config.Config) (string, error) {
 	return "http://" + net.JoinHostPort(host, port), nil
 }
 
-// Variable returns the value of an environment variable; "" if it is not set.
+// Variable returns the value of an environment variable, or "" if it is not set.
 func Variable(environ []string, name string) (value string) {
 	for _, kv := range environ {
 		if rest, ok := strings.CutPrefix(kv, name+"="); ok {

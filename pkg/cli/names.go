@@ -14,8 +14,8 @@ func IsID(wanted string) bool { return idForm.MatchString(wanted) }
 // Named is an object with an id and a name.
 type Named struct{ ID, Name string }
 
-// Pick returns the id of the object with the wanted name. Error messages call the kind of object `what`, such as
-// "datastore".
+// Pick returns the id of the object with the wanted name. The parameter `what` is the kind of object in error messages,
+// such as "datastore".
 func Pick(what, wanted string, all []Named) (id string, err error) {
 	for _, same := range []func(a, b string) bool{func(a, b string) bool { return a == b }, strings.EqualFold} {
 		var found []string
@@ -42,7 +42,7 @@ func Pick(what, wanted string, all []Named) (id string, err error) {
 	return "", WithExit(NotFound, fmt.Errorf("%s %q does not exist; existing ones: %s", what, wanted, firstNames(names)))
 }
 
-// Find returns the id of the object that is given by id or name. each must call add with every object.
+// Find returns the id of the object that is given by id or name. each must call add once for every object.
 func Find(what, wanted string, each func(add func(id, name string)) error) (id string, err error) {
 	if IsID(wanted) {
 		return wanted, nil

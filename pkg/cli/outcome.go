@@ -33,7 +33,7 @@ type outcome struct {
 	Found     int64            `json:"found"`     // documents found
 	Unchanged int64            `json:"unchanged"` // already stored
 	Sent      int64            `json:"sent"`      // by this run
-	Synched   int64            `json:"synched"`   // of the documents sent or waited for
+	Synched   int64            `json:"synched"`   // searchable documents among those sent or waited for
 	Failed    int64            `json:"failed"`
 	Deleted   int64            `json:"deleted"` // files that no longer exist, and old versions
 	LeftOut   int64            `json:"leftOut"`
@@ -41,7 +41,7 @@ type outcome struct {
 	Failures  []failure        `json:"failures"`
 	Left      []failure        `json:"left"` // skipped documents, with the reasons
 
-	there int64 // the part of Unchanged that had already been processed; the run waits for the others
+	there int64 // how many of the Unchanged documents had already been processed; the run waits for the others
 }
 
 // words describes the results so far.

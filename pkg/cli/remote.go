@@ -17,8 +17,8 @@ const (
 	importAttempts      = 10 // over a minute and a half: a restart of the service should not end an import
 )
 
-// connect returns a client for the service. If there is no key, it returns an error that explains how to get one,
-// unless public is set because the requested object may be public.
+// connect returns a client for the service. If there is no key, it returns an error that explains how to get one.
+// public suppresses this error, for objects that may be public.
 func (p *Program) connect(where Where, attempts int, public bool) (*client.Client, error) {
 	at, err := where.Locate(p.Environ)
 	if err != nil {
@@ -39,7 +39,7 @@ func (p *Program) connect(where Where, attempts int, public bool) (*client.Clien
 	return c, nil
 }
 
-// Fault adds an exit code to err, for the service's error response or for the reason why there is no response.
+// Fault adds an exit code to err. The code depends on the service's error response or on why there is no response.
 func Fault(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
@@ -60,7 +60,7 @@ func Fault(ctx context.Context, err error) error {
 	}
 	var file *fs.PathError
 	if errors.As(err, &file) {
-		return err // an error of a local file; like all system errors, its cause implements net.Error
+		return err // an error of a local file, whose cause implements net.Error as all system errors do
 	}
 	var unreached net.Error
 	if errors.As(err, &unreached) || errors.Is(err, client.ErrUnfinished) || errors.Is(err, client.ErrIdleTimeout) {

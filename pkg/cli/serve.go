@@ -71,7 +71,7 @@ var settingAliases = map[string]string{
 	"v": "log-level debug", "verbose": "log-level debug", "debug": "log-level debug", "model": "chat-model MODEL", "db": "database-url URL", "database": "database-url URL",
 }
 
-// settingMeant returns the setting to suggest for a flag that does not exist; "" if there is none.
+// settingMeant returns the setting to suggest for a flag that does not exist, or "" if there is none.
 func settingMeant(cmd *cobra.Command, name string) string {
 	if usual, found := settingAliases[strings.ToLower(name)]; found {
 		return usual

@@ -20,7 +20,7 @@ import (
 // Maximum length of a custom id in characters, as limited by the service.
 const maxCustomID = 200
 
-// notRead holds extensions of files without text. Such files in folders are not sent.
+// notRead holds the extensions of files without text. Such files are not sent if they are found in a folder.
 var notRead = func() map[string]bool {
 	all := map[string]bool{}
 	for _, ending := range strings.Fields(`png jpg jpeg gif webp ico bmp tif tiff psd mp3 mp4 m4a mov avi mkv wav flac ogg webm
@@ -46,7 +46,8 @@ func newChoice(include, exclude []string) choice {
 	return c
 }
 
-// takes reports whether a file is selected. Patterns match its path below the folder or its name.
+// takes reports whether a file is selected. Patterns are matched against its path below the folder and against its
+// name.
 func (c choice) takes(below string) bool {
 	matches := func(patterns []*regexp.Regexp) bool {
 		for _, p := range patterns {

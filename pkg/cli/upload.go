@@ -21,8 +21,8 @@ const (
 	taskWorkers  = 4
 )
 
-// upload adds documents to a datastore and waits until they are searchable. It can be run repeatedly, and does not send
-// documents again that are already stored.
+// upload adds documents to a datastore and waits until they are searchable. It can be run repeatedly: documents that
+// are already stored are not sent again.
 type upload struct {
 	client   *client.Client
 	stored   *storedDocuments
@@ -35,7 +35,7 @@ type upload struct {
 
 	waiting       map[string]*document               // documents to wait for, by the id of their datasource
 	earlyEvents   map[string]*client.DatasourceEvent // final events of datasources that are not waited for yet
-	possiblyStale map[string]bool                    // datasources whose events may concern the version before the one sent
+	possiblyStale map[string]bool                    // datasources whose events may concern the previous version, not the one sent
 	stale         map[string][]string                // ids of old versions to delete when the new one is searchable, by the id of the new one
 	tasks         []task
 	lastNews      time.Time

@@ -83,7 +83,7 @@ func endsRun(err error) bool {
 	return !errors.As(err, &local)
 }
 
-// again queues a failed datasource for processing.
+// again queues a failed datasource for another attempt.
 func (s *upload) again(ctx context.Context, d *document, k storedDocument, others []storedDocument) sent {
 	mode := client.ResyncModeReindex
 	if d.create != nil {
@@ -116,7 +116,7 @@ func (s *upload) create(ctx context.Context, d *document, others []storedDocumen
 	return s.client.Upload(ctx, s.storeID, client.File{Name: filepath.Base(d.path), Content: f, CustomID: d.key, Metadata: d.metadata})
 }
 
-// digestOf returns a hash of the JSON encoding.
+// digestOf returns a hash of the parts' JSON encoding.
 func digestOf(parts ...any) string {
 	h := sha256.New()
 	_ = json.NewEncoder(h).Encode(parts) // cannot fail: all parts come from JSON or are strings

@@ -40,8 +40,8 @@ type watcher struct {
 	bare    map[string]bool      // folders already reported to have no files
 }
 
-// watch adds the documents named by the arguments. Then it adds changes in those arguments that are folders, until ctx
-// ends.
+// watch adds the documents named by the arguments. Then it watches the folders among the arguments and adds their
+// changes, until ctx ends.
 func (p *Program) watch(ctx context.Context, s *upload, sources sourceFlags, args []string, mirror bool) error {
 	notify, err := fsnotify.NewWatcher()
 	if err != nil {

@@ -25,7 +25,7 @@ const (
 	loadStreams = "streams"
 )
 
-// Time to wait for responses after the last request.
+// How long to wait for responses after the last request.
 const benchGrace = 30 * time.Second
 
 // benchSettings are the command's flags.
@@ -128,7 +128,7 @@ func (p commands) bench(ctx context.Context, s benchSettings) error {
 	return errors.Join(s.writeReport(p.Out, report), cli.Fault(ctx, err))
 }
 
-// writeReport writes the report.
+// writeReport writes the report as text or JSON.
 func (s benchSettings) writeReport(out io.Writer, report loadtest.Report) error {
 	var err error
 	if s.json {

@@ -25,7 +25,7 @@ const (
 
 var errDone = errors.New("enough")
 
-// benchQuestions reads questions from the file. Without a file, it makes questions of consecutive words in the
+// benchQuestions reads questions from the file. Without a file, it builds questions from consecutive words in the
 // datastores' content.
 func benchQuestions(ctx context.Context, sluice *service.Service, file string, datastores []string) ([]string, error) {
 	var texts []string
@@ -39,7 +39,7 @@ func benchQuestions(ctx context.Context, sluice *service.Service, file string, d
 		})
 		return texts, err
 	}
-	random := rand.New(rand.NewPCG(1, 2)) // the same questions each time
+	random := rand.New(rand.NewPCG(1, 2)) // fixed seeds, so that the questions are the same each time
 	for _, id := range datastores {
 		seen := 0
 		err := sluice.Datasources(ctx, id, "synched", func(d service.Datasource) error {
@@ -68,8 +68,8 @@ func benchQuestions(ctx context.Context, sluice *service.Service, file string, d
 	return texts, nil
 }
 
-// generateItems returns a function that generates different texts of about size bytes, with sentences of common words
-// and some numbers.
+// generateItems returns a function that generates a different text for each n. The texts consist of sentences of common
+// words and some numbers, and have the given approximate size in bytes.
 func generateItems(size int) func(n int) loadtest.Item {
 	words := strings.Fields(`the a of to and in for with on by from at is was are has more than most each such only also new first other
 		report order price team plan market water energy house school river paper machine network contract patient engine garden history
@@ -90,7 +90,7 @@ func generateItems(size int) func(n int) loadtest.Item {
 	}
 }
 
-// filesOf returns a function that returns the files below a folder in turn, repeatedly. Hidden files are skipped.
+// filesOf returns a function that goes through the files below a folder again and again. Hidden files are skipped.
 func filesOf(dir string) (func(n int) loadtest.Item, error) {
 	var items []loadtest.Item
 	total := 0

@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/config"
 )
 
-// commands holds what the commands share.
+// commands holds what the commands of this package share.
 type commands struct {
 	*cli.Program
 	chat func(config.Config) (chat.Model, error)

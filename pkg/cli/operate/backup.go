@@ -76,7 +76,7 @@ func (p commands) backupCommand() *cobra.Command {
 	return cmd
 }
 
-// orInterrupted replaces an error that was caused by an interruption of the command.
+// orInterrupted returns err, or a plain error if the command was interrupted.
 func orInterrupted(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return cli.WithExit(cli.Stopped, errors.New("stopped; incomplete files were removed"))
@@ -203,8 +203,8 @@ func (d *download) Close() error {
 	return d.body.Close()
 }
 
-// receive writes a backup to standard output or to a file, which gets its name only when it is complete. Meanwhile it
-// verifies the content itself and does not rely on the sender's report.
+// receive writes a backup to standard output or to a file. The file gets its final name only when it is complete.
+// receive verifies the content itself and does not rely on the sender's report.
 func receive(ctx context.Context, from io.Reader, file string, stdout io.Writer) (report backup.Report, err error) {
 	schema, err := maintenance.SchemaVersion()
 	if err != nil {

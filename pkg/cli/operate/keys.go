@@ -21,7 +21,7 @@ type keyFlags struct {
 	expires                          time.Duration
 }
 
-// keysCommand creates, lists and revokes API keys directly in the catalog, and therefore needs no key.
+// keysCommand creates, lists and revokes API keys directly in the catalog, so it needs no API key.
 func (p commands) keysCommand() *cobra.Command {
 	keys := &cobra.Command{
 		Use: "keys create|list|revoke", Short: "Create, list and revoke API keys", GroupID: cli.GroupOperate, DisableFlagsInUseLine: true,

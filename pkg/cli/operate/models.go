@@ -98,7 +98,7 @@ type modelView struct {
 	Model      string `json:"model"`
 	Dimensions int    `json:"dimensions,omitempty"` // absent: decided by the server
 	Default    bool   `json:"default"`              // default of new datastores
-	Here       bool   `json:"here"`                 // false: available by models pull
+	Here       bool   `json:"here"`                 // false: not installed, but available through models pull
 }
 
 func newModelViews(here []embed.Model) []modelView {

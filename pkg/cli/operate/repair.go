@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/cli"
 )
 
-// Time that a process has to accept the request before the command reports that none has.
+// How long the command waits for a process to accept the request before it reports that none has.
 const repairTimeout = 15 * time.Second
 
 // repairCommand requests a repair and prints its report.

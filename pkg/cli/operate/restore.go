@@ -163,7 +163,7 @@ func restoreInto(ctx context.Context, in io.Reader, staged string, schema int64)
 	if err := errors.Join(c.RaiseGenerations(ctx), c.Close()); err != nil {
 		return report, fmt.Errorf("preparing the restored catalog: %w", err)
 	}
-	// Closing the last connection must have merged the database into one file.
+	// Check that closing the last connection has merged the database into one file.
 	for _, suffix := range []string{"-wal", "-shm"} {
 		if _, err := os.Stat(sink.catalog + suffix); !errors.Is(err, fs.ErrNotExist) {
 			return report, errors.Join(fmt.Errorf("%s remains next to the catalog", filepath.Base(sink.catalog+suffix)), err)
