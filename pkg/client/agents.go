@@ -46,7 +46,7 @@ func (c *Client) ExplainAgent(ctx context.Context, id string, q AgentQuery) (*Ag
 	return postByID[QueryAgentParams, AgentQuery, AgentAnswer](ctx, id, &QueryAgentParams{Explain: &explain}, q, c.endpoints.QueryAgent)
 }
 
-// ListConversations iterates over conversations, newest first. Limit and Cursor of p are ignored; p may be nil.
+// ListConversations iterates over conversations, newest first. p may be nil. Its Limit and Cursor are ignored.
 func (c *Client) ListConversations(ctx context.Context, p *ListConversationsParams) iter.Seq2[Conversation, error] {
 	asked := value(p)
 	return pages[Conversation](func(limit *int, cursor *string) (*http.Response, error) {

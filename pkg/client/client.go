@@ -36,8 +36,8 @@ func WithHTTP(h *http.Client) Option { return func(s *sender) { s.http = h } }
 // default is 6, which takes about eight seconds unless the service asks for longer pauses.
 func WithAttempts(n int) Option { return func(s *sender) { s.attempts = max(1, n) } }
 
-// WithIdleTimeout sets the time without any data after which a request fails with [ErrIdleTimeout]. The default is five
-// minutes. In a stream, the service sends a comment every 15 seconds.
+// WithIdleTimeout sets how long a request may neither send nor receive data before it fails with [ErrIdleTimeout]. The
+// default is five minutes. In a stream, the service sends a comment every 15 seconds.
 func WithIdleTimeout(d time.Duration) Option { return func(s *sender) { s.idleTimeout = d } }
 
 // WithMaxBody sets the maximum size of a JSON answer, and of one event of a stream, in bytes. The default is 64 MiB.
@@ -109,7 +109,7 @@ const (
 
 // WithIdempotencyKey returns a context that gives a POST this Idempotency-Key instead of a random one. The key has 1 to
 // 200 printable ASCII characters. If the same key and body are sent again within a day, even by another process, the
-// service returns the first answer and does nothing twice. If the body differs, it answers CONFLICT.
+// service returns the first answer without doing anything twice. If the body differs, it answers CONFLICT.
 func WithIdempotencyKey(ctx context.Context, key string) context.Context {
 	return context.WithValue(ctx, idempotencyContext, key)
 }

@@ -18,7 +18,7 @@ func (c *Client) GetDatasource(ctx context.Context, id string) (*Datasource, err
 	return callByID[Datasource](ctx, id, c.endpoints.GetDatasource)
 }
 
-// ListDatasources iterates over datasources, newest first. Limit and Cursor of p are ignored; p may be nil.
+// ListDatasources iterates over datasources, newest first. p may be nil. Its Limit and Cursor are ignored.
 func (c *Client) ListDatasources(ctx context.Context, p *ListDatasourcesParams) iter.Seq2[Datasource, error] {
 	asked := value(p)
 	return pages[Datasource](func(limit *int, cursor *string) (*http.Response, error) {

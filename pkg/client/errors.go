@@ -51,7 +51,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s: %s", e.Code, said)
 }
 
-// Field returns the first invalid field, or "".
+// Field returns the first invalid field, or "" if there is none.
 func (e *Error) Field() string {
 	if len(e.Fields) == 0 {
 		return ""
@@ -59,7 +59,7 @@ func (e *Error) Field() string {
 	return e.Fields[0].Field
 }
 
-// CodeOf returns the code of an [*Error] wrapped by err, or "".
+// CodeOf returns the code of the [*Error] that err wraps, or "" if err wraps none.
 func CodeOf(err error) ProblemError {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Code

@@ -154,7 +154,7 @@ func (s *sender) connectionError(ctx context.Context, err error) error {
 }
 
 // readAll reads at most limit bytes of a body and closes it. If the body is longer, readAll returns an error if whole
-// is set, and otherwise the beginning.
+// is set, and otherwise only the first limit bytes.
 func readAll(body io.ReadCloser, limit int64, whole bool) ([]byte, error) {
 	defer body.Close()
 	b, err := io.ReadAll(io.LimitReader(body, limit+1))

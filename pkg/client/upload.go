@@ -21,9 +21,9 @@ type File struct {
 	// Content is read from its current position to the end. If Content is an io.Seeker, its length is sent, and failed
 	// attempts are retried. Otherwise an attempt that has read from Content is not retried.
 	Content io.Reader
-	// CustomID is the caller's id, for filters; "" for none.
+	// CustomID is an id that the caller chose, for use in filters. It may be "".
 	CustomID string
-	// Metadata is used by filters and returned with fragments; nil for none.
+	// Metadata is used by filters and returned with fragments. It may be nil.
 	Metadata map[string]any
 	// Progress, unless nil, is called with the number of bytes sent and the total size, or -1 if that is unknown. It is
 	// called from another goroutine, one call at a time. With each attempt, sent starts at 0 again.
