@@ -9,9 +9,9 @@ import (
 // after at most MaxWait, so it always finishes.
 type Backpressure struct {
 	Gates     []*Gate               // gates of the requests that have priority
-	QuietTime time.Duration         // time without a refusal at any gate after which the work continues
+	QuietTime time.Duration         // how long all gates must have refused no caller before the work continues
 	MaxWait   time.Duration         // maximum delay
-	Observe   func(d time.Duration) // called with each delay; nil: not called
+	Observe   func(d time.Duration) // called with each delay; may be nil
 }
 
 // Wait returns at once if no gate has refused a caller within QuietTime. Otherwise it returns when QuietTime has passed

@@ -20,13 +20,14 @@ type Options struct {
 	Waiting         int           // maximum queue length; beyond it, one caller is refused: in a burst the newest, otherwise the oldest
 	OverloadTimeout time.Duration // time-out of a caller that arrives during sustained load
 	Burst           time.Duration // time-out of a caller that arrives in a burst
-	Interval        time.Duration // time with a non-empty queue after which a burst counts as sustained load; 0: all load is sustained
+	Interval        time.Duration // how long the queue may be non-empty before a burst counts as sustained load; 0: all load is sustained
 }
 
-// Intervals after a refusal during which no load counts as a burst, so that short gaps do not end overload mode.
+// Number of intervals after a refusal during which no load counts as a burst, so that short gaps do not end overload
+// mode.
 const cooldownIntervals = 10
 
-// Gate admits a limited number of callers at once. A nil Gate admits every caller; the zero value is not usable.
+// Gate admits a limited number of callers at once. A nil Gate admits every caller.
 type Gate struct {
 	opts Options
 
