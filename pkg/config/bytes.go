@@ -24,7 +24,7 @@ var units = map[string]int64{
 	"ki": 1 << 10, "kib": 1 << 10, "mi": 1 << 20, "mib": 1 << 20, "gi": 1 << 30, "gib": 1 << 30, "ti": 1 << 40, "tib": 1 << 40,
 }
 
-// ParseBytes parses a size. Upper and lower case are the same, and a space may precede the unit.
+// ParseBytes parses a size. The unit may be in upper or lower case, and a space may precede it.
 func ParseBytes(v string) (Bytes, error) {
 	v = strings.TrimSpace(v)
 	end := strings.IndexFunc(v, func(r rune) bool { return r < '0' || r > '9' })
@@ -61,5 +61,5 @@ func (b *Bytes) Set(v string) (err error) {
 	return err
 }
 
-// Type is the name of the value in the help of commands.
+// Type returns the name of the value for the help of commands.
 func (b *Bytes) Type() string { return "size" }

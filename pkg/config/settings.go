@@ -59,7 +59,7 @@ func settingsOf(c *Config) (all []Setting) {
 	return all
 }
 
-// groups returns the settings that write to c.
+// groups returns all settings by subject. Their set functions write to c.
 func groups(c *Config) []Group {
 	all := []Group{
 		startSettings(c), serviceSettings(c), providerSettings(c), answerSettings(c), retrievalSettings(c), storageSettings(c),
@@ -74,7 +74,7 @@ func groups(c *Config) []Group {
 	return all
 }
 
-// Markdown writes the tables of the documentation.
+// Markdown writes the tables of settings for the documentation.
 func Markdown(out io.Writer) {
 	for _, g := range Groups() {
 		fmt.Fprintf(out, "\n## %s\n", g.Title)
