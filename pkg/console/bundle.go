@@ -14,7 +14,7 @@ const EmbedPath = "/embed/chat.js"
 // Path of the main module of the chat.
 const entry = "embed/chat.js"
 
-// The forms of import, export and comment in the console's modules. bundle leaves all other code unchanged.
+// Patterns for the imports, exports and comments in the console's modules. bundle leaves all other code unchanged.
 var (
 	anImport  = regexp.MustCompile(`(?m)^import \{ ([^}]+) \} from '([^']+)';\n`)
 	anExport  = regexp.MustCompile(`(?m)^export ((?:async )?(?:function\*?|const|class)) (\w+)`)
