@@ -1,5 +1,5 @@
-// Package manual is the documentation at /docs: pages made from the Markdown files in the directory docs, which are
-// embedded in the program. The pages need nothing from other hosts, and only the search needs a script.
+// Package manual serves the documentation at /docs. Its pages are made from the Markdown files in the directory docs,
+// which are embedded in the program. The pages need nothing from other hosts, and only the search needs a script.
 package manual
 
 import (

@@ -24,7 +24,7 @@ type page struct {
 	lists    []section // lists of links, by the heading above them
 }
 
-// heading is a heading of a page.
+// heading is one of the headings below the title of a page.
 type heading struct {
 	level int
 	text  string
@@ -37,7 +37,7 @@ type section struct {
 	Links []link
 }
 
-// link is a page in a list.
+// link is an entry of a section: the title and address of a page.
 type link struct {
 	Title string
 	At    string

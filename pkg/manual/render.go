@@ -120,7 +120,7 @@ func address(source string) string {
 	return Root + "/" + strings.TrimSuffix(source, ".md")
 }
 
-// resolve returns the address of a link in a Markdown file as the web page needs it.
+// resolve converts the target of a link in a Markdown file to the address to which the web page links.
 func resolve(files fs.FS, source, target string) string {
 	if strings.Contains(target, ":") || strings.HasPrefix(target, "#") || strings.HasPrefix(target, "/") {
 		return target

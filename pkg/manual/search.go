@@ -62,7 +62,7 @@ type searcher struct {
 	postings map[string][]posting // by term, in order of passages
 	lengths  []float64            // weighted number of words of each passage
 	average  float64
-	words    []string // all words in lower case, sorted, to complete an unfinished one
+	words    []string // all words in lower case, sorted; used to complete an unfinished word
 }
 
 type posting struct {
