@@ -14,7 +14,7 @@ import (
 // shown to the caller and must say what to send instead. It must be safe for concurrent use.
 type Arguments func(arguments json.RawMessage) (json.RawMessage, error)
 
-// ArgumentsOf returns the Arguments for a tool with the JSON schema.
+// ArgumentsOf returns the Arguments function for a tool whose arguments have the JSON schema.
 type ArgumentsOf func(schema json.RawMessage) (Arguments, error)
 
 // checkArguments validates arguments before a tool is called. The SDK also validates them, but its messages are for

@@ -14,8 +14,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// maxQuestionCharacters is the maximum length of a query or question in the schemas. The service may be configured for
-// less.
+// maxQuestionCharacters is the maximum length of a query or question in the schemas. The service may be configured with
+// a lower limit.
 const maxQuestionCharacters = 100_000
 
 // Options configure a Handler. The zero value of each field means its default.

@@ -8,8 +8,8 @@ import (
 
 // Limits of arguments.
 const (
-	MaxDatastores   = 64  // maximum number in one search
-	DefaultResults  = 10  // number of results, unless the search sets it
+	MaxDatastores   = 64  // maximum number of datastores in one search
+	DefaultResults  = 10  // number of results of a search that does not specify a number
 	MaxResults      = 100 // maximum number of results
 	MaxFilterValues = 1000
 	MaxMetadataKeys = 20 // maximum number of keys in a filter
@@ -21,7 +21,8 @@ type Library interface {
 	Search(ctx context.Context, q Search) ([]domain.Fragment, error)
 	// Datasource returns a datasource. It fails with domain.CodeNotFound if there is none.
 	Datasource(ctx context.Context, id string) (domain.Datasource, error)
-	// Datasources returns a page of datasources, newest first, and the cursor of the next page, "" after the last.
+	// Datasources returns a page of datasources, newest first, and the cursor of the next page. After the last page,
+	// the cursor is "".
 	Datasources(ctx context.Context, cursor string, limit int) ([]domain.Datasource, string, error)
 	// Chunks returns up to limit searchable chunks of the datasource, starting at the ordinal from.
 	Chunks(ctx context.Context, d domain.Datasource, from, limit int) ([]domain.Chunk, error)

@@ -16,7 +16,7 @@ const (
 	chunksBefore = 5
 )
 
-// part is the text of the consecutive chunks [from, to) of a document with `of` chunks.
+// part is the text of the chunks [from, to) of a document that has `of` chunks in total.
 type part struct {
 	text     string
 	from, to int

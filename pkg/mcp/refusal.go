@@ -17,7 +17,7 @@ const maxRefusalBytes = 64 << 10
 type refusal struct {
 	status  int
 	message string
-	after   string // Retry-After
+	after   string // value of the header Retry-After
 }
 
 // Error implements error.

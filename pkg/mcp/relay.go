@@ -39,7 +39,8 @@ func (r Relay) Run(ctx context.Context, in io.ReadCloser, out io.WriteCloser) er
 	return err
 }
 
-// connection is the relay's connection to the service. It is opened when it is first needed, and again after it broke.
+// connection is the relay's connection to the service. It is opened when it is first needed, and reopened after it has
+// broken.
 type connection struct {
 	relay Relay
 	ctx   context.Context // of the relay: the connection outlives the first request

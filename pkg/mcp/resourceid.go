@@ -7,7 +7,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Maximum length of ids and addresses from callers.
+// Maximum length of ids and addresses from callers, in characters.
 const maxIDCharacters = 200
 
 // resourcePrefix is the URI prefix of datasources as resources.
