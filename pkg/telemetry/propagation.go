@@ -25,8 +25,8 @@ func Inject(ctx context.Context) string {
 	return carried[Header]
 }
 
-// Extract returns a context in the carried trace, which is a text from Inject, so that later spans become part of that
-// trace.
+// Extract returns a context that continues the carried trace, so that later spans become part of it. carried is a text
+// returned by Inject.
 func Extract(ctx context.Context, carried string) context.Context {
 	if carried == "" {
 		return ctx

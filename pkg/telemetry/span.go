@@ -60,11 +60,11 @@ func (s *Span) End(err error) {
 
 // Causes of failures, in addition to package domain's codes in lower case.
 const (
-	CauseCanceled = "canceled" // the caller has disconnected, or the process stops
+	CauseCanceled = "canceled" // the caller has disconnected, or the process is stopping
 	CauseTimeout  = "timeout"
 )
 
-// Cause classifies an error for metrics and traces. It returns "" if there is none.
+// Cause classifies an error for metrics and traces. It returns "" if err is nil.
 func Cause(err error) string {
 	switch {
 	case err == nil:

@@ -100,7 +100,8 @@ func (t *Traces) Request(ctx context.Context, header http.Header, name string, a
 	return begin(ctx, t.tracer(), trace.SpanKindServer, name, attributes)
 }
 
-// Continue starts a span in the carried trace, which is a text from Inject. If carried is "", it starts a new trace.
+// Continue starts a span in the trace that carried identifies, a text returned by Inject. If carried is "", it starts a
+// new trace.
 func (t *Traces) Continue(ctx context.Context, carried, name string, attributes ...Attribute) (context.Context, *Span) {
 	if t == nil {
 		return ctx, nil

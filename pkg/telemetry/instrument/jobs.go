@@ -12,8 +12,8 @@ import (
 	"github.com/sluice/sluice/pkg/telemetry"
 )
 
-// Jobs traces each run of a job as a span, in the trace of the request that created the job. Events that a run
-// publishes belong to its span. Failed runs are logged with the trace's id.
+// Jobs returns a handler that traces each run of a job as a span, in the trace of the request that created the job.
+// Events that a run publishes belong to its span. Failed runs are logged with the trace's id.
 func Jobs(traces *telemetry.Traces, log *slog.Logger, next jobs.Handler) jobs.Handler {
 	next = withJobAttrs(next)
 	if traces == nil {
@@ -40,7 +40,8 @@ func withJobAttrs(next jobs.Handler) jobs.Handler {
 	}
 }
 
-// States traces the application of each event as a span in its job's trace, and measures its duration.
+// States returns a control.States that traces the application of each event as a span in the job's trace, and measures
+// its duration.
 func (s *Stages) States(next control.States, traces *telemetry.Traces) control.States {
 	return tracedStates{next, traces, s}
 }

@@ -1,6 +1,6 @@
-// Package instrument measures the parts of a process: it times their work, counts outcomes and creates spans. It wraps
-// a part, or the part calls it (ingest.Measure). It imports the packages of the parts, which package telemetry must not
-// do. Only package app imports instrument.
+// Package instrument measures the parts of a process: it times their work, counts outcomes and creates spans. It either
+// wraps a part or is called by the part (ingest.Measure). It imports the packages of the parts, which package telemetry
+// must not do. Only package app imports instrument.
 package instrument
 
 import (
