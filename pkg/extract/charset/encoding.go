@@ -65,8 +65,8 @@ func (t *Evidence) Decide(label string) (name string, skip int) {
 	return guess, 0
 }
 
-// isUTF8 reports whether the text is UTF-8; a few stray bytes of another encoding are tolerated. A text in another
-// encoding has more invalid bytes than valid multi-byte sequences, unless it is only a word or two.
+// isUTF8 reports whether the text is UTF-8. It tolerates a few stray bytes in another encoding. Text that is entirely
+// in another encoding has more invalid bytes than valid multi-byte sequences, unless it is only a word or two.
 func (t *Evidence) isUTF8(label string) bool {
 	cut := len(t.incomplete) > 0 // the text ends within a multi-byte sequence, or is not UTF-8
 	switch {
@@ -90,8 +90,8 @@ func xmlDeclaredEncoding(head []byte) string {
 	return ""
 }
 
-// wideLabel reports whether the label names UTF-16 or UTF-32. Such a label is ignored, because the bytes themselves
-// would show the encoding.
+// wideLabel reports whether the label names UTF-16 or UTF-32. Such labels are ignored, because UTF-16 and UTF-32 are
+// recognised by the bytes themselves.
 func wideLabel(label string) bool {
 	return strings.HasPrefix(label, "utf-16") || strings.HasPrefix(label, "utf-32")
 }
@@ -137,8 +137,8 @@ func Wide(data []byte) (name string, skip int) {
 	return wideByScript(sample)
 }
 
-// allRunes reports whether each group of four bytes is a printable character. Text in other encodings has hardly any
-// zero bytes.
+// allRunes reports whether every group of four bytes is a printable character. Every such group has a zero byte, and
+// text in most other encodings has hardly any.
 func allRunes(sample []byte, get func([]byte) uint32) bool {
 	for i := 0; i < len(sample); i += 4 {
 		if c := get(sample[i:]); c > unicode.MaxRune || !unicode.IsGraphic(rune(c)) && !unicode.IsSpace(rune(c)) && c != '\ufeff' {
@@ -148,10 +148,10 @@ func allRunes(sample []byte, get func([]byte) uint32) bool {
 	return true
 }
 
-// wideByScript recognises non-Latin UTF-16 without a mark. In such text only spaces and line ends have zero bytes,
-// always on the same side, and the letters have few different high bytes.
+// wideByScript recognises UTF-16 in non-Latin scripts without a byte order mark. In such text, only spaces and line
+// ends have a zero byte, always on the same side, and the letters have few different high bytes.
 func wideByScript(sample []byte) (name string, skip int) {
-	var ascii, other [2]int // numbers of byte pairs with a zero byte, by its index: ASCII characters, and other characters
+	var ascii, other [2]int // number of byte pairs by the index of their zero byte, for ASCII and for other characters
 	for i := 0; i+1 < len(sample); i += 2 {
 		for side := range 2 {
 			if sample[i+side] != 0 {
@@ -187,7 +187,7 @@ func wideByScript(sample []byte) (name string, skip int) {
 	return "", 0
 }
 
-// looksISO2022 reports whether data contain the escape sequences of ISO-2022-JP, ISO-2022-KR or HZ.
+// looksISO2022 reports whether data contains the escape sequences of ISO-2022-JP, ISO-2022-KR or HZ.
 func looksISO2022(data []byte) bool { return iso2022(data) != "" }
 
 func iso2022(data []byte) string {
@@ -206,14 +206,15 @@ func iso2022(data []byte) string {
 	return ""
 }
 
-// Evidence collects evidence of the encoding of a text that is added in pieces. It keeps only a sample.
+// Evidence records what the bytes of a text reveal about its encoding. The text is added in pieces, of which only a
+// sample is kept.
 type Evidence struct {
 	head                []byte // the first bytes
 	sample              []byte // pieces with non-ASCII bytes
-	validSequences, Bad int    // valid multi-byte sequences of UTF-8, and bytes that cannot be UTF-8
+	validSequences, Bad int    // number of valid multi-byte UTF-8 sequences, and of bytes that cannot be UTF-8
 	Feeds               bool   // the text contains a form feed
 	incomplete          []byte // an incomplete sequence that the next piece may complete
-	invalidContext      []byte // context of bytes that cannot be UTF-8
+	invalidContext      []byte // text around the bytes that cannot be UTF-8
 }
 
 const (
@@ -270,14 +271,14 @@ func IsASCII(b []byte) bool {
 	return true
 }
 
-// minLead is how much higher another encoding must score than the labelled one for the label to be ignored: half the
-// difference between the scores of text and of neutral characters.
+// minLead is the lead in score that another encoding needs over the labelled one before the label is ignored. It is
+// half the score of correctly decoded text; neutral characters score 0.
 const minLead = 0.5
 
 // refutes reports whether the bytes are certainly not in the labelled encoding. Some senders put the same label on
 // everything.
 func (t *Evidence) refutes(name string) bool {
-	const enough = 6 // minimum number of non-ASCII sequences
+	const enough = 6 // minimum number of non-ASCII sequences for a judgement
 	if t.validSequences+t.Bad < enough {
 		return false
 	}
@@ -285,7 +286,7 @@ func (t *Evidence) refutes(name string) bool {
 	return best != name && scoreEncoding(t.sample, best) > scoreEncoding(t.sample, name)+minLead
 }
 
-// ByName returns the decoder for a name used by detectors or labels, and the canonical name.
+// ByName returns the encoding that a detector or a label names, and its canonical name.
 func ByName(name string) (encoding.Encoding, string) {
 	switch name {
 	case "utf-32le":

@@ -11,12 +11,12 @@ import (
 	"github.com/wlynxg/chardet"
 )
 
-// A score is a mean over the non-ASCII characters. Its unit is the worth of a frequent letter of the language. The
-// worth or cost of a character reflects how reliably it distinguishes correct from wrong decoding. Only the order of
-// the values matters, and the tests fix that order.
+// A score is the mean worth of the non-ASCII characters; a frequent letter of the language is worth 1. The worth or
+// cost of a character reflects how reliably it distinguishes correct from wrong decoding. Only the order of the values
+// matters, and the tests fix that order.
 const (
 	scoreRarest = 0.4  // the rarest letter of an alphabet: text has mostly frequent letters, noise has all letters equally often
-	scoreKana   = 0.9  // half of any Japanese text is kana, and no other candidate decodes to runs of them
+	scoreKana   = 0.9  // kana: half of any Japanese text consists of them, and no other candidate encoding yields runs of them
 	scoreMark   = 0.4  // East Asian punctuation: every East Asian text contains it, but noise often does too
 	scoreQuote  = 0.25 // quotation marks and dashes, which texts in all encodings contain
 
@@ -25,13 +25,13 @@ const (
 	costCapital    = 1.2 // a capital after a small letter, or the reverse: sign of a wrong code page
 	costMisplaced  = 1.0 // a valid character in a wrong position: a quotation mark within a word, mixed scripts
 	costLetter     = 0.8 // a letter outside the alphabet; names and loanwords bring a few into any text
-	costSign       = 0.6 // any other symbol; half-width kana, which are one byte in Shift-JIS and so are common in noise
+	costSign       = 0.6 // any other symbol, or half-width kana, which are single bytes in Shift-JIS and so are common in noise
 	costRare       = 0.5 // a character of the right script that is used in hardly any word
 	costOther      = 0.4 // a letter of another script among two-byte characters, where a few are usual
-	costFrame      = 0.2 // box drawing, common in files in DOS code pages, and symbols among two-byte characters
+	costFrame      = 0.2 // a box-drawing character, common in DOS files, or a symbol among two-byte characters
 
 	bonusLanguage = 0.25 // maximum bonus if whatlanggo detects the alphabet's language in the whole text
-	minConfidence = 0.3  // minimum confidence of whatlanggo, which is near zero between related languages even if it is right
+	minConfidence = 0.3  // lower bound for whatlanggo's confidence, which is near zero between related languages even if the result is right
 	bonusChardet  = 0.2  // maximum bonus from chardet's statistics: it only decides between nearly equal scores
 
 	// Priors reflect how common an encoding is, and decide between equal scores.
@@ -42,7 +42,7 @@ const (
 	priorOldest = -0.12 // older than another obsolete encoding with the same letters
 )
 
-// candidate is an encoding that unlabelled text may have, with the characters that such text contains.
+// candidate is an encoding that unlabelled text may be in, with the characters that are typical of such text.
 type candidate struct {
 	name      string
 	alphabets []alphabet // single-byte encodings
@@ -111,7 +111,7 @@ var weights = sync.OnceValue(func() map[string][]map[rune]float64 {
 })
 
 // GuessCharset returns the most likely encoding of unlabelled text that is not UTF-8. Extraction makes the same guess.
-// The names are those of the WHATWG, and cp437, cp850 and cp852.
+// The result is a WHATWG name, or cp437, cp850 or cp852.
 func GuessCharset(text []byte) string {
 	var evidence Evidence
 	evidence.Add(text)
@@ -145,14 +145,14 @@ func guessEncoding(sample []byte) (name string, score float64) {
 	return best, bestScore
 }
 
-// focusSample returns the part of the sample that is decoded in every candidate: long enough to be certain, and no
-// longer.
+// focusSample returns the part of the sample that is decoded in every candidate encoding. It is just long enough for a
+// reliable score.
 func focusSample(sample []byte) []byte {
 	const enough = 12 << 10
 	if len(sample) <= enough {
 		return sample
 	}
-	cut := enough // moved to a place between ASCII bytes, so that no character is split
+	cut := enough // moved forward until it is between two ASCII bytes, so that no character is split
 	for cut < len(sample)-1 && cut < enough+256 && (sample[cut] >= utf8.RuneSelf || sample[cut-1] >= utf8.RuneSelf) {
 		cut++
 	}
@@ -205,8 +205,8 @@ func languageBonus(text, lang string) float64 {
 	return 0
 }
 
-// scoreNarrow scores text from a single-byte encoding: letters of the alphabet count for it; other letters, symbols
-// within words and capitals within words count against it.
+// scoreNarrow scores text decoded from a single-byte encoding. Letters of the alphabet raise the score; other letters,
+// and symbols and capitals within words, lower it.
 func scoreNarrow(text string, alphabet map[rune]float64) float64 {
 	sum, n := 0.0, 0
 	prev := ' '
@@ -265,7 +265,7 @@ func isMixedScript(r, prev rune) bool {
 	return unicode.IsLetter(prev) && unicode.Is(unicode.Latin, prev) && !unicode.Is(unicode.Latin, r) && !unicode.Is(unicode.Thai, r)
 }
 
-// scoreWide scores text from an encoding with two bytes per character.
+// scoreWide scores text decoded from an encoding with two bytes per character.
 func scoreWide(text string, common map[rune]float64) float64 {
 	sum, n := 0.0, 0
 	for _, r := range text {

@@ -2,17 +2,17 @@ package charset
 
 import "unicode/utf8"
 
-// charLevel is the part of a two-byte character set with the commonly used characters. Asian character sets keep rare
-// characters in separate ranges, so a large share of rare characters reveals a wrong decoder.
+// charLevel is the part of a two-byte character set that holds the commonly used characters. Asian character sets keep
+// rare characters in separate ranges, so a large share of rare characters reveals a wrong decoder.
 type charLevel struct {
 	encoding    string
 	first, last byte // range of the first bytes of its characters
 	score       float64
 }
 
-// Worth of a character of the level; a frequent character is worth 1. A table of names has few frequent characters, and
-// noise can fall into the level by accident. The Korean level has a fifth of all syllables, so noise falls into it less
-// often.
+// Worth of a character in the level; a frequent character is worth 1. It is above 0 because a table of names has few
+// frequent characters, and below 1 because noise can fall into the level by chance. That is rarer in the Korean level,
+// which holds only a fifth of all syllables.
 const (
 	scoreLevel  = 0.5
 	scoreKorean = 0.6

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	invalidSample       = 8 << 10 // maximum size of the context collected for all stray bytes
+	invalidSample       = 8 << 10 // maximum size of the text collected around all stray bytes, in bytes
 	invalidContextBytes = 60      // bytes of context on either side of a stray byte
 	minInvalid          = 8       // minimum number of stray bytes for guessing their encoding
 )
@@ -27,7 +27,7 @@ func (t *Evidence) addInvalid(piece []byte, at int) {
 		end++
 	}
 	if start == at && len(t.invalidContext) > 0 && at > 0 && piece[at-1] >= utf8.RuneSelf {
-		t.invalidContext = append(t.invalidContext, piece[at:end]...) // the piece overlaps the one before
+		t.invalidContext = append(t.invalidContext, piece[at:end]...) // the text before this byte has already been collected
 		return
 	}
 	t.invalidContext = append(append(t.invalidContext, '\n'), piece[start:end]...)
