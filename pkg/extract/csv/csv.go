@@ -18,7 +18,7 @@ var Format = format.Format{
 	Extensions: []string{".csv", ".tsv", ".tab"}, Name: "CSV", Label: "CSV", Text: true, Read: read,
 }
 
-// read reads separated values record by record. It first tries which separator fits the first lines best.
+// read reads separated values record by record. It first finds the separator that fits the first lines best.
 func read(p *format.Parser) error {
 	src, err := p.TextReader("csv", "")
 	if err != nil {
@@ -67,8 +67,8 @@ func read(p *format.Parser) error {
 	return w.Flush()
 }
 
-// preamble reads the comment lines above the table. If a comment has as many fields as the rows below, it is the header
-// row, and its mark is removed.
+// preamble reads the comment lines above the table. If a comment has as many fields as the rows below, it is taken as
+// the header row, without its comment mark.
 func preamble(p *format.Parser, r *reader) error {
 	width := r.width()
 	for len(r.lookahead) > 0 {
@@ -97,7 +97,7 @@ const (
 	sample              = 200       // maximum number of lines that are read ahead to find the separator
 	sampleBytes         = 1 << 20   // size in bytes after which no more lines are read ahead
 	maxSampleFieldLines = 50        // maximum number of lines of a quoted field in the lines read ahead
-	maxRecordLines      = 500       // maximum number of lines of a quoted field; a longer field has an unclosed quotation mark
+	maxRecordLines      = 500       // maximum number of lines of a quoted field; a longer field counts as an unclosed quotation mark
 	maxRecordBytes      = 512 << 10 // maximum size of a record in bytes
 )
 
@@ -213,8 +213,8 @@ type record struct {
 	quoted  []string // lines of that field so far
 }
 
-// escapedQuote matches an escaped quotation mark, written as backslash and mark. The letter or digit after it excludes
-// a mark that closes the field or is one of a doubled pair.
+// escapedQuote matches a quotation mark escaped with a backslash. A letter or digit must follow, so that marks that
+// close the field or are doubled do not match.
 var escapedQuote = regexp.MustCompile(`\\" ?[\p{L}\p{N}]`)
 
 // line adds the next line of the record.
@@ -257,7 +257,7 @@ func splitRecord(s string, sep rune) []string {
 }
 
 // quotedField reads a field up to its closing quotation mark, which is followed by a separator or the end of the line.
-// Other quotation marks are part of the text, doubled or not, as in "5" disk". If escaped is set, a quotation mark
+// Other quotation marks, doubled or not, are part of the text, as in "5" disk". If escaped is set, a quotation mark
 // after a backslash never closes the field.
 func quotedField(s, sep string, escaped bool) (field, rest string, closed bool) {
 	var b strings.Builder
@@ -299,8 +299,8 @@ func quotedField(s, sep string, escaped bool) (field, rest string, closed bool) 
 	}
 }
 
-// separators are the possible separators, in the order in which they are tried. edge is an advantage for separators
-// that are rare in text and numbers.
+// separators lists the possible separators in the order of trial. edge is added to a separator's score; it is higher
+// for separators that are rare in text and numbers.
 var separators = []struct {
 	r    rune
 	edge float64
