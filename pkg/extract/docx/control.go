@@ -13,7 +13,7 @@ import (
 
 // control holds the properties of a content control.
 type control struct {
-	label string // the control's name, with which its value is labelled; "" if there is none
+	label string // the control's name, used as the label of its value; "" if there is none
 	box   string // the symbol of a check box; "" for other controls
 }
 
@@ -51,8 +51,8 @@ func (w *walker) checkbox() string {
 	return box
 }
 
-// control reads a content control within a paragraph. A check box is written by its state, because its symbol depends
-// on a font.
+// control reads a content control within a paragraph. For a check box, it writes a symbol for the state, because the
+// symbol in the file depends on a font.
 func (w *walker) control() {
 	var c control
 	begins := w.para != nil && w.para.label == "" && w.para.text.Len() <= table.MaxLabel && w.para.trimmed() == ""
@@ -73,8 +73,8 @@ func (w *walker) control() {
 	}
 }
 
-// labelledText returns the text of the paragraph. If that is only the value of a content control, the control's label
-// precedes it.
+// labelledText returns the text of the paragraph. If the text is only the value of a content control, it is preceded by
+// the control's label.
 func (p *paragraph) labelledText() string {
 	text := p.trimmed()
 	if p.label == "" || strings.TrimSpace(p.text.String()[:p.labelled]) != text {

@@ -35,7 +35,7 @@ var Format = ooxml.NewFormat(format.Format{
 })
 
 // read reads a Word document. Footnotes, endnotes and comments follow the paragraphs that refer to them. Each header
-// and footer is read once, however many sections have it. Tracked changes are read as if accepted.
+// and footer is read once, even if several sections share it. Tracked changes are read as if accepted.
 func read(p *format.Parser) error {
 	a := ooxml.PackageOf(p)
 	a.Properties()
@@ -67,14 +67,14 @@ func docxParts(p *format.Parser, a *ooxml.Package, emit func(domain.Block) error
 	if nesting == 0 && r.titles == 1 && p.Doc.Title == "" {
 		p.Doc.Title = r.title
 	}
-	if err := r.notes.emit(r.notes.order, emit); err != nil { // notes to which no paragraph refers
+	if err := r.notes.emit(r.notes.order, emit); err != nil { // notes that no paragraph refers to
 		return err
 	}
 	return r.headersAndFooters(rels, "footer", emit)
 }
 
-// body reads the XML of the body with the docx library. If the library cannot open the file, the body is read directly;
-// the library requires relationships and the usual part name.
+// body reads the XML of the body with the docx library. The library requires relationships and the usual part name; if
+// it cannot open the file, the body is read directly.
 func (r *reader) body(main string, rels []ooxml.Relation, emit func(domain.Block) error) error {
 	w := &walker{r: r, rels: ooxml.ByID(rels), emit: emit, main: r.nesting == 0}
 	if r.nesting == 0 && fitsLibrary(r.a, main) {
@@ -95,8 +95,8 @@ func (r *reader) body(main string, rels []ooxml.Relation, emit func(domain.Block
 	return r.a.Walk(main, w.part)
 }
 
-// fitsLibrary reports whether the library can read the container safely. The library unpacks the whole of the parts
-// listed below, without a limit, and finds the body only by its usual name.
+// fitsLibrary reports whether the library can read the container safely. The library unpacks the parts listed below
+// completely and without a limit, and finds the body only by its usual name.
 func fitsLibrary(a *ooxml.Package, main string) bool {
 	if main != defaultDocxPart || a.HasDuplicates {
 		return false

@@ -15,18 +15,18 @@ type field struct {
 	result bool // whether the code has ended
 	hidden bool // whether the result is omitted from the text too
 	shown  string
-	para   *paragraph // paragraph in which the result begins
+	para   *paragraph // paragraph where the result begins
 	start  int        // offset of the result in the text of para
 }
 
-// maxFieldCode is the number of bytes of a field's code that are kept. maxOpenFields is the maximum number of open
+// maxFieldCode is the maximum number of bytes kept of a field's code. maxOpenFields is the maximum number of open
 // fields.
 const (
 	maxFieldCode  = 8 << 10
 	maxOpenFields = 100
 )
 
-// inFieldCode reports whether the current text is omitted: the code of a field, or a hidden result.
+// inFieldCode reports whether the current text is omitted because it is the code of a field or a hidden result.
 func (w *walker) inFieldCode() bool {
 	for _, f := range w.fields {
 		if !f.result || f.hidden {
@@ -105,8 +105,8 @@ func (w *walker) simpleField(code string) {
 	w.endField(f)
 }
 
-// formValue reads the value of a form field in the old format, which is not stored as the field's result: whether a box
-// is ticked, or which entry of a list is selected.
+// formValue reads the value of a form field in the old format: whether a box is ticked, or which entry of a list is
+// selected. The file does not store this value as the field's result.
 func formValue(sc *xmlscan.Scanner) string {
 	shown, chosen := "", -1
 	var entries []string

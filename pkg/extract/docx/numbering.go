@@ -159,8 +159,8 @@ func readLevel(sc *xmlscan.Scanner) numberLevel {
 
 func listLevel(s string) int { return min(int(ooxml.ParseSmall(s)), numberLevels-1) }
 
-// levelOf returns a paragraph's level in the list, from 0: its own level, otherwise the one to which its style is
-// linked.
+// levelOf returns a paragraph's level in the list, counting from 0. A paragraph without a level of its own takes the
+// level that its style is linked to.
 func (n *numbering) levelOf(numID, level, style string) int {
 	if list := n.lists[numID]; list != nil && level == "" && style != "" {
 		for at := range numberLevels {

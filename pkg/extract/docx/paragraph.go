@@ -16,20 +16,20 @@ type paragraph struct {
 	style        string
 	outline      int
 	numID, level string
-	continues    bool // whether its text continues in the next paragraph, because its mark was deleted or it is a drop cap
+	continues    bool // whether the text continues in the next paragraph, because the paragraph mark was deleted or this is a drop cap
 	pageField    bool // whether a page number was omitted
 	notes        []string
 	links        []domain.BlockLink
-	after        []domain.Block // text boxes and drawings that are anchored in it
+	after        []domain.Block // text boxes and drawings anchored in the paragraph
 	readings     []byte         // readings of the current run of annotated characters
-	plain        bool           // whether part of its text is not bold
-	label        string         // name of the content control at its start
-	labelled     int            // offset in bytes at which that control ends
+	plain        bool           // whether part of the text is not bold
+	label        string         // name of the content control at the start of the paragraph
+	labelled     int            // end of that control in the text, in bytes
 }
 
 func (p *paragraph) trimmed() string { return strings.TrimSpace(p.text.String()) }
 
-// endRuby writes the collected readings in parentheses after the characters to which they belong. They are written
+// endRuby writes the collected readings in parentheses after the characters that they annotate. They are written
 // together, because readings between the characters would split words.
 func (p *paragraph) endRuby() {
 	if len(p.readings) > 0 {
@@ -51,7 +51,8 @@ func (w *walker) write(s string) {
 // inlines reads the children of an element within a paragraph.
 func (w *walker) inlines() { w.sc.Each(w.inline) }
 
-// inline reads one element within a paragraph. It always returns true: the content of unknown elements is read.
+// inline reads one element within a paragraph. It always returns true, so that the content of unknown elements is read
+// too.
 func (w *walker) inline(e xml.StartElement) bool {
 	switch e.Name.Local {
 	case "t":
@@ -150,7 +151,7 @@ func (w *walker) emitAfter(b domain.Block) {
 	w.textBox(func() { w.send(b) })
 }
 
-// related reads the part to which a drawing refers, unless it has been read before.
+// related reads the part that a drawing refers to, unless it has been read before.
 func (w *walker) related(id string, read func(*xmlscan.Scanner, int, func(domain.Block) error) error) {
 	rel, ok := w.rels[id]
 	if !ok || rel.External || w.r.seen[rel.Target] {

@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/xmlscan"
 )
 
-// styles holds the paragraph styles, which say which paragraphs are headings and which have numbers.
+// styles holds the paragraph styles. They determine which paragraphs are headings and which are numbered.
 type styles struct {
 	byID map[string]*style
 }
@@ -134,8 +134,8 @@ func (s styles) isTitle(id string) bool {
 	return titleNames[strings.ToLower(id)]
 }
 
-// numbered returns the list and level of the style, or of the nearest base style that has a list, and the id of the
-// style that has it.
+// numbered returns the list and level of the style or, if the style has no list, of its nearest base style with a list.
+// The result style is the id of the style that has the list.
 func (s styles) numbered(id string) (numID, level, style string) {
 	for range maxBasedOn {
 		st := s.byID[id]

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// Range of the private-use characters to which symbol fonts map their symbols: firstSymbol plus the code in the font.
+// Range of the private-use characters that stand for the symbols of symbol fonts: firstSymbol plus the code in the
+// font.
 const (
 	firstSymbol = 0xf000
 	lastSymbol  = 0xf0ff
@@ -57,7 +58,7 @@ func symbolSign(code rune) string {
 	return string(signs[at])
 }
 
-// symbolText replaces private-use characters in ordinary text by the characters that symbol fonts show for them.
+// symbolText replaces private-use characters in ordinary text with the characters that symbol fonts show for them.
 func symbolText(s string) string {
 	if !strings.ContainsFunc(s, func(r rune) bool { return r >= firstSymbol && r <= lastSymbol }) {
 		return s

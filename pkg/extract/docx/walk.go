@@ -24,7 +24,7 @@ type walker struct {
 	bold       bool       // whether the open run is bold
 	mixed      bool       // whether a paragraph of the open cell is not entirely bold
 	tables     int        // nesting depth of open tables
-	tableNotes []string   // notes to which the open tables refer
+	tableNotes []string   // notes that the open tables refer to
 }
 
 // part reads a whole part. Errors stay in the scanner.
@@ -53,8 +53,8 @@ func (w *walker) blocks() {
 	w.sc.Each(w.block)
 }
 
-// block reads one element on the level of paragraphs and tables. It always returns true: the content of unknown
-// elements is read.
+// block reads one element on the level of paragraphs and tables. It always returns true, so that the content of unknown
+// elements is read too.
 func (w *walker) block(e xml.StartElement) bool {
 	switch e.Name.Local {
 	case "p":
@@ -181,8 +181,8 @@ func (w *walker) finish(p *paragraph) {
 	w.sc.Stop(w.r.notes.emit(p.notes, w.emit))
 }
 
-// maxPageWords is the maximum size in bytes of the words around a page number, in a paragraph that is dropped as a mere
-// page number.
+// maxPageWords is the maximum size, in bytes, of the words around an omitted page number, such as "Page of". A longer
+// paragraph of a header or footer is kept.
 const maxPageWords = 12
 
 // headingLevel returns the heading level of the paragraph or of its style, or 0 for body text.
