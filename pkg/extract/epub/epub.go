@@ -39,10 +39,10 @@ func inside(p *format.Parser) string {
 type book struct {
 	p      *format.Parser
 	a      *zip.Archive
-	dir    string // folder of the package document, to which the addresses in it are relative
+	dir    string // folder of the package document; addresses in that document are relative to it
 	items  map[string]item
 	spine  []item
-	titles map[string]heading // entries of the table of contents that lead to parts, by zip.PartName
+	titles map[string]heading // entries of the table of contents, by the zip.PartName of the part that they lead to
 	// encrypted is the set of encrypted parts, by zip.PartName.
 	encrypted map[string]bool
 }
@@ -278,8 +278,8 @@ func (b *book) chapter(it item) error {
 	return chapter.Piece(format.TypeHTML, strings.NewReader(text))
 }
 
-// resolve returns the name of the part that a relative address means. dir is the folder of the document with the
-// address.
+// resolve returns the name of the part that a relative address refers to. dir is the folder of the document that
+// contains the address.
 func resolve(dir, address string) string {
 	address, _, _ = strings.Cut(address, "#")
 	return strings.TrimPrefix(path.Clean("/"+path.Join(dir, unescape(address))), "/")
