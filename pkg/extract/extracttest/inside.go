@@ -8,7 +8,7 @@ import (
 	"math/rand/v2"
 )
 
-// maxInside is the maximum unpacked size in bytes of a document that is changed inside.
+// maxInside is the maximum unpacked size, in bytes, of a document whose packed content is changed.
 const maxInside = 64 << 20
 
 // inside damages the packed content of a document and packs it again, so that the damage reaches the reader of the
@@ -50,7 +50,7 @@ func insideZip(r *rand.Rand, data []byte) []byte {
 	return pack(parts)
 }
 
-// changed damages a piece of content: it replaces numbers, truncates it, repeats a part of it, or changes bytes.
+// changed damages a piece of content by replacing numbers, truncating it, repeating a part of it, or changing bytes.
 func changed(r *rand.Rand, data []byte) []byte {
 	switch r.IntN(4) {
 	case 0:

@@ -14,19 +14,18 @@ import (
 // Damage says how many damaged copies of each kind Cases makes. A zero field means none.
 type Damage struct {
 	Seed uint64
-	// Truncations is the number of steps in which the file is truncated. With 10, copies end at 10 %, 20 %, … 90 % of
-	// the length.
+	// Truncations sets how finely the file is truncated. With 10, copies end at 10 %, 20 %, … 90 % of the length.
 	Truncations int
 	// Flips is the number of copies with randomly changed bytes. One byte in 10,000, 1,000 or 100 is changed, in turn.
 	Flips int
-	// Numbers is the number of copies in which decimal numbers are replaced by numbers that no file should contain.
+	// Numbers is the number of copies with decimal numbers replaced by numbers that no file should contain.
 	Numbers int
 	// Inside is the number of copies whose packed content is changed and packed again: parts of a zip file, Flate
 	// streams of a PDF. Other files have no such copies.
 	Inside int
 }
 
-// flipRates are the numbers of bytes of which one is changed.
+// flipRates lists the rates of change: one byte in this many is changed.
 var flipRates = []int{10_000, 1000, 100}
 
 // Cases yields the document itself under the name "whole", and then its damaged copies, one at a time. The bytes are
@@ -68,7 +67,7 @@ func (d Damage) random(name, kind string, round int) *rand.Rand {
 	return rand.New(rand.NewPCG(d.Seed, h.Sum64()))
 }
 
-// flip returns a copy in which random bytes are changed: one of every `rate` bytes, at least one.
+// flip returns a copy with randomly changed bytes: one of every `rate` bytes, and at least one in all.
 func flip(r *rand.Rand, data []byte, rate int) []byte {
 	out := append([]byte(nil), data...)
 	if len(out) == 0 {
@@ -83,7 +82,7 @@ func flip(r *rand.Rand, data []byte, rate int) []byte {
 // oddNumbers are the numbers that replace lengths, counts, references and positions.
 var oddNumbers = []string{"0", "1", "-1", "65536", "2147483647", "4294967296", "9223372036854775807", "99999999999999999999", "1e308", "0.000001"}
 
-// odd returns a copy in which up to eight numbers are replaced. Its length may differ.
+// odd returns a copy with up to eight numbers replaced. The length may change.
 func odd(r *rand.Rand, data []byte) []byte {
 	numbers := findNumbers(data)
 	if len(numbers) == 0 {

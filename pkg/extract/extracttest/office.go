@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Zip packs the parts. The content of each part is repeated, so that a large part can be packed into little space.
+// Zip packs the parts. It repeats the content of each part `repeat` times, so that a small file can hold large parts.
 func Zip(t testing.TB, parts map[string]string, repeat int) []byte {
 	t.Helper()
 	var buf bytes.Buffer
@@ -75,5 +75,5 @@ func Rels(part string, lines ...string) Part {
 	return Part{dir + "_rels/" + file + ".rels", b.String() + `</Relationships>`}
 }
 
-// BodyOf is a format for the body of a Word document with one paragraph.
+// BodyOf is a format string for the body of a Word document with one paragraph.
 const BodyOf = `<w:document xmlns:w="w" xmlns:r="r"><w:body><w:p><w:r><w:t>%s</w:t></w:r></w:p></w:body></w:document>`

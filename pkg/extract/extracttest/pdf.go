@@ -36,7 +36,8 @@ func Stream(dict, data string) string {
 // (F2).
 func PDFPages(contents ...string) []byte { return PDF(PageObjects(contents...)...) }
 
-// PageObjects returns the objects of such a file: first the catalogue; from object 4 on, two objects per page.
+// PageObjects returns the objects of the file that PDFPages returns. The catalogue comes first; from object 4 on, there
+// are two objects per page.
 func PageObjects(contents ...string) []string {
 	const fonts = 3 // objects before the pages: catalogue, page tree and font resources
 	objects := []string{"<< /Type /Catalog /Pages 2 0 R >>", "",
@@ -51,7 +52,7 @@ func PageObjects(contents ...string) []string {
 	return objects
 }
 
-// At returns the operators that show a text in a font at the given position.
+// At returns the operators that show a text at the given position.
 func At(font string, size, x, y float64, text string) string {
 	text = strings.NewReplacer(`\`, `\\`, `(`, `\(`, `)`, `\)`).Replace(text)
 	return fmt.Sprintf("BT /%s %g Tf 1 0 0 1 %g %g Tm (%s) Tj ET\n", font, size, x, y, text)
@@ -88,7 +89,7 @@ func PDFLines(font string, size, x, y float64, texts ...string) string {
 	return b.String()
 }
 
-// Repeated returns the lines of page n, which are made with the format.
+// Repeated returns the lines of page n. The format receives the page number and the line number.
 func Repeated(format string, n, lines int) []string {
 	texts := make([]string, lines)
 	for i := range texts {

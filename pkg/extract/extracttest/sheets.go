@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Sheet returns a workbook with one sheet, which has the given rows, followed by tail. parts are further parts, or
-// replace the usual ones.
+// Sheet returns a workbook with one sheet, which consists of the given rows followed by tail. parts are added to the
+// usual parts or replace them.
 func Sheet(t testing.TB, rows, tail string, parts map[string]string) []byte {
 	t.Helper()
 	all := map[string]string{

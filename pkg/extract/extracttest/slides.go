@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Slides returns a presentation with the given slides and further parts. The slides' relationships are rId1, rId2, … in
-// the order of the show.
+// Slides returns a presentation with the given slides and further parts. The relationships of the slides are rId1,
+// rId2, … in presentation order.
 func Slides(t testing.TB, slides []string, parts ...Part) []byte {
 	t.Helper()
 	var list strings.Builder
