@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/charset"
 )
 
-// MIME types to which other formats refer, because they can contain files of these types or must not be confused with
+// MIME types that other formats refer to, because their documents can contain such files or must not be confused with
 // them.
 const (
 	TypeCSV      = "text/csv"
@@ -37,8 +37,8 @@ var oleMagic = []byte("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")
 
 // Detect returns the MIME type of a document, without parameters, from its first bytes (about 4 KiB), its file name or
 // address, and the type declared by the sender. Each argument may be empty. The bytes determine the family (PDF,
-// container, picture, text); within a family the name decides, then the declaration. The type may be one that cannot be
-// read.
+// container, picture, text); within a family the name decides, then the declaration. The result may be a type that
+// cannot be read.
 func (r *Registry) Detect(head []byte, name, declared string) string {
 	named := r.Named(name)
 	if named == nil {

@@ -19,8 +19,8 @@ const (
 	Resources   Kind = "resources"   // reading took too much memory or time
 )
 
-// Error says that a document cannot be read, and will not be readable later. Message is one line for the person who
-// uploaded the document. The cause is the parser's error and is meant for logs.
+// Error means that a document cannot be read, now or later. Message is one line for the person who uploaded the
+// document. The cause is the parser's error and is meant for logs.
 type Error struct {
 	Kind    Kind   `json:"kind"`
 	Message string `json:"message"`

@@ -28,8 +28,8 @@ const (
 	MaxZipEntries   = 20_000    // entries of a container
 	MaxPart         = 128 << 20 // unpacked bytes of one XML part
 	MaxDepth        = 512       // nesting depth of elements, values and lists
-	MaxRatio        = 400       // unpacked size of a container divided by its packed size; applies above MinBomb
-	MinBomb         = 128 << 20 // unpacked bytes of a container up to which any ratio is accepted
+	MaxRatio        = 400       // unpacked size of a container divided by its packed size; applies only above MinBomb
+	MinBomb         = 128 << 20 // unpacked bytes of a container; up to this size any ratio is accepted
 	MaxBlockBytes   = 16 << 10  // bytes of a block; longer blocks are split at white space
 	MaxURL          = 2 << 10   // bytes of a link's address; links with longer ones are dropped
 	MaxLinkText     = 1 << 10   // bytes of a link's text that are kept

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// alphabets are the letters that number lists, by number format.
+// alphabets holds the letters used to number lists, by number format.
 var alphabets = map[string]string{
 	"lowerLetter": "abcdefghijklmnopqrstuvwxyz", "upperLetter": "ABCDEFGHIJKLMNOPQRSTUVWXYZ",
 	"russianLower": "абвгдежзиклмнопрстуфхцчшщыэюя", "russianUpper": "АБВГДЕЖЗИКЛМНОПРСТУФХЦЧШЩЫЭЮЯ",

@@ -17,7 +17,7 @@ type Source struct {
 	Size     int64  // bytes
 	Name     string // file name; "" if unknown
 	Declared string // MIME type declared by the sender; "" if unknown
-	URL      string // address of the page, to which its links are relative; "" if none
+	URL      string // address of the page, the base of its relative links; "" if none
 	// PlainRows writes table rows as tab-separated cells instead of "column: value; …".
 	PlainRows bool
 }
@@ -88,11 +88,11 @@ func (r *Registry) Parse(ctx context.Context, src Source, lim Limits, emit func(
 	return p.Doc, nil
 }
 
-// ErrPanic is in the chain of an error's cause if a parser panicked.
+// ErrPanic is in an error's chain if a parser panicked.
 var ErrPanic = errors.New("panic")
 
-// faultReader remembers errors in reading the file itself, for which the document is not to blame. It is safe for
-// concurrent use.
+// faultReader remembers errors in reading the file itself; they are not the document's fault. It is safe for concurrent
+// use.
 type faultReader struct {
 	io.ReaderAt
 	fault atomic.Pointer[error]

@@ -27,8 +27,8 @@ type Format struct {
 	// named is the type that the name and the declaration suggest; a text format may recognise its documents even if
 	// named is another text format. If Sniff is nil, only names and declarations select the format.
 	Sniff func(head []byte, named string) bool
-	// Inside returns the type of the document in an opened zip file, or "" if the zip file is of another format. It is
-	// only for packed formats.
+	// Inside returns the type of the document in an opened zip file, or "" if the zip file is of another format. Only
+	// packed formats have this function.
 	Inside func(p *Parser) string
 	// Flat recognises a variant of a packed format that is a single text file, and ReadFlat reads it. Both are nil if
 	// there is no such variant.
@@ -68,7 +68,7 @@ func (r *Registry) Formats() []Format {
 	return slices.DeleteFunc(slices.Clone(r.formats), func(f Format) bool { return f.Label == "" })
 }
 
-// byType returns the format with the given MIME type, or nil.
+// byType returns the format with the given MIME type, or nil if there is none.
 func (r *Registry) byType(mimeType string) *Format {
 	if f := r.byName[mimeType]; f != nil && f.Type == mimeType {
 		return f
@@ -84,7 +84,7 @@ func (r *Registry) name(mimeType string) string {
 	return mimeType
 }
 
-// Packed returns the format of the opened zip file, judging by its parts, or nil.
+// Packed returns the format of the opened zip file, judging by its parts, or nil if no format matches.
 func (r *Registry) Packed(p *Parser) *Format {
 	for _, f := range r.formats {
 		if f.Inside == nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/charset"
 )
 
-// DeclaredCharset returns the charset that the declared type names, or "".
+// DeclaredCharset returns the charset that the declared type names, or "" if it names none.
 func (p *Parser) DeclaredCharset() string {
 	_, params, err := mime.ParseMediaType(p.Src.Declared)
 	if err != nil {
@@ -47,7 +47,8 @@ type textSource struct {
 
 // TextReader returns a reader of the source as UTF-8 without a byte order mark, and records the encoding in the route.
 // It first scans the whole source to detect the encoding, so that a single invalid byte, even late in the text, does
-// not turn UTF-8 into another encoding. standard is the encoding that the format prescribes if none is declared, or "".
+// not turn UTF-8 into another encoding. standard is the encoding that the format prescribes if none is declared; it may
+// be "".
 func (p *Parser) TextReader(route, standard string) (*textSource, error) {
 	var evidence charset.Evidence
 	piece := make([]byte, 256<<10)

@@ -14,7 +14,7 @@ func WordSet(s string) map[string]bool {
 	return set
 }
 
-// Plural returns one if n is 1, otherwise many.
+// Plural returns `one` if n is 1, and `many` otherwise.
 func Plural(n int, one, many string) string {
 	if n == 1 {
 		return one
