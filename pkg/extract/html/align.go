@@ -98,8 +98,8 @@ func wordsOf(s string) []string {
 	return words
 }
 
-// choose reports, for each block of a page, whether it is content: it is in the extract, or the extractor lost it
-// although it is surrounded by content.
+// choose reports, for each block of a page, whether it is content. A block is content if it is in the extract, or if
+// the extractor lost it although it is surrounded by content.
 func (x *extractIndex) choose(blocks []block, t *pageTree) []bool {
 	keep := make([]bool, len(blocks))
 	for i, b := range blocks {

@@ -83,7 +83,8 @@ func (p *reader) readable(page string, blocks []block, t *pageTree) []bool {
 	return indexExtract(article.Node).choose(blocks, t)
 }
 
-// articleBody returns the single element with itemprop="articleBody", or nil.
+// articleBody returns the element with itemprop="articleBody". It returns nil if there is none, if there are several,
+// or if the element holds less than a third of the region's prose.
 func (t *pageTree) articleBody(region *html.Node) *html.Node {
 	var found *html.Node
 	const limit = 50
@@ -114,7 +115,7 @@ func textElement(n *html.Node) bool {
 	return n != nil && (n.DataAtom == atom.P || n.DataAtom == atom.Li || n.DataAtom == atom.Blockquote || n.DataAtom == atom.Pre || isHeading(n.DataAtom))
 }
 
-// remark reports whether an element is a comment of a reader or inside one.
+// remark reports whether an element is, or is inside, a reader's comment.
 func remark(n *html.Node) bool {
 	for ; n != nil && n.DataAtom != atom.Body; n = n.Parent {
 		if strings.HasSuffix(attr(n, "itemtype"), "/Comment") || attr(n, "itemprop") == "comment" {

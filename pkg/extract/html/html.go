@@ -25,7 +25,8 @@ const (
 	minArticleText = 1000
 )
 
-// read reads a page: its main content if that can be separated from navigation and boilerplate, otherwise all its text.
+// read reads a page: its main content, or all its text if the main content cannot be separated from navigation and
+// boilerplate.
 func read(in *format.Parser) error {
 	p := &reader{Parser: in}
 	if err := p.page(); err != nil {
@@ -138,7 +139,7 @@ func (p *reader) pageBase(doc *html.Node) *url.URL {
 	return base
 }
 
-// setAtoms sets the DataAtom of nodes, which extractors leave out.
+// setAtoms sets the DataAtom of nodes, because extractors leave it unset.
 func setAtoms(n *html.Node) {
 	for c := range n.Descendants() {
 		if c.Type == html.ElementNode && c.DataAtom == 0 {

@@ -73,7 +73,7 @@ func (w *walker) linksIn(n *html.Node) []domain.BlockLink {
 	return links
 }
 
-// inline returns the text of an element on one line, without the elements that are left out elsewhere.
+// inline returns the text of an element on one line, without the elements that the walker skips.
 func (w *walker) inline(n *html.Node) string {
 	var b strings.Builder
 	w.inlineTo(&b, n, nil)
@@ -137,7 +137,7 @@ func isText(n *html.Node) bool {
 	return n != nil && n.Type == html.TextNode && strings.TrimSpace(n.Data) != ""
 }
 
-// firstRune returns the first character of an element, or 0.
+// firstRune returns the first character of an element, or 0 if the element does not start with text.
 func firstRune(n *html.Node) rune {
 	for c := n.FirstChild; c != nil; c = c.FirstChild {
 		if c.Type == html.TextNode && c.Data != "" {
@@ -178,7 +178,7 @@ func rubyText(n *html.Node) string {
 	return base.String() + "(" + reading.String() + ")"
 }
 
-// mathText returns a formula once: as TeX if the page contains it, otherwise as the characters of its MathML.
+// mathText returns a formula once: as TeX if the page contains the TeX source, or else as the characters of its MathML.
 func mathText(n *html.Node) string {
 	for c := range n.Descendants() {
 		if c.Type == html.ElementNode && c.Data == "annotation" && strings.Contains(attr(c, "encoding"), "tex") {
@@ -205,7 +205,7 @@ func simplifyTeX(s string) string {
 	return s
 }
 
-// decoration reports whether an element in the content has no information: permalinks of headings, buttons, note
+// decoration reports whether an element in the content carries no information: permalinks of headings, buttons, note
 // markers, duplicate renderings of a formula.
 func (w *walker) decoration(n *html.Node) bool {
 	switch n.DataAtom {

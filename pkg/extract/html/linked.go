@@ -122,7 +122,7 @@ func (w *linkedWriter) property(key string, v any, level int) {
 	}
 }
 
-// text writes a text of several lines or with markup.
+// text writes a text that may have several lines or contain markup.
 func (w *linkedWriter) text(s string) {
 	if w.err != nil || len(w.blocks) >= maxLinkedBlocks {
 		return
@@ -142,7 +142,7 @@ func (w *linkedWriter) add(b domain.Block) {
 	}
 }
 
-// propertyName writes the name of a property as words: "price currency" for priceCurrency.
+// propertyName returns the name of a property as words: "price currency" for priceCurrency.
 func propertyName(key string) string {
 	return strings.Map(unicode.ToLower, splitCamel(key))
 }

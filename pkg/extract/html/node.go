@@ -9,7 +9,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// isSurrounding reports whether an element surrounds the content of a page.
+// isSurrounding reports whether an element is a menu, a banner, a footer or another part around the content, judging by
+// its tag and role.
 func isSurrounding(n *html.Node) bool {
 	switch n.DataAtom {
 	case atom.Nav, atom.Button:

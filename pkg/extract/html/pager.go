@@ -9,8 +9,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// maxAfterPager is the number of letters outside links that may follow the links to the previous and the next page,
-// such as the date of the last change.
+// maxAfterPager is the maximum number of letters outside links that may follow the links to the previous and the next
+// page, such as the date of the last change.
 const maxAfterPager = 100
 
 // isPager recognises links to the previous and the next page at the end of the content by their form, as in GitBook:

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// parseHTML builds the tree of a page. It removes aria-hidden from elements that other users can see, so that later
+// parseHTML builds the tree of a page. It removes aria-hidden from elements that sighted users can see, so that later
 // steps need not examine their content again.
 func parseHTML(page string) (*html.Node, error) {
 	doc, err := html.Parse(strings.NewReader(page))

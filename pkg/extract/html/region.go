@@ -128,7 +128,7 @@ func weigh(doc *html.Node) *pageTree {
 	return t
 }
 
-// note adds the properties of the element itself; alone means that the page has only one h1.
+// note adds the properties of the element itself. alone says whether the page has only one h1.
 func (w *weight) note(n *html.Node, alone bool) {
 	switch {
 	case n.DataAtom == atom.H1:
@@ -150,8 +150,7 @@ func (w *weight) note(n *html.Node, alone bool) {
 	}
 }
 
-// isPageTitle reports whether an element is the heading in which Confluence shows the title of a page as a link to the
-// page itself.
+// isPageTitle reports whether an element is a title as Confluence shows it: a heading that links to the page itself.
 func isPageTitle(n *html.Node) bool { return n.DataAtom == atom.H1 && attr(n, "id") == "title-text" }
 
 // firstHref returns the address of the first link in an element.
@@ -232,8 +231,7 @@ func (t *pageTree) commonParent(mains []*html.Node) *html.Node {
 	return common
 }
 
-// hasMainHeading reports whether an element contains the main heading of the page or, without one, nearly all of its
-// text.
+// hasMainHeading reports whether an element contains the main headings of the page, or nearly all of its text.
 func (t *pageTree) hasMainHeading(n, doc *html.Node) bool {
 	if remark(n) {
 		return false

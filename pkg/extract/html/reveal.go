@@ -33,7 +33,8 @@ func reveal(doc *html.Node) {
 	r.walk(doc)
 }
 
-// showPage shows elements that hold nearly all text of the page: scripts show such a page as soon as it is complete.
+// showPage shows hidden elements that hold nearly all text of the page. In a browser, scripts show them as soon as the
+// page is complete.
 func (r *revealer) showPage(doc *html.Node) {
 	all := r.measured[doc]
 	for n := doc; n != nil; {
@@ -206,7 +207,7 @@ func (r *revealer) walk(n *html.Node) {
 	}
 }
 
-// readButtons turns buttons into text if a heading has no other text.
+// readButtons turns the buttons in a heading into text if the heading has no other text.
 func readButtons(heading *html.Node) {
 	if textNextToButtons(heading) {
 		return
@@ -297,7 +298,7 @@ func (r *revealer) canOpen(n *html.Node) bool {
 	return prev != nil && r.measured[prev].letters > 0 && r.measured[prev].letters <= maxLabelLetters && named(n, panelWords) || hasVisibleSibling(n)
 }
 
-// panelWords are names of elements that a reader opens by the text before them.
+// panelWords are names of elements that a reader opens with a click on the text before them.
 var panelWords = format.WordSet(`accordion answer faq expand expandable expander collapse collapsible collapsed toggle spoiler panel tab reveal details disclosure`)
 
 // labelBefore returns the element before n or, if n begins its parent, the element before the parent.
@@ -333,7 +334,7 @@ func (r *revealer) isPanelLabel(n, panel *html.Node) bool {
 	return false
 }
 
-// moreWords are words of controls that show the rest of a text or a list.
+// moreWords are words on controls that show the rest of a text or a list.
 var moreWords = format.WordSet(`more all show expand full rest continue mehr alle weiterlesen anzeigen ganzen suite tout toute plus más todo todos leer mais tudo
 	altro tutto meer alles mer vis pokaż więcej`)
 
@@ -364,8 +365,8 @@ func (r *revealer) isMoreControl(n *html.Node) bool {
 	return false
 }
 
-// describes reports whether a button contains a text of several words in separate elements, such as a response in an
-// API reference.
+// describes reports whether a button contains several words of text in block elements, like a response in an API
+// reference.
 func (r *revealer) describes(button *html.Node) bool {
 	const words = 3
 	for c := range button.Descendants() {

@@ -89,7 +89,7 @@ func lettersIn(blocks []block) int {
 	return sum
 }
 
-// proseIn returns the texts for readers in the data of scripts, in order and without duplicates.
+// proseIn returns the human-readable texts in the data of scripts, in order and without duplicates.
 func proseIn(scripts []string) []string {
 	var texts []string
 	seen := map[string]bool{}

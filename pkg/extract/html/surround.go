@@ -155,7 +155,7 @@ func container(n *html.Node) bool {
 	return false
 }
 
-// much reports whether an element contains more than two fifths of the page's text and a fifth of its prose.
+// much reports whether an element contains more than two fifths of the page's text and more than a fifth of its prose.
 func (t *pageTree) much(w weight) bool {
 	return w.letters*5 > t.total.letters*2 && w.prose()*5 > t.total.prose()
 }
@@ -171,8 +171,8 @@ func (s *boilerplateFinder) isBoilerplateOutside(n *html.Node, w weight, at side
 	return at == beforeContent || w.letters*2 < s.t.weights[s.root].prose()
 }
 
-// isBoilerplateInside recognises small parts inside the content, such as pagers and share buttons: their class names
-// them, and they contain almost nothing but links, buttons and fields.
+// isBoilerplateInside recognises small parts inside the content, such as pagers and share buttons. They have a telling
+// class name and contain almost nothing but links, buttons and fields.
 func (s *boilerplateFinder) isBoilerplateInside(n *html.Node, w weight) bool {
 	if n.DataAtom == atom.P || n.DataAtom == atom.Table || n.DataAtom == atom.Span && (w.prose() > 0 || textElement(n.Parent)) || !matchesHint(n, weight{headings: 1}, hintWords) {
 		return false
@@ -218,8 +218,8 @@ func (t *pageTree) contents(n *html.Node, w weight) bool {
 	return is
 }
 
-// maxContents is the maximum number of links in a table of contents. It limits the time, because a list in nested
-// elements is read for each of them.
+// maxContents is the maximum number of links in a table of contents. It limits the time, because a list inside several
+// nested elements is read once for each of them.
 const maxContents = 3000
 
 func (t *pageTree) isContents(n *html.Node, w weight) bool {
@@ -306,8 +306,8 @@ func (s *boilerplateFinder) dropLeadingLists(root *html.Node) {
 // pageTheme is the set of classes that the theme of a page uses for the parts around its content.
 type pageTheme map[string]bool
 
-// themes lists the classes of such parts for documentation, wikis and forums. marks are the classes, ids and generators
-// that identify a theme; the parts have no meaning on other pages.
+// themes lists such classes for documentation, wikis and forums. marks are the classes, ids and generators that
+// identify a theme; on pages without them, the classes in parts mean nothing.
 var themes = []struct {
 	marks []string
 	parts map[string]bool
@@ -330,7 +330,7 @@ var themes = []struct {
 	{[]string{"asciidoctor", "asciidoc"}, format.WordSet(`footer-text`)},
 }
 
-// themeOf returns the parts of the themes that a page uses.
+// themeOf returns the classes of the parts around the content in the themes that a page uses.
 func themeOf(doc *html.Node) pageTheme {
 	found := map[string]bool{}
 	var generator string
@@ -389,7 +389,8 @@ func (t pageTheme) part(n *html.Node, w weight) bool {
 	return false
 }
 
-// hintWords are names of surroundings. They count only for elements that contain little but links, buttons and fields.
+// hintWords are words in the names of elements around the content. They count only for elements that contain little but
+// links, buttons and fields.
 var hintWords = format.WordSet(`breadcrumb breadcrumbs cookie cookies consent gdpr ccpa onetrust newsletter sharing share social socials sharebar sharethis
 	sharedaddy addthis addtoany sponsored advert adverts advertisement advertising adsbygoogle outbrain taboola pagination paginator pager skiplink
 	skip editsection backtotop back2top toctitle disqus signup signin login masthead megamenu navbar offcanvas jumpbox related recommended
@@ -400,8 +401,8 @@ var hintWords = format.WordSet(`breadcrumb breadcrumbs cookie cookies consent gd
 // otherPages are names of lists with suggested pages.
 var otherPages = format.WordSet(`related recommended recommendations recommendation trending popular similar upsell suggested sponsored outbrain taboola also`)
 
-// maxNameBytes is the maximum number of bytes read of a class or an id. The limit matters because the names of an
-// element are read again for every element in it.
+// maxNameBytes is the maximum number of bytes read from a class or id attribute. The limit matters because the names of
+// an element are read again for every element in it.
 const maxNameBytes = 2000
 
 // matchesHint reports whether a class or an id contains one of the words. The id of an element with headings is

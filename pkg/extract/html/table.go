@@ -219,7 +219,7 @@ func (r gridRow) wide() bool {
 	return !r.single() && slices.ContainsFunc(r.cells, func(c gridCell) bool { return !c.first })
 }
 
-// emitPairs writes rows of a property and its value.
+// emitPairs writes rows that each hold a property and its value.
 func (w *walker) emitPairs(rows []gridRow) {
 	for _, r := range rows {
 		var texts []string
@@ -321,8 +321,8 @@ func (w *walker) emitRows(rows []gridRow) {
 }
 
 // texts returns the texts of a row's cells up to the last non-empty one. Cells that span several rows are repeated in
-// each of them, because each row must be understandable on its own. If once is true, they are only in the row where the
-// page shows them.
+// each of them, because each row must be understandable on its own. If once is true, they appear only in the row where
+// the page shows them.
 func (r gridRow) texts(once bool) []string {
 	texts, single := make([]string, len(r.cells)), r.single()
 	if single {

@@ -12,7 +12,7 @@ import (
 // maxNoticeLetters is the maximum length of a noscript element that only asks for JavaScript.
 const maxNoticeLetters = 400
 
-// attachShadows replaces templates of declarative shadow trees by their content, and moves the children of the host
+// attachShadows replaces templates of declarative shadow trees with their content, and moves the children of the host
 // into its slots.
 func attachShadows(n *html.Node) {
 	var template *html.Node

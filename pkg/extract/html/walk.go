@@ -16,7 +16,7 @@ import (
 type walker struct {
 	p        *reader
 	base     *url.URL              // base of relative addresses; nil if unknown
-	skip     func(*html.Node) bool // reports elements to leave out in addition to invisible ones; may be nil
+	skip     func(*html.Node) bool // reports elements to leave out in addition to invisible ones; nil: none
 	readAlts bool                  // read descriptions of pictures
 	take     func(block) error     // receives the blocks; if nil, they go to the sink
 
@@ -42,7 +42,7 @@ type block struct {
 	named        string // in table rows, the text with column names; "" if it is the same
 }
 
-// emitted returns the block as it is emitted.
+// emitted returns the block to emit. In table rows, the text has column names unless plain is true.
 func (b block) emitted(plain bool) domain.Block {
 	if !plain && b.named != "" {
 		b.Text = b.named
@@ -194,7 +194,7 @@ func (w *walker) node(n *html.Node) {
 	}
 }
 
-// other reads all other elements. Some have a meaning because of their role or class, and the rest have none.
+// other reads the elements that node does not handle itself. Some get a meaning from their role or class.
 func (w *walker) other(n *html.Node) {
 	switch role := attr(n, "role"); {
 	case role == "heading" && isBlockElement(n.DataAtom):
@@ -256,7 +256,7 @@ func (w *walker) term(n *html.Node) {
 }
 
 // enter records the anchor of a term. A term without an anchor gets that of the term before it if both share a
-// definition, otherwise that of the entry around the list.
+// definition, or else that of the entry around the list.
 func (w *walker) enter(n *html.Node) {
 	if n.DataAtom != atom.Dt {
 		return
