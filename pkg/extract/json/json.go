@@ -56,8 +56,8 @@ func read(p *format.Parser) error {
 	return nil
 }
 
-// probeJSON examines the start of the text. valid says whether it is JSON, at least up to a damaged record; structured,
-// whether it has objects or arrays; lines, whether it is a sequence of values.
+// probeJSON examines the start of the text. valid says whether it is JSON, at least up to a damaged record. structured
+// says whether it has objects or arrays, and lines whether it is a sequence of values.
 func probeJSON(p *format.Parser, head []byte) (lines, structured, valid bool) {
 	trial := &format.Parser{Ctx: context.Background(), Src: p.Src, Lim: p.Lim, Doc: &domain.Document{}}
 	trial.Out = &format.Sink{Emit: func(domain.Block) error { return nil }, Left: 1 << 40}
@@ -75,7 +75,7 @@ func probeJSON(p *format.Parser, head []byte) (lines, structured, valid bool) {
 
 // record collects the "path: value" pairs that become one block.
 type record struct {
-	row   bool // whether it is an element of an array, whose pairs are separated by "; "
+	row   bool // whether the record is an element of an array; its pairs are then separated by "; "
 	at    int  // line number in a JSON Lines file; 0 in other files
 	plain bool // whether names that the previous pair already has are omitted
 	pairs []string
@@ -118,7 +118,7 @@ func (r *record) flush(out *format.Sink) error {
 type walker struct {
 	p              *format.Parser
 	scan           *scanner
-	lines          bool // whether the text is a sequence of values, each of which is a row
+	lines          bool // whether the text is a sequence of values; each value is then a row
 	values         int  // number of top-level values that were read to their end
 	topLevelValues int  // number of top-level values that were begun
 	hasStructure   bool // whether there was an object or an array
@@ -221,8 +221,8 @@ func (w *walker) scalar(tok token) (string, error) {
 	return string(text), nil
 }
 
-// isEncodedData reports whether a string is Base64 or similar data: long, without spaces, and only with characters of
-// that encoding.
+// isEncodedData reports whether a string is Base64 or similar data: a long string without spaces that contains only
+// characters of such an encoding.
 func isEncodedData(text []byte) bool {
 	if len(text) < 1024 {
 		return false
