@@ -96,8 +96,8 @@ func (m *reader) split(part mimePart) []mimePart {
 	}
 }
 
-// root returns the page of a web archive, or the text of a multipart/related body. This is the part that the start
-// parameter names, otherwise the first HTML part, otherwise the first text part, otherwise nil.
+// root returns the page of a web archive, or the text of a multipart/related body: the part that the start parameter
+// names, or else the first HTML part, or else the first text part. It returns nil if there is none of these.
 func (m *reader) root(part mimePart, nesting int) (*mimePart, error) {
 	mediaType, params := part.mediaType()
 	switch {
@@ -149,7 +149,7 @@ func (m *reader) decode(part mimePart) ([]byte, error) {
 }
 
 // decodeQuotedPrintable decodes the escapes in quoted-printable text. Malformed escapes stay as they are; the standard
-// library's reader would fail.
+// library's reader would fail on them.
 func decodeQuotedPrintable(data []byte) []byte {
 	out := make([]byte, 0, len(data))
 	for i := 0; i < len(data); i++ {
