@@ -65,7 +65,7 @@ func frontMatter(p *format.Parser, front string) {
 	}
 }
 
-// frontField is a key with its values, of which there is at least one.
+// frontField is a key with one or more values.
 type frontField struct {
 	key    string
 	values []string

@@ -46,7 +46,7 @@ func hasCode(n ast.Node) bool {
 	return false
 }
 
-// joinSoft replaces the line ends of the source by spaces, or removes them in scripts without spaces.
+// joinSoft replaces the line ends of the source with spaces, or removes them in scripts without spaces.
 func joinSoft(s string) string {
 	if strings.IndexByte(s, softBreak) < 0 {
 		return s

@@ -64,13 +64,13 @@ type walker struct {
 	p        *format.Parser
 	src      []byte
 	plain    bool // whether addresses and HTML are written into the text
-	scripted bool // whether the file is MDX, in which import and export lines are code
+	scripted bool // whether the file is MDX, where import and export lines are code
 	depth    int
 	prefix   string // number of a list item, such as "3. ", until its text takes it
 	links    []domain.BlockLink
 }
 
-// blocks emits the children of n. list is the number of lists in which n is nested.
+// blocks emits the children of n. list is the number of lists around n.
 func (w *walker) blocks(n ast.Node, list int) error {
 	if w.depth++; w.depth > format.MaxDepth {
 		return format.Errorf(format.TooLarge, "the Markdown is nested deeper than %d levels", format.MaxDepth)
@@ -134,8 +134,8 @@ func (w *walker) isScript(n ast.Node) bool {
 	return first == "import" || first == "export"
 }
 
-// fenced returns the text of a code block. If the fences name the language or more, they are included, because people
-// and models find that useful.
+// fenced returns the text of a code block. If the opening fence names the language or gives other information, the
+// fences are included, because people and models find that useful.
 func (w *walker) fenced(n *ast.FencedCodeBlock) string {
 	code := w.lines(n)
 	if n.Info == nil || strings.TrimSpace(code) == "" {
