@@ -94,7 +94,7 @@ func newReader(p *format.Parser) *reader {
 	return &reader{p: p, styles: map[string]style{}, lists: map[string]listStyle{}}
 }
 
-// finish makes the only paragraph in the style Title the title of a document that has none.
+// finish makes the only paragraph in the style Title the document's title, unless the document already has a title.
 func (r *reader) finish() {
 	if r.p.Doc.Title == "" && r.titles == 1 {
 		r.p.Doc.Title = r.title
