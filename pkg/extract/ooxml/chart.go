@@ -15,7 +15,7 @@ import (
 
 const (
 	maxChartPoints = 20_000  // maximum number of points read per series, and of rows per chart
-	maxPointText   = 1 << 10 // size in bytes from which no more text is added to a point
+	maxPointText   = 1 << 10 // size in bytes; no more text is added to a point that exceeds it
 )
 
 // chartText is the text of a chart: its titles, and a table of its points with one column per series.
@@ -33,7 +33,7 @@ type chartSeries struct {
 // Chart emits a chart's titles as paragraphs and its points as table rows. page is the slide's number, or 0.
 func (a *Package) Chart(sc *xmlscan.Scanner, page int, emit func(domain.Block) error) error {
 	c := &chartText{}
-	data := map[string]int{} // index in c.series of the data of newer chart kinds, by the id of the data
+	data := map[string]int{} // for newer chart kinds: index in c.series by data id
 	sc.Descend(func(e xml.StartElement) bool {
 		switch e.Name.Local {
 		case "title":

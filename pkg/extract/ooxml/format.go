@@ -15,7 +15,7 @@ const (
 	TypeXlsx = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 )
 
-// folders are the folders that hold the parts of each format.
+// folders lists the folder that holds the parts of each format.
 var folders = []struct{ folder, mimeType string }{{"word/", TypeDocx}, {"ppt/", TypePptx}, {"xl/", TypeXlsx}}
 
 // NewFormat fills in what all office formats share: they are packages of parts, or single XML files (Flat OPC).
@@ -40,8 +40,8 @@ func NewFormat(f format.Format) format.Format {
 	return f
 }
 
-// format returns the type of the package by the folder of its main part, otherwise by the folders that it contains. It
-// returns "" for other packages.
+// format returns the type of the package. It looks at the folder and the content type of the main part, and then at the
+// folders in the package. It returns "" for other packages.
 func (a *Package) format() string {
 	main := a.MainPart("")
 	for _, c := range folders {

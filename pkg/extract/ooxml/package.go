@@ -19,7 +19,7 @@ import (
 // Package is the container of an office document.
 type Package struct {
 	*zip.Archive
-	// embedded holds the names of the embedded files to which the text refers.
+	// embedded holds the names of the embedded files that the text refers to.
 	embedded map[string]bool
 }
 
@@ -67,7 +67,7 @@ func (a *Package) Relations(part string) []Relation {
 	return found
 }
 
-// resolvePart returns the name of the part that a relationship's target means. The target is relative to dir.
+// resolvePart returns the name of the part that a relationship's target refers to. The target is relative to dir.
 func resolvePart(dir, target string) string {
 	if plain, err := url.PathUnescape(target); err == nil {
 		target = plain
@@ -124,7 +124,7 @@ func (a *Package) Embeds(rels map[string]Relation, id, program string) {
 	a.P.Out.Warn("the embedded document " + format.Cut(name, 100) + format.Cut(program, 100) + " was skipped; upload it as a separate file")
 }
 
-// EmbedsRest warns of embedded documents to which the text of a part does not refer, and of ActiveX controls.
+// EmbedsRest warns of ActiveX controls, and of embedded documents that the text of a part does not refer to.
 func (a *Package) EmbedsRest(rels []Relation) {
 	all := ByID(rels)
 	for _, rel := range rels {
@@ -138,7 +138,8 @@ func (a *Package) EmbedsRest(rels []Relation) {
 }
 
 // MainPart returns the part that the package's relationships name as its document. Without such a relationship it
-// returns fallback if that part exists, otherwise a part whose content type is that of a document, otherwise fallback.
+// returns fallback if that part exists. If it does not, MainPart returns a part whose content type is that of a
+// document or, failing that, fallback.
 func (a *Package) MainPart(fallback string) string {
 	if part := a.Related(a.Relations(""), "officeDocument", ""); part != "" {
 		return part

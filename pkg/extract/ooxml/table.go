@@ -114,8 +114,9 @@ func (w *Table) sheetAbove(rows []Row, texts [][]string) int {
 	return table.PropertyRows(texts, func(int) bool { return false }, func(i int) bool { return len(rows[i].Cells) > 1 && rows[i].wide() })
 }
 
-// headerAt returns the index and number of the rows that name the columns. at is -1 if there are none. In an unmarked
-// table with two columns, only a bold row counts as a header, because such tables usually hold names and values.
+// headerAt returns the index of the first row that names the columns, and the number of such rows. at is -1 if there
+// are none. In an unmarked table with two columns, only a bold row counts as a header, because such tables usually hold
+// names and values.
 func (w *Table) headerAt(rows []Row) (at, depth int) {
 	at, depth = mergedOfficeHeader(rows)
 	texts, width := make([][]string, len(rows)), 0
