@@ -178,7 +178,8 @@ func partAligned(line pdftext.Line) (cells []pdftext.Cell, split bool) {
 	return cells, split
 }
 
-// findAligned returns the block that extends furthest down the page, or nil. Rows above the block may be a header.
+// findAligned returns the block that extends furthest down the page, or nil if there is none. Rows above the block may
+// be a header.
 func findAligned(rows []alignedCells) *alignedBlock {
 	head := rows[:min(len(rows), maxAlignedHead+2)]
 	if !slices.ContainsFunc(head, func(r alignedCells) bool { return len(r.cells) > 1 }) {

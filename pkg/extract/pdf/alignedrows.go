@@ -136,7 +136,7 @@ func (j *joinedRow) add(r alignedCells, at []int) {
 	j.lines = append(j.lines, r.lines...)
 }
 
-// cellOf returns the text of the cell with the row name: the last cell in right-to-left text, otherwise the first.
+// cellOf returns the text of the cell with the row name: the first cell, or the last in right-to-left text.
 func cellOf(r alignedCells, first int, rtl bool) string {
 	if rtl && first > 0 {
 		return r.cells[len(r.cells)-1].Text
@@ -150,8 +150,8 @@ type spanName struct {
 	row alignedCells
 }
 
-// spansOf returns the first and the last row that each name spans. All names must be in the middle of their rows, or
-// all on their first row; otherwise it returns nil.
+// spansOf returns the first and the last row that each name spans. It returns nil unless all names are in the middle of
+// their rows, or all on their first row.
 func spansOf(names []spanName, rows int) [][2]int {
 	if len(names) == 0 {
 		return nil

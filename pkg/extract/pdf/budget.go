@@ -10,10 +10,11 @@ import (
 // The use of PDFium is limited by the number of earlier calls and their results, never by time, so that a file has the
 // same text on every machine.
 const (
-	// maxPDFiumCalls is the maximum number of calls into the sandbox per file: the text of about 1,500 ordinary pages,
-	// or half a minute. The page that reaches the limit is read to its end.
+	// maxPDFiumCalls is the maximum number of calls into the sandbox per file. They suffice for the text of about 1,500
+	// ordinary pages and take half a minute. The page that reaches the limit is read to its end.
 	maxPDFiumCalls = 2_000_000
-	// maxHelpless is the number of consecutive pages with mostly unknown characters after which PDFium is used less.
+	// maxHelpless is the number of consecutive pages with mostly unknown characters that make the reader use PDFium
+	// less.
 	maxHelpless = 32
 	// helplessShare applies once maxHelpless is reached: only one in helplessShare doubtful pages is passed to PDFium,
 	// because later pages may be readable again.
@@ -23,7 +24,7 @@ const (
 // pdfiumBudget decides which of the pages that the text layer could not decode are passed to PDFium. Its zero value is
 // ready to use.
 type pdfiumBudget struct {
-	helpless int // consecutive pages for which PDFium did not know most characters
+	helpless int // consecutive pages where PDFium did not know most characters
 	passed   int // doubtful pages since the last one passed to PDFium, once helpless is maxHelpless
 }
 

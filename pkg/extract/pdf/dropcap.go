@@ -69,8 +69,8 @@ func isInitial(s string) bool {
 	return n > 0 && n == len(s) && unicode.IsUpper(r)
 }
 
-// lineAfterInitial returns the index of the line that continues the word of an initial, or -1. Lines that are indented
-// for the initial certainly belong to it, so the highest of them is chosen.
+// lineAfterInitial returns the index of the line that continues the word of an initial, or -1 if there is none. Lines
+// that are indented for the initial certainly belong to it, so the highest of them is chosen.
 func lineAfterInitial(initial pdftext.Line, lines []pdftext.Line) int {
 	best, least, highest := -1, math.Inf(1), math.Inf(-1)
 	letter := initial.Cells[0]
@@ -137,7 +137,7 @@ func isWordBefore(initial, text string, words map[string]int) bool {
 		return slices.Contains([]string{"time", "way", "while", "day", "night", "line", "list", "history", "road", "series"}, strings.Trim(next, ",.;"))
 	}
 	whole := string(unicode.ToLower(letter)) + rest
-	const itself = 1 // words also counts the text after the initial
+	const itself = 1 // the map words also counts the text after the initial
 	switch apart, joined := words[rest] > itself, words[whole] > 0; {
 	case apart != joined:
 		return apart

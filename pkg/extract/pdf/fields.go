@@ -282,8 +282,8 @@ func (f *fieldPlacer) boxBetween(field pdftext.Field, x float64) bool {
 	})
 }
 
-// labelLeftOf finds the nearest cell with a word on the left of a field. It returns -1 if no such word is closer than
-// `within` points.
+// labelLeftOf returns the position of the nearest cell with a word on the left of a field. It returns -1 if no such
+// word is closer than `within` points.
 func (f *fieldPlacer) labelLeftOf(field pdftext.Field, within float64) (at, cell int) {
 	at, cell = -1, -1
 	for i, line := range f.lines {
@@ -309,7 +309,7 @@ func (f *fieldPlacer) fieldOver(field pdftext.Field, x float64) bool {
 	})
 }
 
-// labelOver finds the cell directly above a field, or -1.
+// labelOver returns the position of the cell directly above a field, or -1 if there is none.
 func (f *fieldPlacer) labelOver(field pdftext.Field) (at, cell int) {
 	at, cell = -1, -1
 	least := math.Inf(1)
@@ -328,7 +328,8 @@ func (f *fieldPlacer) labelOver(field pdftext.Field) (at, cell int) {
 	return at, cell
 }
 
-// labelUnder finds the cell directly below a field, or -1. It skips cells that are nearer to a field below them.
+// labelUnder returns the position of the cell directly below a field, or -1 if there is none. It skips cells that are
+// nearer to a field below them.
 func (f *fieldPlacer) labelUnder(field pdftext.Field) (at, cell int) {
 	at, cell = -1, -1
 	least := math.Inf(1)

@@ -156,8 +156,8 @@ func (s *letterSample) add(text string) {
 	}
 }
 
-// isPlainWord reports whether a word may be part of a sentence: only letters, not an abbreviation, a part of a formula
-// or an identifier.
+// isPlainWord reports whether a word may be part of a sentence. Such a word has only letters and is not an
+// abbreviation, a part of a formula or an identifier.
 func isPlainWord(word string) bool {
 	const short, shortCapitals, long = 3, 5, 30
 	lower, upper := 0, 0

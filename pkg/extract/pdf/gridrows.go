@@ -162,8 +162,8 @@ func (t *gridText) severalRows(r int, header bool) bool {
 	return numbers || forced*2 > breaks || len(lines) > 2 && full == some && words <= 2*cells
 }
 
-// keyColumn returns the first column with values on most lines of a grid's row, or -1. Each value begins a row of the
-// table whose other cells may have several lines.
+// keyColumn returns the first column with values on most lines of a grid's row, or -1 if there is none. Each value
+// begins a row of the table whose other cells may have several lines.
 func (t *gridText) keyColumn(r int) int {
 	const fewest = 3 // minimum number of values
 	lines := t.cells[r]

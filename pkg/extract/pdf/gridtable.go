@@ -50,10 +50,10 @@ func (l *layout) ruledTable(g *grid, lines []pdftext.Line) *pageTable {
 	return table
 }
 
-// isTable reports whether the text in a grid is that of a table: most cells have text, it is not prose, and few cells
+// isTable reports whether the text in a grid forms a table: most cells have text, the text is not prose, and few cells
 // are merged. Forms have many merged cells, because their cells have different widths.
 func (t *gridText) isTable(regions []region) bool {
-	const proseCell = 400 // average bytes per cell at which the text counts as prose in columns
+	const proseCell = 400 // average bytes per cell from which the text counts as prose in columns
 	full, size, merged := 0, 0, 0
 	for _, c := range regions {
 		n := 0

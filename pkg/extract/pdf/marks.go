@@ -40,7 +40,8 @@ func joinMarks(lines []pdftext.Line) []pdftext.Line {
 	return out
 }
 
-// itemOf returns the index of the nearest single-cell line to the right of a marker on its baseline, or -1.
+// itemOf returns the index of the nearest single-cell line to the right of a marker on the same baseline, or -1 if
+// there is none.
 func itemOf(mark pdftext.Line, lines []pdftext.Line) int {
 	at, least := -1, math.Inf(1)
 	for i, line := range lines {

@@ -62,8 +62,8 @@ func overlap(a, b pdftext.Line) float64 {
 	return max(0, min(a1, b1)-max(a0, b0)) / width
 }
 
-// byPlace sorts lines by recursive cuts of the page along white space: into columns if a gap runs through all lines,
-// otherwise horizontally at the widest gap.
+// byPlace sorts lines by recursive cuts of the page along white space: into columns if a gap runs through all lines, or
+// else horizontally at the widest gap.
 func byPlace(lines []pdftext.Line, depth int) []pdftext.Line {
 	const deepest = 24
 	if len(lines) < 2 {

@@ -63,8 +63,8 @@ func (o outlineLevels) levelOf(page int, text string, lines []pdftext.Line) int 
 	return level
 }
 
-// titleKey returns a title in lower case without white space and punctuation, which can differ between outlines and
-// pages.
+// titleKey returns a title in lower case without white space and punctuation, because these can differ between outlines
+// and pages.
 func titleKey(s string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {

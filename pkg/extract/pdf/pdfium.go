@@ -147,7 +147,7 @@ func recoverPDFium(err *error) {
 func (r *pdfiumReader) hasImage(i int) (has bool) {
 	var err error
 	defer recoverPDFium(&err)
-	const most, image = 200, 3 // maximum number of objects examined; PDFium's type number of pictures
+	const most, image = 200, 3 // maximum number of objects examined; PDFium's type number for pictures
 	page := r.pageAt(i)
 	count, err := r.instance.FPDFPage_CountObjects(&requests.FPDFPage_CountObjects{Page: page})
 	if err != nil {

@@ -144,7 +144,7 @@ func endsWord(r rune) bool { return isBlank(r) || r == pdfiumHyphen || r == pdfi
 
 func isBlank(r rune) bool { return r == 0 || unicode.IsSpace(r) }
 
-// word passes a word or a blank to the Builder. Its first character has the index n.
+// word passes a word or a blank to the Builder. n is the index of its first character.
 func (c *pdfiumWords) word(units []rune, n int) {
 	if isBlank(units[0]) {
 		if units[0] == ' ' {
@@ -180,7 +180,7 @@ func (c *pdfiumWords) word(units []rune, n int) {
 	c.out.Glyph(wordText(units), c.size, c.dx, c.dy, from, to, c.bold)
 }
 
-// lastLetter returns the index of the last letter or digit of a word, or -1.
+// lastLetter returns the index of the last letter or digit of a word, or -1 if there is none.
 func lastLetter(units []rune) int {
 	end := len(units) - 1
 	for end >= 0 && !unicode.IsLetter(units[end]) && !unicode.IsDigit(units[end]) {

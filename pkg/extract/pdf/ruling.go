@@ -15,10 +15,11 @@ const (
 	maxGridCells = 20_000
 	maxGridText  = 1_000_000 // maximum product of the cells of the lines and the columns of a grid
 	maxGridWork  = 2_000_000 // maximum product of grids and lines of a page; a page with more is a drawing
-	closing      = 0.6       // minimum fraction of a cell's side that a rule must cover to separate it from the next cell
+	closing      = 0.6       // minimum fraction of a cell's side that a rule must cover to separate the cell from the next
 )
 
-// grid is the grid that the rules of a table form, in the coordinates of lines that run in direction turn.
+// grid holds the borders of cells formed by the rules of a table, in the coordinates of lines that run in direction
+// turn.
 type grid struct {
 	turn int
 	xs   []float64 // borders of columns, ascending

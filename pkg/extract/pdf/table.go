@@ -92,7 +92,7 @@ func columnsOf(lines []pdftext.Line) []column {
 	return columns
 }
 
-// columnAt returns the column of a cell: the one with the largest overlap, otherwise the nearest.
+// columnAt returns the column of a cell: the one with the largest overlap, or the nearest if none overlaps.
 func columnAt(columns []column, c pdftext.Cell) int {
 	best, shared := 0, -1e18
 	for i, col := range columns {
@@ -159,8 +159,8 @@ type openTable struct {
 	header  []string
 }
 
-// goesOnWith reports whether columns match those of the table. All may be shifted together, as between left and right
-// pages.
+// goesOnWith reports whether columns match those of the table. All columns may be shifted together, as between left and
+// right pages.
 func (t *openTable) goesOnWith(columns []column, size float64) bool {
 	if t == nil || len(columns) != len(t.columns) || len(columns) == 0 {
 		return false

@@ -83,8 +83,8 @@ func collectionText(collection string) *adobe.Text {
 	return known.(*adobe.Text)
 }
 
-// collectionCIDs returns the first CID of each character of a collection. CMaps that are Unicode encodings need it for
-// the widths of their glyphs.
+// collectionCIDs returns the first CID of each character of a collection. For CMaps that are Unicode encodings, this
+// map is needed to find the widths of glyphs.
 func collectionCIDs(collection string) map[rune]uint32 {
 	if m, ok := knownCIDs.Load(collection); ok {
 		return m.(map[rune]uint32)

@@ -10,7 +10,7 @@ type cff struct {
 	names    []string // glyph names by glyph number; nil in CID-keyed fonts
 	cids     []int    // CIDs by glyph number in CID-keyed fonts, otherwise nil
 	encoding [256]string
-	standard bool // the encoding is Adobe's standard one
+	standard bool // the font uses Adobe's standard encoding
 }
 
 // parseCFF parses a font. If it is damaged, the valid parts are used. It never returns nil.
@@ -227,8 +227,8 @@ func cffName(name string) string {
 	return glyphName(name)
 }
 
-// cffString returns the name with a string number. For most standard strings it returns a zero byte and the text
-// itself.
+// cffString returns the name that has the given string number. For most standard strings it returns a zero byte and the
+// text itself.
 func cffString(sid int, strs [][]byte) string {
 	switch {
 	case sid >= 391 && sid-391 < len(strs):

@@ -14,8 +14,8 @@ import (
 type cidFont struct {
 	encoding *cmap           // embedded or predefined CMap; nil if codes are CIDs or Unicode
 	unicode  unicodeForm     // predefined CMap that is a Unicode encoding
-	numbers  map[rune]uint32 // for a Unicode encoding: CIDs of characters
-	half     bool            // for a Unicode encoding: ASCII has half the width
+	numbers  map[rune]uint32 // for a Unicode encoding: CIDs by character
+	half     bool            // for a Unicode encoding: ASCII characters are half as wide
 
 	widths    map[uint32]float64 // by CID, in thousandths of the font size
 	width     float64            // width of all other CIDs

@@ -34,7 +34,7 @@ type Font struct {
 type Glyph struct {
 	Text  string  // "" if unknown
 	Width float64 // advance as a multiple of the font size; downwards in vertical writing
-	Space bool    // the single-byte code 32, to which word spacing applies
+	Space bool    // the single-byte code 32; word spacing applies to it
 }
 
 // maxCached is the maximum number of fonts in a cache.
@@ -46,7 +46,7 @@ type Cache struct {
 	fonts map[string]*Font
 }
 
-// NewCache returns an empty cache of the fonts of a file.
+// NewCache returns an empty cache for the fonts of a file.
 func NewCache(file *pdfobject.File) *Cache { return &Cache{file: file, fonts: map[string]*Font{}} }
 
 // Load reads a font from its dictionary. If the font is damaged, its glyphs have no text.

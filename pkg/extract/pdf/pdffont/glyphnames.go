@@ -67,7 +67,7 @@ func hexUnits(hex string) string {
 	return string(utf16.Decode(units))
 }
 
-// texNames are glyph names of TeX's fonts and other programs that Adobe's list does not have.
+// texNames are glyph names of TeX's fonts and other programs that are missing from Adobe's list.
 var texNames = map[string]string{
 	"nbspace": " ", "visiblespace": "␣", "mapsto": "↦", "negationslash": "̸", "arrowparrright": "⇀", "owner": "∋", "follows": "≻",
 	"precedes": "≺", "lscript": "ℓ", "epsilon1": "ϵ", "vector": "⃗", "perpendicular": "⊥", "slurabove": "⌢", "slurbelow": "⌣",
@@ -123,8 +123,8 @@ func codeName(name string, code int) string {
 // special spaces become plain spaces.
 func Readable(text string) string { return readable(text, "") }
 
-// readable is like Readable, for text of a font. The name of the font may determine the meaning of private-use
-// characters.
+// readable is like Readable, for text in a particular font. The name of the font may determine the meaning of
+// private-use characters.
 func readable(text, fontName string) string {
 	plain := true
 	for i := range len(text) {

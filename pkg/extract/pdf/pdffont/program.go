@@ -18,7 +18,7 @@ type program struct {
 	codes *[256]string // the built-in encoding of Type 1 and CFF fonts, or nil
 	type1 bool
 
-	glyphs func() map[uint32]string // returns the text by glyph number, computed once; may return nil
+	glyphs func() map[uint32]string // returns the text by glyph number, or nil; computed once
 }
 
 var winAnsi = sync.OnceValue(func() *[256]string { return baseEncoding("WinAnsiEncoding") })
@@ -101,7 +101,7 @@ func (p *program) named(name string) string {
 
 var encodingLine = regexp.MustCompile(`dup\s+(\d{1,3}|8#[0-7]{1,3}|16#[0-9A-Fa-f]{1,2})\s*/([^\s/{}<>()\[\]]+)\s+put`)
 
-// type1Encoding reads the encoding of an embedded Type 1 font, which is in its unencrypted part.
+// type1Encoding reads the encoding of an embedded Type 1 font from the unencrypted part of the font.
 func type1Encoding(data []byte) *[256]string {
 	if i := bytes.Index(data, []byte("eexec")); i >= 0 {
 		data = data[:i]

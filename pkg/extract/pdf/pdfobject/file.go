@@ -132,8 +132,8 @@ func (f *File) Stream(v pdf.Value) ([]byte, error) {
 	return f.unpack(o)
 }
 
-// ListPages replaces the page tree by a list of the file's pages in the order of their object numbers, at most limit.
-// It is for files whose page tree has no pages.
+// ListPages replaces the page tree with a list of at most limit pages of the file, in the order of their object
+// numbers. It is for files whose page tree has no pages.
 func (f *File) ListPages(limit int) error {
 	list := Token{Kind: Array}
 	for _, n := range slices.Sorted(maps.Keys(f.entries)) {
@@ -148,14 +148,15 @@ func (f *File) ListPages(limit int) error {
 	return f.openReader()
 }
 
-// HasObjects reports whether data contain an object outside object streams.
+// HasObjects reports whether data contains an object outside object streams.
 func HasObjects(data []byte) bool {
 	f := &File{data: data}
 	f.scan()
 	return len(f.scanned) > 0
 }
 
-// tail returns the end of the file that the library sees. The library reads its last 100 bytes at once.
+// tail returns the end of the file that the library sees. The library reads the last 100 bytes at once; the line feeds
+// make sure that all of them belong to the tail.
 func (f *File) tail() []byte {
 	return fmt.Appendf(bytes.Repeat([]byte{'\n'}, 100), "startxref\n%d\n%%%%EOF", int64(f.size)<<strideBits)
 }

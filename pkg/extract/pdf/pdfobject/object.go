@@ -111,7 +111,7 @@ func (t *Scanner) value() Token {
 	return v
 }
 
-// streamEnd returns the end of a stream: after its declared length if the keyword endstream follows there, otherwise at
+// streamEnd returns the end of a stream: after its declared length if the keyword endstream follows there, or else at
 // the next endstream.
 func (f *File) streamEnd(start int, length Token) int {
 	n := f.resolve(length)

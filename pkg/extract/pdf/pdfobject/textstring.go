@@ -6,7 +6,7 @@ import (
 	"golang.org/x/text/encoding/unicode"
 )
 
-// TextString decodes a PDF text string: UTF-16 or UTF-8 with a byte order mark, otherwise Latin-1.
+// TextString decodes a PDF text string: UTF-16 or UTF-8 if it has a byte order mark, or else Latin-1.
 func TextString(s string) string {
 	if strings.HasPrefix(s, "\xfe\xff") {
 		out, err := unicode.UTF16(unicode.BigEndian, unicode.ExpectBOM).NewDecoder().String(s)

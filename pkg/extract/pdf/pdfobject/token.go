@@ -20,10 +20,10 @@ type Scanner struct {
 // NewScanner returns a scanner of a content stream or CMap.
 func NewScanner(data []byte) *Scanner { return &Scanner{data: data} }
 
-// Maximum number of items of all groups in one value, at about 60 bytes each.
+// maxItems is the maximum number of items in all groups of one value. Each item takes about 60 bytes.
 const maxItems = 2_000_000
 
-// Maximum nesting of values, and of objects that must be loaded to read another object.
+// maxDepth is the maximum nesting depth of values, and of objects that must be loaded to read another object.
 const maxDepth = 64
 
 // Kind is the kind of a token.
@@ -427,7 +427,7 @@ func (t *Scanner) escape(out []byte) []byte {
 	return append(out, byte(v))
 }
 
-// SkipImage skips the data of an inline image, which may contain any bytes. It is called after the operator ID.
+// SkipImage skips the data of an inline image, which may contain any bytes. Call it after the operator ID.
 func (t *Scanner) SkipImage() {
 	for i := t.pos; i+2 < len(t.data); i++ {
 		if t.data[i] == 'E' && t.data[i+1] == 'I' && isSpace(t.data[max(i-1, 0)]) && (isSpace(t.data[i+2])) && plausible(t.data[i+2:min(len(t.data), i+32)]) {

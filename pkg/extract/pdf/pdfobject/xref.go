@@ -216,7 +216,7 @@ func objectHead(data []byte) (number, gen uint32, start int, ok bool) {
 }
 
 // scanPacked adds the objects in object streams, unless scan has found one with the same number. If several have the
-// same number, that of the last stream is used.
+// same number, the one in the last stream is used.
 func (f *File) scanPacked() {
 	found := slices.SortedFunc(maps.Keys(f.scanned), func(a, b uint32) int { return cmp.Compare(f.scanned[b].at, f.scanned[a].at) })
 	for _, n := range found {
@@ -236,7 +236,7 @@ func (f *File) scanPacked() {
 	}
 }
 
-// Maximum number of trailers that are read.
+// maxTrailers is the maximum number of trailers that are read.
 const maxTrailers = 4096
 
 // findTrailer merges the trailers of the file and the dictionaries of its cross-reference streams. The last value of a

@@ -398,7 +398,7 @@ type look struct {
 	bold   bool
 }
 
-// lookOf returns the look of glyphs that are shown with a matrix.
+// lookOf returns the size, direction and weight of glyphs that are shown with the given matrix.
 func (in *interpreter) lookOf(m matrix) look {
 	l := look{size: math.Hypot(m[2], m[3]), dx: m[0], dy: m[1]}
 	if f := in.state.font; f != nil && f.Vertical {

@@ -14,7 +14,7 @@ type Cell struct {
 	spots []spot
 }
 
-// spot is the position of a glyph of a cell: in its text and along the line.
+// spot is the position of one glyph of a cell, in the cell's text and along the line.
 type spot struct {
 	at     int32 // bytes from the start of the text
 	x0, x1 float32

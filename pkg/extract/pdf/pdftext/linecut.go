@@ -53,7 +53,7 @@ func (c Cell) words() []word {
 	return words
 }
 
-// Pitch returns the width of the cell's characters if all have the same width, as in monospaced fonts, otherwise 0.
+// Pitch returns the common width of the cell's characters, as in monospaced fonts, or 0 if the widths differ.
 func (c Cell) Pitch() float64 {
 	const fewest, equal = 4, 0.03 // minimum number of letters; maximum difference as a fraction of the width
 	letters, pitch := 0, 0.0
@@ -117,7 +117,7 @@ func (c Cell) Cut(at ...float64) []Cell {
 	return parts
 }
 
-// Placed returns a cell with a text between two positions of a line, with characters of equal width.
+// Placed returns a cell whose text runs from x0 to x1 along the line, with characters of equal width.
 func Placed(text string, x0, x1 float64) Cell {
 	c := Cell{Text: text, X0: x0, X1: x1}
 	n := utf8.RuneCountInString(text)

@@ -33,7 +33,7 @@ func (l Line) Text() string {
 // Movements of the pen that separate lines, as multiples of the font size.
 const (
 	backGap    = 0.6  // a pen that moves back this far starts a new line
-	bracketGap = 0.5  // maximum distance of a blank to the left of a number that leaves space for a bracket
+	bracketGap = 0.5  // a blank up to this far to the left of a number stays on the line, because a bracket may follow
 	shiftLine  = 0.45 // a baseline at this distance is another line; a closer one is a superscript or subscript
 )
 

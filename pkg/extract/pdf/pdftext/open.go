@@ -50,8 +50,8 @@ const (
 	maxDepth = 64 // maximum depth of the page tree, the outline and the parents of a field
 )
 
-// Open opens a file through its cross references if they are valid, otherwise by searching for its objects. It returns
-// ErrEncrypted for files that need a password.
+// Open opens a file through its cross references, or by searching for its objects if the cross references are invalid.
+// It returns ErrEncrypted for files that need a password.
 func Open(data []byte) (*Document, error) {
 	start := bytes.Index(data[:min(len(data), 1024)], []byte("%PDF-"))
 	if start < 0 {
@@ -160,7 +160,7 @@ func (d *Document) NumPages() int { return len(d.pages) }
 
 // Page is the content of a page.
 type Page struct {
-	Lines  []Line // in the order in which they are shown
+	Lines  []Line // in drawing order
 	Drawn  Drawn
 	Fields []Field
 	Unseen Unseen

@@ -22,8 +22,8 @@ func (c *cellMaker) raised(p piece) bool {
 		(p.size <= smallRaise*c.size || rise > clearRise*c.size)
 }
 
-// raise replaces superscripts directly after a word by Unicode's superscript characters. Plain digits would change the
-// meaning: 10⁶ would become 106.
+// raise replaces superscripts directly after a word with Unicode's superscript characters. Plain digits would change
+// the meaning: 10⁶ would become 106.
 func (c *cellMaker) raise(pieces []piece) {
 	for i := 0; i < len(pieces); {
 		if pieces[i].blank || !c.raised(pieces[i]) {
@@ -80,7 +80,8 @@ var isotopes = func() map[string]bool {
 	return all
 }()
 
-// wordFrom returns the word at the start of pieces if it has at most two letters, all on the baseline, otherwise "".
+// wordFrom returns the word at the start of pieces. It returns "" unless the word has at most two letters, all on the
+// baseline.
 func (c *cellMaker) wordFrom(pieces []piece) string {
 	const longest = 2
 	word := ""
@@ -127,9 +128,9 @@ func raisedTable(plain, raised string) map[rune]rune {
 	return table
 }
 
-// raisedForms returns how to write a superscript after a word: with a table of replacements, or with one sign for all
-// its characters. If both results are empty, the superscript stays as it is, as in ordinals (1st, XIXe) and
-// abbreviations (Mme).
+// raisedForms returns the replacement for a superscript after a word: a table of characters, or one sign for the whole
+// superscript. If both results are empty, the superscript stays as it is, as in ordinals (1st, XIXe) and abbreviations
+// (Mme).
 func raisedForms(word, run, next string) (table map[rune]rune, sign string) {
 	digits, letters := strings.ContainsFunc(run, unicode.IsDigit), strings.ContainsFunc(run, unicode.IsLetter)
 	last, _ := utf8.DecodeLastRuneInString(word)

@@ -158,7 +158,7 @@ func (in *interpreter) paint(stroke, fill bool) {
 }
 
 // nested reports whether a part of the path contains another part or is inside one, like the two rectangles of a frame.
-// It reports true for every part of a path that has many.
+// It reports true for every part of a path that has many parts.
 func (p *path) nested(i int) bool {
 	const many = 16
 	if len(p.subs) > many {
@@ -215,7 +215,7 @@ func (in *interpreter) rule(b Box) {
 
 // seen returns the part of a box inside the clip and the page.
 func (in *interpreter) seen(b Box) (Box, bool) {
-	const slack = 1 // distance outside the clip, in points, at which a line may still be visible because of its width
+	const slack = 1 // distance outside the clip, in points; a line this close may still be visible because of its width
 	c := in.state.clip
 	if in.box.width > 0 {
 		c = c.within(rect{0, 0, in.box.width, in.box.height})
@@ -233,7 +233,7 @@ func (r rect) within(o rect) rect {
 	return rect{max(r.x0, o.x0), max(r.y0, o.y0), min(r.x1, o.x1), min(r.y1, o.y1)}
 }
 
-// point transforms a point of a path. Coordinates are limited to farthest, and NaN becomes farthest.
+// point transforms a point of a path. Coordinates are limited to ±farthest, and NaN becomes farthest.
 func (m matrix) point(x, y float64) (float64, float64) {
 	near := func(v float64) float64 {
 		if math.IsNaN(v) {

@@ -13,7 +13,7 @@ const (
 	maxTracking    = 1.2 // wider gaps separate words or cells
 	unevenTracking = 1.7 // maximum gap inside a word, as a multiple of the median gap
 	kernedTracking = 0.05
-	minTrackedGaps = 3 // minimum number of gaps by which a letter-spaced word is recognised on its own
+	minTrackedGaps = 3 // minimum number of gaps in a letter-spaced word that is recognised on its own
 	minSpelled     = 4 // minimum number of letters of a word typed with blanks between its letters
 	maxIdeograms   = 12
 )

@@ -185,8 +185,8 @@ func (in *interpreter) paintedBox(p paintBox) {
 	}
 }
 
-// judge counts the invisible text at the end of the page, because a picture may be painted after the text that makes it
-// searchable.
+// judge counts the invisible text once the whole page has been read, because a scan may be painted after the text that
+// makes it searchable.
 func (in *interpreter) judge() {
 	u := &in.unseen
 	for i, s := range in.suspects {
@@ -230,7 +230,7 @@ func covered(at rect, paints []paintBox, pictures bool) bool {
 	})
 }
 
-// onGround reports whether a string has the colour of the region that was painted last below it.
+// onGround reports whether a string has the colour of the last region painted below it.
 func onGround(s suspect, paints []paintBox) bool {
 	for _, p := range slices.Backward(paints) {
 		if share := shareIn(s.at, p.rect); share > insideShare {

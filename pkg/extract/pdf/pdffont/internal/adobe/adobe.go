@@ -142,13 +142,13 @@ func (t *Text) At(cid uint32) string {
 	return t.Many[cid]
 }
 
-// Find returns the range with codes of n bytes that contains a code.
+// Find returns the range of n-byte codes that contains code, and whether there is one.
 func Find(ranges []Range, n int, code uint32) (Range, bool) {
 	i, _ := slices.BinarySearchFunc(ranges, Range{Bytes: n, Low: code + 1}, Compare)
 	if code == 1<<32-1 {
 		i, _ = slices.BinarySearchFunc(ranges, Range{Bytes: n + 1}, Compare)
 	}
-	// Ranges of a file may overlap: the last one that starts before the code and contains it counts.
+	// Ranges in a file may overlap. The last range that contains the code is used.
 	for back := range 8 {
 		j := i - 1 - back
 		if j < 0 || ranges[j].Bytes != n {
