@@ -54,7 +54,8 @@ func read(p *format.Parser) error {
 }
 
 // slideOrder returns the parts of the slides in the order of the presentation. If the presentation lists no slides,
-// they are in the order of its relationships, otherwise in the order of the numbers in their names.
+// they are in the order of its relationships or, if it has no relationships to slides, in the order of the numbers in
+// their names.
 func slideOrder(a *ooxml.Package, main string) ([]string, error) {
 	target := map[string]string{}
 	var all []string
@@ -166,7 +167,7 @@ func (r *reader) comments(rels []ooxml.Relation, number int) error {
 	return nil
 }
 
-// readSlideComment reads the current element as a comment. The replies come before it in the file; they are returned
+// readSlideComment reads the current element as a comment. Its replies come before it in the file but are returned
 // after it.
 func readSlideComment(sc *xmlscan.Scanner, number int) []domain.Block {
 	var own, replies []domain.Block

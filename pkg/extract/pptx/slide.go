@@ -55,7 +55,7 @@ func (s *slideWalker) put(b domain.Block) {
 	box.blocks = append(box.blocks, b)
 }
 
-// add is put for callers that need an error result.
+// add is like put, for callers that need an error result.
 func (s *slideWalker) add(b domain.Block) error {
 	s.put(b)
 	return nil
