@@ -26,14 +26,14 @@ const ChildMarker = "SLUICE_EXTRACT_CHILD"
 // childCache is the environment variable that names the folder for the child's compiled code.
 const childCache = "SLUICE_EXTRACT_CACHE"
 
-// maxStack is the maximum stack size in bytes, which recursive parsers may reach. Go's own limit of 1 GB is most of a
-// child's memory.
+// maxStack is the maximum stack size, in bytes. Recursive parsers may reach it; Go's own limit of 1 GB would take most
+// of a child's memory.
 const maxStack = 128 << 20
 
 // exitCPU is the exit code of a child that exceeded its CPU time limit.
 const exitCPU = 87
 
-// ParseFunc reads a document in the child. Tests use their own.
+// ParseFunc reads a document in the child. Tests pass functions of their own.
 type ParseFunc func(context.Context, format.Source, format.Limits, func(domain.Block) error) (*domain.Document, error)
 
 // RunIfAsked does nothing unless a parent started this process as a child. In a child it reads documents with the given

@@ -27,7 +27,8 @@ const landlockOwn = unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS
 	unix.LANDLOCK_ACCESS_FS_MAKE_REG | unix.LANDLOCK_ACCESS_FS_REFER | unix.LANDLOCK_ACCESS_FS_TRUNCATE
 
 // limitFiles restricts the process to the files that are already open and to the given folders. It needs Landlock,
-// which is part of Linux since version 5.13 but has to be enabled. It returns an error if Landlock is not available.
+// which has been part of Linux since version 5.13 but has to be enabled. It returns an error if Landlock is not
+// available.
 func limitFiles(folders []string) error {
 	version, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	if errno != 0 {

@@ -66,7 +66,7 @@ func confine(folders []string) (missing []string) {
 }
 
 // refusePrivileges sets no_new_privs in every thread. Programs built with cgo cannot make a system call in all threads;
-// for them limitCalls sets it.
+// in such programs, limitCalls sets it instead.
 func refusePrivileges() error {
 	if _, _, errno := syscall.AllThreadsSyscall6(unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0, 0); errno != 0 {
 		return errno

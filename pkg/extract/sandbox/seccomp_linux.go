@@ -36,7 +36,7 @@ var callABIs = map[string]callABI{
 	"arm64": {unix.AUDIT_ARCH_AARCH64, nil, 0},
 }
 
-// Offsets in bytes of the fields of struct seccomp_data, on the little-endian architectures above.
+// Byte offsets of the fields of struct seccomp_data, on the little-endian architectures above.
 const (
 	dataNumber   = 0
 	dataArch     = 4
@@ -66,8 +66,8 @@ func limitCalls() error {
 	return nil
 }
 
-// callFilter returns the BPF program that filters system calls. It allows new threads but not new processes. Signals
-// may be sent only to the process itself, which Go's scheduler does.
+// callFilter returns the BPF program that filters system calls. It allows new threads but not new processes. The
+// process may send signals only to itself, as Go's scheduler does.
 func callFilter(abi callABI, pid uint32) []unix.SockFilter {
 	stmt := func(code uint16, k uint32) unix.SockFilter { return unix.SockFilter{Code: code, K: k} }
 	load := func(at uint32) unix.SockFilter { return stmt(unix.BPF_LD|unix.BPF_W|unix.BPF_ABS, at) }

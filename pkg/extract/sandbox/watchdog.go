@@ -27,8 +27,8 @@ func addressSpace() int64 {
 	return int64(sample[0].Value.Uint64())
 }
 
-// WatchMemory ends the process once it holds more than the given number of bytes, for systems without a memory limit.
-// It sees only memory that Go allocates, and notices growth after up to watchEvery.
+// WatchMemory ends the process once it holds more than the given number of bytes. It is for systems without a memory
+// limit. It sees only memory that Go allocates, and may notice growth up to watchEvery late.
 func WatchMemory(bytes int64) {
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
