@@ -74,7 +74,7 @@ func AllNames(cells []string) bool {
 	return true
 }
 
-// groupedRows returns the number of rows of a header that begins with names of column groups, or 0.
+// groupedRows returns the number of rows of a header that begins with names of column groups, or 0 if there is none.
 func groupedRows(rows [][]string) int {
 	for n := min(MaxHeaderRows, len(rows)-1); n > 1; n-- {
 		if isGrouped(rows, n) {
@@ -114,7 +114,7 @@ func hasGap(groups []string, columns int) bool {
 	return false
 }
 
-// valuesBelow reports whether a column has a name in the first row and numbers, dates or amounts in most rows below.
+// valuesBelow reports whether any column has a name in the first row and numbers, dates or amounts in most rows below.
 func valuesBelow(rows [][]string) bool {
 	for col, name := range rows[0] {
 		if name == "" || LooksNumeric(name) {
@@ -170,8 +170,8 @@ func namesColumns(row []string) bool {
 	return len(seen) >= 2 && len(seen)*2 >= Filled(row)
 }
 
-// LooksNumeric reports whether a cell is a value rather than a name: a number, a date, an amount with its unit. A bare
-// year counts as a column name, as in tables of figures by year.
+// LooksNumeric reports whether a cell is a value rather than a name: such as a number, a date or an amount with its
+// unit. A bare year counts as a column name, as in tables of figures by year.
 func LooksNumeric(s string) bool {
 	if IsYear(s) {
 		return false

@@ -76,7 +76,7 @@ func (c PairColumns) cells(row []string) (label, value string) {
 	return label, value
 }
 
-// Line formats a row as "label: value". ok is false for rows with more or fewer cells.
+// Line formats a row as "label: value". ok is false unless these two are the row's only cells with text.
 func (c PairColumns) Line(row []string) (text string, ok bool) {
 	label, value := c.cells(row)
 	if label == "" || value == "" || Filled(row) != 2 {

@@ -100,7 +100,7 @@ func (w *Writer) Flush() error {
 	return w.decide(false)
 }
 
-// decide finds header, records and pairs in the pending rows and writes them. ended is set if an empty row follows.
+// decide finds the header, records and pairs in the pending rows and writes them. ended is set if an empty row follows.
 func (w *Writer) decide(ended bool) error {
 	w.Decided = true
 	rows := w.pending
@@ -181,7 +181,7 @@ func (w *Writer) headerAt(rows []Row, cells [][]string) (at, depth int) {
 
 // pairsIn finds the columns of labels and values in the rows of a property table. It returns nil if the rows are
 // records: a row is highlighted or marked as a header, or the rows continue a table after a gap. at is the possible
-// header row, or -1.
+// header row, or -1 if there is none.
 func (w *Writer) pairsIn(rows []Row, cells [][]string, at int) *PairColumns {
 	c, ok := PairsOf(cells)
 	if !ok || w.IsHeader || w.Header != nil && at < 0 && Filled(w.Header) <= 2 || slices.ContainsFunc(rows, func(r Row) bool { return r.Header }) {

@@ -67,7 +67,7 @@ func (r *Row) wide() bool {
 	return Filled(r.Cells) > 1 && slices.ContainsFunc(r.Merged, func(m Merged) bool { return m.Across > 1 && m.Column > 0 })
 }
 
-// pairIn finds the two cells of a row.
+// pairIn returns the columns of the cells with text in a row. ok is false unless there are exactly two.
 func pairIn(row []string) (c PairColumns, ok bool) {
 	c = PairColumns{-1, -1}
 	for i, cell := range row {
@@ -174,7 +174,7 @@ func (w *Writer) isDoubleSheet(rows []Row) bool {
 	return double >= fewest && (colons*2 > labels || marked == labels || known*3 >= labels*2)
 }
 
-// PairsLine writes a row of properties as "label: value", separated by "; ".
+// PairsLine formats a row of properties as "label: value" pairs, separated by "; ".
 func PairsLine(row []string) string {
 	var b strings.Builder
 	label := ""
