@@ -23,7 +23,7 @@ const (
 	codeExponent                 // "E+" or "E-"
 	codeGeneral                  // the number in General format
 	codeDate                     // a run of y, m, d, h or s
-	codeElapsed                  // a run of h, m or s that does not start again after a day, an hour or a minute
+	codeElapsed                  // a run of h, m or s that counts past a day, an hour or a minute
 	codeFraction                 // a fraction of a second, with its decimal point
 	codeAMPM                     // "AM/PM" or "A/P"
 )
@@ -34,16 +34,16 @@ type codeToken struct {
 	text string
 }
 
-// codeSection is one of the sections of a number format, of which there are up to four. Each formats certain numbers.
+// codeSection is one of the up to four sections of a number format. Each section formats certain numbers.
 type codeSection struct {
 	tokens        []codeToken
 	condition     string // "<", ">=" …; "" if there is none
 	bound         float64
 	thousands     bool // whether digits are grouped by thousands
-	shift         int  // number of digits by which percent signs and commas shift the decimal point to the right
+	shift         int  // number of digits that percent signs and commas move the decimal point to the right
 	places        int  // number of decimal places, or of digits of a fraction of a second
 	dated         bool // whether the section formats a date or time
-	needsExcelize bool // whether it needs what only excelize formats: fractions, eras, names in other languages
+	needsExcelize bool // whether only excelize can format it: fractions, eras, names in other languages
 }
 
 // numberCode is a parsed number format. Excel calls it a format code.
@@ -151,7 +151,7 @@ func (s *codeSection) word(code string, size int) int {
 	return size
 }
 
-// bracket parses what is in square brackets: a condition, a currency and language, an elapsed time, or a colour.
+// bracket parses the content of square brackets: a condition, a currency and language, an elapsed time, or a colour.
 func (s *codeSection) bracket(inside string) {
 	lower := strings.ToLower(inside)
 	switch {

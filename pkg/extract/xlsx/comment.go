@@ -17,7 +17,7 @@ import (
 
 const (
 	maxRemarks     = 20_000  // maximum number of cells with comments in a sheet
-	maxRemarkBytes = 8 << 20 // size in bytes from which a sheet's further comments are dropped
+	maxRemarkBytes = 8 << 20 // maximum size of a sheet's comments in bytes; further comments are dropped
 )
 
 // sheetRemarks holds the comments on the cells of a sheet.

@@ -8,8 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/xmlscan"
 )
 
-// drawings emits the text boxes and chart titles of a sheet, in the order in which they are drawn. It calls name before
-// the first one.
+// drawings emits the text boxes and chart titles of a sheet, in drawing order. It calls name before the first of them.
 func (w *workbook) drawings(s sheetRef, name func() error) error {
 	emit := func(b domain.Block) error {
 		if err := name(); err != nil {

@@ -11,11 +11,11 @@ import (
 	"github.com/sluice/sluice/pkg/extract/xmlscan"
 )
 
-// maxSheetText is the maximum size in bytes of a shared text in a cell, which holds 32,767 characters. The limit is
-// needed because any number of cells may refer to the same text.
+// maxSheetText is the maximum size, in bytes, of a shared text in a cell. A cell holds at most 32,767 characters. The
+// limit is needed because any number of cells may refer to the same text.
 const maxSheetText = 4 * 32_767
 
-// sharedStrings holds the texts to which cells refer by number. They are stored in one buffer, because a workbook can
+// sharedStrings holds the texts that cells refer to by number. They are stored in one buffer, because a workbook can
 // have a million of them.
 type sharedStrings struct {
 	text string

@@ -66,7 +66,7 @@ func (s *codeSection) timeOf(n float64, date1904 bool) (t sheetTime, ok bool) {
 	}
 	units := pow10(s.places)
 	if !t.showsClock {
-		units = 1000 // round to milliseconds, otherwise the date would change half a second early
+		units = 1000 // round to milliseconds, because the date would otherwise change half a second early
 	}
 	scaled := int64(math.Round(n * 86400 * float64(units)))
 	t.total, t.fraction = float64(scaled)/float64(units), int(scaled%int64(units))
@@ -154,7 +154,7 @@ func (t *sheetTime) field(letters string, minute bool) string {
 	}
 }
 
-// isMinute reports whether the m or mm in tokens[at] means minutes: it does after hours and before seconds.
+// isMinute reports whether the m or mm in tokens[at] means minutes, as it does after hours and before seconds.
 func (s *codeSection) isMinute(at int) bool {
 	if t := s.tokens[at]; t.text[0] != 'm' || len(t.text) > 2 {
 		return false
