@@ -112,7 +112,8 @@ func (s *Scanner) Each(take func(e xml.StartElement) bool) {
 	}
 }
 
-// Descend walks all descendants of the current element. take returns true for an element whose content take has read.
+// Descend walks all descendants of the current element. take returns true if it has already read the content of the
+// element.
 func (s *Scanner) Descend(take func(e xml.StartElement) bool) {
 	for open := 1; open > 0; {
 		switch t := s.next().(type) {
@@ -128,8 +129,8 @@ func (s *Scanner) Descend(take func(e xml.StartElement) bool) {
 	}
 }
 
-// Mixed walks the text and all descendants of the current element, in order. take returns true for an element whose
-// content take has read.
+// Mixed walks the text and all descendants of the current element, in order. take returns true if it has already read
+// the content of the element.
 func (s *Scanner) Mixed(text func(string), take func(e xml.StartElement) bool) {
 	for open := 1; open > 0; {
 		switch t := s.next().(type) {
