@@ -52,7 +52,8 @@ func recoverParts(p *format.Parser, cause error) (*zip.Reader, error) {
 }
 
 // repack writes a new container with the parts that it finds by their local headers, and returns their number. If the
-// parts unpack to more than limit bytes, it returns an *Error of kind TooLarge; if ctx ends, the context's error.
+// parts unpack to more than limit bytes, it returns an *Error of kind TooLarge. If ctx ends, it returns the context's
+// error.
 func repack(ctx context.Context, to io.Writer, data []byte, limit int64) (found int, err error) {
 	z, left := zip.NewWriter(to), limit
 	for range format.MaxZipEntries {
@@ -70,7 +71,7 @@ func repack(ctx context.Context, to io.Writer, data []byte, limit int64) (found 
 			continue
 		}
 		start := len(data) - len(body)
-		if method == zip.Store { // only the stored size tells where it ends
+		if method == zip.Store { // only the stored size tells where the part ends
 			body = body[:min(int64(len(body)), int64(binary.LittleEndian.Uint32(data[18:])))]
 		}
 		w, err := z.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate})

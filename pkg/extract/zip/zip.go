@@ -73,7 +73,7 @@ func Open(p *format.Parser, what string) (*Archive, error) {
 }
 
 // newArchive rejects containers whose declared unpacked sizes exceed the limits. Declared sizes can be false, so reads
-// are bounded too. Of several parts with the same name, only the first is read.
+// are bounded too. If several parts have the same name, only the first is read.
 func newArchive(p *format.Parser, zr *zip.Reader) (*Archive, error) {
 	if len(zr.File) > format.MaxZipEntries {
 		return nil, format.Errorf(format.TooLarge, "the file contains %d parts; at most %d can be read", len(zr.File), format.MaxZipEntries)
