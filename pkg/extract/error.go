@@ -2,7 +2,7 @@ package extract
 
 import "github.com/sluice/sluice/pkg/extract/format"
 
-// Error says that a document cannot be read, and will not be readable later.
+// Error means that a document cannot be read, now or later.
 type Error = format.Error
 
 // Kind is the reason why a document cannot be read. Every kind is permanent: a retry fails again.

@@ -194,8 +194,8 @@ func (x *Extractor) extract(ctx context.Context, req Request) (*domain.Document,
 	}
 }
 
-// openDocument opens a regular file. It rejects others, such as pipes, because opening or reading them could block
-// forever.
+// openDocument opens a regular file. It rejects pipes and other special files, because opening or reading them could
+// block forever.
 func openDocument(path string) (*os.File, error) {
 	info, err := os.Stat(path)
 	if err == nil && !info.Mode().IsRegular() {
@@ -211,7 +211,7 @@ func openDocument(path string) (*os.File, error) {
 	return f, nil
 }
 
-// logMissingRights logs, only once, which restrictions of the children the system does not support.
+// logMissingRights logs once which restrictions of the children the system does not support.
 func (x *Extractor) logMissingRights(w *sandbox.Worker) {
 	if len(w.Missing) > 0 {
 		x.reportMissing.Do(func() {

@@ -50,8 +50,8 @@ func Named(name string) *format.Format { return formats.Named(name) }
 func Declared(mimeType string) *format.Format { return formats.Declared(mimeType) }
 
 // DetectType returns the MIME type of a document from its first bytes (about 4 KiB), its file name or address, and the
-// type declared by the sender. Each argument may be empty. The type may be one that cannot be read; Formats lists those
-// that can.
+// type declared by the sender. Each argument may be empty. The result may be a type that cannot be read; Formats lists
+// the readable ones.
 func DetectType(head []byte, name, declared string) string {
 	return formats.Detect(head, name, declared)
 }
