@@ -12,13 +12,14 @@ import (
 // prefixAnnounce is the subject prefix of announcements. No stream stores them.
 const prefixAnnounce = "announce"
 
-// announcementsWaiting is the number of announcements buffered for a busy listener. Further ones are dropped.
+// announcementsWaiting is the maximum number of announcements buffered for a busy listener. Further announcements are
+// dropped.
 const announcementsWaiting = 4096
 
 // Announce notifies the listeners in all processes that a datasource has changed. It never blocks: a busy listener may
 // miss the notice, and all listeners miss it while the connection is down. Invalid ids are ignored.
 func (b *Broker) Announce(datastoreID, datasourceID string) {
-	if checkIDs(datastoreID, datasourceID) != nil || !b.conn.nc.IsConnected() { // the client would buffer it until it is stale
+	if checkIDs(datastoreID, datasourceID) != nil || !b.conn.nc.IsConnected() { // the client would buffer stale notices
 		return
 	}
 	if err := b.conn.nc.Publish(prefixAnnounce+"."+datastoreID, []byte(datasourceID)); err != nil {
@@ -26,9 +27,9 @@ func (b *Broker) Announce(datastoreID, datasourceID string) {
 	}
 }
 
-// Announcements calls f with each announcement, one at a time, until ctx ends; then it returns nil. It includes this
-// process's own announcements, and keeps the order of the announcements from each process. Some are lost while f is
-// busy or the connection is down, so treat them only as hints to read the datasource again.
+// Announcements calls f with each announcement, one at a time, and returns nil once ctx ends. f also receives this
+// process's own announcements. Those from any one process arrive in order. Announcements may be lost while f is busy or
+// the connection is down, so treat them only as hints to read the datasource again.
 func (b *Broker) Announcements(ctx context.Context, f func(datastoreID, datasourceID string)) error {
 	messages := make(chan *nats.Msg, announcementsWaiting)
 	sub, err := b.conn.nc.ChanSubscribe(prefixAnnounce+".*", messages)

@@ -51,7 +51,7 @@ func (r *reader) extend(batch []received) (stop func()) {
 				return
 			case <-beat.C:
 				for _, m := range batch {
-					_ = m.InProgress() // an expired lease delivers the event twice, which is harmless
+					_ = m.InProgress() // if this fails, the lease expires and the event is delivered twice, which is harmless
 				}
 			}
 		}
@@ -120,12 +120,12 @@ func (r *reader) apply(ctx context.Context, evs []domain.Event) (err error) {
 	return r.handler(ctx, evs)
 }
 
-// Timeout of an acknowledgement during a shutdown.
+// Timeout of an acknowledgement. It applies even during a shutdown.
 const ackTimeout = 5 * time.Second
 
 // ack acknowledges the batch and waits for the server to confirm, even during a shutdown, so that applied events are
-// not delivered again. The server processes the acknowledgements of a connection in order, so only the last is
-// confirmed.
+// not delivered again. The server processes the acknowledgements of a connection in order, so only the last one needs a
+// confirmation.
 func (r *reader) ack(ctx context.Context, batch []received) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ackTimeout)
 	defer cancel()

@@ -15,9 +15,9 @@ import (
 	"github.com/sluice/sluice/pkg/jobs/quorum"
 )
 
-// attemptCounts are the numbers of attempts at one job, identified by its generation. The server's delivery count is
-// not usable: it is stored up to 100 ms late, so a job that kills its process at once would always count as a first
-// delivery, and it includes messages that were lost in transit.
+// attemptCounts counts the runs of one job, which is identified by its generation. The server's delivery count is not
+// usable: it is stored up to 100 ms late, so a job that kills its process at once would always look like a first
+// delivery, and it also counts deliveries that were lost in transit.
 type attemptCounts struct {
 	Starts    int    `json:"starts"`               // runs started; written before each run
 	Failures  int    `json:"failures,omitempty"`   // runs that ended with an error

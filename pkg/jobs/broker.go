@@ -100,7 +100,7 @@ func (b *Broker) lookUp(ctx context.Context) error {
 	return nil
 }
 
-// do retries a request while the cluster elects a leader.
+// do calls f, and retries it while the cluster elects a leader.
 func (b *Broker) do(ctx context.Context, f func(ctx context.Context) error) error {
 	return quorum.Retry(ctx, b.opts.RetryTimeout, f)
 }
@@ -115,9 +115,9 @@ func (b *Broker) leader(stream string) quorum.Reader {
 func (b *Broker) Reset() bool { return b.reset }
 
 // Publish stores a job and returns its generation. A job whose ID was already published within the duplicate window is
-// not stored again; Publish then returns the generation of the first publication. A stored job survives what the
-// servers' storage survives: power loss with an embedded server, the loss of fewer than half of the replicas with a
-// cluster.
+// not stored again; Publish then returns the generation of the first publication. A stored job survives whatever the
+// servers' storage survives: a power loss with an embedded server, or the loss of fewer than half of the replicas with
+// a cluster.
 //
 // Publish waits up to Options.RetryTimeout while the stream has no leader. It fails with ErrInvalid, ErrTooLarge,
 // ErrFull, ErrStreamLost, or a temporary error such as ErrUnavailable. After a temporary error, the job may have been
@@ -162,7 +162,7 @@ func jobMessage(job domain.Job) (*nats.Msg, error) {
 	return &nats.Msg{Subject: jobSubject(job.Lane(), job.DatastoreID, job.DatasourceID), Data: data, Header: traced(job.Trace)}, nil
 }
 
-// traced returns the headers of a message that belongs to a trace, in the form that tracing tools read.
+// traced returns headers that mark a message as part of a trace, in the format that tracing tools read.
 func traced(trace string) nats.Header {
 	h := nats.Header{}
 	if trace != "" {
@@ -171,8 +171,8 @@ func traced(trace string) nats.Header {
 	return h
 }
 
-// encode writes JSON without HTML escaping. Escaping takes six bytes for each "&", so the URLs of one event could
-// exceed its size limit.
+// encode returns v as JSON without HTML escaping. Escaping would turn each "&" into six bytes, and an event with many
+// URLs could exceed the size limit.
 func encode(v any) ([]byte, error) {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)

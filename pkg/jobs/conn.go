@@ -17,7 +17,7 @@ import (
 // InProcess is a NATS server embedded in this process, such as natsd.Server.
 type InProcess interface {
 	InProcessConn() (net.Conn, error)
-	Token() string // required by the server; "" if none
+	Token() string // the token that the server requires, or "" if it requires none
 }
 
 // ConnectOptions hold the address of the NATS servers and the client's credentials. Either InProcess or URL must be
@@ -33,9 +33,10 @@ type ConnectOptions struct {
 	CertFile  string // path of a PEM file with the client certificate, if the servers require one; needs KeyFile
 	KeyFile   string
 	Name      string // shown in the servers' monitoring; default "sluice"
-	// StartTimeout is the time limit of the first connection: servers may start after their clients. Default 1 min.
+	// StartTimeout is how long Connect keeps trying to reach a server, because servers may start after their clients.
+	// Default 1 min.
 	StartTimeout time.Duration
-	// RequestTimeout is the time limit of requests whose context has no deadline. Default 10 s.
+	// RequestTimeout is the time limit for requests whose context has no deadline. Default 10 s.
 	RequestTimeout time.Duration
 	Log            *slog.Logger // default slog.Default
 }
@@ -65,10 +66,10 @@ type Conn struct {
 }
 
 const (
-	// Pause between the first attempts to reach a server.
+	// Pause between the attempts to establish the first connection.
 	connectWait = 250 * time.Millisecond
-	// The client switches to another server after maxPings unanswered pings: the connections of a crashed machine are
-	// never closed.
+	// The client switches to another server after maxPings unanswered pings, because a machine that crashed does not
+	// close its connections.
 	pingInterval = 4 * time.Second
 	maxPings     = 2
 	// Time for which a server may report that JetStream is disabled before Connect believes it.
@@ -81,7 +82,8 @@ var reconnectBackoff = backoff{min: 200 * time.Millisecond, max: 4 * time.Second
 
 // Connect connects to a server, retrying until StartTimeout or ctx ends. It fails at once with ErrRefused if retrying
 // cannot help: the servers reject the credentials or the TLS settings, are too old, or have no JetStream. Every error
-// names the servers, without secrets, and says what to do. Once connected, a lost connection is retried for ever.
+// names the servers, without secrets, and says what to do. After Connect has returned, the client reconnects by itself
+// whenever the connection is lost, for as long as it takes.
 func Connect(ctx context.Context, o ConnectOptions) (*Conn, error) {
 	o = o.withDefaults()
 	c := &Conn{closed: make(chan struct{}), log: o.Log}
@@ -119,7 +121,7 @@ func (c *Conn) openJetStream(ctx context.Context, o ConnectOptions) (err error) 
 		return fmt.Errorf("opening JetStream: %w", err)
 	}
 	if o.InProcess != nil {
-		return nil // configured by this program
+		return nil // this program configures the embedded server itself
 	}
 	if version := c.nc.ConnectedServerVersion(); !isSupportedVersion(version) {
 		return fmt.Errorf("%w: NATS at %s has version %s, but version %s or later is required: upgrade it", ErrRefused, addresses(o.URL), version, minVersion)

@@ -16,32 +16,32 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Configuration of the catalog's consumer of events.
+// Configuration of the consumer that applies events to the catalog.
 const (
 	// MaxBatch is the maximum number of events in one batch of ConsumeBatches.
 	MaxBatch = 64
 
-	// catalogAckWait is the time after which the events of a killed process are delivered again. Later events wait for
-	// them. Applying events takes milliseconds; if it takes longer, a second delivery does no harm.
+	// catalogAckWait is how long the server waits before it delivers the events of a killed process again. Later events
+	// have to wait for them. Applying events takes milliseconds; if it takes longer, a second delivery does no harm.
 	catalogAckWait = 5 * time.Second
-	// catalogPin is the time for which a process remains the only consumer after its last request.
+	// catalogPin is how long a process remains the only consumer after its last request.
 	catalogPin      = 5 * time.Second
 	catalogGroup    = "applier"
 	catalogRetryMin = 200 * time.Millisecond
 	catalogRetryMax = time.Minute
-	// catalogPanics is the number of panics after which an event is dropped. Such an event would block all later ones;
-	// the rescuer finds the datasource that waits for it.
+	// catalogPanics is the number of panics after which an event is dropped, because it would block all later events.
+	// The rescuer then finds the datasource that is waiting for it.
 	catalogPanics = 5
-	// batchWait bounds the wait for the rest of a batch, which the server has already announced.
+	// batchWait is the maximum wait for the rest of a batch, which the server has already announced.
 	batchWait = 250 * time.Millisecond
 )
 
-// ConsumeBatches passes all events to the handler in stream order, in batches of at most limit events (1 to MaxBatch),
-// until ctx ends; then it returns nil. Events are acknowledged once the handler has returned nil.
+// ConsumeBatches passes all events to the handler in stream order, in batches of at most `limit` events (1 to
+// MaxBatch), and returns nil once ctx ends. Events are acknowledged once the handler has returned nil.
 //
 // If the handler fails, ConsumeBatches passes it the events one by one, and retries each after a growing delay until it
 // succeeds. Later events wait, so the handler must fail only for temporary reasons. Any number of processes may consume
-// at once: one of them receives the events, and another takes over when it falls silent. No event is delivered while
+// at once: one of them receives the events, and another takes over if it stops responding. No event is delivered while
 // another process still holds an earlier one. Messages that are not events are logged and skipped, and so are events
 // for which the handler panics catalogPanics times.
 //
@@ -93,14 +93,14 @@ type reader struct {
 	limit   int
 	retry   backoff
 
-	// next is the consumer sequence of the next delivery if all earlier ones are settled; 0 if unknown. While
-	// deliveries arrive here without a gap from next on, no other process holds an unsettled event.
+	// next is the consumer sequence of the next delivery, provided that all earlier deliveries are settled, or 0 if
+	// unknown. As long as deliveries continue from next without a gap, no other process holds an unsettled event.
 	next uint64
 	// pinned says whether the server has ever made this process the only consumer.
 	pinned bool
 }
 
-// Timeout for unpinning during a shutdown. If it fails, the next process has to wait for catalogPin.
+// Timeout for unpinning during a shutdown. If unpinning fails, the next process has to wait for catalogPin.
 const unpinTimeout = time.Second
 
 // leave unpins the consumer, so that another process can take over at once.
@@ -123,8 +123,8 @@ func (r *reader) consumer(ctx context.Context) (jetstream.Consumer, error) {
 		AckWait:       catalogAckWait,
 		MaxDeliver:    -1,
 		MaxAckPending: MaxBatch,
-		// Pinning saves work: only one process at a time receives events. Their order is ensured by hasAllPending
-		// alone.
+		// Pinning only saves work, by delivering events to one process at a time. Their order is ensured by
+		// hasAllPending.
 		PriorityPolicy: jetstream.PriorityPolicyPinned,
 		PriorityGroups: []string{catalogGroup},
 		PinnedTTL:      catalogPin,
@@ -170,8 +170,8 @@ type received struct {
 	meta *jetstream.MsgMetadata
 }
 
-// fetch waits for an event and returns it with those queued behind it, in stream order. It returns none if no event
-// arrives before the request times out.
+// fetch waits for an event and returns it with the events queued behind it, in stream order. It returns no events if
+// the request times out.
 func (r *reader) fetch(ctx context.Context, consumer jetstream.Consumer) ([]received, error) {
 	first, err := consumer.Next(jetstream.FetchContext(ctx), jetstream.FetchHeartbeat(requestHeartbeat), jetstream.FetchPriorityGroup(catalogGroup))
 	switch {
@@ -204,7 +204,7 @@ func (r *reader) fetch(ctx context.Context, consumer jetstream.Consumer) ([]rece
 				return nil, err
 			}
 		}
-		// An error that ended this fetch early also ends the next one, which returns it.
+		// If an error ended this fetch early, the next fetch fails with it too and returns it.
 	}
 	slices.SortFunc(batch, func(x, y received) int { return cmp.Compare(x.meta.Sequence.Stream, y.meta.Sequence.Stream) })
 	return batch, nil
@@ -219,7 +219,7 @@ func appendReceived(batch []received, msg jetstream.Msg) ([]received, error) {
 }
 
 // hasAllPending reports whether the batch contains every delivered event that is not settled yet. Otherwise another
-// process holds older events, or died with them; they must be applied first.
+// process is holding older events, or died while holding them, and those must be applied first.
 func (r *reader) hasAllPending(ctx context.Context, consumer jetstream.Consumer, batch []received) (bool, error) {
 	if r.next != 0 {
 		first, last := batch[0].meta.Sequence.Consumer, batch[0].meta.Sequence.Consumer
@@ -258,7 +258,7 @@ func redeliver(batch []received) {
 	}
 }
 
-// decodeEvent decodes a message of EVENTS and checks that it belongs to its subject.
+// decodeEvent decodes a message of EVENTS and checks that the event matches the message's subject.
 func decodeEvent(subject string, data []byte) (domain.Event, error) {
 	var ev domain.Event
 	if err := json.Unmarshal(data, &ev); err != nil {

@@ -13,7 +13,7 @@ import (
 )
 
 // ensureConsumer creates a durable consumer or updates its configuration. A new consumer starts at the last checkpoint.
-// Without a checkpoint, it would deliver the whole stream, and JOBS also holds finished jobs.
+// Otherwise it would deliver the whole stream, including the finished jobs in JOBS.
 func (b *Broker) ensureConsumer(ctx context.Context, stream string, cfg jetstream.ConsumerConfig) (consumer jetstream.Consumer, err error) {
 	err = b.do(ctx, func(ctx context.Context) error {
 		consumer, err = b.tryConsumer(ctx, stream, cfg)
@@ -45,7 +45,7 @@ func (b *Broker) tryConsumer(ctx context.Context, stream string, cfg jetstream.C
 	return b.js.UpdateConsumer(ctx, stream, cfg)
 }
 
-// start returns the position at which a new consumer starts.
+// start returns the position in the stream from which a new consumer delivers messages.
 func (b *Broker) start(ctx context.Context, stream, consumer string) (jetstream.DeliverPolicy, uint64, error) {
 	last, err := b.checkpointOf(ctx, consumer)
 	if errors.Is(err, ErrStreamLost) {
@@ -65,7 +65,7 @@ func (b *Broker) start(ctx context.Context, stream, consumer string) (jetstream.
 	return jetstream.DeliverByStartSequencePolicy, last.Floor + 1, nil
 }
 
-// checkpoint is the progress of a consumer: everything up to the floor is acknowledged.
+// checkpoint is the progress of a consumer: all messages up to Floor are acknowledged.
 type checkpoint struct {
 	Floor  uint64    `json:"floor"`
 	Stream time.Time `json:"stream"` // creation time of the stream: a checkpoint does not apply to a later stream of the same name
@@ -77,8 +77,8 @@ func (c checkpoint) appliesTo(s *jetstream.StreamInfo) bool {
 	return c.Floor > 0 && c.Stream.Equal(s.Created)
 }
 
-// rewriteInterval is the interval at which an unchanged checkpoint is written again, before its entry in the attempt
-// store expires.
+// rewriteInterval is the interval at which an unchanged checkpoint is written again, so that its entry in the attempt
+// store does not expire.
 const rewriteInterval = 12 * time.Hour
 
 func checkpointKey(consumer string) string { return "consumer-" + consumer }

@@ -28,7 +28,7 @@ type DeadLetter struct {
 	At         time.Time      `json:"at"`
 }
 
-// storeDeadLetter stores a dead letter. Storing the same one again within the duplicate window has no effect.
+// storeDeadLetter stores a dead letter. Storing the same dead letter again within the duplicate window has no effect.
 func (b *Broker) storeDeadLetter(ctx context.Context, to target, dl DeadLetter) error {
 	data, err := encode(dl)
 	if err != nil {
@@ -42,7 +42,7 @@ func (b *Broker) storeDeadLetter(ctx context.Context, to target, dl DeadLetter) 
 	return nil
 }
 
-// DeadLetters calls f for every dead letter of a datastore, oldest first, until f fails; an empty datastoreID means
+// DeadLetters calls f for every dead letter of a datastore, oldest first, until f fails. An empty datastoreID selects
 // all datastores.
 func (b *Broker) DeadLetters(ctx context.Context, datastoreID string, f func(DeadLetter) error) error {
 	filter := prefixDeadLetters + ".*.*.*"
@@ -85,7 +85,7 @@ func decodeDeadLetter(subject string, data []byte, sequence uint64) (DeadLetter,
 	return dl, nil
 }
 
-// DeleteDeadLetter removes a dead letter. It returns nil if there is none.
+// DeleteDeadLetter removes a dead letter. It returns nil if the dead letter does not exist.
 func (b *Broker) DeleteDeadLetter(ctx context.Context, sequence uint64) error {
 	// The server answers every failure with "delete failed", so check first whether the dead letter exists.
 	if _, err := b.DeadLetter(ctx, sequence); errors.Is(err, ErrNotFound) {
@@ -113,8 +113,8 @@ func (b *Broker) ReplayDeadLetter(ctx context.Context, sequence uint64) (uint64,
 	if err != nil {
 		return 0, err
 	}
-	// The job's own id may still be in the duplicate window, and the server would drop the message. The dead letter's
-	// sequence makes the id unique, but the same when a replay is repeated.
+	// The job's own id may still be in the duplicate window, in which case the server would drop the message. An id
+	// with the dead letter's sequence is unique, but stays the same if the replay is repeated.
 	id := dl.Job.ID + "-replay-" + strconv.FormatUint(sequence, 10)
 	ack, err := b.store(ctx, StreamJobs, id, msg, jetstream.WithExpectLastSequencePerSubject(dl.Generation))
 	if quorum.WrongSequence(err) {

@@ -14,7 +14,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// delivery is the processing of one message by one slot of a worker.
+// delivery holds the state of a message that one slot of a worker is processing.
 type delivery struct {
 	*worker
 	log      *slog.Logger // with the job's ids
@@ -79,8 +79,8 @@ func (d *delivery) settle(step func(context.Context) (Result, error)) {
 	})
 }
 
-// persist retries a write until it succeeds or ctx ends. Otherwise an hour of work could be lost because a stream had
-// no leader for some seconds.
+// persist retries a write until it succeeds, a retry would be pointless, or ctx ends. Without retries, an hour of work
+// could be lost because a stream had no leader for some seconds.
 func persist(ctx context.Context, write func() error) error {
 	pause := backoff{min: 50 * time.Millisecond, max: 2 * time.Second}
 	for n := 1; ; n++ {
@@ -98,7 +98,7 @@ func persist(ctx context.Context, write func() error) error {
 // errSourceGone means that the job's stream or consumer no longer exists.
 var errSourceGone = errors.New("the job's stream is gone")
 
-// isPointlessRetry reports whether retrying the failed write is pointless.
+// isPointlessRetry reports whether a write that failed with err would fail again if it were retried.
 func isPointlessRetry(err error) bool {
 	for _, lasting := range []error{ErrInvalid, ErrTooLarge, nats.ErrConnectionClosed, jetstream.ErrMsgAlreadyAckd, errRevision, errSourceGone} {
 		if errors.Is(err, lasting) {
@@ -261,11 +261,11 @@ func (d *delivery) end(ctx context.Context, runErr error) (Result, error) {
 	return d.nak(ctx, runErr)
 }
 
-// stopped reports whether the handler's context ended because the worker stops.
+// stopped reports whether the handler's context ended because the worker is stopping.
 func (d *delivery) stopped() bool { return errors.Is(context.Cause(d.run), errStopping) }
 
-// nak requests a redelivery after a delay. The consumer must have no BackOff list: the server would add it to this
-// delay.
+// nak requests a redelivery after a delay. The consumer must not have a BackOff list, because the server would add its
+// delay to this one.
 func (d *delivery) nak(ctx context.Context, runErr error) (Result, error) {
 	delay := d.retry.delay(d.counts.Failures)
 	var asked *retryError
@@ -329,8 +329,8 @@ func (d *delivery) handBack(ctx context.Context, runErr error) (Result, error) {
 // finish acknowledges the job and deletes its counts.
 func (d *delivery) finish(ctx context.Context, r Result, runErr error) (Result, error) {
 	if err := persist(ctx, func() error { return d.broker.do(ctx, d.acknowledge) }); err != nil {
-		// The job is delivered again after AckWait and finds its work done. If its stream is gone, the catalog knows
-		// from the last event that the job is done.
+		// The job is delivered again after AckWait, and the next run finds the work done. If its stream is gone, the
+		// catalog knows from the last event that the job is done.
 		return Unsettled, errors.Join(runErr, fmt.Errorf("acknowledging: %w", err))
 	}
 	if d.counts.Starts > 0 {
@@ -381,7 +381,8 @@ func (d *delivery) deadLetter(ctx context.Context, reason string) (Result, error
 	return d.finish(ctx, Dead, errors.New(reason))
 }
 
-// deadLetterForeign moves a message that is not a job to the dead letters. There is no job to report on.
+// deadLetterForeign moves a message that is not a job to the dead letters. It emits no event, because there is no job
+// to report on.
 func (d *delivery) deadLetterForeign(ctx context.Context, why error) (Result, error) {
 	d.log.Error("received a message that is not a valid job", "subject", d.msg.Subject(), "error", why)
 	to, err := parseSubject(d.msg.Subject())
@@ -398,7 +399,7 @@ func (d *delivery) deadLetterForeign(ctx context.Context, why error) (Result, er
 	return d.finish(ctx, Dead, why)
 }
 
-// report emits the error event that ends a job, with a stage if there is one.
+// report emits the error event that ends a job. The event contains the stage unless it is empty.
 func (d *delivery) report(ctx context.Context, text, stage string) error {
 	ev := d.event(domain.EventError)
 	ev.Error = text

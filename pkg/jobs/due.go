@@ -12,23 +12,23 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// DueHandler handles a datasource that became due at the given time of the servers' clock. It may be called twice for
-// the same time.
+// DueHandler handles a datasource that became due at the given time, by the servers' clock. It may be called twice for
+// the same due time.
 type DueHandler func(ctx context.Context, datastoreID, datasourceID string, at time.Time) error
 
 const (
-	// dueAckWait is the time after which a message held by a silent process is delivered again.
+	// dueAckWait is how long the server waits for a process to settle a message before it delivers the message again.
 	dueAckWait = 30 * time.Second
 	// dueTimeout bounds one call of the handler.
 	dueTimeout = 20 * time.Second
-	// duePending is the maximum number of messages that are being handled or wait for a retry.
+	// duePending is the maximum number of messages that are being handled or are waiting for a retry.
 	duePending  = 1000
 	dueRetryMin = time.Second
 	dueRetryMax = 5 * time.Minute
 )
 
-// Due calls the handler for each datasource that becomes due, one at a time, until ctx ends; then it returns nil. If
-// the handler fails or panics, it is called again after a growing delay, unless the datasource has become due again by
+// Due calls the handler for each datasource that becomes due, one at a time, and returns nil once ctx ends. If the
+// handler fails or panics, it is called again after a growing delay, unless the datasource has become due again by
 // then. Any number of processes may call Due and share the work. Due recovers when the stream is recreated.
 func (b *Broker) Due(ctx context.Context, handler DueHandler) error {
 	d := &dueReader{broker: b, handler: handler, retry: backoff{min: dueRetryMin, max: dueRetryMax}}
@@ -87,7 +87,8 @@ func (d *dueReader) read(ctx context.Context) (handled bool, err error) {
 	return handled, nil
 }
 
-// deliver passes one message to the handler and settles it. If the settlement is lost, the message is delivered again.
+// deliver passes one message to the handler, and acknowledges or returns it. If that answer is lost, the server
+// delivers the message again.
 func (d *dueReader) deliver(ctx context.Context, msg jetstream.Msg) error {
 	meta, err := msg.Metadata()
 	if err != nil {

@@ -73,7 +73,7 @@ func Snooze(d time.Duration, err error) error {
 }
 
 // Rescheduled marks a run whose work a new job will do later. The current job is acknowledged although its work is not
-// done. err is the reason. It returns nil if err is nil.
+// done. err is the reason. Rescheduled returns nil if err is nil.
 func Rescheduled(err error) error {
 	if err == nil {
 		return nil
@@ -124,7 +124,8 @@ func (e *panicError) Error() string {
 // Maximum length of the error text in an error event or a dead letter, in bytes.
 const maxMessageText = 2000
 
-// messageFor returns the text for users: that of the first domain.Error in the chain, else the error's own text.
+// messageFor returns the text shown to users: the message of the first domain.Error in the chain, or else the error's
+// own text.
 func messageFor(err error) string {
 	text := err.Error()
 	var e *domain.Error

@@ -20,8 +20,8 @@ const (
 	metaInstallation = "sluice-installation" // id created with the first JOBS stream on these servers; later JOBS streams keep it
 )
 
-// formatVersion is the version of the message format of all streams, and the newest that this program reads. Adding a
-// field that older programs may ignore does not change it.
+// formatVersion is the version of the message format in all streams. This program writes it, and reads no newer
+// version. Adding a field that older programs may ignore does not change the version.
 const formatVersion = 1
 
 // checkFormat fails with ErrNewer if the streams have a format unknown to this program.
@@ -103,8 +103,9 @@ func (b *Broker) answerServed() (stop func(), err error) {
 	return func() { _ = sub.Unsubscribe() }, nil // fails only if the connection is closed
 }
 
-// served reports whether an api process is running. It asks the processes themselves first. The consumer of events
-// shows no waiting process while a process applies events, and that may last as long as the catalog's database is down.
+// served reports whether an api process is running. It asks the processes themselves first, because the consumer of
+// events shows no waiting process while events are being applied, which may last as long as the catalog's database is
+// down.
 func (b *Broker) served(ctx context.Context) (bool, error) {
 	asking, cancel := context.WithTimeout(ctx, servedTimeout)
 	defer cancel()

@@ -10,8 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Outstanding reports whether a job may still be delivered or is running: its message is in JOBS and is not known to be
-// acknowledged. An acknowledged job counts as outstanding as long as an older job is unfinished.
+// Outstanding reports whether a job is running or may still be delivered, that is, whether its message is in JOBS and
+// not known to be acknowledged. As long as an older job is unfinished, even an acknowledged job counts as outstanding.
 func (b *Broker) Outstanding(ctx context.Context, job domain.Job) (bool, error) {
 	if err := checkJob(job); err != nil {
 		return false, err

@@ -10,10 +10,10 @@ import (
 	"github.com/sluice/sluice/pkg/jobs/quorum"
 )
 
-// PurgeDatasource removes a datasource's jobs with generations below the bound. With domain.AllGenerations it removes
-// all its jobs, events, dead letters and its schedule. Use a bound for datasources whose id may be reused, such as
-// pages, so that newer jobs stay. A running job continues; the sweep removes what it writes. It returns nil if there is
-// nothing to remove.
+// PurgeDatasource removes a datasource's jobs with generations below the bound. If the bound is domain.AllGenerations,
+// it removes all jobs, events and dead letters of the datasource, and its schedule. Use a lower bound for datasources
+// whose id may be reused, such as pages, so that newer jobs stay. A running job continues, and the sweep removes what
+// it writes. PurgeDatasource returns nil if there is nothing to remove.
 func (b *Broker) PurgeDatasource(ctx context.Context, datastoreID, datasourceID string, below uint64) error {
 	if err := checkIDs(datastoreID, datasourceID); err != nil {
 		return err

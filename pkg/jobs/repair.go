@@ -21,7 +21,7 @@ type Repaired struct {
 	FirstGeneration uint64
 }
 
-// Lines describes the repairs for operators, one line each. It returns none if nothing was repaired.
+// Lines describes the repairs for operators, one line each. It returns no lines if nothing was repaired.
 func (r Repaired) Lines() []string {
 	var lines []string
 	for _, name := range r.Streams {
@@ -37,9 +37,9 @@ func (r Repaired) Lines() []string {
 // published just before the loss may have had higher generations than the catalog knows, and rows may carry them.
 const generationGap = 1 << 20
 
-// Repair recreates streams that were deleted or lost with their disk while processes are running. JOBS starts above the
-// highest generation that the catalog knows. The messages are lost: the owner of the catalog has to publish its
-// unfinished jobs again. Finished jobs are not needed. Workers and readers of events find the new streams by
+// Repair recreates streams that were deleted or lost with their disk, while other processes keep running. JOBS starts
+// above the highest generation that the catalog knows. The messages are lost: the owner of the catalog has to publish
+// its unfinished jobs again. Finished jobs are not needed. Workers and readers of events find the new streams by
 // themselves.
 //
 // Processes that own the catalog call Repair every few seconds. It changes nothing if all streams exist, and any number

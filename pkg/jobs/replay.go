@@ -10,11 +10,11 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Number of messages of a scan in memory at once.
+// Maximum number of messages that a scan holds in memory.
 const scanBatch = 256
 
-// LastJobs calls f for the newest job of every datasource, across all lanes, in order of generation, until f fails.
-// Jobs with generations below from are skipped, and so are messages that are not jobs. It holds a few hundred jobs in
+// LastJobs calls f for the newest job of every datasource, across all lanes, in order of generation, until f fails. It
+// skips jobs with a generation lower than `from`, and messages that are not jobs. It holds a few hundred jobs in
 // memory.
 //
 // LastJobs reads up to the end of the log at the time of the call, so it does not see jobs that f publishes. A job that
@@ -52,7 +52,7 @@ func (b *Broker) LastJobs(ctx context.Context, from uint64, f func(domain.Job) e
 	})
 }
 
-// findNewer updates the newest generation of each datasource. The keys of newest are the subjects from everyLane.
+// findNewer updates `newest` with the newest generation of each datasource. Its keys are the subjects from everyLane.
 func (b *Broker) findNewer(ctx context.Context, subjects []string, newest map[string]uint64) error {
 	if len(subjects) == 0 {
 		return nil
@@ -72,8 +72,8 @@ func (b *Broker) findNewer(ctx context.Context, subjects []string, newest map[st
 	return nil
 }
 
-// decodeJob decodes a message of JOBS and checks that it belongs to its subject. The job's lane may differ from the
-// lane that would be chosen today.
+// decodeJob decodes a message of JOBS and checks that the job matches the message's subject. The job's lane may differ
+// from the lane that would be chosen today.
 func decodeJob(subject string, data []byte) (domain.Job, error) {
 	to, err := parseSubject(subject)
 	if err != nil {

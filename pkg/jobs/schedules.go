@@ -35,7 +35,7 @@ const (
 // datasource becomes due once, soon after they are back. Datasources with equal intervals that were set together become
 // due together; the dispatcher's window admits their jobs gradually.
 //
-// It fails with ErrInvalid, ErrNoSchedules, and otherwise like Publish.
+// It fails with ErrInvalid or ErrNoSchedules, or for the same reasons as Publish.
 func (b *Broker) SetSchedule(ctx context.Context, datastoreID, datasourceID string, r domain.Refresh) error {
 	if r.IsZero() {
 		return b.RemoveSchedule(ctx, datastoreID, datasourceID)
@@ -106,7 +106,7 @@ func (b *Broker) Schedules(ctx context.Context, f func(Schedule) error) error {
 }
 
 // schedulesConfig returns the configuration of SCHEDULES. A datasource has at most one schedule and one due message, so
-// several unread due times count as one.
+// if several due times pass before the message is read, they count as one.
 func (o Options) schedulesConfig() jetstream.StreamConfig {
 	return jetstream.StreamConfig{
 		Name:              StreamSchedules,

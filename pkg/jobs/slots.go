@@ -20,9 +20,10 @@ import (
 var ErrSlotsClosed = errors.New("jobs: the process is stopping and grants no more requests to hosts")
 
 const (
-	// hostIdle is the time without use after which this process forgets a host's state.
+	// hostIdle is how long a host must be unused before this process forgets its state.
 	hostIdle = time.Minute
-	// slotsCloseTimeout is how long Close waits for slots to be released. The rest end with their leases.
+	// slotsCloseTimeout is how long Close waits for slots to be released. The remaining slots end when their leases
+	// expire.
 	slotsCloseTimeout = 2 * time.Second
 )
 
@@ -39,7 +40,7 @@ type HostSlots struct {
 	entries      quorum.Reader
 	retryTimeout time.Duration
 	clock        slotClock
-	local        func() time.Time // the clock of the callers' times
+	local        func() time.Time // clock of the times that callers pass
 	log          *slog.Logger
 
 	life    context.Context // of the writing goroutines
@@ -56,7 +57,7 @@ type HostSlots struct {
 type slotClock interface {
 	// now returns the exact time.
 	now(ctx context.Context) (time.Time, error)
-	// estimate returns the time without a request. It is unknown before the first call of now.
+	// estimate returns the time without a request. The time is unknown before the first call of now.
 	estimate() (now time.Time, age time.Duration, known bool)
 }
 
@@ -190,7 +191,7 @@ func (t *HostSlots) slot(host string, a slotResult) domain.HostSlot {
 	return slot
 }
 
-// releaseInBackground removes a lease in the background.
+// releaseInBackground queues the removal of a lease and returns at once.
 func (t *HostSlots) releaseInBackground(host string, a slotResult) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -45,7 +45,7 @@ func (s *hostState) expire(now time.Time) {
 	s.Leases = slices.DeleteFunc(s.Leases, func(l slotLease) bool { return !l.Until.After(now) })
 }
 
-// lasts returns the time after which the state no longer has any effect.
+// lasts returns how long the state still has an effect.
 func (s hostState) lasts(now time.Time) time.Duration {
 	last := s.Next
 	if s.Held.After(last) {
@@ -116,7 +116,7 @@ func (s *hostState) release(id string) bool {
 	return len(s.Leases) < before
 }
 
-// hold extends the hold to the given time, and reports whether that is later than before.
+// hold extends the hold to the given time, and reports whether that is later than its previous end.
 func (s *hostState) hold(until time.Time) bool {
 	if !until.After(s.Held) {
 		return false

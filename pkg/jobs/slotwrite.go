@@ -54,7 +54,7 @@ const (
 	holdHost
 )
 
-// slotRequest is a queued change of a host's state.
+// slotRequest is a queued change to a host's state.
 type slotRequest struct {
 	kind    slotRequestKind
 	id      string // of the lease
@@ -63,7 +63,7 @@ type slotRequest struct {
 	until   time.Time // of releaseSlot: end of the lease, in the servers' time
 	held    time.Time // of holdHost: end of the hold, by the local clock
 
-	answer    chan slotResult // buffered; nil: no caller waits
+	answer    chan slotResult // buffered; nil if no caller is waiting
 	abandoned bool            // the caller has stopped waiting; guarded by HostSlots.mu
 }
 
@@ -216,8 +216,8 @@ func (t *HostSlots) apply(h *slotHost, batch []*slotRequest) (next hostState, an
 	return next, answers, changed, nil
 }
 
-// deliver answers the requests of an applied batch. It returns those whose slot has already passed, to be applied
-// again.
+// deliver answers the requests of an applied batch. It returns the requests whose slot has already passed; they must be
+// applied again.
 func (t *HostSlots) deliver(h *slotHost, batch []*slotRequest, answers []slotResult) (again []*slotRequest) {
 	now, _, _ := t.clock.estimate()
 	t.mu.Lock()
@@ -337,8 +337,8 @@ func (t *HostSlots) store(h *slotHost, next hostState) error {
 	return nil
 }
 
-// slotsConfig returns the configuration of TURNS: states are in memory, and expire when they no longer have any effect.
-// A host with a limited pace causes two writes for each page.
+// slotsConfig returns the configuration of TURNS. States are kept in memory, because a host with a limited pace causes
+// two writes for each page, and they expire when they no longer have any effect.
 func (o Options) slotsConfig() jetstream.StreamConfig {
 	return jetstream.StreamConfig{
 		Name:              streamSlots,

@@ -22,7 +22,7 @@ const (
 	ConsumerRefresh = "refresh"
 
 	streamSlots    = "TURNS"
-	streamAttempts = "KV_attempts" // laid out as a key-value bucket, so that the nats command reads it
+	streamAttempts = "KV_attempts" // laid out as a key-value bucket, so that the nats command can read it
 )
 
 // ConsumerOf returns the durable consumer of JOBS that all workers of a lane share: "worker-crawl", "worker-ingest" or
@@ -76,7 +76,7 @@ func deadLetterSubject(kind domain.JobKind, datastoreID, datasourceID string) st
 	return strings.Join([]string{prefixDeadLetters, string(kind), datastoreID, datasourceID}, ".")
 }
 
-// target holds the parts of a subject of JOBS.
+// target holds the variable parts of a subject of JOBS.
 type target struct {
 	lane                      domain.Lane
 	datastoreID, datasourceID string
@@ -87,8 +87,7 @@ func scheduleSubject(datastoreID, datasourceID string) string {
 	return strings.Join([]string{prefixSchedules, datastoreID, datasourceID}, ".")
 }
 
-// dueSubject returns the subject of the message with which the servers announce that a datasource is due. The ids may
-// be "*".
+// dueSubject returns the subject on which the servers announce that a datasource is due. The ids may be "*".
 func dueSubject(datastoreID, datasourceID string) string {
 	return strings.Join([]string{prefixDue, datastoreID, datasourceID}, ".")
 }

@@ -31,9 +31,9 @@ type Handler func(ctx context.Context, job domain.Job) error
 // them, so all workers should use the same values.
 type WorkerOptions struct {
 	Concurrency int // jobs at a time in this process; default 2
-	// AckWait is the time after which the jobs of a silent worker are delivered again. A worker extends its running
-	// jobs three times in that time. AckWait must be longer than a leader election, during which no extension arrives;
-	// otherwise jobs run twice. Default 30 s. If workers and server share a process, 5 s are enough.
+	// AckWait is how long a worker may be silent before its jobs are delivered again. A worker extends the leases of
+	// its running jobs three times in that time. AckWait must be longer than a leader election, during which no
+	// extension arrives; otherwise jobs run twice. Default 30 s. If workers and server share a process, 5 s are enough.
 	AckWait time.Duration
 	// MaxAckPending is the maximum number of jobs of the lane that are running or waiting for a retry. Beyond it, no
 	// new job is delivered. It must be larger than the admission window. Default 1,000.
@@ -41,7 +41,8 @@ type WorkerOptions struct {
 	// MaxFailures is the number of failed runs after which a job is abandoned. Default 25, which takes an hour and
 	// three quarters with the default delays.
 	MaxFailures int
-	// MaxCrashes is the number of crashed runs after which a job is abandoned: runs whose worker died. Default 3.
+	// MaxCrashes is the number of crashes after which a job is abandoned. A run counts as a crash if its worker died.
+	// Default 3.
 	MaxCrashes int
 	// RetryMin and RetryMax bound the delay between attempts. It doubles from the minimum to the maximum, plus a random
 	// part of up to a quarter. Defaults 1 s and 5 min.
@@ -181,8 +182,9 @@ type worker struct {
 	held map[uint64]bool // generations being processed
 }
 
-// claim marks a generation as being processed, and reports false if it already is. A machine that is too busy to extend
-// its jobs in time receives them a second time. Running them twice would make it busier still, and count as a crash.
+// claim marks a generation as being processed. It returns false if it was already marked. A machine that is too busy to
+// extend its jobs in time receives them a second time. Running them twice would make it busier still, and count as a
+// crash.
 func (w *worker) claim(generation uint64) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -220,7 +222,8 @@ func (w *worker) consumer(ctx context.Context) (jetstream.Consumer, error) {
 // not know the requests to the old one, so a client repeats its request after two missed heartbeats.
 const requestHeartbeat = 2 * time.Second
 
-// loop is one slot. It requests one job at a time, so that no job waits in a buffer while its lease runs.
+// loop runs one slot of the worker. It requests one job at a time, so that no job waits in a buffer while its lease
+// runs.
 func (w *worker) loop(ctx context.Context) {
 	pause := backoff{min: 100 * time.Millisecond, max: 10 * time.Second}
 	for failures := 0; ctx.Err() == nil; {

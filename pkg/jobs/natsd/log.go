@@ -16,7 +16,7 @@ type logger struct {
 	cause   error         // the first fatal error
 	refused bool          // whether a write has failed since begin
 	broken  chan struct{} // closed once a write has failed
-	damaged []consumer    // consumers with unreadable state, since begin
+	damaged []consumer    // consumers with unreadable state, found since begin
 }
 
 // consumer identifies the state of a consumer on disk.
@@ -119,7 +119,8 @@ func (l *logger) Errorf(format string, v ...any) {
 	l.log.Error("NATS server", "detail", text)
 }
 
-// Fatalf is called before the server fails to start. It does not end the process.
+// Fatalf records an error. The server calls it just before a start fails. Unlike log.Fatalf, it does not end the
+// process.
 func (l *logger) Fatalf(format string, v ...any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -128,7 +129,7 @@ func (l *logger) Fatalf(format string, v ...any) {
 	}
 }
 
-// fatal returns the error that prevented the start.
+// fatal returns the error that prevented the start, or nil.
 func (l *logger) fatal() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -36,7 +36,7 @@ type Options struct {
 	NoSync bool
 	// MaxBytes is the maximum size of the store. Default 0: the free space of the file system at the start.
 	MaxBytes int64
-	// StartTimeout is the time limit of the start, including the recovery of the store. Default 30 s.
+	// StartTimeout is the time limit for the start, including the recovery of the store. Default 30 s.
 	StartTimeout time.Duration
 	// Log receives the server's warnings and errors. Default slog.Default.
 	Log *slog.Logger
@@ -55,8 +55,8 @@ type Server struct {
 	srv     *server.Server // nil during a restart; see supervise
 	address string         // listen address, "" if there is none
 
-	// stopped is closed once a server whose start failed has stopped, which may take longer than try waits; nil if
-	// there is none. It is used by Start, then supervise, then Shutdown, never concurrently.
+	// stopped is closed once the server of a failed start has stopped, which may take longer than try waits. It is nil
+	// if no start has failed. Start, supervise and Shutdown use it one after the other, never concurrently.
 	stopped         <-chan struct{}
 	supervisors     sync.WaitGroup
 	stopSupervising context.CancelFunc
@@ -64,8 +64,8 @@ type Server struct {
 	done            chan struct{} // closed when the shutdown is complete
 }
 
-// Start starts a server on the directory and returns when it is ready. It recovers the store of a killed process. It
-// fails with ErrInUse if another process uses the directory.
+// Start starts a server on the directory and returns once it is ready. If the previous process was killed, Start
+// recovers the store. It fails with ErrInUse if another process is using the directory.
 //
 // If the server cannot write to its store because the disk is full or has failed, it accepts no more messages. It is
 // restarted as soon as the disk accepts writes; clients reconnect by themselves.
@@ -99,11 +99,11 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	return s, nil
 }
 
-// Time limit of the shutdown after a failed start.
+// Maximum wait for the shutdown after a failed start.
 const failedStartTimeout = 10 * time.Second
 
-// run starts a server. It removes the damaged state of consumers, because the server would refuse to create such
-// consumers again. Their users then recreate them from checkpoints.
+// run starts a server. If the state of some consumers is damaged, it removes that state, because the server would
+// refuse to recreate those consumers. The processes that use them then recreate them from checkpoints.
 func (s *Server) run(ctx context.Context, opts *server.Options) error {
 	if err := s.try(ctx, opts.Clone()); err != nil {
 		return err
@@ -126,8 +126,9 @@ func (s *Server) run(ctx context.Context, opts *server.Options) error {
 	return s.try(ctx, opts)
 }
 
-// try creates a server and waits until it is ready. If the start fails, it stops the server, in the background if that
-// takes long. It does not create a server before the previous one has stopped, since both would write the same files.
+// try creates a server and waits until it is ready. If the start fails, try stops the server, in the background if that
+// takes long. It does not create a server before the previous one has stopped, since both would write to the same
+// files.
 func (s *Server) try(ctx context.Context, opts *server.Options) error {
 	if s.stopped != nil {
 		select {
@@ -252,10 +253,10 @@ func (s *Server) current() *server.Server {
 	return s.srv
 }
 
-// Token returns the token that the server requires, "" if none.
+// Token returns the token that the server requires, or "" if it requires none.
 func (s *Server) Token() string { return s.opts.Token }
 
-// URL returns the address for other processes, "" if the server does not listen.
+// URL returns the address for other processes, or "" if the server does not listen.
 func (s *Server) URL() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -31,8 +31,8 @@ func (s *Server) Ready() error {
 	return nil
 }
 
-// Broken returns a channel that is closed once the server can no longer store messages. From then on, the server does
-// not acknowledge any. After a restart, Broken returns a new channel.
+// Broken returns a channel that is closed once the server can no longer store messages. From then on, the server
+// acknowledges no messages. After a restart, Broken returns a new channel.
 func (s *Server) Broken() <-chan struct{} { return s.log.brokenOff() }
 
 // supervise restarts the server whenever a write has failed, until ctx ends. The server itself never retries a store

@@ -10,13 +10,13 @@ import (
 	"testing"
 )
 
-// Cluster is a cluster of servers that run until the test ends.
+// Cluster is a NATS cluster that runs until the test ends.
 type Cluster struct {
 	t       testing.TB
 	Servers []*Server
 }
 
-// Start runs a cluster of n servers and returns when each of them serves clients. The test's binary must call Main
+// Start runs a cluster of n servers and returns once each of them serves clients. The test's binary must call Main
 // before anything else.
 func Start(t testing.TB, n int) *Cluster {
 	t.Helper()

@@ -34,18 +34,18 @@ type Server struct {
 type process struct {
 	cmd   *exec.Cmd
 	stdin io.Closer
-	ready chan struct{} // closed when the server serves clients
+	ready chan struct{} // closed once the server serves clients
 	ended chan struct{} // closed when the process has ended
 }
 
-// Start starts the server again with its stored data, and returns when it serves clients.
+// Start starts the server again with its stored data, and returns once it serves clients.
 func (s *Server) Start() {
 	s.t.Helper()
 	s.Launch()
 	s.wait()
 }
 
-// Launch is Start without the wait.
+// Launch starts the server like Start, but returns at once.
 func (s *Server) Launch() {
 	s.t.Helper()
 	s.mu.Lock()
@@ -73,7 +73,7 @@ func (s *Server) Launch() {
 	go func() {
 		defer close(p.ended)
 		lines := bufio.NewScanner(stdout)
-		if lines.Scan() { // it prints one line, when it serves clients
+		if lines.Scan() { // it prints one line once it serves clients
 			close(p.ready)
 		}
 		for lines.Scan() { // until the process ends
@@ -113,7 +113,7 @@ func (s *Server) signal(sig syscall.Signal) {
 		return
 	}
 	_ = p.cmd.Process.Signal(sig)
-	_ = p.cmd.Process.Signal(syscall.SIGCONT) // a paused server must continue to end
+	_ = p.cmd.Process.Signal(syscall.SIGCONT) // a paused server must be resumed so that it can end
 	select {
 	case <-p.ended:
 	case <-time.After(startTimeout):
@@ -140,7 +140,8 @@ func (s *Server) send(sig syscall.Signal) {
 	}
 }
 
-// envServer is the environment variable with the configuration of a server. It makes the test's binary run that server.
+// envServer is the environment variable that holds the configuration of a server. If it is set, the test's binary runs
+// that server.
 const envServer = "SLUICE_TEST_NATS_SERVER"
 
 // config is the configuration of a server.
@@ -153,7 +154,8 @@ type config struct {
 	Dir         string   `json:"dir"`
 }
 
-// Main runs a server and does not return, if this process was started as a server. TestMain must call it first.
+// Main runs a server and does not return if this process was started as a server. Otherwise it does nothing. TestMain
+// must call it first.
 func Main() {
 	data := os.Getenv(envServer)
 	if data == "" {

@@ -36,9 +36,9 @@ const (
 	maxPause   = time.Second
 )
 
-// Retry calls f, each time with its own deadline, until it succeeds, fails with a permanent error, ctx ends, or timeout
-// has passed. In the last two cases the error is ErrUnavailable. f must be idempotent: if an answer is lost, the
-// request may have been performed.
+// Retry calls f, each time with a new deadline, until f succeeds or fails with a permanent error, ctx ends, or the
+// timeout has passed. In the last two cases the error is ErrUnavailable. f must be idempotent: if an answer is lost,
+// the request may have been performed.
 func Retry(ctx context.Context, timeout time.Duration, f func(ctx context.Context) error) error {
 	whole, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()

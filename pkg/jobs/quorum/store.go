@@ -10,16 +10,16 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// stuckAfter is the time after which a write counts as lost if the server keeps answering that its message id is being
-// stored. A server that loses the leadership of a stream may forget the message but remember the id, and then refuses
-// the id for the whole duplicate window.
+// stuckAfter is how long the server may keep answering that a message id is being stored before the write counts as
+// lost. A server that loses the leadership of a stream may forget a message but remember its id. It then refuses the id
+// for the whole duplicate window.
 const stuckAfter = 10 * time.Second
 
 // Store writes a message to a stream. The id makes retries idempotent; it must be unique within the stream's duplicate
 // window. If a server has forgotten a message but not its id, Store writes the message with another id after
-// stuckAfter. If the first message still appears, the stream has it twice. Store fails with ErrStreamLost if there is
-// no such stream, with ErrUnavailable once timeout (0: DefaultTimeout) has passed, and with the server's error if it
-// refuses the message.
+// stuckAfter. If the first message appears after all, the stream contains the message twice. Store fails with
+// ErrStreamLost if there is no such stream, with ErrUnavailable once timeout (0: DefaultTimeout) has passed, and with
+// the server's error if it refuses the message.
 func Store(ctx context.Context, js jetstream.JetStream, timeout time.Duration, stream, id string, msg *nats.Msg, opts ...jetstream.PublishOpt) (*jetstream.PubAck, error) {
 	return store(ctx, js, timeout, stuckAfter, stream, id, msg, opts...)
 }

@@ -14,8 +14,8 @@ import (
 const joinTimeout = 5 * time.Second
 
 // Ensure creates the stream or updates the configuration of the existing one, and reports whether it created it. It
-// never lowers the number of replicas and never changes the first sequence. If the answer to a creation is lost, the
-// stream counts as existing. It fails with ErrReplicas if the cluster has too few servers.
+// never lowers the number of replicas and never changes the first sequence. If the answer to a creation is lost,
+// created is false. It fails with ErrReplicas if the cluster has too few servers.
 func Ensure(ctx context.Context, js jetstream.JetStream, cfg jetstream.StreamConfig) (stream jetstream.Stream, created bool, err error) {
 	began := time.Now()
 	err = Retry(ctx, DefaultTimeout, func(ctx context.Context) error {
@@ -32,7 +32,7 @@ func Ensure(ctx context.Context, js jetstream.JetStream, cfg jetstream.StreamCon
 	return stream, created, nil
 }
 
-// isTransientCode reports whether a request that was refused with this code may succeed in a moment.
+// isTransientCode reports whether a request that was refused with this code may succeed a moment later.
 func isTransientCode(code jetstream.ErrorCode) bool {
 	return code == codeNoPeers || code == codeStoreNotMade || code == jetstream.JSErrCodeStreamNotFound
 }
