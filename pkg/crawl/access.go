@@ -38,7 +38,7 @@ func NewAccess(address string, headers map[string]string) (*Access, error) {
 // String returns the origin.
 func (a *Access) String() string { return "headers for " + a.origin }
 
-// GoString is String, so that %#v shows no header values either.
+// GoString returns the same text as String, so that %#v shows no header values either.
 func (a *Access) GoString() string { return a.String() }
 
 // Origin returns the scheme, host and port of a web address, in the form that NewAccess uses.
@@ -83,15 +83,15 @@ func accessTo(ctx context.Context, u *url.URL) *Access {
 
 type askerKey struct{}
 
-// WithAsker returns a context for requests that a Renderer sends for a document of the given origin, in the form that
-// Origin returns. Requests without an asker never carry the headers of an Access.
+// WithAsker returns a context for requests that a Renderer sends on behalf of a document. origin is the document's
+// origin, as returned by Origin. Requests without an asker never carry the headers of an Access.
 func WithAsker(ctx context.Context, origin string) context.Context {
 	return context.WithValue(ctx, askerKey{}, origin)
 }
 
-// forBrowser prepares a request that a browser's document sends. The request carries the headers only if its method is
-// GET or HEAD and the document has the same origin. Other requests to that origin also lose their cookies, because the
-// site may have set those in response to the headers.
+// forBrowser prepares a request sent by a document in a browser. The request carries the headers only if its method is
+// GET or HEAD and the document has the same origin. All other requests to that origin are sent without cookies as well,
+// because the site may have set the cookies in response to the headers.
 func (a *Access) forBrowser(req *http.Request) *http.Request {
 	asker, _ := req.Context().Value(askerKey{}).(string)
 	reads := req.Method == http.MethodGet || req.Method == http.MethodHead

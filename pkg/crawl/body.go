@@ -10,7 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/bounded"
 )
 
-// Maximum size of a body in memory, in bytes. Longer bodies are stored in a temporary file.
+// Maximum size of a body kept in memory, in bytes. Longer bodies are stored in a temporary file.
 const memoryBody = 1 << 20
 
 // Body is the fetched content, decompressed, but in the character encoding that the server sent. It is in memory or in

@@ -11,9 +11,9 @@ const (
 	minPause        = 5 * time.Second
 	maxPause        = 10 * time.Minute
 
-	// A host may ask the crawler to come back later without using up the attempts of its pages. After maxRefusals such
-	// responses in a row over at least maxRefusalTime, the host counts as failing: further fetches count as attempts,
-	// and its pages eventually fail.
+	// Responses that ask the crawler to come back later do not use up the attempts of a page. After maxRefusals of them
+	// in a row over at least maxRefusalTime, the host counts as failing: further fetches count as attempts, and its
+	// pages eventually fail.
 	maxRefusals    = 3
 	maxRefusalTime = time.Hour
 )
@@ -38,8 +38,8 @@ type hostHealth struct {
 	refused    time.Time     // time of the first of these responses
 }
 
-// fail counts a failure. If the host is already paused, held is the rest of the pause. If suspect is true, the caller
-// must probe the host and report the result with trip, succeeded or inconclusive.
+// fail counts a failure. If the host is already paused, held is the time left until the pause ends. If suspect is true,
+// the caller must probe the host and report the result with trip, succeeded or inconclusive.
 func (b *breaker) fail(host string, now time.Time) (held time.Duration, suspect bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -93,7 +93,7 @@ func (b *breaker) served(host string) {
 }
 
 // succeeded resets the failures of the host. It does not end a current pause, because the response answers a request
-// from before the pause. page is the served page, or "".
+// from before the pause. page is the address of the page that was served, or "" if none was.
 func (b *breaker) succeeded(host, page string, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -160,7 +160,7 @@ func (b *breaker) host(name string, now time.Time) *hostHealth {
 			}
 		}
 		if len(b.hosts) >= maxHosts {
-			clear(b.hosts) // failures are counted from zero again; the pauses remain in HostSlots
+			clear(b.hosts) // this restarts the failure counts at zero, but the pauses remain in HostSlots
 		}
 	}
 	if b.hosts == nil {

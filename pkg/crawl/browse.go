@@ -111,7 +111,8 @@ func (b *browsing) fetchResource(req *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-// count counts a request and reports whether it is the one for the page itself. It fails beyond maxRenderRequests.
+// count counts a request and reports whether it is the one for the page itself. It fails after maxRenderRequests
+// requests.
 func (b *browsing) count(req *http.Request) (first bool, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -123,8 +124,8 @@ func (b *browsing) count(req *http.Request) (first bool, err error) {
 	return first, nil
 }
 
-// allowed checks the robots.txt of the page's own host. It ignores the robots.txt of other hosts, which is about
-// crawling their own pages.
+// allowed checks the robots.txt of the page's own host. It ignores the robots.txt of other hosts, because that only
+// governs crawling their pages.
 func (b *browsing) allowed(ctx context.Context, u *url.URL) error {
 	if u.Host != b.page.Host || u.Scheme != b.page.Scheme {
 		return nil

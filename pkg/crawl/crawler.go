@@ -49,12 +49,12 @@ type Options struct {
 	MaxPages int
 	// Renderer renders pages that need their scripts. Default: none; such pages fail with an error that says so.
 	Renderer Renderer
-	// TempDir is the directory for bodies larger than 1 MiB. Default: the system's.
+	// TempDir is the directory for bodies larger than 1 MiB. Default: the system's temporary directory.
 	TempDir string
 	// Proxy is the address of the proxy for all requests: http, https or socks5, optionally with user and password. The
-	// address guard also applies to the servers behind the proxy. nil: no proxy.
+	// address guard also applies to the servers behind the proxy. Default: no proxy.
 	Proxy *url.URL
-	// Resolver resolves host names. nil: the system's.
+	// Resolver resolves host names. Default: the system's resolver.
 	Resolver *net.Resolver
 	// Now returns the time for caches and limits. Default: time.Now.
 	Now func() time.Time

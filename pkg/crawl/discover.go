@@ -24,8 +24,8 @@ type Discovery struct {
 	Follow bool
 	// Scope defines the addresses of the site, for the crawl jobs of its pages.
 	Scope domain.SiteScope
-	// Moved is the address to which the root redirects, if it is outside the site and the sitemaps list pages there;
-	// else "".
+	// Moved is the address to which the root redirects, if that address is outside the site and the sitemaps list pages
+	// there. Otherwise it is "".
 	Moved string
 	// Found is the number of emitted links, and Sitemaps the number of sitemap files read.
 	Found    int
@@ -69,13 +69,13 @@ var usualSitemaps = []string{
 // once. If spec.Sitemap is set, it reads that sitemap. Otherwise it looks for sitemaps in robots.txt and the usual
 // locations. If there are none, it emits only the root, whose links must then be followed (Discovery.Follow).
 //
-// A sitemap that is unavailable or lists no page is an error, never an empty site. Errors are *Error, or those of emit
-// or ctx. Repeating the call emits the same pages.
+// A sitemap that is unavailable or lists no page is an error, never an empty site. Errors are of type *Error, or come
+// from emit or ctx. Repeating the call emits the same pages.
 func (c *Crawler) Discover(ctx context.Context, spec domain.CrawlSpec, emit func([]domain.Link) error) (Discovery, error) {
 	return c.discover(ctx, spec, emit, nil)
 }
 
-// discover implements Discover. It also calls refused, unless it is nil, for each rejected address.
+// discover implements Discover. Unless refused is nil, discover calls it for each rejected address.
 func (c *Crawler) discover(ctx context.Context, spec domain.CrawlSpec, emit func([]domain.Link) error, refused func(string, scope.Refusal)) (Discovery, error) {
 	ctx, done, err := c.begin(ctx)
 	if err != nil {
@@ -153,7 +153,7 @@ type discovery struct {
 	batch   []domain.Link
 }
 
-// errEnough stops the reading when the page limit is reached.
+// errEnough ends the reading of sitemaps once the page limit is reached.
 var errEnough = errors.New("enough pages")
 
 // readGiven reads the sitemap that the caller specified.
@@ -183,7 +183,7 @@ func (d *discovery) readGiven(ctx context.Context, at string, derived bool) erro
 	return permanent(at, "the sitemap %s is empty", at)
 }
 
-// search looks for sitemaps. If there are none, links are followed.
+// search looks for sitemaps. If there are none, it arranges for links to be followed.
 func (d *discovery) search(ctx context.Context) error {
 	root := d.scope.Root
 	err := ignoreSpent(d.sitemapsOf(ctx, root))

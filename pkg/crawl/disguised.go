@@ -23,14 +23,14 @@ const (
 	// maxNotFoundLetters is the maximum number of letters, not counting navigation, of a page that reports a missing
 	// page. A longer page is probably an article about missing pages.
 	maxNotFoundLetters = 800
-	// maxBareLetters is the same bound for a page without a heading.
+	// maxBareLetters is the same limit for a page without a heading.
 	maxBareLetters = 400
 )
 
 // errSignIn means that the server sent a sign-in form instead of the page.
 var errSignIn = errors.New("the page asks to sign in")
 
-// Parts of the expressions for soft 404 pages.
+// Parts of the regular expressions that recognise soft 404 pages.
 const (
 	errorCode      = `(?:http\s*(?:status\s*)?)?(?:(?:error|erreur|errore|fehler|fout|fel|feil|błąd|erro|ошибка)\s*:?\s*)?(?:404|410)(?:\s*error)?`
 	apologies      = `(?:(?:oops|sorry|whoops|uh[ -]oh|hoppla|ups)[!.,…]*\s*)?`
@@ -51,7 +51,7 @@ var notFoundWords = regexp.MustCompile(`(?i)^` + errorCode + `[.!]?$|^(?:` + err
 	`(?:お探しの)?ページが見つかりません\S*|페이지를 찾을 수 없습니다` +
 	`)[\s!.…]*(?:\(?(?:error\s*)?(?:404|410)\)?)?$`)
 
-// apologyWords matches headings that only apologise. Such pages give the reason in the title.
+// apologyWords matches headings that only apologise. The page then gives the reason in its title.
 var apologyWords = regexp.MustCompile(`(?i)^(?:oops|whoops|uh[ -]oh|sorry|hoppla|ups|something went wrong|nothing (?:to see )?here|dead end|` +
 	`(?:looks like )?you(?: are|['’]re| seem)? (?:to be )?lost|server error(?: in .*)?|fehler|erreur|410 gone)\b[^\pL]*(?:nothing (?:to see )?here)?[^\pL]*$`)
 

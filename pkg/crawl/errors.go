@@ -15,8 +15,8 @@ import (
 )
 
 // Error says why an address could not be fetched. Its fields determine the next step: Permanent means that a retry is
-// useless until the cause is removed; any other error is worth a retry. Errors of other types come from the caller: its
-// cancelled context, or its own emit function.
+// useless until the cause is removed; any other error is worth a retry. The crawler returns errors of other types only
+// if they come from the caller's context or emit function.
 type Error struct {
 	Permanent  bool
 	Deferred   bool          // no request was sent: the host has no free slot yet, or (if Err is set) it is failing
@@ -71,7 +71,8 @@ func isStatusWithoutPage(status int) bool {
 	return status == http.StatusNoContent || status == http.StatusResetContent || status == http.StatusPartialContent
 }
 
-// statusError returns the error for a status without a page. RFC 9110, section 15; RFC 6585 for 429.
+// statusError returns the error for a status without a page. The statuses are defined in RFC 9110, section 15, and in
+// RFC 6585 (429).
 func statusError(u string, status int, h http.Header, now time.Time) *Error {
 	answer := fmt.Sprintf("%d %s", status, http.StatusText(status))
 	e := &Error{URL: u, StatusCode: status}
@@ -101,7 +102,7 @@ func statusError(u string, status int, h http.Header, now time.Time) *Error {
 	return e
 }
 
-// describe describes the host's response, for the messages of waiting fetches.
+// describe returns a description of the host's response for the error messages of waiting fetches.
 func (e *Error) describe(host string) string {
 	return fmt.Sprintf("%s answered %d %s", host, e.StatusCode, http.StatusText(e.StatusCode))
 }

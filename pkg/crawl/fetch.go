@@ -45,8 +45,7 @@ type Page struct {
 	Title        string // of HTML, at most 300 characters
 	// Redirects are the hops from the requested address to URL, at most 10.
 	Redirects []domain.Redirect
-	// Canonical is the page's canonical address, normalised, if it differs from the page's own address and is in scope;
-	// else "".
+	// Canonical is the page's normalised canonical address, or "" if that is its own address or out of scope.
 	Canonical string
 	// TextHash is the hash of the main text and title of HTML. Sketch is for finding similar texts; see package textid.
 	// Both are empty for a page without text.
@@ -63,8 +62,8 @@ type Page struct {
 // Close releases the body.
 func (p Page) Close() error { return p.Body.Close() }
 
-// Fetch fetches one page. It obeys robots.txt and the host's slots, follows redirects and limits the body. Errors are
-// *Error, unless ctx or Close ended the fetch.
+// Fetch fetches one page. It obeys robots.txt and the host's slots, follows redirects and limits the size of the body.
+// Errors are *Error, unless ctx or Close ended the fetch.
 func (c *Crawler) Fetch(ctx context.Context, req PageRequest) (_ Page, err error) {
 	ctx, done, err := c.begin(ctx)
 	if err != nil {
@@ -143,7 +142,7 @@ func validator(h http.Header, name string) string {
 	return ""
 }
 
-// checkLanding rejects a page that redirects out of its site. The root may do so: then the site has moved.
+// checkLanding rejects a page that redirects out of its site. Only the root may do so, because then the site has moved.
 func checkLanding(req PageRequest, sc *scope.Scope, final *url.URL) error {
 	if sc == nil || domain.SameAddress(req.URL, req.Scope.Root) {
 		return nil

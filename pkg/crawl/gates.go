@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// gates queues the requests of this process that want a slot at the same host. Only as many requests as may hold a slot
-// at once ask for one; the rest wait in order of arrival. If all of them polled, one request could wait forever. A
-// request does not join a queue that moves too slowly.
+// gates queues the requests of this process that want a slot at the same host. At any time, only as many requests ask
+// for a slot as may hold one; the rest wait in order of arrival. If all of them polled, a request could wait for ever.
+// A request does not join a queue that moves too slowly.
 type gates struct {
 	mu    sync.Mutex
 	hosts map[string]*gate
@@ -19,11 +19,11 @@ type gate struct {
 	// Guarded by gates.mu.
 	users int           // number of requests that hold or wait for a slot
 	moved time.Time     // when a slot was last released, or taken by the first user
-	pace  time.Duration // recent average interval between releases while others wait
+	pace  time.Duration // recent average interval between releases while others were waiting
 }
 
-// enter waits for a permit to ask for a slot at the host, for at most p.slot. leave is nil if no permit became free, or
-// if the expected wait exceeds p.queue. width is the number of permits, 0 for no limit. minimum is the minimum interval
+// enter waits up to p.slot for a permit to ask for a slot at the host. leave is nil if no permit became free, or if the
+// expected wait exceeds p.queue. width is the number of permits, or 0 for no limit. minimum is the minimum interval
 // between two requests to the host.
 func (g *gates) enter(ctx context.Context, host string, width int, minimum time.Duration, p maxWaits) (leave func(), err error) {
 	if width == 0 {

@@ -18,9 +18,9 @@ import (
 
 const (
 	maxTitleRunes    = 300
-	maxHrefs         = 10_000  // examined per page
-	maxHrefBytes     = 1 << 20 // their total size; parsing addresses can be expensive
-	maxLinksFromPage = 2_000   // used per page
+	maxHrefs         = 10_000  // maximum number of references examined per page
+	maxHrefBytes     = 1 << 20 // maximum total size of these, because parsing addresses can be expensive
+	maxLinksFromPage = 2_000   // maximum number of links used per page
 )
 
 // pageReader collects the metadata and links in a page's HTML.
@@ -165,7 +165,7 @@ func (p *pageReader) addHref(href string) {
 	p.hrefBytes += len(href)
 }
 
-// finish fills page with what the HTML and the header say. final is the page's address after redirects.
+// finish fills in page from the HTML and the header. final is the page's address after redirects.
 func (p *pageReader) finish(page *Page, header http.Header, final *url.URL) {
 	for _, v := range header.Values("X-Robots-Tag") {
 		p.robots.AddHeader(v, p.product)

@@ -100,8 +100,8 @@ func (d *discovery) read(ctx context.Context, at string, level int, admit bool) 
 	return d.readListed(ctx, a.url, maybe, level+1)
 }
 
-// Maximum number of entries of a page sitemap that are tried as sitemaps. After maxMisses entries that were not
-// sitemaps, the rest are treated as pages.
+// Limits for trying entries of a page sitemap as sitemaps. At most maxMaybe entries are tried. After maxMisses entries
+// that were not sitemaps, the rest are treated as pages.
 const (
 	maxMaybe  = 100
 	maxMisses = 3
@@ -260,11 +260,10 @@ func (d *discovery) problem(format string, args ...any) {
 	}
 }
 
-// errLimitReached stops the reading when one of the limits is reached. Discovery.Problems names the limit.
+// errLimitReached ends the reading of sitemaps once one of the limits is reached. Discovery.Problems names the limit.
 var errLimitReached = errors.New("the limit for all sitemaps of a site is reached")
 
-// limitReached puts a description of the limit that was reached at the head of the problems, and returns
-// errLimitReached.
+// limitReached adds a problem that describes the given limit, ahead of all other problems, and returns errLimitReached.
 func (d *discovery) limitReached(limit string) error {
 	const maximum = maxProblems - 1
 	p := d.result.Problems

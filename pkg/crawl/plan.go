@@ -17,9 +17,9 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// PlanRequest specifies a plan.
+// PlanRequest holds the parameters of Plan.
 type PlanRequest struct {
-	// Spec is the site, as in its crawl job.
+	// Spec describes the site, as in its crawl job.
 	Spec domain.CrawlSpec
 	// Limit is the maximum number of addresses of the site. Default: the crawler's MaxPages.
 	Limit int
@@ -70,7 +70,7 @@ type PlanSummary struct {
 	// Documents is the number of pages that are not HTML. A plan does not extract text, so a crawl may still find that
 	// a document is damaged, or that a page has no text.
 	Documents int            `json:"documents"`
-	Reasons   map[string]int `json:"reasons,omitempty"` // number of addresses per reason; those left out count once per linking page
+	Reasons   map[string]int `json:"reasons,omitempty"` // addresses per reason; a left-out address counts once per linking page
 	// Delay is the minimum interval between two requests to the site's host, and Time the minimum duration of a crawl
 	// at that pace.
 	Delay time.Duration `json:"delay_ns"`
@@ -82,15 +82,15 @@ const (
 	planTries   = 3               // maximum attempts for a page with temporary errors
 	planTimeout = time.Minute     // maximum time that a page waits for slots and between attempts
 	planPause   = 2 * time.Second // delay between attempts if the host requests none
-	maxPlanLeft = 100_000         // maximum number of left-out addresses that are reported; further ones are only counted
+	maxPlanLeft = 100_000         // maximum number of left-out addresses that are reported; all others are only counted
 )
 
 // Plan goes through a site like a crawl, with the same functions and the same politeness, but stores nothing. It passes
 // each address to emit once, with its outcome and the reason. Pages found through links are judged level by level,
 // better addresses first, so that the result does not depend on response times.
 //
-// Where a crawl retries for minutes, a plan makes three attempts. Errors are those of Discover, of fetching the root,
-// of emit, or of ctx.
+// Where a crawl retries for minutes, a plan makes three attempts. Errors come from Discover, from fetching the root,
+// from emit, or from ctx.
 func (c *Crawler) Plan(ctx context.Context, req PlanRequest, emit func(PlanEntry) error) (PlanSummary, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	p := &plan{
@@ -153,8 +153,8 @@ type planState int
 
 const (
 	planAwaited  planState = iota // not yet judged
-	planMoved                     // redirects; a page unless another has the same content
-	planWaits                     // waits for the judgement of its canonical address
+	planMoved                     // redirects; counts as a page unless another page has the same content
+	planWaits                     // waiting until its canonical address has been judged
 	planPage                      // a page
 	planExcluded                  // not a page
 )
@@ -173,7 +173,7 @@ type refusedLink struct {
 	why     scope.Refusal
 }
 
-// discover determines the kind of site and its first addresses.
+// discover finds out whether the site has sitemaps, and collects its first addresses.
 func (p *plan) discover(spec domain.CrawlSpec) error {
 	var refused []refusedLink
 	d, err := p.crawler.discover(p.ctx, spec, func(links []domain.Link) error {
@@ -206,7 +206,8 @@ func (p *plan) discover(spec domain.CrawlSpec) error {
 	return nil
 }
 
-// add queues an address for the next level, once and within the limit. lead is the value for planned.lead.
+// add queues an address for the next level, unless it is already known or the limit is reached. lead is the value for
+// planned.lead.
 func (p *plan) add(l domain.Link, from string, lead int) {
 	switch {
 	case p.known[l.URL] != nil:
@@ -258,7 +259,7 @@ func (p *plan) walk() error {
 	if err := p.settle(); err != nil {
 		return err
 	}
-	// The remaining addresses wait for a canonical address that was never fetched.
+	// The remaining addresses are waiting for a canonical address that was never fetched.
 	for _, u := range slices.Sorted(maps.Keys(p.known)) {
 		if it := p.known[u]; it.state == planWaits {
 			if err := p.addPage(it); err != nil {
@@ -319,7 +320,7 @@ func (p *plan) fetchOnce(it *planned) (r planResult) {
 	return r
 }
 
-// errorKind returns a short form of an error, for counting.
+// errorKind returns the short text under which an error is counted.
 func errorKind(err error) string {
 	var e *Error
 	switch {

@@ -16,7 +16,7 @@ import (
 	"github.com/sluice/sluice/pkg/textid"
 )
 
-// Kinds of reasons, for counting.
+// Keys under which PlanSummary.Reasons counts addresses.
 const (
 	kindNoIndex   = "marked noindex"
 	kindList      = "a sitemap or a feed"
@@ -26,7 +26,7 @@ const (
 	kindLead      = "read only for its links"
 )
 
-// judge decides about a fetched page, after taking its links.
+// judge takes the links of a fetched page and decides on its outcome.
 func (p *plan) judge(it *planned) error {
 	r := it.result
 	if r.err != nil {
@@ -58,14 +58,14 @@ func (p *plan) judge(it *planned) error {
 		it.state = planWaits
 		own.wait = append(own.wait, it)
 		return nil
-	default: // the canonical address is not a page, or itself waits for another
+	default: // the canonical address is not a page, or is itself waiting for another
 		return p.addPage(it)
 	}
 }
 
 func itSaysItIs(own *planned) string { return "Its canonical address is " + own.link.URL + "." }
 
-// fail reports a page that cannot be fetched. Failure of the root fails the plan.
+// fail reports a page that cannot be fetched. If the page is the root of a site without sitemaps, the whole plan fails.
 func (p *plan) fail(it *planned) error {
 	var e *Error
 	if !errors.As(it.result.err, &e) {
@@ -110,7 +110,8 @@ func (p *plan) takeLinks(it *planned) {
 	p.leaveOut(refused, it.link.Depth+1, it.link.URL)
 }
 
-// leaveOut records rejected addresses, each once. Another page may still lead to them.
+// leaveOut records rejected addresses, each once. They are not reported yet, because another page may still lead to
+// them.
 func (p *plan) leaveOut(refused []refusedLink, depth int, from string) {
 	for _, r := range refused {
 		if _, noted := p.left[r.address]; !noted && len(p.left) < maxPlanLeft {
@@ -137,12 +138,12 @@ func (p *plan) reportRejected() error {
 	return nil
 }
 
-// canonical returns the canonical page of a fetched page, or nil if that is the page itself. A new address is added to
-// the site at the same depth.
+// canonical returns the canonical page of a fetched page, or nil if that is the page itself. If the canonical address
+// is new, it is added to the site at the same depth.
 func (p *plan) canonical(it *planned) *planned {
 	at := it.result.page.Canonical
 	if at == "" || at == it.link.URL || domain.SameAddress(at, p.scope.Root) && !domain.SameAddress(it.link.URL, p.scope.Root) {
-		return nil // some sites declare their root canonical on every page
+		return nil // some sites declare the root as the canonical address of every page
 	}
 	if p.known[at] == nil {
 		p.add(domain.Link{URL: at, Depth: it.link.Depth}, it.link.URL, 0)
@@ -179,8 +180,8 @@ func (p *plan) addPage(it *planned) error {
 	return p.resume(it)
 }
 
-// settle judges the pages that redirect, after all pages that may have the same content. Pages that waited for them may
-// also redirect.
+// settle judges the pages that redirect, after all other pages that may have the same content. It repeats this, because
+// pages that were waiting for them may redirect too.
 func (p *plan) settle() error {
 	for len(p.moved) > 0 {
 		moved := p.moved
@@ -204,7 +205,7 @@ func (p *plan) settle() error {
 	return nil
 }
 
-// address returns the page's configuration. The catalog uses it to choose among pages with the same content.
+// address returns the page's address in the form in which the catalog compares pages with the same content.
 func (it *planned) address() domain.DatasourceConfig {
 	c := domain.DatasourceConfig{SourceURL: it.link.URL, Depth: it.link.Depth}
 	c.SetFinalURL(it.result.page.URL)
@@ -222,7 +223,7 @@ func (p *plan) exclude(it *planned, d Decision, reason, kind string) error {
 	return p.resume(it)
 }
 
-// resume judges the pages that waited for this one.
+// resume judges the pages that were waiting for this one.
 func (p *plan) resume(it *planned) error {
 	waiting := it.wait
 	it.wait, it.result = nil, planResult{} // no longer needed

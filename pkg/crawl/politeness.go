@@ -16,8 +16,8 @@ import (
 const (
 	// maxCrawlDelay is the maximum interval between two requests. A longer Crawl-delay is reduced to it.
 	maxCrawlDelay = time.Minute
-	// slotLease is the time after which an unreleased slot is reclaimed. Few requests take longer, and a killed crawler
-	// blocks its host for no longer than that.
+	// slotLease is how long a slot may be held before it is reclaimed. Few requests take longer, and a killed crawler
+	// blocks its host no longer than this.
 	slotLease = 30 * time.Second
 	// minPollInterval is the minimum interval between requests for a slot.
 	minPollInterval = 10 * time.Millisecond
@@ -50,7 +50,7 @@ func newPoliteness(o Options) *politeness {
 	return p
 }
 
-// maxWaits contains the maximum times that a fetch waits at a host: for its slot, and in this process's queue before it
+// maxWaits holds the longest times that a fetch may wait at a host: for its slot, and in this process's queue before it
 // requests a slot.
 type maxWaits struct{ slot, queue time.Duration }
 
@@ -58,8 +58,8 @@ type maxWaits struct{ slot, queue time.Duration }
 const longQueue = 500 * time.Millisecond
 
 // inProgress marks the context of a fetch that has already had a slot, or that is part of a larger operation. Such a
-// fetch waits for its next slot instead of being deferred: after a deferral it would start again, and at a slow host it
-// would never finish.
+// fetch waits for its next slot instead of being deferred: after a deferral it would start from the beginning, and at a
+// slow host it would never finish.
 type inProgress struct{}
 
 func withInProgress(ctx context.Context) context.Context {
@@ -75,7 +75,7 @@ func (p *politeness) maxWaitsOf(ctx context.Context) maxWaits {
 }
 
 // acquire waits for the host's slot. delay is the interval that the host requests; it applies if it is longer than the
-// configured one. acquire returns a deferred *Error if the slot is further away than the fetch may wait, or the
+// configured one. acquire returns a deferred *Error if the fetch would have to wait too long for the slot, or the
 // context's error if ctx ends first. The caller must call release once.
 func (p *politeness) acquire(ctx context.Context, host, u string, delay time.Duration) (release func(), err error) {
 	pace := p.pace
@@ -217,8 +217,8 @@ func (p *politeness) retryLater(ctx context.Context, host, reason string, after 
 	p.announcePause(ctx, host, until)
 }
 
-// failed counts a request without a response or with an error status (status 0: no response). It returns how long the
-// host is paused, or 0 if, as far as is known, only the page fails.
+// failed counts a request that received an error status, or no response (status 0). It returns how long the host is
+// paused, or 0 if only the page seems to fail.
 func (p *politeness) failed(ctx context.Context, rt http.RoundTripper, req *http.Request, reason string, status int) time.Duration {
 	host := req.URL.Host
 	held, suspect := p.breaker.fail(host, p.now())

@@ -146,7 +146,7 @@ type guardResult struct{ private bool }
 
 type guardResultKey struct{}
 
-// withGuardResult returns a context in which a request through an HTTP proxy stores its result in v.
+// withGuardResult returns a context for a request through an HTTP proxy. setGuardResult stores the result in v.
 func withGuardResult(ctx context.Context, v *guardResult) context.Context {
 	return context.WithValue(ctx, guardResultKey{}, v)
 }

@@ -12,7 +12,7 @@ import (
 // Maximum number of redirects that a fetch follows.
 const maxRedirects = 10
 
-// redirectChain is the chain of redirects of a fetch.
+// redirectChain holds the redirects that a fetch has followed.
 type redirectChain struct {
 	first  *url.URL
 	hops   []domain.Redirect
@@ -38,12 +38,12 @@ func (t *redirectChain) add(from, to *url.URL, h *hop) error {
 	return nil
 }
 
-// visited reports whether the address is one of those that redirected.
+// visited reports whether the address has already redirected in this chain.
 func (t *redirectChain) visited(u *url.URL) bool {
 	return slices.ContainsFunc(t.hops, func(hop domain.Redirect) bool { return hop.URL == u.String() })
 }
 
-// describeLoop describes the loop from an address back to itself.
+// describeLoop returns a description of the loop from an address back to itself.
 func (t *redirectChain) describeLoop(to *url.URL) string {
 	at := len(t.hops) - 1
 	for t.hops[at].URL != to.String() {

@@ -12,7 +12,7 @@ import (
 const maxRetryAfter = 24 * time.Hour
 
 // parseRetryAfter parses both forms of Retry-After (RFC 9110, section 10.2.3): seconds, or a date. The result is
-// between 0 and maxRetryAfter; ok is false if the value has neither form.
+// between 0 and maxRetryAfter. If the value has neither form, ok is false.
 func parseRetryAfter(v string, now time.Time) (d time.Duration, ok bool) {
 	v = strings.TrimSpace(v)
 	if v == "" {

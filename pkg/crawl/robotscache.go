@@ -67,8 +67,8 @@ type robotsEntry struct {
 
 // get returns the robots.txt of u's host. A host without one (4xx) allows everything. If a host responds 5xx or cannot
 // be reached, nothing may be fetched for now, and get returns an error that says so (RFC 9309, sections 2.3.1.3 and
-// 2.3.1.4). While another fetch requests the file, this one waits as long as it would for a slot and is then deferred.
-// Otherwise a hanging host would occupy one worker per page.
+// 2.3.1.4). While another fetch is requesting the file, this one waits as long as it would for a slot and is then
+// deferred. Without this limit, a host that hangs would occupy one worker per page.
 func (c *robotsCache) get(ctx context.Context, u *url.URL) (robots.File, error) {
 	site := u.Scheme + "://" + u.Host
 	key := site
@@ -160,7 +160,8 @@ func (c *robotsCache) again(e *robotsEntry) error {
 	return &waits
 }
 
-// evict evicts expired entries and, if that is not enough, any that are not being fetched. The caller must hold mu.
+// evict removes expired entries and, if that is not enough, any entries that are not being fetched. The caller must
+// hold mu.
 func (c *robotsCache) evict() {
 	if !c.full() {
 		return
@@ -230,7 +231,7 @@ func (c *robotsCache) fetch(ctx context.Context, address string) (robots.File, e
 	return robots.File{}, nil // RFC 9309, section 2.3.1.2: may be treated as unavailable, like 4xx
 }
 
-// fetchOnce sends one request. It reads a larger body only up to the limit, as the RFC permits.
+// fetchOnce sends one request. It reads at most maxRobotsBytes of the body, as the RFC permits.
 func (c *robotsCache) fetchOnce(ctx context.Context, at string) (int, http.Header, []byte, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at, nil)
 	if err != nil {

@@ -23,7 +23,7 @@ const (
 	emptyNotice = 250 // a page that asks the reader to enable JavaScript, possibly at length
 )
 
-// Limits of the examination, for pages built to make it slow.
+// Limits of the examination, for pages that were built to make it slow.
 const (
 	maxTexts = 2000 // pieces of text
 	maxRoots = 16   // elements that scripts could fill
@@ -53,14 +53,14 @@ type shellSigns struct {
 	framing         int  // letters in navigation, header and footer
 	loads           bool // the text contains a loading message
 	noScriptAsks    bool // the noscript text says that scripts are needed
-	visibleAsks     bool // the visible text says so
-	emptyRoot       bool // an element to be filled by scripts exists
+	visibleAsks     bool // the visible text says that scripts are needed
+	emptyRoot       bool // there is an empty element that scripts could fill
 	texts           int  // number of texts examined
 	roots           int  // number of root elements examined
 	hasOtherContent bool // there is visible content other than text
 }
 
-// read examines the document until it is clear that it is not a shell.
+// read examines the document, and stops once the document is clearly not a shell.
 func (s *shellSigns) read(doc *html.Node) {
 	for n := doc; n != nil && s.letters <= maxNotFoundLetters && s.texts < maxTexts; n = next(n, doc) {
 		switch n.Type {
@@ -72,7 +72,7 @@ func (s *shellSigns) read(doc *html.Node) {
 	}
 }
 
-// next returns the node after n in document order, without the descendants of invisible elements.
+// next returns the node after n in document order, skipping the descendants of invisible elements.
 func next(n, top *html.Node) *html.Node {
 	if n.FirstChild != nil && !isUnseen(n) {
 		return n.FirstChild
@@ -201,8 +201,8 @@ var appRoots = map[string]bool{
 	"container-app": true, "site-app": true, "main-root": true, "root-app": true, "storybook-root": true,
 }
 
-// isRoot reports whether an application may be built in the element: it has a common id, or it is a custom element that
-// makes up the body.
+// isRoot reports whether the element may be the root of an application: it has a typical id or attribute, or it is a
+// custom element that makes up the body.
 func isRoot(n *html.Node) bool {
 	switch n.DataAtom {
 	case atom.Div, atom.Main, atom.Section, atom.Article, atom.Body:

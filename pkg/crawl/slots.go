@@ -8,8 +8,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// HostSlots schedules requests to hosts. All crawlers that share a HostSlots keep to each host's pace together. Package
-// slotstest contains tests for all implementations.
+// HostSlots schedules requests to hosts. Together, all crawlers that share a HostSlots keep to each host's pace.
+// Package slotstest contains tests for all implementations.
 type HostSlots interface {
 	// Reserve reserves the next slot at the host if it starts within maxWait. It does not wait for the start: the
 	// caller must wait for HostSlot.Wait. A slot that is not granted uses no capacity, and its Wait is positive.

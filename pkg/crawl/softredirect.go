@@ -33,8 +33,8 @@ type refresh struct {
 	target string // as written; "" if the page only reloads itself
 }
 
-// parseRefresh parses `5; url=/next` as the HTML standard specifies: also with a comma or a space, with quotation
-// marks, and without "url=".
+// parseRefresh parses `5; url=/next` as the HTML standard specifies: the separator may also be a comma or a space, the
+// address may be quoted, and "url=" may be missing.
 func parseRefresh(content string) (refresh, bool) {
 	s := strings.TrimSpace(content)
 	digits := len(s) - len(strings.TrimLeft(s, "0123456789"))
@@ -105,7 +105,7 @@ func (l *softRedirects) readNoScript(text string) {
 	}
 }
 
-// leadsTo returns the address that the page redirects every reader to, or nil if the page is meant to be read.
+// leadsTo returns the address to which the page redirects every reader, or nil if the page is meant to be read.
 func (p *pageReader) leadsTo(header http.Header, at *url.URL) *url.URL {
 	own := weburl.NewBase(at.String())
 	base := p.baseOn(own)
@@ -197,8 +197,8 @@ func scriptTargets(script string, at *url.URL) []string {
 	return out
 }
 
-// evaluate evaluates a concatenation of strings and known variables at the beginning of a script. A term for the
-// fragment or query of the old address counts as empty and ends the concatenation.
+// evaluate returns the value of a concatenation of strings and known variables at the beginning of a script. A term for
+// the fragment or query of the old address counts as empty and ends the concatenation.
 func evaluate(script string, known map[string]string) (string, bool) {
 	var b strings.Builder
 	for s := script; ; {

@@ -13,8 +13,8 @@ import (
 	"sync"
 )
 
-// transport sends requests. net/http rejects a whole response for one malformed header line, while browsers ignore the
-// line. The request is then repeated over a connection that drops malformed lines.
+// transport sends requests. net/http rejects a whole response because of one malformed header line, which browsers
+// ignore. In that case, transport repeats the request over a connection that drops malformed lines.
 type transport struct {
 	*http.Transport
 	tolerant func() *http.Transport
@@ -46,9 +46,9 @@ func (t *transport) checked(req *http.Request, res *http.Response, err error) (*
 	return res, nil
 }
 
-// newTolerantTransport returns a copy of a transport. The copy's connections drop malformed header lines. A connection
-// serves one response, because the end of a body is not known here. The copy speaks HTTP/1.1, the only version with
-// header lines.
+// newTolerantTransport returns a copy of a transport. The copy's connections drop malformed header lines. Each
+// connection serves only one response, because the end of a body is not known here. The copy speaks HTTP/1.1, the only
+// version with header lines.
 func newTolerantTransport(of *http.Transport) *http.Transport {
 	t := of.Clone()
 	t.DisableKeepAlives = true

@@ -24,7 +24,7 @@ const maxHTMLBytes = 8 << 20
 // sniffedBytes is the number of bytes that net/http uses to detect a content type.
 const sniffedBytes = 512
 
-// Number of bytes of a page examined to find an encoding that its header does not declare.
+// Number of bytes of a page that are searched for its encoding if the header does not declare one.
 const charsetBytes = 64 << 10
 
 // hop is one request of a fetch, and the transport that colly uses for it. It enforces robots.txt, waits for a slot
@@ -145,7 +145,7 @@ func (h *hop) recognise(req *http.Request, res *http.Response, body io.Reader) (
 	return br, nil
 }
 
-// forColly returns the response for colly: with a type that it recognises, and with a body only for HTML.
+// forColly returns the response for colly: with a type that colly recognises, and with a body only for HTML.
 func (h *hop) forColly(req *http.Request, res *http.Response) (*http.Response, error) {
 	out := *res
 	out.Request = req
@@ -173,7 +173,7 @@ func (h *hop) forColly(req *http.Request, res *http.Response) (*http.Response, e
 	return &out, nil
 }
 
-// release releases the body, if there is one.
+// release closes the body, if there is one.
 func (h *hop) release() error { return h.body.Close() }
 
 // location returns the target of a redirect, or "" for other responses.

@@ -82,8 +82,8 @@ func estimateCost(page []byte) pageCost {
 	}
 }
 
-// tagName returns the lower-case tag name at the beginning of the text after a "<", or "" if it is longer than the
-// relevant names. In UTF-16, there is a zero byte before or after each letter.
+// tagName returns the lower-case tag name at the beginning of the text after a "<", or "" if the name is longer than
+// all relevant names. In UTF-16, there is a zero byte before or after each letter.
 func tagName(text []byte) string {
 	var name [maxFormattingName]byte
 	n := 0

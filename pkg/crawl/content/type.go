@@ -22,7 +22,8 @@ type Type struct {
 	Charset string // from the header; "" if not declared
 }
 
-// String returns the form stored with the content. Extraction gives precedence to a declared charset.
+// String returns the type in the form that is stored with the content. Extraction gives precedence to a declared
+// charset.
 func (t Type) String() string {
 	if t.Charset == "" {
 		return t.Media
@@ -43,7 +44,7 @@ func (t Type) IsHTML() bool {
 // Maximum length of a media type in bytes. RFC 6838, section 4.2: at most 127 characters on each side of the slash.
 const maxMediaBytes = 255
 
-// Declared parses a Content-Type leniently: an invalid parameter does not discard the type.
+// Declared parses a Content-Type leniently: the type is kept even if a parameter is invalid.
 func Declared(header string) Type {
 	media, params, err := mime.ParseMediaType(header)
 	if err != nil {
@@ -119,7 +120,8 @@ func isTextFormat(f *format.Format) bool {
 
 const maxFileNameBytes = 255
 
-// FileName returns the name in a Content-Disposition header (RFC 6266), without any path, or "" if it has none.
+// FileName returns the name in a Content-Disposition header (RFC 6266), without any path, or "" if the header has no
+// name.
 func FileName(disposition string) string {
 	_, params, err := mime.ParseMediaType(disposition)
 	if err != nil && len(params) == 0 {
@@ -139,7 +141,7 @@ func FileName(disposition string) string {
 }
 
 // PageCharset determines the encoding of HTML. In order of decreasing reliability, it relies on a byte order mark,
-// valid UTF-8 beyond ASCII, the header, a meta element, and the most plausible decoding, which extraction uses too.
+// valid UTF-8 beyond ASCII, the header, a meta element, and the most plausible decoding, as determined by extraction.
 // Valid UTF-8 comes before the header, because text in other encodings is almost never valid UTF-8 by accident, while
 // headers and meta elements of converted pages are often wrong.
 func PageCharset(head []byte, declared string) string {

@@ -64,8 +64,8 @@ func (s *Site) alter(n int, change func(*page)) []string {
 	return out
 }
 
-// RemoveOriginals removes, as Remove does, n pages that have duplicates. The duplicate with the best address becomes
-// the new original. It returns the addresses of the removed pages and of the new originals.
+// RemoveOriginals removes n pages that have duplicates, in the same way as Remove. The duplicate with the best address
+// becomes the new original. It returns the addresses of the removed pages and of the new originals.
 func (s *Site) RemoveOriginals(n int) (removed, heirs []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -88,7 +88,7 @@ func (s *Site) RemoveOriginals(n int) (removed, heirs []string) {
 	return removed, heirs
 }
 
-// copies returns the duplicates of a page, best address first. It returns none if a redirect is among them.
+// copies returns the duplicates of a page, best address first, or nil if a redirect is among them.
 func (s *Site) copies(p *page) []*page {
 	var out []*page
 	for _, c := range s.order {

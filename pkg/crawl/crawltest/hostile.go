@@ -20,7 +20,7 @@ func Gzip(b []byte) []byte {
 	return buf.Bytes()
 }
 
-// GzipBomb returns n bytes of one letter, compressed.
+// GzipBomb returns a letter repeated n times, compressed with gzip.
 func GzipBomb(n int64) []byte {
 	var buf bytes.Buffer
 	w, _ := gzip.NewWriterLevel(&buf, gzip.BestSpeed)
@@ -38,7 +38,7 @@ func (letters) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Formats opens n nested formatting elements, all different.
+// Formats returns HTML that opens n nested formatting elements, all different.
 func Formats(n int) string {
 	var b strings.Builder
 	for i := range n {
@@ -47,7 +47,7 @@ func Formats(n int) string {
 	return "<p>" + b.String()
 }
 
-// Bodies opens n body elements, all different.
+// Bodies returns HTML that opens n body elements, all different.
 func Bodies(n int) string {
 	var b strings.Builder
 	for i := range n {
@@ -56,7 +56,7 @@ func Bodies(n int) string {
 	return b.String()
 }
 
-// UTF16 encodes a text with a byte order mark.
+// UTF16 encodes a text as UTF-16 with a byte order mark.
 func UTF16(t testing.TB, e unicode.Endianness, s string) string {
 	t.Helper()
 	out, err := unicode.UTF16(e, unicode.UseBOM).NewEncoder().String(s)

@@ -89,7 +89,7 @@ func (s *Site) title(p *page) string {
 	return fmt.Sprintf("The %s %s %d", pick(r, adjectives), pick(r, nouns), r.IntN(1_000_000))
 }
 
-// fact returns the sentence that a search for the page's word must find.
+// fact returns the sentence that a search for the page's code word must find.
 func (s *Site) fact(p *page) string {
 	return fmt.Sprintf("The code word of %s is %s.", s.title(p), s.token(p))
 }

@@ -31,7 +31,7 @@ func (s *Site) Answered() int {
 	return len(s.log)
 }
 
-// Forget clears the record.
+// Forget clears the record of requests.
 func (s *Site) Forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -45,7 +45,7 @@ func (s *Site) Peak() int {
 	return s.peak
 }
 
-// Times returns the number of requests per path, without those to the foreign host name.
+// Times returns how often each path was requested, not counting requests to the foreign host name.
 func (s *Site) Times() map[string]int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

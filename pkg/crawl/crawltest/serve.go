@@ -121,12 +121,12 @@ func (x *exchange) fresh(tag string, modified time.Time) bool {
 	return err == nil && !modified.IsZero() && !modified.After(since)
 }
 
-// status answers with a status code and its text.
+// status returns a handler that answers with a status code and its text.
 func status(code int) func(*exchange) {
 	return func(x *exchange) { http.Error(x.w, http.StatusText(code), code) }
 }
 
-// redirect answers with a redirect.
+// redirect returns a handler that answers with a redirect.
 func redirect(code int, to string) func(*exchange) {
 	return func(x *exchange) {
 		x.site.mu.Lock()
@@ -156,7 +156,7 @@ func torn(x *exchange) {
 	_, _ = io.WriteString(x.w, x.body[:len(x.body)/2])
 }
 
-// first answers the first n requests with another handler.
+// first returns a handler that answers the first n requests with `bad`, and all later requests with the page.
 func first(n int, bad func(*exchange)) func(*exchange) {
 	return func(x *exchange) {
 		if x.try <= n {
@@ -178,7 +178,7 @@ func slow(x *exchange) {
 	}
 }
 
-// packed answers with the page, compressed by pack and declared with the given encoding.
+// packed returns a handler that answers with the page, compressed by `pack` and declared with the given encoding.
 func packed(encoding string, pack func([]byte) []byte) func(*exchange) {
 	return func(x *exchange) {
 		x.w.Header().Set("Content-Encoding", encoding)

@@ -24,7 +24,7 @@ type Options struct {
 	// Seed determines texts and links. Sites with equal options are identical.
 	Seed uint64
 	// Pages is the number of pages that must be stored when the site is crawled by links, including the root. A crawl
-	// by sitemap finds a few that are not linked, and misses a few. Minimum and default: MinPages.
+	// by sitemap finds a few pages that are not linked, and misses a few others. Minimum and default: MinPages.
 	Pages int
 	// MaxDepth is the crawl depth in links from the root. Minimum: 4. Default: 5.
 	MaxDepth int

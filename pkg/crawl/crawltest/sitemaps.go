@@ -170,7 +170,7 @@ func (s *Site) atom(w io.Writer) {
 	_, _ = io.WriteString(w, b.String()+"</feed>\n")
 }
 
-// urlset returns a sitemap in XML. The elements have the prefix, if one is given.
+// urlset returns a sitemap in XML. The names of its elements begin with `prefix`, which may be empty.
 func urlset(entries []entry, prefix, layout string) string {
 	var b strings.Builder
 	ns := "xmlns"

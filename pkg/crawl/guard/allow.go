@@ -117,7 +117,7 @@ func (a Allow) contains(ip netip.Addr) bool {
 	return false
 }
 
-// names reports whether the list contains the host by its name.
+// names reports whether the list allows the host by name.
 func (a Allow) names(host string) bool {
 	if len(a.hosts) == 0 && len(a.domains) == 0 {
 		return false

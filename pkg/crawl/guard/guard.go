@@ -248,7 +248,7 @@ func (g Guard) control(_ context.Context, network, address string, _ syscall.Raw
 	return g.checkSocket(ap.Addr())
 }
 
-// Dial returns the dial function of a transport. A nil resolver means the system's.
+// Dial returns the dial function for a transport. A nil resolver selects the system's resolver.
 func (g Guard) Dial(connect time.Duration, resolver *net.Resolver) func(ctx context.Context, network, address string) (net.Conn, error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		return g.Dialer(address, connect, resolver).DialContext(ctx, network, address)
@@ -264,7 +264,7 @@ func (g Guard) forAddress(address string) Guard {
 	return g
 }
 
-// Dialer returns a dialer for one host and port that applies the guard.
+// Dialer returns a dialer that applies the guard, for connections to one host and port.
 func (g Guard) Dialer(address string, connect time.Duration, resolver *net.Resolver) *net.Dialer {
 	return &net.Dialer{Timeout: connect, KeepAlive: 30 * time.Second, Resolver: resolver, ControlContext: g.forAddress(address).control}
 }

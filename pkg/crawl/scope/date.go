@@ -30,9 +30,9 @@ func (d date) same(other date) bool {
 	return d.year == other.year && d.month == other.month && d.day == other.day
 }
 
-// dateOf returns the date of a list of pages: at the end of the path (/2026/11/05, /2026-11, /2026/november, /2026-W48,
-// /11/2026), or in the query (date=2026-11-05, year=2026&month=11). Pages below a date, such as /2026/11/05/an-article,
-// are not lists. last is the last valid year.
+// dateOf returns the date in the address of a list of pages, such as an archive. The date is at the end of the path
+// (/2026/11/05, /2026-11, /2026/november, /2026-W48, /11/2026), or in the query (date=2026-11-05, year=2026&month=11).
+// Pages below a date, such as /2026/11/05/an-article, are not lists. last is the last valid year.
 func dateOf(u *url.URL, last int) (date, bool) {
 	if !strings.ContainsAny(u.Path, "0123456789") && !strings.ContainsAny(u.RawQuery, "0123456789") {
 		return date{}, false

@@ -106,7 +106,7 @@ func (s *Scope) Resolve(base *weburl.Base, ref string, depth int) (string, Refus
 	return n, ""
 }
 
-// ResolveLink is Resolve without the include and exclude patterns.
+// ResolveLink works like Resolve, but ignores the include and exclude patterns.
 func (s *Scope) ResolveLink(base *weburl.Base, ref string, depth int) (string, Refusal) {
 	u, n, err := base.Normalise(ref)
 	if err != nil {

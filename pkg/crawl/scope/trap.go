@@ -21,7 +21,7 @@ const (
 	maxRepetitions = 3
 	// firstYear and maxYear are the first and last year of dates. Other four-digit numbers are ids.
 	firstYear, maxYear = 1900, 2100
-	// maxAhead is the maximum time by which an issue of a journal is dated in advance.
+	// maxAhead is how far in advance an issue of a journal may be dated.
 	maxAhead = 62 * 24 * time.Hour
 )
 

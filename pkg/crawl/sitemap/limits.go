@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Limits limit all sitemaps of a site together, in addition to the limits per file. Entries read before a limit is
+// Limits apply to all sitemaps of a site together, in addition to the limits per file. Entries read before a limit is
 // reached are kept, and Discovery.Problems names the limit.
 type Limits struct {
 	// Files is the maximum number of files. Default: 1,000.
@@ -56,7 +56,8 @@ func (b *Budget) File() string {
 	return ""
 }
 
-// Entry counts an entry about to be taken. Its result is like that of File.
+// Entry counts an entry about to be taken. Like File, it returns a description of the limit that has been reached, or
+// "".
 func (b *Budget) Entry() string {
 	if b.listed >= b.Limits.Entries {
 		return fmt.Sprintf("%d addresses were read", b.Limits.Entries)
@@ -65,7 +66,7 @@ func (b *Budget) Entry() string {
 	return ""
 }
 
-// TextSpent describes the byte limit. It is for use after Read has failed with ErrTextSpent.
+// TextSpent returns a description of the byte limit, for use after Read has failed with ErrTextSpent.
 func (b *Budget) TextSpent() string {
 	return fmt.Sprintf("%d MiB were read", b.Limits.Bytes>>20)
 }

@@ -15,7 +15,7 @@ import (
 const HeadBytes = 4 << 10
 
 // IsList reports whether a body that begins with head is a sitemap or feed, possibly compressed, and not a page. more
-// means that the body is longer.
+// means that the body is longer than head.
 func IsList(head []byte, more bool, kind content.Type) bool {
 	text, err := decodeHead(head)
 	cut := more || errors.Is(err, bounded.ErrTooLarge)

@@ -30,8 +30,8 @@ var (
 
 // Normalise returns the spelling of an address that identifies its page: parsed as browsers do, without fragment, user
 // name, tracking parameters and session ids, with percent-encoding in upper case and only where needed. A trailing
-// slash is kept, because /a and /a/ are different pages on some servers; so is the order of parameters. Only http and
-// https addresses are valid. Normalise(Normalise(x)) is Normalise(x).
+// slash is kept, because /a and /a/ are different pages on some servers. The order of parameters is kept too. Only http
+// and https addresses are valid. Normalise(Normalise(x)) is Normalise(x).
 func Normalise(raw string) (string, error) {
 	_, s, err := (*Base)(nil).Normalise(raw)
 	return s, err
@@ -208,7 +208,7 @@ func dropParameter(p, name string) string {
 	}
 }
 
-// indexFold is strings.Index for an escaped path, ignoring case.
+// indexFold works like strings.Index on an escaped path, but ignores case.
 func indexFold(s, name string) int {
 	for i := 0; i+len(name) <= len(s); i++ {
 		if strings.EqualFold(s[i:i+len(name)], name) {
@@ -306,7 +306,7 @@ var sessions = map[string]bool{
 }
 
 // ambiguousSessions are parameters for session ids that also have other uses: "sid" also identifies shops, stations and
-// sections, and "s" is a search text. They count only with a value that looks random.
+// sections, and "s" is a search text. They count as session ids only if their value looks random.
 var ambiguousSessions = map[string]bool{"sid": true, "s_id": true, "sess": true, "session": true, "s": true}
 
 const minRandom = 20 // minimum number of letters and digits of a random value
