@@ -29,7 +29,7 @@ type PageStore interface {
 	Put(ctx context.Context, key string, r io.Reader, o originals.PutOptions) (domain.Original, error)
 }
 
-// Crawler handles crawl jobs: a page becomes an original, a site becomes links to its pages.
+// Crawler handles crawl jobs. It stores a page as an original, and reports a site as links to its pages.
 type Crawler struct {
 	Web       Web
 	Originals PageStore
@@ -39,7 +39,7 @@ type Crawler struct {
 	// MaxTries is the number of attempts to fetch content after temporary errors. Default 20, which takes about two
 	// hours with the growing delays.
 	MaxTries int
-	// Access decrypts the headers of a protected site for a workspace. nil: this process has no key.
+	// Access decrypts the headers of a protected site for a workspace. It is nil if this process has no key.
 	Access func(workspaceID string, a domain.SiteAccess) (*crawl.Access, error)
 }
 
@@ -116,8 +116,8 @@ func (c *Crawler) classify(ctx context.Context, err error, job domain.Job, repor
 		return jobs.Snooze(e.RetryAfter, err)
 	case e.Deferred && e.Err == nil:
 		return c.postpone(ctx, report, postponement{delay: e.RetryAfter, tries: job.Tries, since: job.Since, cause: e})
-	// The page or its host has failed. Either counts as an attempt. Otherwise, the pages of a host that is down could
-	// wait for weeks before they fail, because only a few of them are requested between two holds.
+	// The page or its host has failed. Both count as an attempt. Otherwise, the pages of a host that is down could wait
+	// for weeks before they fail, because only a few of them are requested between two holds.
 	default:
 		return c.retry(ctx, report, e, err)
 	}
@@ -210,7 +210,7 @@ func (c *Crawler) site(ctx context.Context, job domain.Job, report reporter) err
 	return report.emit(ctx, ev)
 }
 
-// leftOut converts the numbers of refused addresses for an event.
+// leftOut converts the counts of refused addresses to the form used in events.
 func leftOut(refused map[scope.Refusal]int) map[string]int {
 	if len(refused) == 0 {
 		return nil
@@ -283,13 +283,13 @@ func (c *Crawler) page(ctx context.Context, job domain.Job, report reporter) (er
 	return report.emit(ctx, ev)
 }
 
-// isRoot reports whether the job is for the root of its site. A site without its root fails.
+// isRoot reports whether the job is for the root of its site. If the root cannot be fetched, the whole site fails.
 func isRoot(spec *domain.CrawlSpec) bool {
 	return spec.Site != nil && domain.SameAddress(spec.URL, spec.Site.Root)
 }
 
-// linkScope returns the scope for the links of a page. It allows one level beyond MaxDepth: only the catalog knows
-// whether a shorter path to a page exists.
+// linkScope returns the scope for the links of a page. It allows one level beyond MaxDepth, because only the catalog
+// knows whether a shorter path to a page exists.
 func linkScope(spec *domain.CrawlSpec) *domain.SiteScope {
 	if spec.Site == nil || !spec.Site.Follow || spec.Depth < spec.Site.MaxDepth {
 		return spec.Site

@@ -100,7 +100,7 @@ func isUnchanged(ctx context.Context, job domain.Job, equal bool, d *destination
 }
 
 // findGeneration returns the space of a model that has the most rows of a generation, and the number of these rows.
-// dimensions is 0 if they are unknown: a model server reports them with its first answer.
+// dimensions is 0 as long as the number is unknown. A model server reports it with its first answer.
 func findGeneration(ctx context.Context, idx Index, job domain.Job, model string, dimensions int, generation uint64) (space index.Space, rows int64, err error) {
 	spaces, err := idx.Spaces(ctx, job.DatastoreID)
 	if err != nil {
@@ -171,7 +171,7 @@ func (d *destination) vectors(ctx context.Context, texts []string) ([][]float32,
 	return out, nil
 }
 
-// space returns the space for rows with these vectors.
+// space returns the index space that holds rows with these vectors.
 func (d *destination) space(job domain.Job, vectors [][]float32) index.Space {
 	dimensions := d.embedder.Model().Dimensions
 	if dimensions == 0 { // not known yet: all vectors so far are copies

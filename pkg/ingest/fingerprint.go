@@ -34,7 +34,8 @@ type fingerprintInputs struct {
 }
 
 // fingerprint returns the hexadecimal SHA-256 of the job's fingerprintInputs. Jobs with equal fingerprints write equal
-// rows. It returns "" if the content was stored without a checksum. Callers must not treat two "" as equal.
+// rows. It returns "" if the content was stored without a checksum. Callers must not treat two empty fingerprints as
+// equal.
 func (i *Ingestor) fingerprint(job domain.Job) (string, error) {
 	if job.Original == nil || job.Original.SHA256 == "" {
 		return "", nil

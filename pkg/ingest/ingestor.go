@@ -26,8 +26,8 @@ type Events interface {
 
 // Originals is the store of raw content.
 type Originals interface {
-	// Take returns the content under a key. It is for the first reader, and may drop the copy that was cached for that
-	// reader. It fails with originals.ErrNotFound if the key does not exist.
+	// Take returns the content under a key. Only the first reader calls it, because it may drop the copy that was
+	// cached for that reader. It fails with originals.ErrNotFound if the key does not exist.
 	Take(ctx context.Context, key string) (io.ReadCloser, error)
 }
 
@@ -76,7 +76,7 @@ type Ingestor struct {
 	Embedders Embedders
 	Indexes   Indexes
 	Vectors   *VectorCache // vectors of all jobs of the process; nil: only those of the same datasource are reused
-	Admission *Admission   // limit of all jobs of the process; nil: no limit
+	Admission *Admission   // limit for all jobs of the process; nil: no limit
 	Measure   Measure
 	Yield     func(context.Context) // called before a job and before each batch of texts, so that more urgent work can go first; may be nil
 	Events    Events

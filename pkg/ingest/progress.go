@@ -10,14 +10,14 @@ import (
 )
 
 const (
-	// progressAfter is the running time of a job before its first progress event. Most documents finish sooner. That
-	// saves a progress event, which would be written to disk and applied to the catalog.
+	// progressAfter is how long a job runs before its first progress event. Most documents finish sooner and so need no
+	// such event, which would have to be written to disk and applied to the catalog.
 	progressAfter = 300 * time.Millisecond
 	// progressInterval is the minimum time between two progress events of a job.
 	progressInterval = time.Second
 )
 
-// progress reports how far a job is. The reports begin after progressAfter and end with stop. Reports are
+// progress reports how far a job has got. Reports begin after progressAfter and end when stop is called. Reports are
 // informational: if one cannot be sent, the job continues.
 type progress struct {
 	report reporter

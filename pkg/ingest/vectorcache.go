@@ -18,8 +18,8 @@ const (
 	// Maximum memory for the vectors of a cache, in bytes: 10,000 vectors of 384 dimensions, or 1,300 of 3,072. Further
 	// vectors are read again when needed.
 	vectorCacheBytes = 16 << 20
-	// Maximum number of index reads for one batch. If chunks have moved one by one, each needs its own read, and
-	// embedding them again is cheaper.
+	// Maximum number of index reads for one batch. A batch could need more if its chunks have moved one by one, but
+	// then embedding them again is cheaper.
 	maxVectorReads = 16
 	// Maximum gap, in unneeded rows, between two rows that are read together.
 	maxVectorGap = 32
