@@ -84,7 +84,7 @@ func (a action) answer(ctx context.Context, n *traffic, e *fetch.EventRequestPau
 	}
 }
 
-// localHeaders returns the headers of a local response with the media type. Every origin may read the response.
+// localHeaders returns the headers of a local response with the given media type. Every origin may read the response.
 func localHeaders(mediaType string, r *network.Request) []*fetch.HeaderEntry {
 	h := []*fetch.HeaderEntry{{Name: "Content-Type", Value: mediaType}}
 	if origin := headerValue(r.Headers, "Origin"); origin != "" {

@@ -77,12 +77,13 @@ func (b *Browser) begin(ctx context.Context) (context.Context, func(), error) {
 	}, nil
 }
 
-// Render loads the page, lets its scripts run until it is at rest, and returns the resulting document: HTML in UTF-8
-// that includes open shadow roots and embedded documents, without noscript elements and without scripts except linked
-// data. All requests of the page go through via.
+// Render loads the page, lets its scripts run until it is at rest, and returns the resulting document as HTML in UTF-8.
+// It includes open shadow roots and embedded documents, but no noscript elements, and no scripts except linked data.
+// All requests of the page go through via.
 //
-// An error page of the server is rendered, too; see its Status. Unless ctx or Close ended the rendering, errors are
-// *crawl.Error, whose Permanent says whether a retry is pointless. An error of via for the page itself is wrapped.
+// Error pages of the server are rendered too; see crawl.Rendered.Status. Unless ctx or Close ended the rendering,
+// errors are *crawl.Error, whose Permanent says whether a retry is pointless. An error of via for the page itself is
+// wrapped.
 func (b *Browser) Render(ctx context.Context, address string, via http.RoundTripper) (crawl.Rendered, error) {
 	u, err := url.Parse(address)
 	if err != nil || !isWeb(u) {
@@ -101,7 +102,7 @@ func (b *Browser) Render(ctx context.Context, address string, via http.RoundTrip
 	}
 	out, lost, err := b.render(ctx, u.String(), via)
 	if lost {
-		// The browser had exited before the page was requested: the page is not the cause.
+		// The browser had exited before the page was requested, so the page is not the cause.
 		out, _, err = b.render(ctx, u.String(), via)
 	}
 	return out, b.explain(ctx, address, err)

@@ -1,8 +1,8 @@
 // Package render renders pages that are built by scripts, with headless Chromium controlled through chromedp.
 //
 // Pages are hostile, and may take control of the browser. The browser therefore has no network access: its proxy is a
-// closed port, its resolver knows no names, WebRTC and QUIC are off. Each request of a page is intercepted and sent by
-// this package through the caller's http.RoundTripper, which is the crawler's, with its address guard. Requests that
+// closed port, its resolver knows no names, and WebRTC and QUIC are off. Each request of a page is intercepted and sent
+// by this package through the caller's http.RoundTripper, which is the crawler's, with its address guard. Requests that
 // cannot be intercepted (WebSockets, service workers) fail at the closed port. Requests are limited in size, number and
 // time. Images, fonts, media, style sheets and frames of other sites are not fetched, because they contain no text of
 // the page.

@@ -36,8 +36,8 @@ func parseEndpoint(raw string) (*url.URL, error) {
 	return u, nil
 }
 
-// socketURL returns the WebSocket URL of the browser at the endpoint. It asks the browser for the URL, unless the
-// address already is one.
+// socketURL returns the WebSocket URL of the browser at the endpoint. It asks the browser for that URL, unless the
+// endpoint already is a WebSocket URL.
 func socketURL(ctx context.Context, raw string) (string, error) {
 	u, err := parseEndpoint(raw)
 	if err != nil {
@@ -64,7 +64,8 @@ func socketURL(ctx context.Context, raw string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("asking the browser at %s for its WebSocket: %w", u.Host, err)
 	}
-	// The browser reports the host under which it knows itself. This process may reach it only under another.
+	// The browser reports the host name that it uses for itself, but this process may be able to reach it only under
+	// another name.
 	socket := url.URL{Scheme: "ws", User: u.User, Host: u.Host, Path: path}
 	if secure {
 		socket.Scheme = "wss"

@@ -20,7 +20,7 @@ import (
 const (
 	pollInterval = 50 * time.Millisecond  // interval of the checks whether the page is at rest
 	idleTime     = 500 * time.Millisecond // time without requests and changes after which the page is at rest
-	// A page without requests for maxBusyTime is at rest, too: some pages never stop changing.
+	// A page that has sent no requests for maxBusyTime also counts as at rest, because some pages never stop changing.
 	maxBusyTime = 3 * time.Second
 	// Timeout of one attempt to read the document. Its scripts may have to be stopped first, more than once.
 	readTimeout = 3 * time.Second
@@ -110,8 +110,8 @@ func (t *tab) navigate(ctx context.Context, address string) error {
 	return nil
 }
 
-// failed returns the error of the latest request for the page. If there was none, it returns an error with the given
-// reason.
+// failed returns the error of the latest request for the page. If there was no such error, it returns an error with the
+// given reason.
 func (t *tab) failed(address, reason string) error {
 	if _, err := t.net.outcome(); err != nil {
 		return err
@@ -119,8 +119,8 @@ func (t *tab) failed(address, reason string) error {
 	return &crawl.Error{URL: address, Message: fmt.Sprintf("%s could not be rendered: %s", address, reason)}
 }
 
-// waitIdle waits until the page is at rest. late reports whether that did not happen in time. A long gap between two
-// checks counts only in part, because a browser that gets no processor time is quiet, too.
+// waitIdle waits until the page is at rest. late is true if that did not happen in time. A long gap between two checks
+// counts only in part, because a browser that gets no processor time is quiet, too.
 func (t *tab) waitIdle(ctx context.Context, address string) (late bool, err error) {
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
@@ -175,8 +175,8 @@ func (t *tab) readPage(ctx, timed context.Context, late bool) (got pageContent, 
 	}
 }
 
-// stop terminates running scripts, prevents new ones, and cancels pending requests. StopLoading responds at once, the
-// other calls once no script is running.
+// stop terminates running scripts, prevents new ones, and cancels pending requests. StopLoading responds at once, and
+// the other calls as soon as no script is running.
 func (t *tab) stop(ctx context.Context) {
 	t.net.do(func(ctx context.Context) {
 		_, _ = cdp.Call(ctx, t.session, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})

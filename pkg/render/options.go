@@ -27,8 +27,8 @@ type Options struct {
 	Concurrency int
 	// UserAgent is sent with each request and visible to scripts. Default: crawl.DefaultUserAgent.
 	UserAgent string
-	// TempDir is the directory for the profile of a local browser. Default: the system's, which is also used if the
-	// path of TempDir is longer than about 40 bytes.
+	// TempDir is the directory for the profile of a local browser. Default: the system's temporary directory, which is
+	// also used if the path of TempDir is longer than about 40 bytes.
 	TempDir string
 	// Log receives messages for operators. Default: none.
 	Log *slog.Logger

@@ -15,8 +15,8 @@ func killGroup(p *os.Process) {
 	}
 }
 
-// inGroup starts the browser in a process group of its own, so that it can be killed as a whole and does not receive
-// signals of the terminal.
+// inGroup starts the browser in a process group of its own, so that all its processes can be killed together and
+// receive no signals from the terminal.
 func inGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error {

@@ -10,7 +10,7 @@ import (
 
 const (
 	profilePattern = "sluice-render-*"
-	maxDirPath     = 60 // bytes; a socket's path may have 107, of which Chromium adds 45
+	maxDirPath     = 60 // bytes; a socket's path may have 107 bytes, and Chromium adds 45 to this
 )
 
 // makeProfile creates the directory of a local browser, and removes directories that killed processes left behind.

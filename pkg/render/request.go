@@ -19,7 +19,7 @@ import (
 	"github.com/sluice/sluice/pkg/crawl"
 )
 
-// response is a response for the browser.
+// response is the answer that the browser receives to a request.
 type response struct {
 	status  int
 	headers []*fetch.HeaderEntry
@@ -192,7 +192,7 @@ func checkPage(h http.Header) error {
 	return fmt.Errorf("%w but of type %s", errNotHTML, media)
 }
 
-// read reads and decompresses a body of at most limit bytes.
+// read reads and decompresses a body. It fails if the body has more than `limit` bytes.
 func read(res *http.Response, limit int64) ([]byte, error) {
 	if res.ContentLength > limit {
 		return nil, bounded.ErrTooLarge

@@ -18,7 +18,8 @@ import (
 )
 
 const (
-	// Time after which a pending request no longer counts: long-polling requests never end.
+	// Time after which a pending request no longer keeps the page from being at rest, because long-polling requests
+	// never end.
 	slowRequest = 10 * time.Second
 	// Number of refused requests after which a page is stopped, because it keeps repeating them.
 	maxRefused = 1000
@@ -26,7 +27,7 @@ const (
 	maxDialogs = 50
 )
 
-// traffic is the network of one page.
+// traffic handles the requests of one page.
 type traffic struct {
 	opts      Options
 	transport http.RoundTripper
@@ -64,7 +65,7 @@ func newTraffic(o Options, via http.RoundTripper) *traffic {
 	return n
 }
 
-// open sets the requested page.
+// open sets the address of the requested page.
 func (n *traffic) open(address string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -237,7 +238,7 @@ func (n *traffic) recordOutcome(e *fetch.EventRequestPaused, status int, err err
 	n.status, n.failure = status, err
 }
 
-// subtract subtracts bytes from the page's limit. It fails if the limit is exceeded.
+// subtract subtracts from the number of bytes that the page may still load. It fails if the limit is exceeded.
 func (n *traffic) subtract(bytes int) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
