@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// minCacheTime is the time after which content that was not taken makes way for newer content.
+// minCacheTime is how long content stays in the cache before newer content may replace it.
 const minCacheTime = time.Minute
 
 // contentCache caches the content of small originals from their Put until it is taken. If the cache is full, older
@@ -53,7 +53,7 @@ func (r *contentCache) add(key string, content []byte) {
 	r.bytes += len(content)
 }
 
-// take removes and returns the content of a key. It returns false if it is not cached.
+// take removes and returns the content of a key. It returns false if the content is not cached.
 func (r *contentCache) take(key string) ([]byte, bool) {
 	if r == nil {
 		return nil, false

@@ -16,7 +16,7 @@ import (
 
 // Get returns the content of an original, or ErrNotFound. The reader verifies the content: instead of io.EOF it returns
 // ErrCorrupt if the digest does not match, and ErrNotFound if the original was deleted during the read. It keeps one
-// chunk in memory, ends with ctx, and is not safe for concurrent use. The caller must close it.
+// chunk in memory, fails once ctx has ended, and is not safe for concurrent use. The caller must close it.
 func (s *Store) Get(ctx context.Context, key string) (io.ReadCloser, error) {
 	info, err := s.find(ctx, key)
 	if err != nil {
@@ -122,7 +122,7 @@ func (r *reader) fetch() error {
 	return nil
 }
 
-// Close implements io.Closer. Reads after it fail.
+// Close implements io.Closer. Later reads fail.
 func (r *reader) Close() error {
 	r.rest, r.err = nil, errors.New("originals: read after close")
 	return nil

@@ -33,7 +33,7 @@ const (
 
 // Options configure the store. The zero value suits a single embedded server.
 type Options struct {
-	Replicas int   // 1 to 5, at most the number of servers; default 1. It may be changed later.
+	Replicas int   // number of replicas: 1 to 5, and at most the number of servers; default 1; may be changed later
 	MaxBytes int64 // maximum size of all originals; default 0: no limit
 	Now      func() time.Time
 	// Broken returns a channel that is closed while the server cannot store anything, so that Put fails at once.
@@ -98,7 +98,7 @@ func (s *Store) Repair(ctx context.Context) (bool, error) {
 	return created, nil
 }
 
-// Interval at which Attach checks for a missing store.
+// Interval at which Attach checks whether the store exists yet.
 const attachInterval = 250 * time.Millisecond
 
 // Attach opens the store that another process creates with Open, and waits for it until ctx ends. Worker processes use
@@ -180,7 +180,7 @@ func (s *Store) Each(ctx context.Context, f func(key string, size int64, modTime
 	})
 }
 
-// Number of metadata messages in memory at once.
+// Maximum number of metadata messages in memory.
 const metaPage = 256
 
 // eachMeta reads metadata page by page, without state on the server, so f may be slow.
@@ -218,7 +218,7 @@ func (s *Store) purge(ctx context.Context, subject string) error {
 	})
 }
 
-// Delete removes an original. It returns nil if there is none.
+// Delete removes an original. It returns nil if the original does not exist.
 func (s *Store) Delete(ctx context.Context, key string) error {
 	s.cache.take(key)
 	info, err := s.lookUp(ctx, key)

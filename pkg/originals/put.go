@@ -39,12 +39,12 @@ const (
 
 // PutOptions describe the content of a Put.
 type PutOptions struct {
-	MaxBytes int64  // maximum size; larger content fails with ErrTooLarge. Required
+	MaxBytes int64  // required: maximum size; larger content fails with ErrTooLarge
 	MIMEType string // as declared or sniffed, returned with the original
 	Name     string // file name or address, returned with the original
 }
 
-// buffers holds chunks for reuse. An upload of any size needs only one chunk in memory.
+// buffers holds the buffers of chunks for reuse. An upload of any size needs only one.
 var buffers = sync.Pool{New: func() any { return new([chunkSize]byte) }}
 
 // Put stores the content of r under the key. When it returns nil, the content is as durable as the server's storage;

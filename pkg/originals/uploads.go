@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Uploads is the store for client requests. It chooses keys, limits the size, and returns errors with the codes of
+// Uploads stores the content of client requests. It chooses keys, limits the size, and returns errors with the codes of
 // package domain.
 type Uploads struct {
 	Store    *Store
