@@ -56,7 +56,8 @@ func (l Load) Validate() error {
 	}
 }
 
-// Request sends the n-th request, counted from 0, records its times in take, and returns when the response is complete.
+// Request sends the n-th request, counted from 0, records its times in `take`, and returns once the response is
+// complete.
 type Request func(ctx context.Context, n int, take *Times) error
 
 // Run sends the requests of the load and returns the results. If ctx ends early, it returns the results so far.
@@ -166,5 +167,5 @@ func (r *run) drain(ctx, sending context.Context, giveUp func()) {
 	<-answered
 }
 
-// errGivenUp is the error of a request without a response within the grace period.
+// errGivenUp is the error of a request that received no response within the grace period.
 var errGivenUp = errors.New("no answer by the end")

@@ -23,7 +23,7 @@ const (
 // Maximum number of different failures that are listed.
 const maxFailures = 20
 
-// recorder records the measurements between two times.
+// recorder records the measurements of a load test between the times `from` and `until`.
 type recorder struct {
 	from, until time.Time
 
@@ -31,7 +31,7 @@ type recorder struct {
 	order                        []string // names of the measures in order of appearance
 	of                           map[string]*hdrhistogram.Histogram
 	sent, succeeded, failed, due int64 // due: number of requests that were due but not sent
-	inTime                       int64 // number that succeeded before until
+	inTime                       int64 // number of requests that succeeded before `until`
 	failures                     map[string]int64
 }
 
@@ -39,16 +39,16 @@ func newRecorder(from, until time.Time) *recorder {
 	return &recorder{from: from, until: until, of: map[string]*hdrhistogram.Histogram{}, failures: map[string]int64{}}
 }
 
-// Times records the times of one request.
+// Times records the measured durations of one request.
 type Times struct {
 	due time.Time
 	of  *recorder
 }
 
-// Since records the time since the request was due.
+// Since records how much time has passed since the request was due.
 func (t *Times) Since(measure string) { t.Add(measure, time.Since(t.due)) }
 
-// Add records a time.
+// Add records a duration.
 func (t *Times) Add(measure string, d time.Duration) {
 	if t.due.Before(t.of.from) {
 		return
@@ -65,7 +65,7 @@ func (t *Times) Add(measure string, d time.Duration) {
 	_ = h.RecordValue(min(max(minValue, d.Microseconds()), maxValue)) // fails only for values outside the range
 }
 
-// ended counts a request that was due at the time due and ended at the time at.
+// ended counts a request, given the times at which it was due and at which it ended.
 func (r *recorder) ended(due, at time.Time, err error) {
 	if due.Before(r.from) {
 		return

@@ -24,7 +24,7 @@ func Queries(s *service.Service, datastoreID string, questions []string, like se
 }
 
 // Streams returns a Request that sends the questions to an agent in turn, each in a new conversation, and reads the
-// streamed answers. It calls made with the id of each new conversation, possibly from several goroutines at once.
+// streamed answers. It calls `made` with the id of each new conversation, possibly from several goroutines at once.
 func Streams(s *service.Service, agentID string, questions []string, made func(conversationID string)) Request {
 	return func(ctx context.Context, n int, take *Times) error {
 		var last time.Time

@@ -25,11 +25,11 @@ type Uploads struct {
 
 	mu      sync.Mutex
 	failed  error             // why watching has ended
-	settled map[string]result // by datasource id; results that no request waits for yet
+	settled map[string]result // by datasource id; results that no request is waiting for yet
 	waiting map[string]chan<- result
 }
 
-// result is the result of processing a datasource. err is nil if it succeeded.
+// result says how the processing of a datasource ended. err is nil if it succeeded.
 type result struct{ err error }
 
 // NewUploads returns an Uploads for the datastore and starts to watch the datastore.
@@ -89,7 +89,7 @@ func (u *Uploads) end(err error) {
 	}
 }
 
-// Request uploads the n-th item and returns when it is searchable.
+// Request uploads the n-th item and returns once it is searchable.
 func (u *Uploads) Request(ctx context.Context, n int, take *Times) error {
 	id, err := u.send(ctx, n)
 	if err != nil {
@@ -126,8 +126,8 @@ func (u *Uploads) send(ctx context.Context, n int) (id string, err error) {
 	return ids[0], nil
 }
 
-// waitFor arranges that the result of a datasource is sent to settled, now or later. settled must have room for one
-// result.
+// waitFor has the result of a datasource sent to `settled`, at once or as soon as it is known. `settled` must have room
+// for one result.
 func (u *Uploads) waitFor(id string, settled chan<- result) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
