@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Grades maps the documents that are relevant to one question to their grades, above 0.
+// Grades maps the documents that are relevant to one question to their grades, which are above 0.
 type Grades map[string]int
 
 // Relevant returns the question's documents with a grade above 0.
@@ -36,7 +36,8 @@ func (j Judgements) Judged() []string {
 }
 
 // NDCG returns the normalised discounted cumulative gain of the first k items of a ranking, with the grades as gains,
-// like trec_eval's ndcg_cut: 0 to 1, and 0 if no document is relevant. The ranking must not contain duplicates.
+// like trec_eval's ndcg_cut. It is between 0 and 1, and 0 if no document is relevant. The ranking must not contain
+// duplicates.
 func NDCG(ranking []string, g Grades, k int) float64 {
 	var gain, ideal float64
 	for i, document := range first(ranking, k) {
@@ -56,8 +57,8 @@ func NDCG(ranking []string, g Grades, k int) float64 {
 	return gain / ideal
 }
 
-// Recall returns the share of the relevant documents that is among the first k items of a ranking; 0 if no document is
-// relevant.
+// Recall returns the share of the relevant documents that is among the first k items of a ranking, or 0 if no document
+// is relevant.
 func Recall(ranking []string, g Grades, k int) float64 {
 	if len(g) == 0 {
 		return 0
@@ -71,7 +72,7 @@ func Recall(ranking []string, g Grades, k int) float64 {
 	return float64(found) / float64(len(g))
 }
 
-// MRR returns the reciprocal rank of the first relevant document among the first k items of a ranking; 0 if there is
+// MRR returns the reciprocal rank of the first relevant document among the first k items of a ranking, or 0 if there is
 // none.
 func MRR(ranking []string, g Grades, k int) float64 {
 	for i, document := range first(ranking, k) {

@@ -36,8 +36,8 @@ type Question struct {
 // Judgements maps questions to the grades of their documents. A document with a grade of 0 or less is not relevant.
 type Judgements map[string]map[string]int
 
-// ReadDocuments reads a corpus, a JSON object per line with _id, title and text, and calls each with the documents in
-// order. All errors contain the line number, including errors of each.
+// ReadDocuments reads a corpus, a JSON object per line with _id, title and text, and calls `each` with the documents in
+// order. All errors, including those of `each`, contain the line number.
 func ReadDocuments(r io.Reader, each func(Document) error) error {
 	return eachLine(r, "documents", math.MaxInt64, func(_ int, line []byte) error {
 		var d struct {
@@ -55,8 +55,8 @@ func ReadDocuments(r io.Reader, each func(Document) error) error {
 	})
 }
 
-// ReadQuestions reads questions, a JSON object per line with _id and text. As extensions, it also reads relevant (ids
-// of relevant documents) and answer (a text in relevant fragments, or alternative texts). A question without _id gets
+// ReadQuestions reads questions, a JSON object per line with _id and text. As extensions, it also reads "relevant" (ids
+// of relevant documents) and "answer" (a text in relevant fragments, or alternative texts). A question without _id gets
 // its line number as id. Duplicate ids and a file without questions are errors.
 func ReadQuestions(r io.Reader) ([]Question, error) {
 	var questions []Question
@@ -188,7 +188,7 @@ func (l *label) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// texts is one string or a list of strings, without blank ones.
+// texts is one string or a list of strings. Blank strings are dropped.
 type texts []string
 
 func (t *texts) UnmarshalJSON(b []byte) error {

@@ -5,10 +5,10 @@ import "slices"
 // Span is the half-open range [Start, End) of a document's text. The caller chooses the unit: bytes or characters.
 type Span struct{ Start, End int }
 
-// Length returns the length of the span; 0 if it ends before it starts.
+// Length returns the length of the span, or 0 if it ends before it starts.
 func (s Span) Length() int { return max(0, s.End-s.Start) }
 
-// Union merges overlapping and adjacent spans and returns them sorted, without empty ones.
+// Union merges overlapping and adjacent spans, drops empty ones, and returns the result sorted.
 func Union(spans []Span) []Span {
 	sorted := slices.DeleteFunc(slices.Clone(spans), func(s Span) bool { return s.Length() == 0 })
 	slices.SortFunc(sorted, func(a, b Span) int { return a.Start - b.Start })

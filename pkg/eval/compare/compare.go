@@ -49,7 +49,7 @@ type Searcher interface {
 // Case is a question with its expected results.
 type Case struct {
 	Question eval.Question
-	// Documents are the grades of the relevant documents, above 0. If empty, documents are not judged.
+	// Documents are the grades of the relevant documents, which are above 0. If it is empty, documents are not judged.
 	Documents eval.Grades
 	// Of maps the ids of datasources to the names of documents. Other datasources are not relevant.
 	Of map[string]string
@@ -140,8 +140,8 @@ func askAll(ctx context.Context, s Searcher, cases []Case, mode Mode, topK int, 
 	return answers, group.Wait()
 }
 
-// rankings is the part of the results that is needed for scoring. The fragments of all questions would take too much
-// memory.
+// rankings is the part of the results that is needed for scoring. Keeping the fragments of all questions would take too
+// much memory.
 type rankings struct{ documents, passages []string } // beginnings of the rankings; nil for a level that the case does not judge
 
 // rank returns the first k of each ranking of the results.
@@ -177,7 +177,7 @@ func (c Case) documents(found []service.Fragment) []string {
 // answered is the only relevant item in a ranking of passages.
 const answered = "answered"
 
-// passages returns a ranking of the fragments in which the first fragment with an answer is relevant.
+// passages returns a ranking of the fragments in which only the first fragment with an answer counts as relevant.
 func (c Case) passages(found []service.Fragment) []string {
 	ranking := make([]string, len(found))
 	has := false

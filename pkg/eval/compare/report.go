@@ -58,7 +58,7 @@ func (s *series) add(ranking []string, g eval.Grades, k int) {
 	s.mrr = append(s.mrr, eval.MRR(ranking, g, k))
 }
 
-// fill scores the results.
+// fill scores the results and adds the figures to the report.
 func (r *Report) fill(cases []Case, modes []Mode, found map[Mode][]rankings) {
 	documents, passages := map[Mode]*series{}, map[Mode]*series{}
 	for _, mode := range modes {
@@ -77,7 +77,7 @@ func (r *Report) fill(cases []Case, modes []Mode, found map[Mode][]rankings) {
 	r.level("passages", modes, passages)
 }
 
-// level adds the figures of a level, unless no question is judged at it.
+// level adds the figures of a level, unless no question is judged at that level.
 func (r *Report) level(name string, modes []Mode, of map[Mode]*series) {
 	n := len(of[modes[0]].ndcg)
 	if n == 0 {
@@ -152,7 +152,7 @@ func (r Report) isSmallSample() bool {
 	return false
 }
 
-// significance reports whether a mode is significantly better or worse by nDCG.
+// significance says in words whether a mode is significantly better or worse by nDCG.
 func significance(d Difference) string {
 	switch {
 	case d.NDCG.Low > 0:

@@ -34,7 +34,7 @@ const (
 )
 
 const (
-	copiedWeight = 12  // weight of copied units: six consecutive words, or twelve characters in a script without spaces
+	copiedWeight = 12  // weight from which consecutive units count as copied: six words, or twelve characters in a script without spaces
 	similarShare = 0.8 // share of common words above which two questions count as the same
 )
 
@@ -70,7 +70,7 @@ func parseReply(reply, chunk string) (Question, Fault) {
 		Question *string `json:"question"`
 		Answer   string  `json:"answer"`
 	}
-	// Models put their JSON into code fences, or write a sentence before it.
+	// Some models put their JSON into code fences, or write a sentence before it.
 	from := strings.IndexByte(reply, '{')
 	if from < 0 || len(reply) > maxReply || json.NewDecoder(strings.NewReader(reply[from:])).Decode(&said) != nil {
 		return Question{}, Unreadable

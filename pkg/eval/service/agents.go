@@ -19,7 +19,7 @@ type Agent struct {
 	DatastoreIDs []string
 }
 
-// Agents calls each for every agent that the key may read, until each returns an error.
+// Agents calls `each` for every agent that the key may read, until `each` returns an error.
 func (s *Service) Agents(ctx context.Context, each func(Agent) error) error {
 	return forEach(s.first.ListAgents(ctx), agentOf, each)
 }
@@ -46,7 +46,7 @@ func (s *Service) Ask(ctx context.Context, agentID, question string) (Answer, er
 	return s.Continue(ctx, agentID, "", question)
 }
 
-// Continue sends a question to an agent in the conversation with the given id; "" begins a new one.
+// Continue sends a question to an agent in the conversation with the given id. An empty id begins a new conversation.
 func (s *Service) Continue(ctx context.Context, agentID, conversationID, question string) (Answer, error) {
 	said, err := s.client.QueryAgent(ctx, agentID, client.AgentQuery{Query: question, ConversationId: set(conversationID)})
 	if err != nil {
@@ -62,7 +62,7 @@ func (s *Service) Continue(ctx context.Context, agentID, conversationID, questio
 	return a, nil
 }
 
-// Stream sends a question to an agent in a new conversation, and calls each with the pieces of the answer as they
+// Stream sends a question to an agent in a new conversation, and calls `each` with the pieces of the answer as they
 // arrive. It returns the conversation's id. Errors within the stream are *client.Error with status 200.
 func (s *Service) Stream(ctx context.Context, agentID, question string, each func(piece string)) (conversationID string, err error) {
 	said, err := s.client.StreamAgent(ctx, agentID, client.AgentQuery{Query: question}, func(piece string) error {

@@ -84,7 +84,7 @@ type Datasource struct {
 	URL      string // address of a page or a site
 }
 
-// Chunk is a chunk of a datasource.
+// Chunk is an indexed part of a datasource's text.
 type Chunk struct {
 	ID      string
 	Ordinal int
@@ -92,13 +92,13 @@ type Chunk struct {
 	Heading string
 }
 
-// Datastores calls each for every datastore that the key may read, until each returns an error.
+// Datastores calls `each` for every datastore that the key may read, until `each` returns an error.
 func (s *Service) Datastores(ctx context.Context, each func(Datastore) error) error {
 	return forEach(s.first.ListDatastores(ctx), datastoreOf, each)
 }
 
-// Datasources calls each for every datasource of the datastore, until each returns an error. If status is not "", it
-// lists only datasources with this status.
+// Datasources calls `each` for every datasource of the datastore, until `each` returns an error. If status is not "",
+// it lists only datasources with this status.
 func (s *Service) Datasources(ctx context.Context, datastoreID, status string, each func(Datasource) error) error {
 	return forEach(s.client.ListDatasources(ctx, &client.ListDatasourcesParams{DatastoreId: &datastoreID, Status: set(client.DatasourceStatus(status))}),
 		datasourceOf, each)
@@ -112,14 +112,14 @@ func datasourceOf(d client.Datasource) Datasource {
 	}
 }
 
-// Chunks calls each for every chunk of the datasource in reading order, until each returns an error.
+// Chunks calls `each` for every chunk of the datasource in reading order, until `each` returns an error.
 func (s *Service) Chunks(ctx context.Context, datasourceID string, each func(Chunk) error) error {
 	return forEach(s.client.ListChunks(ctx, datasourceID), func(c client.Chunk) Chunk {
 		return Chunk{ID: c.Id, Ordinal: c.Ordinal, Text: c.Text, Heading: value(c.Heading)}
 	}, each)
 }
 
-// forEach converts the items of a list and calls each for them, until there is an error.
+// forEach converts the items of a list and calls `each` for every one of them, until there is an error.
 func forEach[A, B any](list iter.Seq2[A, error], of func(A) B, each func(B) error) error {
 	for item, err := range list {
 		if err == nil {

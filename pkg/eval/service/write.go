@@ -36,7 +36,7 @@ func (s *Service) DeleteDatastore(ctx context.Context, id string) error {
 	return s.client.DeleteDatastore(ctx, id)
 }
 
-// Upload uploads a file and returns its datasource. It is searchable when its status is synched.
+// Upload uploads a file and returns its datasource. The file is searchable once the datasource has status synched.
 func (s *Service) Upload(ctx context.Context, datastoreID, name string, content []byte) (Datasource, error) {
 	made, err := s.client.Upload(ctx, datastoreID, client.File{Name: name, Content: bytes.NewReader(content)})
 	return datasourceOf(value(made)), err
@@ -50,7 +50,7 @@ type Document struct {
 }
 
 // Upsert uploads up to 1,000 documents with up to 10 MiB of JSON, and returns the ids of their datasources in order.
-// They are searchable when their status is synched; Settled waits for that.
+// The documents are searchable once their datasources have status synched; Settled waits for that.
 func (s *Service) Upsert(ctx context.Context, datastoreID string, documents []Document) (ids []string, err error) {
 	items := make([]client.Document, len(documents))
 	for i, d := range documents {
@@ -65,7 +65,7 @@ func (s *Service) Settled(ctx context.Context, datastoreID string) error {
 }
 
 // Watch subscribes to the changes of a datastore. It returns once the subscription is active. The caller must call the
-// returned function, which calls each for every changed datasource until the context ends or each fails.
+// returned function, which calls `each` for every changed datasource until the context ends or `each` fails.
 func (s *Service) Watch(ctx context.Context, datastoreID string) (changes func(each func(Datasource) error) error, err error) {
 	news, err := s.client.WatchDatastore(ctx, datastoreID)
 	if err != nil {
