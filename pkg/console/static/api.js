@@ -1,5 +1,5 @@
-// Requests to the service. Every failure is an Error with a message for users: the service's own message, or what the
-// browser knows.
+// Requests to the service. Every failure is an Error with a message for users. This is the service's own message or, if
+// the service has not answered, a message about the connection.
 import { key } from './session.js';
 import { events } from './sse.js';
 import { complaint } from './words.js';
@@ -114,7 +114,7 @@ export async function call(method, path, body, options = {}) {
 export const get = (path, signal) => call('GET', path, undefined, { signal });
 
 /**
- * Appends query parameters to a path. Empty ones are left out.
+ * Appends query parameters to a path. Empty parameters are left out.
  * @param {string} path
  * @param {Record<string, any>} params
  */

@@ -5,7 +5,7 @@
 
 // Attributes that hold an address which the browser fetches or follows.
 const addresses = new Set(['href', 'src', 'action', 'formaction']);
-// Set as properties, because as attributes they would set only the initial state.
+// Names that are set as properties, because the attributes would set only the initial state.
 const properties = new Set(['value', 'checked', 'disabled', 'selected', 'hidden', 'open', 'indeterminate', 'multiple']);
 
 /**
@@ -57,7 +57,7 @@ export function away(address, ...children) {
   let scheme = '';
   try {
     scheme = new URL(address).protocol;
-  } catch { /* not an address: it stays text */ }
+  } catch { /* not an address: show it as text */ }
   if (scheme !== 'http:' && scheme !== 'https:') return h('span', {}, ...children);
   return h('a', { href: address, target: '_blank', rel: 'noopener noreferrer nofollow' }, ...children);
 }

@@ -94,8 +94,8 @@ function table(head, rows, cite) {
 // The alternatives are tried in this order at each position. None matches across lines.
 const marks = /`([^`]+)`|\*\*(?=\S)(.+?)\*\*|__(?=\S)(.+?)__(?!\w)|(?<!\*)\*(?=[^\s*])([^*]+?)\*(?!\*)|\[(\d{1,3})\](?!\()|\[([^\]]+)\]\((https?:\/\/[^\s)]+)\)|(https?:\/\/[^\s<>"']*[^\s<>"'.,;:!?)\]])/;
 
-// Names whose brackets are a subscript, as in code, and not a citation. The rules are the same as in subscript.go in
-// package answer.
+// Names after which brackets are a subscript, as in code, and not a citation. The rules are the same as in subscript.go
+// in package answer.
 const names = [
   /(?:^|[^\p{L}\p{M}\p{N}_$])(?:arr|argv|args|buf|cols|dict|elems|idx|lst|mat|nums|params|ptr|regs|str|tmp|tup|vals|vec|[a-z][0-9a-z]*_[0-9a-z_]*|\$[0-9A-Za-z_]+)$/u,
   /(?:^|[^\p{L}\p{M}\p{N}_$'’./-])[a-z]$/u,

@@ -105,8 +105,8 @@ async function around(source, f, signal) {
 }
 
 /**
- * Decodes a text. The encoding is that of the byte order mark, or UTF-8 if the text is valid, or that of the header, or
- * Windows-1252.
+ * Decodes a text. The encoding is the first of these that applies: that of the byte order mark, UTF-8 if the text is
+ * valid UTF-8, that of the header, Windows-1252.
  * @param {ArrayBuffer} content
  * @param {string} header
  */

@@ -40,7 +40,7 @@ export function match(routes, hash) {
 }
 
 /**
- * Leads to another view.
+ * Goes to another view.
  * @param {string} hash
  */
 export function go(hash) {

@@ -108,7 +108,7 @@ export function form(submit, work, children, { buttons = [], class: kind = '' } 
   return element;
 }
 
-/** Moves the focus to the first required control of a form that is empty, and throws. @param {HTMLFormElement} element */
+/** Moves the focus to the first empty control that the form requires, and throws an error. @param {HTMLFormElement} element */
 function fillIn(element) {
   /** @type {any} */
   const empty = [...element.elements].find((/** @type {any} */ c) => c.required && !c.value.trim());

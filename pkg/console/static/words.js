@@ -67,7 +67,7 @@ export const stages = {
 /** @param {string} status */
 export const isSettled = (status) => status === 'synched' || status === 'error' || status === 'skipped';
 
-/** The name of a datasource's status. A web site of which some pages failed is only partly searchable. @param {any} s */
+/** The name of a datasource's status. A web site is only partly searchable if some of its pages failed. @param {any} s */
 export const statusOf = (s) => (s.status === 'synched' && s.crawl?.failed > 0 ? 'Partly searchable' : statuses[s.status] ?? s.status);
 
 /** The number of a web site's pages that are searchable or, during a crawl, done; '' if no page has been found yet. @param {any} s */

@@ -10,7 +10,7 @@ import { style } from './style.js';
 /** @typedef {{query: string, answer: string, sources: any[]}} Turn */
 /** @typedef {{visitor: string, conversation: string, turns: Turn[]}} Kept */
 
-// Null if this is loaded as a module; the element then needs the attribute host.
+// Null if this file is loaded as a module. The element then needs the attribute host.
 const script = /** @type {HTMLScriptElement | null} */ (document.currentScript);
 
 const mostTurns = 40; // maximum number of turns stored in the browser
@@ -82,7 +82,7 @@ class SluiceChat extends HTMLElement {
     this.toggle(false);
   }
 
-  /** Creates all elements again. */
+  /** Recreates all elements. */
   build() {
     this.running?.abort();
     this.said = {};
@@ -155,7 +155,7 @@ class SluiceChat extends HTMLElement {
       const found = JSON.parse(localStorage.getItem(this.place()) ?? 'null');
       this.kept = Array.isArray(found?.turns) ? { ...fresh, ...found } : fresh;
     } catch {
-      this.kept = fresh; // the browser stores nothing, or something else is stored under this key
+      this.kept = fresh; // the browser stores nothing, or stores something else under this key
     }
     const greeting = this.word('greeting');
     fill(this.log, greeting && h('div', { class: 'turn' }, markdown(greeting)), this.kept.turns.map((t) => [this.asked(t.query), this.answered(t.answer, t.sources)]));
@@ -169,7 +169,7 @@ class SluiceChat extends HTMLElement {
       try {
         localStorage.setItem(this.place(), JSON.stringify({ ...this.kept, turns: this.kept.turns.slice(from) }));
         return;
-      } catch { /* less of it, then; or the browser keeps nothing */ }
+      } catch { /* try with fewer turns; perhaps the browser stores nothing at all */ }
     }
   }
 

@@ -78,7 +78,7 @@ function object(text) {
   try {
     const value = JSON.parse(text.trim() || '{}');
     if (value && typeof value === 'object' && !Array.isArray(value)) return value;
-  } catch { /* said below */ }
+  } catch { /* reported below */ }
   throw new Error('The metadata must be a JSON object, such as {"team": "pumps"}.');
 }
 
@@ -121,7 +121,7 @@ async function follow(s, shown, signal) {
       const now = await get(`datasources/${s.id}`, signal);
       if (JSON.stringify(now) !== JSON.stringify(s)) shown(now);
       s = now;
-    } catch { /* the next time */ }
+    } catch { /* try again the next time */ }
   }
 }
 

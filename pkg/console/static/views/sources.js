@@ -271,7 +271,7 @@ class List {
   }
 
   /**
-   * Updates the rows from the top of the list on, inserts new ones at their place, and returns whether anything has
+   * Updates the rows from the top of the list on, inserts new ones in their places, and returns whether anything has
    * changed.
    * @param {any[]} items the newest first
    * @param {boolean} ended whether the list ends with them
