@@ -28,7 +28,7 @@ func (s *server) authenticate(c *gin.Context) {
 		s.audit.RecordUse(c.Request.Context(), caller)
 	}
 	if err != nil {
-		caller = access.Caller{Anonymous: true, Remote: caller.Remote} // limits by address slow down callers who guess keys
+		caller = access.Caller{Anonymous: true, Remote: caller.Remote} // so that the limit by address slows down callers who guess keys
 	}
 	if limited := s.limits.Allow(caller); limited != nil {
 		err = limited
@@ -40,7 +40,8 @@ func (s *server) authenticate(c *gin.Context) {
 	c.Request = c.Request.WithContext(access.WithCaller(c.Request.Context(), caller))
 }
 
-// identify returns the caller. A key that exists but may not call the operation is returned with the error.
+// identify returns the caller. If the key exists but may not call the operation, identify returns both the caller and
+// an error.
 func (s *server) identify(c *gin.Context, op *document.Operation) (access.Caller, error) {
 	secret, err := access.Bearer(c.GetHeader("Authorization"))
 	if err != nil {

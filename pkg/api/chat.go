@@ -95,7 +95,7 @@ type chat struct {
 	instructions string
 }
 
-// readChat parses messages that package rules has checked. The last message of a user is the question.
+// readChat parses messages that package rules has checked. The last user message is the question.
 func (s *server) readChat(messages []ChatMessage) (chat, error) {
 	var c chat
 	var instructions []string
@@ -159,7 +159,7 @@ func (s *server) ListModels(ctx context.Context, _ ListModelsRequestObject) (Lis
 	return ListModels200JSONResponse{Object: ChatModelListObjectList, Data: renderAll(agents, renderModel)}, err
 }
 
-// agentsOf returns up to limit agents of the workspace that the caller may query, newest first.
+// agentsOf returns up to limit agents that the caller may query in the caller's workspace, newest first.
 func (s *server) agentsOf(ctx context.Context, caller access.Caller, limit int) ([]domain.Agent, error) {
 	if caller.Key.Can(domain.ScopeQuery) {
 		agent, err := s.Agents.Agent(ctx, caller.Workspace(), caller.Key.AgentID)

@@ -151,7 +151,7 @@ func (s *server) DeleteDatasource(ctx context.Context, r DeleteDatasourceRequest
 	return DeleteDatasource200JSONResponse(shown), nil
 }
 
-// datasource returns the caller's datasource.
+// datasource returns the datasource with the id from the caller's workspace.
 func (s *server) datasource(ctx context.Context, caller access.Caller, id string) (domain.Datasource, error) {
 	if err := checkID("datasource", id); err != nil {
 		return domain.Datasource{}, err

@@ -122,7 +122,7 @@ func (s *server) DeleteDatastore(ctx context.Context, r DeleteDatastoreRequestOb
 	return DeleteDatastore200JSONResponse(renderDatastore(d)), err
 }
 
-// datastore returns the caller's datastore.
+// datastore returns the datastore with the id from the caller's workspace.
 func (s *server) datastore(ctx context.Context, caller access.Caller, id string) (domain.Datastore, error) {
 	if err := checkID("datastore", id); err != nil {
 		return domain.Datastore{}, err

@@ -64,6 +64,6 @@ type Check struct {
 	Ready func(ctx context.Context) error
 	// Degrades means that the service stays ready without the dependency, because it can still do part of its work.
 	Degrades bool
-	// Note, if set, returns a limitation of the dependency, or "".
+	// Note returns a limitation of the dependency, or "" if there is none. It may be nil.
 	Note func(ctx context.Context) string
 }

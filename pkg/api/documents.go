@@ -101,7 +101,7 @@ func (s *server) storedUpserts(ctx context.Context, batch []*upsertItem) ([]doma
 	return nil, domain.Errorf(domain.CodeNotFound, "no earlier attempt of the request has stored its documents")
 }
 
-// upsertItem is one document of an upsert, with the datasource that it is stored as.
+// upsertItem is one document of an upsert, with the datasource in which it is stored.
 type upsertItem struct {
 	newID      string            // id of the datasource if it is new
 	datasource domain.Datasource // new, or with the id of the datasource that it replaces

@@ -40,7 +40,7 @@ func (s *server) serveMCP(c *gin.Context) {
 		s.fail(c, err)
 		return
 	}
-	if _, faults := jsonbody.Parse(raw); len(faults) > 0 { // as strict as for other bodies; above all, it limits the nesting
+	if _, faults := jsonbody.Parse(raw); len(faults) > 0 { // check the body as strictly as other bodies; above all, this limits its nesting
 		s.fail(c, problem.Invalid(faults))
 		return
 	}

@@ -78,7 +78,8 @@ func New(o Options, d Deps) (http.Handler, error) {
 	limits := access.NewRateLimits(o.RatePerSecond, o.VisitorPerMinute, d.Now)
 	s := &server{
 		Deps: d, options: o, document: doc, log: d.Log, metrics: m,
-		// Encode the document on demand, because encoding takes long and few processes are ever asked for the document.
+		// Encode the document on demand, because encoding takes a long time and few processes are ever asked for the
+		// document.
 		served: sync.OnceValues(func() (document.Served, error) {
 			return document.Serve(openAPI, o.documented(), o.Engines, o.EmbeddingModels)
 		}),

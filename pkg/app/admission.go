@@ -32,7 +32,8 @@ const (
 	burstInterval      = 4  // longest burst as a multiple of the time-out
 )
 
-// How long ingestion pauses while queries are refused.
+// Limits of ingestion's pauses while queries are being refused: a pause ends when no query has been refused for the
+// quiet time, and at the latest after the maximum wait.
 const (
 	backpressureQuietTime = 500 * time.Millisecond
 	backpressureMaxWait   = 2 * time.Second

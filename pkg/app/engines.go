@@ -22,7 +22,7 @@ import (
 // engines are the vector indexes of a process.
 type engines struct {
 	embedded *embedded.Index // nil: not configured here
-	remote   []remoteEngine  // the first is the default of new datastores
+	remote   []remoteEngine  // the first is the default for new datastores
 	// rebuilding describes the content that is missing from the embedded index, or returns "" if nothing is missing. It
 	// is nil if this is unknown.
 	rebuilding func(context.Context) string
@@ -74,7 +74,7 @@ func (e *engines) index(engine domain.Engine) (index.Index, error) {
 	return nil, domain.Errorf(domain.CodeUnavailable, "engine %q is not configured", engine)
 }
 
-// names returns the engines of this process. The first is the default of new datastores: a remote engine if there is
+// names returns the engines of this process. The first is the default for new datastores: a remote engine if there is
 // one.
 func (e *engines) names() (out []domain.Engine) {
 	for _, r := range e.remote {

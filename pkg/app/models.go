@@ -27,7 +27,7 @@ type embedders struct {
 }
 
 // openEmbedders opens the configured models and those in the data directory. Their order is: the server's model, the
-// model in SLUICE_EMBED_DIR, the models in the data directory by name, the built-in model. The first is the default of
+// model in SLUICE_EMBED_DIR, the models in the data directory by name, the built-in model. The first is the default for
 // new datastores.
 func openEmbedders(c config.Config, log *slog.Logger) (*embedders, error) {
 	builtin, err := static.New()

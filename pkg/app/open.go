@@ -112,7 +112,8 @@ func (s *Service) openCatalog(ctx context.Context) (err error) {
 // a second.
 const maxStartupCheck = 256 << 20
 
-// checkCatalog checks the catalog's file for damage. It checks a large file in the background, because that takes long.
+// checkCatalog checks the catalog's file for damage. It checks a large file in the background, because that takes a
+// long time.
 func (s *Service) checkCatalog(ctx context.Context, path string) error {
 	switch info, err := os.Stat(path); {
 	case errors.Is(err, fs.ErrNotExist):
@@ -218,8 +219,8 @@ func (s *Service) openIndexes(ctx context.Context) error {
 	return s.engines.openRemote(s.config, s.log)
 }
 
-// openEmbedded opens the index in the data directory. Among processes that share the catalog, only one may have such an
-// index: the others would search for its content in their own index, in vain.
+// openEmbedded opens the index in the data directory. Only one of the processes that share a catalog may have such an
+// index. Otherwise each process would look only into its own index and miss the content of the others.
 func (s *Service) openEmbedded(ctx context.Context) error {
 	release, err := s.catalog.Hold(ctx, "embedded index")
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/catalog"
 )
 
-// rebuild records whether the embedded index is being rebuilt, for readiness checks. The service runs meanwhile, with
+// rebuild records whether the embedded index is being rebuilt, for readiness checks. Meanwhile the service runs with
 // incomplete results.
 type rebuild struct {
 	mu        sync.Mutex

@@ -86,7 +86,7 @@ func (s *Service) writeAccess() (string, error) {
 func (s *Service) stopServing() error {
 	defer s.closing()
 	s.hub.Close()    // progress streams never end on their own
-	s.backups.stop() // a backup may take long
+	s.backups.stop() // a backup may take a long time
 	ctx, cancel := context.WithTimeout(context.Background(), s.config.ShutdownGrace)
 	defer cancel()
 	err := s.server.Shutdown(ctx)

@@ -13,8 +13,8 @@ import (
 
 // Maximum attempts of a request if the service is overloaded or cannot be reached.
 const (
-	interactiveAttempts = 3  // over a second: a user is waiting
-	importAttempts      = 10 // over a minute and a half: a restart of the service should not end an import
+	interactiveAttempts = 3  // within about a second, because a user is waiting
+	importAttempts      = 10 // within about a minute and a half, so that a restart of the service does not end an import
 )
 
 // connect returns a client for the service. If there is no key, it returns an error that explains how to get one.

@@ -38,8 +38,8 @@ type documentKey struct {
 	key  string
 }
 
-// storedDocuments holds the datasources of a datastore that have a key. It is read from the service. Nothing is stored
-// locally, so an upload can be continued on another machine.
+// storedDocuments holds those datasources of a datastore that have a key. They are read from the service. Nothing is
+// stored locally, so an upload can be continued on another machine.
 type storedDocuments struct {
 	mu sync.Mutex
 	of map[documentKey][]storedDocument
@@ -110,7 +110,7 @@ func (l *storedDocuments) find(d *document) (same *storedDocument, others []stor
 	return same, all
 }
 
-// isAs reports whether the stored document equals the document, so that it need not be sent again.
+// isAs reports whether the stored document equals the document, so that the document need not be sent again.
 func (d *document) isAs(k storedDocument) bool {
 	switch d.kind {
 	case client.DatasourceTypeFile:

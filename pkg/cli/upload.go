@@ -34,7 +34,7 @@ type upload struct {
 	out      outcome
 
 	waiting       map[string]*document               // documents to wait for, by the id of their datasource
-	earlyEvents   map[string]*client.DatasourceEvent // final events of datasources that are not waited for yet
+	earlyEvents   map[string]*client.DatasourceEvent // final events that arrived before the run began to wait for their datasources
 	possiblyStale map[string]bool                    // datasources whose events may concern the previous version, not the one sent
 	stale         map[string][]string                // ids of old versions to delete when the new one is searchable, by the id of the new one
 	tasks         []task

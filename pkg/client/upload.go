@@ -157,7 +157,7 @@ func (u *upload) release() (wasRead bool) {
 	return u.last.sent > 0
 }
 
-// contentLease allows one body to read the content until it is closed. After an early answer, the transport may
+// contentLease allows one body to read the content until the lease is closed. After an early answer, the transport may
 // continue to read for a while, and must not take data from the next attempt.
 type contentLease struct {
 	upload *upload

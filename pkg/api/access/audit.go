@@ -32,7 +32,7 @@ const (
 	maxAudited      = 10_000      // maximum size of each map; a full map is cleared, so some entries are logged again early
 )
 
-// NewAudit returns an audit that writes to log.
+// NewAudit returns an Audit that writes to log.
 func NewAudit(log *slog.Logger, now func() time.Time) *Audit {
 	return &Audit{log: log, now: now, lastUse: map[string]*entry{}, lastRefusal: map[string]*entry{}}
 }
@@ -81,7 +81,7 @@ func (a *Audit) count(entries map[string]*entry, caller Caller, every time.Durat
 	return n
 }
 
-// Record logs an action of the caller from the address.
+// Record logs an action that the caller performed from the address.
 func (a *Audit) Record(ctx context.Context, action string, caller Caller, address string, more ...any) {
 	fields := append([]any{
 		slog.String("action", action), slog.String("workspace", caller.Workspace()), slog.String("key", caller.Key.ID),

@@ -18,7 +18,7 @@ import (
 // agentQueryPath matches the paths of agent queries and captures the agent's id.
 var agentQueryPath = regexp.MustCompile(`^(?:/api)?/agents/(?:query/([^/]+)|([^/]+)/query)$`)
 
-// Methods and headers that pages of other origins may send, and headers that they may read (ExposedHeaders).
+// Methods and headers that pages from other origins may send, and headers that such pages may read (ExposedHeaders).
 const (
 	corsMethods    = "GET, HEAD, POST, PUT, PATCH, DELETE"
 	corsHeaders    = "Authorization, Content-Type, Idempotency-Key, Last-Event-ID, Mcp-Protocol-Version, Mcp-Session-Id, X-Request-Id"
@@ -32,15 +32,15 @@ type AgentFinder interface {
 	PublicAgent(ctx context.Context, id string) (domain.Agent, error)
 }
 
-// CORS decides which web pages of other origins may call the service.
+// CORS decides which web pages from other origins may call the service.
 type CORS struct {
 	Origins    []string // origins that may call every endpoint, as returned by domain.ParseOrigin
 	RateLimits *RateLimits
 	Agents     AgentFinder
 }
 
-// Check checks the origin of a request that a browser sends for a web page. Pages of the configured origins may call
-// every endpoint, with a key. Pages of a public agent's allowedOrigins may query that agent. Other pages cannot read
+// Check checks the origin of a request that a browser sends for a web page. Pages from the configured origins may call
+// every endpoint, with a key. Pages from a public agent's allowedOrigins may query that agent. Other pages cannot read
 // responses, and cannot query a public agent without a key. Requests without an Origin header pass, because they do not
 // come from a web page.
 func (p *CORS) Check(c *gin.Context) error {

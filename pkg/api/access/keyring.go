@@ -16,7 +16,7 @@ type KeyFinder interface {
 }
 
 // Keyring looks up keys. It asks the catalog for every request and caches nothing, so that revoking or limiting a key
-// in one process takes effect in all processes with the next request.
+// in one process takes effect in all processes on the next request.
 //
 // Keys are stored and looked up by the hash of their secret. The duration of a look-up may reveal something about a
 // hash, but that reveals nothing about the secret. The hashes are compared in constant time nevertheless.

@@ -14,8 +14,8 @@ import (
 // RateLimits holds one token bucket for every key, for every address that calls without a key, and for every visitor of
 // a public agent. Each process counts separately.
 type RateLimits struct {
-	perSecond        int // requests of a key or an address; 0: no limit
-	visitorPerMinute int // questions of a visitor; 0: no limit
+	perSecond        int // requests of one key or address; 0: no limit
+	visitorPerMinute int // questions of one visitor; 0: no limit
 	now              func() time.Time
 
 	mu      sync.Mutex

@@ -87,8 +87,8 @@ func writeOpenAI(w http.ResponseWriter, e *domain.Error) {
 	write(w, "application/json", statusFor(e), body)
 }
 
-// OpenAI converts an error to OpenAI's format. All faults go into the message, because clients show nothing else; param
-// is the first field.
+// OpenAI converts an error to OpenAI's format. All faults go into the message, because clients show nothing else. param
+// names the first invalid field.
 func OpenAI(e *domain.Error) OpenAIError {
 	const shown = 10
 	var out OpenAIError

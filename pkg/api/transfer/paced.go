@@ -31,8 +31,8 @@ func (b *pacedBody) Read(p []byte) (int, error) {
 	return b.ReadCloser.Read(p)
 }
 
-// FinishUpload removes the read deadline if the upload is complete, because the client now waits for the response. If
-// the upload is incomplete, the connection is closed after the response.
+// FinishUpload removes the read deadline if the upload is complete, because the client is now waiting for the response.
+// If the upload is incomplete, the connection is closed after the response.
 func FinishUpload(ctx context.Context, complete bool) {
 	b, ok := ctx.Value(pacedKey).(*pacedBody)
 	switch {

@@ -122,7 +122,7 @@ func runPlan(ctx context.Context, p *cli.Program, open func(config.Config) (*cra
 	return nil
 }
 
-// writePlanned writes one address and flushes it, because the next one may take long.
+// writePlanned writes one address and flushes it, because the next one may take a long time.
 func writePlanned(w *bufio.Writer, e crawl.PlanEntry) error {
 	reason := ""
 	if e.Reason != "" {

@@ -97,7 +97,7 @@ func (p commands) listModels(c config.Config) error {
 type modelView struct {
 	Model      string `json:"model"`
 	Dimensions int    `json:"dimensions,omitempty"` // absent: decided by the server
-	Default    bool   `json:"default"`              // default of new datastores
+	Default    bool   `json:"default"`              // default for new datastores
 	Here       bool   `json:"here"`                 // false: not installed, but available through models pull
 }
 
