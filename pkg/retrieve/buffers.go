@@ -53,7 +53,7 @@ var deletedDatasource = &domain.ActiveDatasource{}
 
 // datasourceSet maps hits to their datasources.
 type datasourceSet struct {
-	of     []int            // index in owners of each hit's datasource
+	of     []int            // for each hit, the index of its datasource in owners
 	owners []datasourceHits // without duplicates
 	ids    []string         // ids of owners
 	known  map[string]int   // datasource id → index in owners

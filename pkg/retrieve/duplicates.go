@@ -170,7 +170,7 @@ type duplicateFinder struct {
 }
 
 // folds reports whether the candidate repeats a better one: their texts are near-duplicates, and the better one
-// contains all query terms of the candidate. It then sets c.duplicateOf. The result is cached in the candidate.
+// contains all query terms of the candidate. If so, it sets c.duplicateOf. The result is cached in the candidate.
 func (f *duplicateFinder) folds(c *candidate) bool {
 	if c.compared {
 		return c.duplicateOf != nil

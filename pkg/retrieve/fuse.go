@@ -9,8 +9,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// comparableKind groups candidates whose legs are directly comparable: they have the same embedding model, and their
-// engines both compare words or both do not.
+// comparableKind groups candidates whose legs are directly comparable: they have the same embedding model, and either
+// all of their engines compare words or none does.
 type comparableKind struct {
 	model string
 	words bool

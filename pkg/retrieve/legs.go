@@ -87,8 +87,8 @@ func (r *Retriever) rerankLegs(ctx context.Context, legs []leg, s *selection, re
 	return total, err
 }
 
-// share returns the candidates of all legs, each once: the best one for the whole query, then those of the parts in
-// turn, then the rest. Their scores are the maximum over the legs.
+// share returns the candidates of all legs, each once: the best one for the whole query, then those of the parts, taken
+// from each part in turn, then the rest. Their scores are the maximum over the legs.
 func share(legs []leg) []*candidate {
 	if len(legs) == 1 {
 		return legs[0].ranked

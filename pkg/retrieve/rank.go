@@ -57,7 +57,8 @@ func (res *Result) degrade(note string) {
 	}
 }
 
-// rerank returns the candidates in the reranker's order, followed by those that it did not see. At most n are reranked.
+// rerank returns the candidates in the reranker's order, followed by the candidates that it did not receive. At most n
+// are reranked.
 func (r *Retriever) rerank(ctx context.Context, all []*candidate, s *selection, n int, req Request) ([]*candidate, domain.ExplainedRerank, error) {
 	var second domain.ExplainedRerank
 	if r.deps.Reranker == nil || req.Rerank != nil && !*req.Rerank || len(all) == 0 {
@@ -115,7 +116,8 @@ func passage(c *candidate) string {
 	return c.hit.Context + "\n" + c.hit.Text
 }
 
-// complete checks that an order contains each of n passages once, and that scores are between 0 and 1 and never rise.
+// complete checks that an order contains each of n passages once, and that scores are between 0 and 1 and never
+// increase.
 func complete(order []Reranked, n int) error {
 	seen := make([]bool, n)
 	last := 1.0

@@ -8,7 +8,8 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// Ranking needs no texts. Rows are read only for candidates that may become fragments, best first, several at a time.
+// Ranking does not need texts. Rows are read only for candidates that may become fragments, best first and several at a
+// time.
 
 // Number of candidates read at once after the first read.
 const readAhead = 8
@@ -26,7 +27,7 @@ type reader struct {
 	first  int // number of candidates in the first read
 }
 
-// row reads the row of candidate i, if it has not been read yet, together with the following ones.
+// row reads the row of candidate i, together with those of the following candidates, unless it has already been read.
 func (r *reader) row(ctx context.Context, i int) error {
 	if r.ranked[i].hit.Complete {
 		return nil

@@ -10,7 +10,7 @@ const MaxReranked = 50
 
 // Reranker is the second stage of ranking: a model that reads query and passage together.
 type Reranker interface {
-	// Rerank returns all passages, best first. Scores are between 0 and 1 and never rise.
+	// Rerank returns all passages, best first. Scores are between 0 and 1 and never increase.
 	Rerank(ctx context.Context, query string, passages []string) ([]Reranked, error)
 	// Model returns the name of the model.
 	Model() string

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// Minimum standard deviations of the legs. Dividing by a smaller one would amplify noise among nearly equal scores.
+// Minimum standard deviations that the scores of the legs are divided by. Smaller ones would amplify noise among nearly
+// equal scores.
 const (
 	minLexicalSpread = 0.1
 	minDenseSpread   = 0.02

@@ -120,7 +120,7 @@ func (s *selection) adjacent(c *candidate, rank int) *mergedFragment {
 	return nil
 }
 
-// reached reports whether there is a fragment that the candidate may be merged into. It does not need the candidate's
+// reached reports whether there is a fragment that the candidate may be merged into. It works without the candidate's
 // row.
 func (s *selection) reached(c *candidate, rank int) bool {
 	for _, step := range []int{-1, 1} {

@@ -83,7 +83,7 @@ func (q *query) vectorFor(ctx context.Context, engine Searcher, ds domain.Datast
 	defer cancel()
 	var atWork sync.WaitGroup
 	atWork.Go(func() {
-		if found, err := ready.Prepare(ctx, space, asked); err == nil { // an error is ignored here, because Search meets it too
+		if found, err := ready.Prepare(ctx, space, asked); err == nil { // an error is ignored here, because Search will return it too
 			words = found
 		}
 	})
