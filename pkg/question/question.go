@@ -28,7 +28,7 @@ const (
 // Part is one of the questions that a text consists of.
 type Part struct {
 	Text  string // as asked
-	Query string // to be searched for alone: with what the part refers to
+	Query string // the part as a search query of its own, including what it refers to
 }
 
 // Parts returns the questions that a text consists of, in order, at least two and at most MaxParts. A part that refers to
@@ -39,7 +39,7 @@ func Parts(text string) []Part {
 		return nil
 	}
 	var parts []Part
-	context := "" // statements before the questions, which say what they are about
+	context := "" // statements before the questions, which say what the questions are about
 	for _, s := range analysis.Sentences(text) {
 		sentence := text[s.Start:s.End]
 		if !asks(sentence) {
@@ -80,7 +80,7 @@ func asks(sentence string) bool {
 // Minimum number of words of a question without an interrogative.
 const minWords = 4
 
-// fragmentary reports whether a text is too short for a question, such as the remainder of a sentence after an
+// fragmentary reports whether a text is too short to be a question, such as the rest of a sentence after an
 // abbreviation.
 func fragmentary(text string) bool {
 	return !unspaced(text) && !interrogative(text) && len(wordsOf(text)) < minWords
@@ -129,7 +129,7 @@ func split(sentence string) []string {
 	for i := 1; i < len(words); i++ {
 		comma := strings.ContainsAny(sentence[words[i-1].end:words[i].start], ",;،、，")
 		next := i
-		letter := words[i].end-words[i].start == 1 // "y", "e", "i": also words and names of other languages
+		letter := words[i].end-words[i].start == 1 // "y", "e" and "i" are also words and names in other languages
 		conjunction := conjunctions[words[i].lower] && !(letter && sentence[words[i].start] <= 'Z')
 		if conjunction {
 			next = i + 1
@@ -167,7 +167,8 @@ type cut struct {
 	conjunction   bool
 }
 
-// opens reports whether a question begins at words[i]. Behind a conjunction, its interrogative may come later.
+// opens reports whether a question begins at words[i]. After a conjunction, the question's interrogative may come a few
+// words later.
 func opens(words []word, i int, conjunction bool) bool {
 	for n := i; n < len(words) && n < i+maxLead; n++ {
 		w := words[n].lower
@@ -234,8 +235,8 @@ func hasContent(lower string) bool {
 	return true
 }
 
-// completed prefixes a part with the names in the previous part if it refers to that part or says too little on its
-// own. If the previous part has no names, the prefix is the whole previous part.
+// completed prefixes a part with the names in the previous part if the part refers to that one or says too little on
+// its own, and contains no names itself. If the previous part has no names, the prefix is the whole previous part.
 func completed(part, before string) string {
 	if unspaced(part) {
 		if utf8.RuneCountInString(part) <= maxUnspacedRest || containsAny(part, unspacedPointers) {
@@ -320,5 +321,5 @@ func containsAny(text string, words []string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) })
 }
 
-// isKana reports whether a character is Japanese. A Japanese question ends in "か", also before a comma.
+// isKana reports whether a character is Japanese kana. A Japanese question ends in "か", also before a comma.
 func isKana(r rune) bool { return unicode.In(r, unicode.Hiragana, unicode.Katakana) }
