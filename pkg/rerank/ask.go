@@ -18,7 +18,7 @@ import (
 const (
 	tries        = 4
 	firstPause   = 100 * time.Millisecond // doubled for each retry, plus a random addition of up to half
-	maxReason    = 300                    // bytes of a server's reason that are kept
+	maxReason    = 300                    // maximum number of bytes of a server's reason that are kept
 	maxErrorBody = 64 << 10
 )
 

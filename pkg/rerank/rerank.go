@@ -41,8 +41,8 @@ type Config struct {
 	APIKey  string        // sent as a bearer token; "" sends none
 	Model   string        // "" if the server has only one
 	Timeout time.Duration // time limit of one Rerank, including retries; default DefaultTimeout
-	// Transport sends the requests; nil creates one. Redirects are not followed, because they would forward the API
-	// key.
+	// Transport sends the requests. If it is nil, New creates one. Redirects are not followed, because they would
+	// forward the API key.
 	Transport http.RoundTripper
 	Now       func() time.Time // clock of the circuit breaker; default time.Now
 }
@@ -116,8 +116,8 @@ func (c *Client) Model() string {
 // Close closes idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// Rerank returns all passages, best first; passages with equal scores keep their order. Scores are between 0 and 1: the
-// server's own if they are in this range, otherwise mapped (see normalise).
+// Rerank returns all passages, best first; passages with equal scores keep their order. Scores are between 0 and 1;
+// normalise describes how the server's scores are mapped to this range.
 //
 // It fails with *Error if the server cannot be reached in time, rejects the request, or returns an invalid response,
 // and with the error of ctx if that ends first. After two consecutive failures, calls fail at once with ErrPaused for 5
@@ -151,7 +151,8 @@ func (c *Client) Rerank(ctx context.Context, query string, passages []string) ([
 	return normalise(scores), nil
 }
 
-// scores requests the scores in the last successful format. If the server rejects the format, it tries the other one.
+// scores requests the scores in the format that succeeded last. If the server rejects the format, it tries the other
+// one.
 func (c *Client) scores(ctx context.Context, query string, texts []string) ([]float64, error) {
 	f := form(c.form.Load())
 	scores, err := c.scoresAs(ctx, f, query, texts)
