@@ -32,8 +32,8 @@ type cached struct {
 
 var _ Embedder = (*Cache)(nil)
 
-// Cached returns an embedder that caches the vectors of at most limit queries of next. The minimum is one query. An
-// entry takes about 200 bytes and the vector.
+// Cached returns a cache for next. It holds the vectors of up to limit queries, but at least one. An entry takes about
+// 200 bytes in addition to the vector.
 func Cached(next Embedder, limit int) *Cache {
 	return &Cache{next: next, limit: max(limit, 1), recent: list.New(), entries: make(map[cacheKey]*list.Element)}
 }

@@ -19,8 +19,8 @@ type Model struct {
 	Dimensions int
 }
 
-// Embedder turns texts into vectors of unit length. If the model knows no word of a text, the text's vector is zero. It
-// is safe for concurrent use.
+// Embedder turns texts into vectors of unit length. If the model knows none of the words in a text, the text's vector
+// is zero. It is safe for concurrent use.
 type Embedder interface {
 	Model() Model
 	// Embed returns one vector per text, in the order of the texts. Texts that are too long for the model are
@@ -29,8 +29,8 @@ type Embedder interface {
 	Embed(ctx context.Context, texts []string, purpose Purpose) ([][]float32, error)
 }
 
-// Coverage returns the share of text, from 0 to 1, whose words the model knows. It calls the method Coverage of the
-// embedder, or of an embedder that it wraps (method Unwrap). If none has that method, it returns 1.
+// Coverage returns how much of the text consists of words that the model knows, from 0 to 1. It calls the method
+// Coverage of the embedder, or of an embedder that it wraps (method Unwrap). If none has that method, it returns 1.
 func Coverage(e Embedder, text string) float64 {
 	if covered, ok := find[interface{ Coverage(text string) float64 }](e); ok {
 		return covered.Coverage(text)

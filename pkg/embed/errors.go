@@ -31,7 +31,7 @@ func (k Kind) String() string {
 }
 
 // Error is a failure of an embedding model. Its chain also contains a domain.Error with code UNAVAILABLE, which is
-// meant for callers of the API: it has the time to wait but not the cause.
+// meant for callers of the API: it says how long to wait, but does not contain the cause.
 type Error struct {
 	Kind       Kind
 	Model      string        // the model's ID

@@ -14,7 +14,7 @@ type batch struct {
 }
 
 // batches prepends the prefix to the texts, truncates them, and packs them in order into batches, within the configured
-// numbers of texts and tokens. Blank texts are omitted.
+// limits on texts and tokens. Blank texts are omitted.
 func (e *Embedder) batches(texts []string, purpose embed.Purpose) []batch {
 	prefix := e.config.PassagePrefix
 	if purpose == embed.Query {

@@ -50,9 +50,9 @@ func kindOf(status int) embed.Kind {
 	return embed.Permanent
 }
 
-// classify turns an error of send into an *embed.Error. Errors of responseError are kept. If the caller has cancelled
-// ctx, the error says so. A response that is too large is permanent. Any other error means that the connection failed,
-// broke or timed out.
+// classify turns an error from send into an *embed.Error. Errors from responseError are returned unchanged. If the
+// caller has cancelled ctx, the error says so. A response that is too large is permanent. Any other error means that
+// the connection failed, broke or timed out.
 func (e *Embedder) classify(ctx context.Context, err error) error {
 	var failure *embed.Error
 	if errors.As(err, &failure) {

@@ -29,7 +29,7 @@ type Config struct {
 	Model   string // name of the model on the server; required
 
 	// Dimensions is the length of vectors to request from a model that can shorten them; 0 means the model's own
-	// length. It is sent unless the server rejects the field. Vectors of another length are rejected. Dimensions is
+	// length. The field is sent unless the server rejects it. Vectors of another length are rejected. Dimensions is
 	// part of the model's ID, because vectors of different lengths cannot be compared.
 	Dimensions int
 
@@ -47,10 +47,10 @@ type Config struct {
 	// server supports it. Responses may always have either form.
 	Base64 bool
 
-	MaxInputTokens int           // maximum tokens per text, by a high estimate; longer texts are truncated; default 8,000
-	MaxBatch       int           // maximum texts per request; default 32, the lowest limit among known servers
-	MaxBatchTokens int           // maximum estimated tokens per request; default 16,000
-	Concurrency    int           // maximum simultaneous requests, separately for queries and for passages; default 8
+	MaxInputTokens int           // maximum number of tokens per text, estimated high; longer texts are truncated; default 8,000
+	MaxBatch       int           // maximum number of texts per request; default 32, the lowest limit among known servers
+	MaxBatchTokens int           // maximum number of tokens per request, estimated high; default 16,000
+	Concurrency    int           // maximum number of simultaneous requests, separately for queries and for passages; default 8
 	Timeout        time.Duration // per request; default 60 s
 	MaxAttempts    int           // maximum number of requests per batch, including the first; default 6
 
@@ -152,7 +152,7 @@ func (e *Embedder) Model() embed.Model {
 	return embed.Model{ID: e.id, Dimensions: int(e.dimensions.Load())}
 }
 
-// Discover finds out the model's dimensions, if they are unknown, by embedding one word. It returns the errors of
+// Discover finds out the model's dimensions, if they are unknown, by embedding one word. It returns the same errors as
 // Embed.
 func (e *Embedder) Discover(ctx context.Context) error {
 	if e.dimensions.Load() != 0 {
@@ -186,7 +186,8 @@ func (e *Embedder) Embed(ctx context.Context, texts []string, purpose embed.Purp
 	return vectors, nil
 }
 
-// setZeroVectors sets zero vectors for the texts that were not sent. If their length is unknown, it asks the server.
+// setZeroVectors sets zero vectors for the texts that were not sent. If the length of the vectors is unknown, it asks
+// the server.
 func (e *Embedder) setZeroVectors(ctx context.Context, vectors [][]float32) error {
 	for i, vector := range vectors {
 		if vector != nil {

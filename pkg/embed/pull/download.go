@@ -168,7 +168,7 @@ func (d *download) copy(file *os.File, body io.Reader, have int64, alive func())
 	}
 }
 
-// rangeStart returns the position of a partial response in the file, or -1 if the response does not give it.
+// rangeStart returns the position in the file at which a partial response starts, or -1 if the response does not say.
 func rangeStart(header http.Header) int64 {
 	rest, ok := strings.CutPrefix(header.Get("Content-Range"), "bytes ")
 	first, _, dash := strings.Cut(rest, "-")

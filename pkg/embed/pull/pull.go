@@ -28,7 +28,7 @@ const (
 	defaultStall    = 30 * time.Second
 	firstPause      = time.Second
 	maxPause        = 30 * time.Second
-	maxRedirects    = 10 // large files are on other hosts
+	maxRedirects    = 10 // requests for large files are redirected to other hosts
 )
 
 // Config says where models come from and where they are stored. All fields except Into have defaults, which apply if

@@ -1,14 +1,15 @@
 package static
 
-// Minimum average number of letters in the pieces of a known word. A word with shorter pieces was spelt, but not
-// recognised.
+// Minimum average number of letters in the pieces of a known word. A word with shorter pieces was only put together
+// from them, not recognised.
 const minFragmentLetters = 3
 
-// Coverage returns the share of a text's characters, from 0 to 1, that are in known words. The tokens of a known word
-// occurred in training and have at least minFragmentLetters letters on average. Mean coverage of public question sets:
-// English 0.88 to 0.95, medical English 0.74 to 0.82, French, Spanish, Romanian and Italian 0.44 to 0.59, Vietnamese
-// 0.32, Turkish 0.14, other scripts below 0.05. A threshold of 0.65 therefore separates English from other languages.
-// Words of one character do not count. A text that has no longer words has coverage 1.
+// Coverage returns the share of a text's characters, from 0 to 1, that are in known words. A word is known if all its
+// tokens occurred in training and, unless there is only one, have at least minFragmentLetters letters on average. Mean
+// coverage of public question sets: English 0.88 to 0.95, medical English 0.74 to 0.82, French, Spanish, Romanian and
+// Italian 0.44 to 0.59, Vietnamese 0.32, Turkish 0.14, other scripts below 0.05. A threshold of 0.65 therefore
+// separates English from other languages. Words of one character do not count. A text without longer words has coverage
+// 1.
 func (e *Embedder) Coverage(text string) float64 {
 	s := scratchPool.Get().(*scratch)
 	defer scratchPool.Put(s)
@@ -34,7 +35,8 @@ func (e *Embedder) Coverage(text string) float64 {
 	return float64(covered) / float64(all)
 }
 
-// wordOf takes the pieces of a word. It returns the number of characters in the word, and whether the table knows it.
+// wordOf returns the number of characters in the word that consists of the given pieces, and whether the table knows
+// the word.
 func (t *table) wordOf(pieces []piece) (runes int32, known bool) {
 	known = true
 	for _, p := range pieces {

@@ -11,7 +11,7 @@ import (
 const (
 	maxWordRunes = 100       // maximum length of a word in characters; as in the reference tokeniser, a longer word is unknown as a whole
 	maxTextBytes = 128 << 10 // maximum size of a text in bytes; longer texts are truncated before they are tokenised
-	unknown      = -1        // id of a word that the vocabulary cannot spell
+	unknown      = -1        // id of a word that does not consist of pieces in the vocabulary
 )
 
 // piece is one token of a text.
@@ -21,7 +21,7 @@ type piece struct {
 	continues bool  // whether it continues the word of the previous piece
 }
 
-// vocabulary finds the pieces that spell a word.
+// vocabulary divides words into pieces.
 type vocabulary struct {
 	starts *trie // pieces that begin a word
 	rest   *trie // pieces that continue a word, without their "##"
@@ -51,7 +51,7 @@ func isSpecial(entry string) bool {
 
 // appendPieces appends up to limit tokens of text, splitting it as the uncased BERT tokeniser does. Control characters
 // and accents are removed, and letters become lower case. Each punctuation mark and each Chinese character is a word.
-// Words are spelt with the longest pieces that match.
+// Words are divided into the longest pieces that match.
 func (v *vocabulary) appendPieces(pieces []piece, text string, limit int) []piece {
 	if len(text) > maxTextBytes {
 		text = strings.ToValidUTF8(text[:maxTextBytes], "")
@@ -84,8 +84,8 @@ func (v *vocabulary) appendPieces(pieces []piece, text string, limit int) []piec
 	return pieces[:min(limit, len(pieces))]
 }
 
-// appendWord spells a word from its start, always with the longest piece that matches. If it cannot spell the whole
-// word, the word is one unknown piece.
+// appendWord divides a word into pieces. Beginning at the start of the word, it always takes the longest piece that
+// matches. If at some point no piece matches, the whole word is one unknown piece.
 func (v *vocabulary) appendWord(pieces []piece, word []byte, runes int) []piece {
 	if runes == 0 {
 		return pieces

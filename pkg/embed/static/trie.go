@@ -2,9 +2,9 @@ package static
 
 import "math/bits"
 
-// trie is a set of strings. It finds the longest of them that is a prefix of a text in one walk. All its edges are in
-// one hash table of one or two megabytes, in which a word needs a few reads. A map of the strings would need a lookup
-// for each length.
+// trie is a set of strings. In one pass over a text, it finds the longest of these strings that is a prefix of the
+// text. All edges are in one hash table of one or two megabytes, so finding a word takes a few reads. With a map of the
+// strings, it would take one lookup for each length.
 type trie struct {
 	edges []edge  // hash table with linear probing; its length is a power of two
 	shift int     // number of bits by which a hash is shifted right to get an index
@@ -12,14 +12,14 @@ type trie struct {
 	ids   []int32 // id of the string that ends at each node, or unknown if none does; the first node is the root
 }
 
-// edge leads from a node to another node by a byte. An empty slot is zero, because no edge leads to the root.
+// edge leads from a node to the next node for a given byte. An empty slot is zero, because no edge leads to the root.
 type edge struct {
 	from uint32 // node<<8 | byte
 	to   int32
 }
 
-// newTrie returns an empty trie with 1<<size slots for edges, of which a third must stay free. It grows if necessary,
-// which makes filling it slower.
+// newTrie returns an empty trie with 1<<size slots for edges. A third of the slots must stay free. It grows if
+// necessary, which makes filling it slower.
 func newTrie(size int) *trie {
 	return &trie{edges: make([]edge, 1<<size), shift: 32 - size, ids: append(make([]int32, 0, 1<<(size-1)), unknown)}
 }

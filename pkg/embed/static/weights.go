@@ -13,5 +13,5 @@ func weightOf(frequency, texts uint32) uint8 {
 	return uint8(max(1, math.Round(255*smoothing/(smoothing+share))))
 }
 
-// Share of texts that halves the weight of an entry. train/fit.py uses the same formula.
+// Share of training texts at which the weight of an entry is half of the maximum. train/fit.py uses the same formula.
 const smoothing = 0.06

@@ -3,18 +3,18 @@ package transformer
 import "unicode/utf8"
 
 const (
-	// Minimum average number of letters in the pieces of a partly known word. A word with shorter pieces was spelt, but
-	// not recognised.
+	// Minimum average number of letters in the pieces of a partly known word. A word with shorter pieces was only put
+	// together from them, not recognised.
 	minFragmentLetters = 3
 	// Weight per character of a word that is a single piece, and of a partly known word. In English, too, technical
 	// terms are split into fragments, but they stand between whole words; in related languages, all but the shortest
 	// words are split. These weights separate medical English from Spanish better than the share of known words does.
 	wholeWord     = 1.3
 	fragmentShare = 0.4
-	// Number of characters for which an unknown token counts, because its real length is lost.
+	// Number of characters that an unknown token counts as. The token's real length is lost.
 	unknownRunes = 2
 	// Minimum number of ideographs in a vocabulary that was built from Chinese or Japanese text, among others. The
-	// vocabularies of English BERT models have 244, those of multilingual models 8,000.
+	// vocabularies of English BERT models contain 244 ideographs, those of multilingual models 8,000.
 	minIdeographs = 1000
 )
 
@@ -66,8 +66,8 @@ func (s *vocabularyCoverage) kind(id int32) pieceKind {
 	return s.pieces[id]
 }
 
-// word takes the tokens of a word. It returns the number of characters in the word and the weight of each character. A
-// single character has no weight, unless it is a word in its script.
+// word returns, for the word that consists of the given tokens, the number of characters and the weight of each
+// character. A word of one character has no weight, unless single characters are words in its script.
 func (s *vocabularyCoverage) word(tokens []int32) (runes int, counts float64) {
 	known := true
 	for _, id := range tokens {

@@ -53,7 +53,7 @@ func geluPortable(x []float32) {
 	}
 }
 
-// geluTanh is the tanh approximation of GELU, with which some models were trained.
+// geluTanh is the tanh approximation of GELU. Some models were trained with it.
 func geluTanh(x []float32) {
 	for i, v := range x {
 		u := float64(v)

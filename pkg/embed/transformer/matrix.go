@@ -11,8 +11,8 @@ type packed struct {
 // roundUp returns the smallest multiple of step that is at least n.
 func roundUp(n, step int) int { return (n + step - 1) / step * step }
 
-// packLinear packs the weights of a linear layer. They are stored as n rows of k numbers, one row per output. If bias
-// is nil, it is zero.
+// packLinear packs the weights of a linear layer. They are stored as n rows of k numbers, one row per output. A nil
+// bias stands for zeros.
 func (kn *kernel) packLinear(weight, bias []float32, n, k int) *packed {
 	p := &packed{k: k, n: n}
 	p.panels = make([]float32, roundUp(n, kn.cols)*k)

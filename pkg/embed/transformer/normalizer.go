@@ -21,7 +21,8 @@ const (
 	maxNormalized = 1 << 20
 )
 
-// parseNormalizer parses the normalizer of a Unigram tokeniser. It is applied before the text is split into words.
+// parseNormalizer parses the normalizer of a Unigram tokeniser. The normalizer is applied before the text is split into
+// words.
 func parseNormalizer(raw json.RawMessage, depth int) (func(string) string, error) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return func(s string) string { return s }, nil
@@ -159,10 +160,10 @@ func parseCharacterMap(data []byte) (*characterMap, error) {
 	return m, nil
 }
 
-// Size in bytes from which a cluster is not looked up as a whole.
+// Clusters of at least this many bytes are not looked up as a whole.
 const maxMapped = 6
 
-// Maximum number of bytes that are read of a replacement.
+// Maximum number of bytes of a replacement that are read.
 const maxMappedTo = 1 << 10
 
 // apply replaces the clusters and characters that are in the table. If the table contains a prefix of a cluster, the

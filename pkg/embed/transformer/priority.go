@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Maximum time for which passages give way to queries before they compute the next layer, so that they make progress
-// even if queries keep arriving.
+// Maximum time that passages wait for queries before they compute the next layer. Because of this limit, passages make
+// progress even if queries keep arriving.
 const maxYieldTime = 50 * time.Millisecond
 
 // queryPriority lets queries run before passages, because users wait for queries and passages use all cores. Passages

@@ -51,7 +51,7 @@ func (t tensor) decode(out []float32, first int) {
 	}
 }
 
-// half decodes an IEEE 754 number with 16 bits.
+// half decodes a 16-bit IEEE 754 number.
 func half(bits uint16) float32 {
 	sign := uint32(bits&0x8000) << 16
 	exponent, fraction := uint32(bits>>10&0x1f), uint32(bits&0x3ff)
@@ -65,8 +65,8 @@ func half(bits uint16) float32 {
 	return math.Float32frombits(sign | (exponent+112)<<23 | fraction<<13)
 }
 
-// elements returns the number of elements that a shape has. It returns an error if a dimension is negative, or if the
-// elements would not fit into a file of maxWeights bytes.
+// elements returns the number of elements of a tensor with the given shape. It returns an error if a dimension is
+// negative, or if the elements would not fit into a file of maxWeights bytes.
 func elements(shape []int) (int, error) {
 	n := 1
 	for _, d := range shape {

@@ -68,11 +68,11 @@ type Embedder struct {
 
 var _ embed.Embedder = (*Embedder)(nil)
 
-// Number of tokens in a batch, unless a single text has more. It is large enough to read the weights rarely, and small
-// enough for the processor's cache.
+// Number of tokens in a batch, unless a single text has more. It is large enough that the weights are read rarely, and
+// small enough that the batch fits into the processor's cache.
 const batchTokens = 384
 
-// Open reads the model. It takes about a second, and as much memory as the weights (50 to 500 MB for small models).
+// Open reads the model. This takes about a second, and as much memory as the weights (50 to 500 MB for small models).
 // Errors name the file and say what to do.
 func Open(config Config) (*Embedder, error) {
 	return open(config, kernels()[0])

@@ -11,7 +11,7 @@ import (
 )
 
 // unigram is the tokeniser of XLM-RoBERTa and related models. It splits a text into words, each with a mark for the
-// space before it, and spells each word with its most probable sequence of pieces.
+// space before it, and divides each word into the most probable sequence of pieces.
 type unigram struct {
 	pieces  map[string]piece
 	longest int     // size of the longest piece in bytes
@@ -21,7 +21,7 @@ type unigram struct {
 
 	normalise      func(string) string
 	split          bool // whether text is split at all white space; otherwise only at spaces
-	addPrefixSpace bool // whether a text that does not begin with a space gets a mark; with split, every such word
+	addPrefixSpace bool // whether a text that does not begin with a space gets a mark; with split, this applies to each word
 }
 
 type piece struct {
@@ -188,16 +188,16 @@ func marked(text string) func(yield func(string) bool) {
 	}
 }
 
-// viterbi is scratch memory for finding the most probable spelling.
+// viterbi is scratch memory for finding the most probable sequence of pieces.
 type viterbi struct {
 	ends []ending
 	path []int32
 }
 
-// ending is the most probable spelling of a prefix of a word.
+// ending is the most probable sequence of pieces for a prefix of a word.
 type ending struct {
 	score float64
-	start int32 // where its last piece starts; -1 if there is no spelling
+	start int32 // where the last piece starts, or -1 if no sequence of pieces matches
 	id    int32
 }
 

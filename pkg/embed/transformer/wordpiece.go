@@ -10,7 +10,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// wordPiece is the tokeniser of BERT. It splits text at white space and around punctuation, and spells words with the
+// wordPiece is the tokeniser of BERT. It splits text at white space and around punctuation, and divides words into the
 // longest pieces that match. The names of special tokens are ordinary text.
 type wordPiece struct {
 	starts  map[string]int32 // pieces that begin a word
@@ -138,8 +138,8 @@ func (w *wordPiece) appendRune(word []byte, r rune) []byte {
 	return utf8.AppendRune(word, r)
 }
 
-// appendWord spells a word from its start, always with the longest piece that matches. If it cannot spell the whole
-// word, the word is one unknown token.
+// appendWord divides a word into pieces. Beginning at the start of the word, it always takes the longest piece that
+// matches. If at some point no piece matches, the whole word is one unknown token.
 func (w *wordPiece) appendWord(tokens []int32, word []byte, runes int) []int32 {
 	if runes > w.maxWord {
 		return append(tokens, w.unknown)

@@ -15,7 +15,7 @@ import (
 	"testing"
 )
 
-// Model describes a model with random weights. Its sizes are not multiples of a vector register.
+// Model describes a model with random weights. Its sizes are not multiples of the length of a vector register.
 type Model struct {
 	Kind   string         // "bert" or "xlm-roberta"
 	Format string         // number type of the weights: "F32", "F16" or "BF16"; default "F32"
@@ -33,7 +33,7 @@ const (
 	heads, wide, layers = 3, 40, 2
 )
 
-// Words returns a vocabulary that can spell most Latin words and little else.
+// Words returns a vocabulary whose pieces cover most Latin words and little else.
 func Words() []string {
 	words := []string{"[PAD]", "[UNK]", "[CLS]", "[SEP]", "the", "cat", "mat", "##ing", "on", "##at", "中", "国", "é", "ß", "☃", "и", "##и", "й"}
 	for c := 'a'; c <= 'z'; c++ {
