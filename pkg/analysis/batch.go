@@ -23,7 +23,7 @@ type Batch struct {
 	}
 }
 
-// termState holds the number that a term has in the current batch, and the place of its count in the current row.
+// termState holds the number of a term in the current batch, and the index of its count in the current row.
 type termState struct {
 	batch  uint32 // the batch in which number is valid
 	number uint32
@@ -31,7 +31,7 @@ type termState struct {
 	at     uint32 // index in Batch.counts
 }
 
-// Part is a text of a row. Each of its terms counts Weight times.
+// Part is one of the texts of a row. Each of its terms counts Weight times.
 type Part struct {
 	Text   string
 	Weight uint32
@@ -57,8 +57,8 @@ func (a *Analyzer) Batch() *Batch {
 	return &Batch{analyzer: a}
 }
 
-// Maximum number of terms that an Analyzer keeps when it starts a batch: a few megabytes. A word can have several
-// terms.
+// Maximum number of terms that an Analyzer keeps when it starts a batch. They take a few megabytes. A word can have
+// several terms.
 const maxNumbered = 1 << 16
 
 // Maximum number of words that an Analyzer keeps when it starts a batch, at about 250 bytes per word.
@@ -92,8 +92,8 @@ func (b *Batch) Count(parts ...Part) (lang Language, length uint32, terms []Term
 	return lang, b.length, append(make([]TermCount, 0, len(b.counts)), b.counts...)
 }
 
-// repeated returns the analyzer's numbers of a text's terms. It caches the last result, because consecutive rows often
-// share their headings.
+// repeated returns the analyzer's numbers for the terms of a text. It caches the last result, because consecutive rows
+// often share their headings.
 func (b *Batch) repeated(text string, lang Language) []uint32 {
 	if b.before.ids == nil || b.before.text != text || b.before.lang != lang {
 		b.before.text, b.before.lang, b.before.ids = text, lang, b.before.ids[:0]
@@ -112,8 +112,8 @@ func (b *Batch) count(id, weight uint32) {
 	b.length += weight
 }
 
-// numberOf gives a term its number in this batch, unless it already has one. id is the analyzer's number of the term,
-// and also the index of its state in b.numbers; numberOf returns it unchanged.
+// numberOf assigns a number in this batch to a term, unless the term already has one. id is the analyzer's number of
+// the term, and also the index of its state in b.numbers; numberOf returns it unchanged.
 func (b *Batch) numberOf(id uint32) uint32 {
 	if int(id) >= len(b.numbers) {
 		b.numbers = b.analyzer.statesFor(int(id) + 1)
@@ -152,7 +152,7 @@ type knownWord struct {
 	word   bool    // whether it contains letters
 	tokens []token // its tokens if it stands alone, not joined to another word; nearly always one
 
-	in    [2]knownTerms // the terms in two languages, the last used first
+	in    [2]knownTerms // the terms in two languages, most recently used first
 	token [1]token
 	ids   [2][1]uint32
 }

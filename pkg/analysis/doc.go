@@ -15,7 +15,7 @@ const (
 	// MaxTermRunes is the maximum length of a term in characters. Longer words are truncated, in documents and in
 	// queries.
 	MaxTermRunes = 64
-	// MaxTerms is the maximum number of terms of a document. Lexical search does not find the words after them.
+	// MaxTerms is the maximum number of terms of a document. Lexical search does not find words beyond this limit.
 	MaxTerms = 200_000
 	// MaxQueryTerms is the maximum number of distinct terms of a query.
 	MaxQueryTerms = 256

@@ -48,8 +48,8 @@ func Detect(text string) Language {
 // Minimum number of words for detection by trigrams, which is used if the function words give no clear result.
 const minTrigramWords = 25
 
-// detectLatin returns the language of a text in Latin letters. words are its first words; votes are the results of
-// votesOf for them.
+// detectLatin returns the language of a text in Latin letters. words are its first words, and votes is the result of
+// votesOf for these words.
 func detectLatin(text string, words []string, votes []uint64) Language {
 	if lang, ok := latinVotes.elect(votes); ok && (lang == English || distinct(words, lang) >= 2) {
 		return lang
@@ -73,8 +73,7 @@ const (
 	minConfidence   = 0.1
 )
 
-// distinct counts how many different function words of the language are among the words. Words of one letter do not
-// count.
+// distinct returns how many different function words of the language occur in words. One-letter words do not count.
 func distinct(words []string, lang Language) int {
 	found := make(map[string]bool)
 	for _, w := range words {
@@ -111,7 +110,7 @@ func (among functionWordVotes) votesOf(words []string) []uint64 {
 	return out
 }
 
-// elect returns the language with the most votes. Its argument has the bit set of votesOf for each word.
+// elect returns the language with the most votes. Its argument is a result of votesOf.
 func (among functionWordVotes) elect(words []uint64) (Language, bool) {
 	var votes [maxVoteLanguages]float64
 	for _, has := range words {
@@ -218,8 +217,8 @@ func scriptOf(r rune) script {
 // scriptCount counts letters per script.
 type scriptCount [scripts]int
 
-// mainScript returns the script of most of the text. A letter of a script without spaces counts as several letters of
-// an alphabet. Text with kana is Japanese even if most of its characters are Han.
+// mainScript returns the script that most of the text is in. A letter of a script without spaces counts as several
+// letters of an alphabet. Text with kana is Japanese even if most of its characters are Han.
 func (c *scriptCount) mainScript() script {
 	for _, dense := range []script{scriptHan, scriptKana, scriptHangul} {
 		c[dense] *= 3

@@ -36,7 +36,7 @@ func Borrow() *Analyzer { return analyzers.Get().(*Analyzer) }
 // Return returns a borrowed Analyzer to the pool. The caller must not use it afterwards.
 func (a *Analyzer) Return() { analyzers.Put(a) }
 
-// Maximum number of stems that an Analyzer caches per language: a few megabytes.
+// Maximum number of stems that an Analyzer caches per language. They take a few megabytes.
 const maxStems = 20_000
 
 // Terms works like the function Terms.
@@ -86,8 +86,8 @@ type QueryTerm struct {
 }
 
 // Query returns the distinct words of a query, in order, at most MaxQueryTerms. langs are the languages of the
-// documents, as Detect returned them; without any, English and the query's own language are used. Function words of the
-// query's language are omitted unless the query has no other words.
+// documents, as Detect returned them. If there are none, English and the query's own language are used. Function words
+// of the query's language are omitted unless the query has no other words.
 func Query(text string, langs []Language) []QueryTerm {
 	text = prefix(text, maxQueryBytes)
 	lang, stop := queryLanguage(text, langs)
@@ -113,8 +113,8 @@ func Query(text string, langs []Language) []QueryTerm {
 	return kept
 }
 
-// queryTerm returns the forms of a word in the languages. The first language is the most likely one, and its stem is
-// the name.
+// queryTerm returns the forms of a word in the given languages. The first language is the most likely one, and its stem
+// is the name.
 func queryTerm(t token, langs []Language) QueryTerm {
 	var q QueryTerm
 	for _, lang := range langs {

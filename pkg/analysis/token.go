@@ -92,7 +92,7 @@ func joinerAt(text string, i int) rune {
 // splitter collects the words of a joined token, so that it can emit the whole token after its parts.
 type splitter struct {
 	emit    func(token) bool
-	known   func(word string) bool // emits a cached word's parts; false if the word is not cached; may be nil
+	known   func(word string) bool // emits the parts of a cached word, or returns false if the word is not cached; may be nil
 	pending [maxJoined]wordRun
 	n       int
 	stopped bool
@@ -104,7 +104,7 @@ func (s *splitter) out(text string, kind tokenKind) {
 	}
 }
 
-// word adds a run of word characters. j joins it to the next run; 0 if it is the last one.
+// word adds a run of word characters. j is the character that joins it to the next run, or 0 if it is the last one.
 func (s *splitter) word(text string, j rune) {
 	if s.n == maxJoined {
 		s.flush()
@@ -116,7 +116,7 @@ func (s *splitter) word(text string, j rune) {
 	}
 }
 
-// flush emits the collected runs: for each run its parts and itself, then the joined tokens.
+// flush emits the tokens of the collected runs: first each run with its parts, then the joined tokens.
 func (s *splitter) flush() {
 	for i := range s.n {
 		if word := s.pending[i].text; s.known == nil || !s.known(word) {
