@@ -1,7 +1,7 @@
 // Package chunk splits an extracted document into the chunks that are indexed and returned. A chunk consists of whole
 // sentences, about 128 tokens in all. Headings stay with their text, table rows with their header; code is split by
-// lines. Small chunks measure better than large ones: the same amount of returned text contains more of the answers.
-// The title and heading path of each chunk provide the context that a small chunk lacks.
+// lines. In measurements, small chunks do better than large ones: the same amount of returned text contains more of the
+// answers. The title and heading path of each chunk provide the context that a small chunk lacks.
 //
 // Splitting is deterministic: the same document and options always give the same chunks.
 package chunk
@@ -46,7 +46,7 @@ func New(opts Options) *Chunker {
 // typePptx is the MIME type of presentations (ECMA-376, part 1, section 13.2).
 const typePptx = "application/vnd.openxmlformats-officedocument.presentationml.presentation"
 
-// minHeadingLevel returns the lowest level number of any heading, or 0 without headings.
+// minHeadingLevel returns the lowest level number of any heading, or 0 if there are no headings.
 func minHeadingLevel(blocks []domain.Block) int {
 	top := 0
 	for _, b := range blocks {

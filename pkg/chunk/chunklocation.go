@@ -57,8 +57,8 @@ func (t *tokenCount[K]) add(key K, tokens int) {
 	t.keys, t.tokens = append(t.keys, key), append(t.tokens, tokens)
 }
 
-// largest returns the key with the most tokens, or other if nothing was counted. Of several such keys, the first is
-// returned.
+// largest returns the key with the most tokens, or other if nothing was counted. If several keys have equally many, it
+// returns the first of them.
 func (t *tokenCount[K]) largest(other K) K {
 	best := -1
 	for i, n := range t.tokens {

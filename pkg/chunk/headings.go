@@ -58,7 +58,7 @@ func (p *packer) divide(b domain.Block, s piece) []piece {
 }
 
 // joinLast appends the current chunk, which consists only of headings, to the last finished chunk. It reports whether
-// they fitted.
+// the headings fitted.
 func (p *packer) joinLast() bool {
 	if len(p.chunks) == 0 {
 		return false

@@ -17,7 +17,7 @@ type packer struct {
 	header   *tableHeader // of the current table; nil outside tables
 	table    bool         // whether the previous block was a table row
 
-	top    int   // smallest heading level of the document; 0 without headings
+	top    int   // smallest heading level of the document, or 0 without headings
 	before piece // previous piece of the current block, if the block is a long paragraph; otherwise empty
 
 	chunks []domain.Chunk
@@ -32,12 +32,12 @@ type draft struct {
 	text         strings.Builder
 	tokens       int
 	offset       int
-	page         int            // of the first piece
+	page         int            // page of the first piece
 	heads        headingContext // headings at the first piece that is no heading; until there is one, at the last heading
 	location     chunkLocation  // location of the pieces that are not headings
 	sheet        string
 	rows         rows
-	kind         domain.BlockKind // of the last piece
+	kind         domain.BlockKind // kind of the last piece
 	headingsOnly bool             // whether it contains only headings so far
 	tail         *tail            // headings at the end of the chunk that no text follows yet; nil if there are none or if headingsOnly
 }
@@ -92,7 +92,7 @@ func (p *packer) pieces(b domain.Block) []piece {
 
 // breakBefore closes the current chunk at a boundary of the document. New sheets, top-level headings and new slides
 // always close it; other headings and pages close it unless it is small; a code block closes it if the whole block
-// would not fit. A chunk of only headings stays open for their text.
+// would not fit. A chunk that contains only headings stays open for their text.
 func (p *packer) breakBefore(b domain.Block) error {
 	d := &p.cur
 	if b.Apart { // the headings before the block do not apply to it
@@ -186,8 +186,8 @@ func (p *packer) fits(b domain.Block, s piece) bool {
 	return d.headingsOnly || d.tokens < p.opts.TargetTokens/2 || b.Kind == domain.BlockCode && d.kind == domain.BlockCode
 }
 
-// begin starts a chunk with the piece at the offset. If the piece is a table row below the header, the chunk begins
-// with the header, provided that both fit.
+// begin starts a chunk with the piece, which is at the given offset. If the piece is a table row below the header, the
+// chunk begins with the header, provided that both fit.
 func (p *packer) begin(b domain.Block, s piece, offset int) {
 	p.cur = draft{offset: offset, page: b.Page, sheet: b.Sheet, headingsOnly: true}
 	if h := p.header; b.Kind == domain.BlockTableRow && h != nil && h.seen && h.tokens+s.tokens <= p.opts.MaxTokens {

@@ -8,8 +8,8 @@ import (
 	"github.com/sluice/sluice/pkg/analysis"
 )
 
-// Minimum length in characters of a line that counts as wrapped if no sentence ends with it, as in text files and PDFs.
-// A shorter line may be a list item. Scripts without spaces need fewer characters for the same content.
+// If a line has at least this many characters and no sentence ends with it, it counts as wrapped, as in text files and
+// PDFs. A shorter line may be a list item. Scripts without spaces need fewer characters for the same content.
 const (
 	wrappedCharacters         = 40
 	wrappedCharactersUnspaced = 20
@@ -34,7 +34,7 @@ func Sentences(text string) []analysis.Span {
 	return out
 }
 
-// isWrapped reports whether the sentence of the line continues after the gap, with next.
+// isWrapped reports whether the sentence in the line continues after the gap, with the text next.
 func isWrapped(line, gap, next string) bool {
 	if strings.Count(gap, "\n") != 1 {
 		return false

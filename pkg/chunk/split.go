@@ -80,7 +80,7 @@ func (o Options) appendFitting(out []piece, text string, start, end int) []piece
 	return out
 }
 
-// atoms calls f for each part of the text that is not divided: words with the following punctuation and space; the
+// atoms calls f for each part of the text that must stay whole: words with the following punctuation and space; the
 // graphemes of a word that exceeds the limit; and parts of a grapheme that is longer than maxPieceBytes.
 func atoms(text string, maxTokens int, f func(from, to int)) {
 	for w := words.FromString(text); w.Next(); {

@@ -12,11 +12,11 @@ type tableHeader struct {
 	text   string
 	tokens int
 	sheet  string
-	seen   bool // whether one of those rows has been read
+	seen   bool // whether a row below the header has been read
 }
 
-// trackTable records the header of the table to which a row belongs: the first of adjacent rows, if it looks like a
-// header.
+// trackTable records the header of the table that a row belongs to. The header is the first of the adjacent rows, if
+// that row looks like one.
 func (p *packer) trackTable(b domain.Block) {
 	if p.table && (p.header == nil || p.header.sheet == b.Sheet) {
 		if p.header != nil {
