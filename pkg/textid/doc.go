@@ -1,4 +1,4 @@
-// Package textid compares the texts of web pages: for equality, and for similarity.
+// Package textid determines whether the texts of web pages are equal or similar.
 //
 // Web servers put values into a page that differ with each request: nonces, CSRF tokens, the time, view counters.
 // Steady removes them from the text, so that its Hash stays the same from request to request.
