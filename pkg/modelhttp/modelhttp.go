@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// Post sends body, encoded as JSON, and returns the response, whatever its status is. The caller closes the response's
-// body. Errors do not contain the address, because its query may contain a key.
+// Post sends body, encoded as JSON, and returns the response, whatever its status is. The caller must close the
+// response's body. Errors do not contain the address, because its query may contain a key.
 func Post(ctx context.Context, client *http.Client, address string, header http.Header, body any) (*http.Response, error) {
 	var encoded bytes.Buffer
 	encoder := json.NewEncoder(&encoded)
@@ -75,8 +75,8 @@ func SameOrigin(req *http.Request, via []*http.Request) error {
 const maxWait = 24 * time.Hour
 
 // RetryAfter returns how long a response asks the client to wait: milliseconds in OpenAI's Retry-After-Ms, otherwise
-// seconds or a date in Retry-After (RFC 9110, section 10.2.3). ok is false if the response asks for no wait, or for
-// more than a day.
+// seconds or a date in Retry-After (RFC 9110, section 10.2.3). ok is false if the response does not ask the client to
+// wait, or asks for more than a day.
 func RetryAfter(h http.Header, now time.Time) (wait time.Duration, ok bool) {
 	if wait, ok := waitOf(h.Get("Retry-After-Ms"), time.Millisecond); ok {
 		return wait, true
