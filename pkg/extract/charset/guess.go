@@ -15,7 +15,7 @@ import (
 // cost of a character reflects how reliably it distinguishes correct from wrong decoding. Only the order of the values
 // matters, and the tests fix that order.
 const (
-	scoreRarest = 0.4  // the rarest letter of an alphabet: text has mostly frequent letters, noise has all letters equally often
+	scoreRarest = 0.4  // the rarest letter of an alphabet: text has mostly frequent letters, whereas in noise all letters are equally frequent
 	scoreKana   = 0.9  // kana: half of any Japanese text consists of them, and no other candidate encoding yields runs of them
 	scoreMark   = 0.4  // East Asian punctuation: every East Asian text contains it, but noise often does too
 	scoreQuote  = 0.25 // quotation marks and dashes, which texts in all encodings contain
