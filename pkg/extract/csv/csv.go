@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/table"
 )
 
-// Format is the format of tables of separated values.
+// Format describes tables of separated values, such as CSV and TSV files.
 var Format = format.Format{
 	Type: format.TypeCSV, Aliases: []string{"application/csv", "text/comma-separated-values", "text/tab-separated-values"},
 	Extensions: []string{".csv", ".tsv", ".tab"}, Name: "CSV", Label: "CSV", Text: true, Read: read,
@@ -101,7 +101,7 @@ const (
 	maxRecordBytes      = 512 << 10 // maximum size of a record in bytes
 )
 
-// textLine is a line with its number in the file. Lines count from 1.
+// textLine is a line and its number in the file, counting from 1.
 type textLine struct {
 	text   string
 	number int
