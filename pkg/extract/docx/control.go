@@ -39,7 +39,7 @@ func (w *walker) controlProperties() control {
 	return c
 }
 
-// checkbox reads the current element and returns a ticked or an empty box.
+// checkbox reads the current element, a check box, and returns the symbol of a ticked or an empty box.
 func (w *walker) checkbox() string {
 	box := "☐"
 	w.sc.Each(func(e xml.StartElement) bool {

@@ -25,10 +25,10 @@ type reader struct {
 	seen      map[string]bool // parts that have been read, and texts of headers and footers
 	nesting   int             // nesting depth of embedded documents
 	titles    int             // number of body paragraphs in a title style
-	title     string          // text of the first of them
+	title     string          // text of the first such paragraph
 }
 
-// Format is the format of Word documents.
+// Format describes Word documents.
 var Format = ooxml.NewFormat(format.Format{
 	Type: ooxml.TypeDocx, Extensions: []string{".docx", ".docm", ".dotx"},
 	Name: "a docx document", Label: "Word (docx)", TitleFromHeading: true, Read: read,
@@ -110,8 +110,8 @@ func fitsLibrary(a *ooxml.Package, main string) bool {
 	return total <= maxLibraryBytes
 }
 
-// maxLibraryBytes is the maximum unpacked size in bytes of documents that the library reads. Larger ones are read as a
-// stream.
+// maxLibraryBytes is the maximum unpacked size, in bytes, of a document that the library reads. Larger documents are
+// read as a stream.
 const maxLibraryBytes = 64 << 20
 
 // headersAndFooters reads the headers or the footers. Text that several of them share is read once; page numbers are

@@ -53,7 +53,7 @@ func (w *walker) blocks() {
 	w.sc.Each(w.block)
 }
 
-// block reads one element on the level of paragraphs and tables. It always returns true, so that the content of unknown
+// block reads one element at the level of paragraphs and tables. It always returns true, so that the content of unknown
 // elements is read too.
 func (w *walker) block(e xml.StartElement) bool {
 	switch e.Name.Local {
@@ -119,7 +119,7 @@ func (w *walker) paragraph() {
 		p = &paragraph{}
 	}
 	w.carry = nil
-	// The properties of a continued paragraph come from the last of its marks.
+	// The properties of a continued paragraph come from its last paragraph mark.
 	p.style, p.outline, p.numID, p.level, p.continues, p.pageField = "", 0, "", "", false, false
 	outer := w.para
 	w.para = p
