@@ -17,7 +17,7 @@ import (
 
 const mimeType = "application/epub+zip"
 
-// Format is the format of EPUB books.
+// Format describes EPUB books.
 var Format = format.Format{
 	Type: mimeType, Extensions: []string{".epub"}, Name: "an EPUB book", Label: "EPUB", Packed: true,
 	Sniff:  func(head []byte, _ string) bool { return bytes.Contains(head, []byte("mimetype"+mimeType)) },
@@ -35,7 +35,7 @@ func inside(p *format.Parser) string {
 	return ""
 }
 
-// book is the state of reading a book.
+// book holds the state while a book is read.
 type book struct {
 	p      *format.Parser
 	a      *zip.Archive
@@ -192,7 +192,7 @@ func (b *book) metadata(sc *xmlscan.Scanner) {
 }
 
 // readContents reads the table of contents and keeps, for each part, the first entry that leads to it. In EPUB 3 the
-// table is a page with nested lists, in EPUB 2 it consists of nested points.
+// table is a page with nested lists; in EPUB 2 it consists of nested points.
 func (b *book) readContents(toc item) error {
 	if toc.part == "" {
 		return nil
