@@ -25,7 +25,7 @@ const (
 )
 
 const (
-	// TypeOLE is the type of Word, Excel and PowerPoint files before 2007, and of encrypted newer ones.
+	// TypeOLE is the type of Word, Excel and PowerPoint files from before 2007, and of encrypted newer files.
 	TypeOLE = "application/x-ole-storage"
 	// TypeRTF is a markup format in plain ASCII. It is recognised so that it is not read as text.
 	TypeRTF = "application/rtf"
@@ -104,7 +104,7 @@ func (r *Registry) textType(head []byte, named *Format) string {
 	return TypeText
 }
 
-// Named returns the format of a file name or address by its extension, or nil if the extension is unknown.
+// Named returns the format that the extension of a file name or address stands for, or nil if the extension is unknown.
 func (r *Registry) Named(name string) *Format {
 	name, _, _ = strings.Cut(name, "?")
 	name, _, _ = strings.Cut(name, "#")
@@ -171,7 +171,7 @@ func looksRTF(head []byte) bool {
 	return found && (len(s) == 0 || s[0] >= '0' && s[0] <= '9' || bytes.IndexByte([]byte(`\{} `), s[0]) >= 0)
 }
 
-// PageStart returns the first 2 KiB of a text in lower case, without byte order mark and leading white space.
+// PageStart returns the first 2 KiB of a text in lower case, without the byte order mark and leading white space.
 func PageStart(head []byte) []byte {
 	return bytes.ToLower(bytes.TrimLeft(bytes.TrimPrefix(head[:min(len(head), 2048)], []byte("\xef\xbb\xbf")), " \t\r\n"))
 }

@@ -31,7 +31,7 @@ const (
 	MaxRatio        = 400       // unpacked size of a container divided by its packed size; applies only above MinBomb
 	MinBomb         = 128 << 20 // unpacked bytes of a container; up to this size any ratio is accepted
 	MaxBlockBytes   = 16 << 10  // bytes of a block; longer blocks are split at white space
-	MaxURL          = 2 << 10   // bytes of a link's address; links with longer ones are dropped
+	MaxURL          = 2 << 10   // bytes of a link's address; links with longer addresses are dropped
 	MaxLinkText     = 1 << 10   // bytes of a link's text that are kept
 	maxLinkFraction = 4         // MaxText divided by the maximum size of all links together
 	MaxTitle        = 1 << 10   // bytes of a title

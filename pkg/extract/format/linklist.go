@@ -10,7 +10,8 @@ const (
 	minLinkedPercent = 60
 	// minListingPercent is the minimum share of code in the text of a source listing.
 	minListingPercent = 80
-	// docsLink is the text of the links that Sphinx puts into source listings, from a definition to its documentation.
+	// docsLink is the text of the links that Sphinx puts into source listings. They lead from a definition to its
+	// documentation.
 	docsLink = "[docs]"
 )
 

@@ -17,7 +17,8 @@ var alphabets = map[string]string{
 	"hebrew2": "אבגדהוזחטיכלמנסעפצקרשת", "arabicAlpha": "أبتثجحخدذرزسشصضطظعغفقكلمنهوي",
 }
 
-// Number formats a number in a number format of WordprocessingML, or as a decimal number if the format is unknown.
+// Number formats n in the given number format of WordprocessingML. If the format is unknown, n is formatted as a
+// decimal number.
 func Number(n int, format string) string {
 	if letters, ok := alphabets[format]; ok {
 		return letterNumber(n, []rune(letters))
@@ -73,7 +74,7 @@ func ordinal(n int) string {
 	return strconv.Itoa(n) + suffix
 }
 
-// hanNumber formats 1 to 99 in Chinese characters.
+// hanNumber formats a number from 1 to 99 in Chinese characters.
 func hanNumber(n int) string {
 	digits := []rune("零一二三四五六七八九")
 	s := ""

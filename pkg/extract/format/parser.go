@@ -72,7 +72,7 @@ func (r *Registry) Parse(ctx context.Context, src Source, lim Limits, emit func(
 		case fault != nil:
 			return nil, fmt.Errorf("reading the file: %w", *fault)
 		}
-		// Everything else is excluded, so the content is damaged.
+		// All other causes are excluded, so the content is damaged.
 		return nil, &Error{Kind: Damaged, Err: err, Message: "the file is damaged: it cannot be read as " + r.name(p.Doc.MIMEType)}
 	}
 	if p.Out.Letters == 0 {
@@ -108,7 +108,7 @@ func (r *faultReader) ReadAt(b []byte, at int64) (int, error) {
 	return n, err
 }
 
-// Parser is the state of reading one document.
+// Parser holds the state while one document is read.
 type Parser struct {
 	Ctx context.Context
 	Src Source
