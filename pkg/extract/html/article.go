@@ -133,7 +133,7 @@ var remarkWords = format.WordSet(`comment comments commentlist disqus respond re
 // named reports whether a class or id of an element contains one of the words.
 func named(n *html.Node, words map[string]bool) bool { return matchesHint(n, weight{}, words) }
 
-// asideWords are the names of parts between the paragraphs of an article that do not belong to its text.
+// asideWords are names of parts that stand between the paragraphs of an article but do not belong to its text.
 var asideWords = format.WordSet(`related recommended recommendations recommendation trending popular promo promoted similar upsell suggested sponsored outbrain
 	taboola newsletter subscribe subscription signup share sharing social follow comment comments disqus respond author bio tags tag ad ads advert
 	advertisement advertising widget sidebar breadcrumb breadcrumbs footer nav navigation pagination pager teaser teasers more most byline meta

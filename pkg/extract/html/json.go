@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// Bounds of a page's linked data.
+// Limits on a page's linked data.
 const (
 	maxLinkedData  = 1 << 20 // maximum size of a script, in bytes
 	maxLinkedDepth = 16

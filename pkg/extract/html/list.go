@@ -10,7 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// list is an open list.
+// list holds the state of an open list.
 type list struct {
 	ordered bool
 	next    int    // number of the next item

@@ -35,7 +35,7 @@ type weight struct {
 // maxHeadingLetters is the maximum length of a heading that a table of contents may repeat.
 const maxHeadingLetters = 500
 
-// clearWeight is a weight without elements such as nav and footer.
+// clearWeight is a weight that leaves out elements such as nav and footer.
 type clearWeight struct{ letters, linked, headings int }
 
 func (w clearWeight) prose() int { return w.letters - w.linked }

@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// Limits of labels and hidden texts, in letters, and of the number of controls.
+// Limits on labels and hidden texts, in letters, and on the number of controls.
 const (
 	maxLabelLetters = 200 // maximum length of a text that opens a panel
 	maxControls     = 20_000
@@ -54,7 +54,7 @@ func (r *revealer) showPage(doc *html.Node) {
 // revealer finds hidden elements that a reader can open.
 type revealer struct {
 	measured map[*html.Node]panelWeight
-	controls map[string]*html.Node // control that opens the element with an id
+	controls map[string]*html.Node // by id: the control that opens the element
 	begun    bool                  // the survey has passed a heading: controls before it may belong to a menu
 	rows     map[string]int        // number of hidden elements for each rowKey
 }
@@ -166,7 +166,7 @@ func rowKey(n *html.Node) string {
 	return kindOfElement(n.Parent) + ">" + kindOfElement(prev) + "+" + kindOfElement(n)
 }
 
-// maxKindBytes is the maximum number of bytes of a tag, and of a class, that distinguish kinds of elements.
+// maxKindBytes is the maximum number of bytes of a tag, and of a class, that are used to tell kinds of elements apart.
 const maxKindBytes = 100
 
 func kindOfElement(n *html.Node) string {
@@ -248,7 +248,7 @@ func isHidden(n *html.Node) bool {
 	return n.DataAtom == atom.Dialog || isBlockElement(n.DataAtom) && invisible(n) || modal(n)
 }
 
-// modal reports whether an element is a window that opens above the page.
+// modal reports whether an element is a dialog window that opens above the page.
 func modal(n *html.Node) bool {
 	role := attr(n, "role")
 	return n.DataAtom == atom.Dialog || role == "dialog" || role == "alertdialog" || attr(n, "aria-modal") == "true"

@@ -6,7 +6,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// Format is the HTML format.
+// Format describes HTML pages.
 var Format = format.Format{
 	Type: format.TypeHTML, Aliases: []string{"application/xhtml+xml"}, Extensions: []string{".html", ".htm", ".xhtml", ".shtml"},
 	Name: "an HTML page", Label: "HTML", Text: true, Sniff: sniffHTML, Read: read, Piece: readPiece,

@@ -86,7 +86,7 @@ type boilerplateFinder struct {
 	siblings map[*html.Node]side // siblings of the elements around root
 	drop     map[*html.Node]bool
 
-	sections int // number of headings passed in the content, without h1
+	sections int // number of headings in the content so far, not counting h1
 }
 
 func (s *boilerplateFinder) walk(n *html.Node, inRoot bool, at side) {

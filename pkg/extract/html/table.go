@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/table"
 )
 
-// Bounds of tables. Larger tables are markup errors or attacks.
+// Limits on tables. Larger tables are markup errors or attacks.
 const (
 	maxSpan      = 100
 	maxRepeated  = 200     // maximum size of a cell that is repeated in all rows and columns it spans, in bytes

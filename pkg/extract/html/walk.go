@@ -386,7 +386,7 @@ func invisible(n *html.Node) bool {
 		case "hidden":
 			return a.Val != "until-found"
 		case "aria-hidden":
-			return a.Val == "true" // showHidden has removed wrong ones
+			return a.Val == "true" // showHidden has already removed wrong values
 		case "style":
 			style := strings.ToLower(strings.ReplaceAll(a.Val, " ", ""))
 			if (strings.Contains(style, "display:none") || strings.Contains(style, "visibility:hidden")) && !drawnFormula(n) {
