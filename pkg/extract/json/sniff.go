@@ -6,7 +6,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// Format is the format of JSON and JSON Lines.
+// Format describes JSON and JSON Lines.
 var Format = format.Format{
 	Type: format.TypeJSON, Aliases: []string{"text/json", "application/x-ndjson", "application/jsonl", "application/ld+json", "application/geo+json"},
 	Extensions: []string{".json", ".jsonl", ".ndjson", ".geojson"},
