@@ -26,14 +26,14 @@ const (
 	maxAddresses   = 2 << 10  // maximum size in bytes of a line of addresses
 )
 
-// Format is the format of Internet mail.
+// Format describes Internet mail.
 var Format = format.Format{
 	Type: format.TypeMail, Aliases: []string{"message/global"}, Extensions: []string{".eml"},
 	Name: "a mail", Label: "mail (eml)", Text: true, Read: read,
 	Sniff: func(head []byte, named string) bool { return messageType(head, named) == format.TypeMail },
 }
 
-// WebArchive is the format of a web page saved as one file by a browser or Word.
+// WebArchive describes web pages that a browser or Word saved as one file.
 var WebArchive = format.Format{
 	Type: format.TypeMHTML, Aliases: []string{"application/x-mimearchive"}, Extensions: []string{".mht", ".mhtml"},
 	Name: "a web archive", Label: "web archive (mht)", Text: true, Read: readArchive,
@@ -183,7 +183,7 @@ func decodeHeader(value string) string {
 	return format.OneLine(value)
 }
 
-// addresses formats a list of addresses for people.
+// addresses formats a list of addresses for display.
 func addresses(value string) string {
 	if value == "" {
 		return ""
