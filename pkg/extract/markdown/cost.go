@@ -8,7 +8,7 @@ import "strings"
 // hundredth of these bounds.
 const (
 	maxOpenBlocks = 500_000     // maximum number of open blocks above maxFreeBlocks, summed over all lines
-	maxFreeBlocks = 32          // number of open blocks in a line that cost nothing
+	maxFreeBlocks = 32          // number of open blocks per line that are not counted
 	maxLookahead  = 100_000_000 // maximum number of bytes searched for closing brackets and quotation marks
 )
 

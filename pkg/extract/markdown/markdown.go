@@ -18,11 +18,11 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// maxMarkdown is the maximum size in bytes of a text that is parsed as Markdown, because the whole text is held in
+// maxMarkdown is the maximum size, in bytes, of a text that is parsed as Markdown. The parser holds the whole text in
 // memory.
 const maxMarkdown = 16 << 20
 
-// Format is the format of Markdown.
+// Format describes Markdown.
 var Format = format.Format{
 	Type: format.TypeMarkdown, Aliases: []string{"text/x-markdown"}, Extensions: []string{".md", ".markdown", ".mdown", ".mkd", ".mdx"},
 	Name: "Markdown", Label: "Markdown", Text: true, TitleFromHeading: true, Read: read,
@@ -66,7 +66,7 @@ type walker struct {
 	plain    bool // whether addresses and HTML are written into the text
 	scripted bool // whether the file is MDX, where import and export lines are code
 	depth    int
-	prefix   string // number of a list item, such as "3. ", until its text takes it
+	prefix   string // number of a list item, such as "3. ", to be written before its text
 	links    []domain.BlockLink
 }
 
