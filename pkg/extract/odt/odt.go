@@ -16,7 +16,7 @@ import (
 
 const mimeType = "application/vnd.oasis.opendocument.text"
 
-// Format is the format of OpenDocument text.
+// Format describes OpenDocument text.
 var Format = format.Format{
 	Type: mimeType, Aliases: []string{mimeType + "-template", mimeType + "-flat-xml"}, Extensions: []string{".odt", ".ott", ".fodt"},
 	Name: "an OpenDocument text", Label: "OpenDocument text (odt)", Packed: true, TitleFromHeading: true,

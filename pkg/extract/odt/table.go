@@ -25,7 +25,7 @@ func (w *walker) table() {
 	w.sc.Stop(t.out.Flush())
 }
 
-// grid is the state of reading a table.
+// grid holds the state while a table is read.
 type grid struct {
 	w     *walker
 	out   ooxml.Table

@@ -19,7 +19,7 @@ type walker struct {
 
 	level  int       // nesting depth of lists
 	style  listStyle // style of the outermost list
-	label  string    // number of a list item, until its first paragraph takes it
+	label  string    // number of a list item, to be written before its first paragraph
 	tables int       // nesting depth of tables
 }
 
@@ -30,7 +30,7 @@ func (w *walker) put(b domain.Block) {
 	}
 }
 
-// element reads an element on the level of paragraphs. It returns false for wrappers, whose content is then read.
+// element reads an element at the level of paragraphs. It returns false for wrappers, whose content is then read.
 func (w *walker) element(e xml.StartElement) bool {
 	switch e.Name.Local {
 	case "h", "p":
