@@ -26,7 +26,7 @@ type diagramLink struct {
 // maxDiagramDepth is the maximum nesting depth of the nodes in a diagram.
 const maxDiagramDepth = 50
 
-// ReadDiagram emits the nodes of a diagram as list items, in the order of its outline and nested like it. page is the
+// ReadDiagram emits the nodes of a diagram as list items, in outline order and with the same nesting. page is the
 // slide's number, or 0.
 func ReadDiagram(sc *xmlscan.Scanner, page int, emit func(domain.Block) error) error {
 	points := map[string]*diagramPoint{}
@@ -82,7 +82,7 @@ func ReadDiagram(sc *xmlscan.Scanner, page int, emit func(domain.Block) error) e
 	return nil
 }
 
-// drawnText returns all DrawingML text in the current element. Paragraphs are joined by spaces.
+// drawnText returns all DrawingML text in the current element. Paragraphs are joined with spaces.
 func drawnText(sc *xmlscan.Scanner) string {
 	var b strings.Builder
 	sc.Descend(func(e xml.StartElement) bool {

@@ -126,7 +126,7 @@ func formulaShape(shape string, a formulaArgs) string {
 	return e
 }
 
-// formulaScript formats a superscript or subscript after the sign. It returns "" if s is empty.
+// formulaScript formats a superscript or subscript as the sign followed by s. It returns "" if s is empty.
 func formulaScript(sign, s string) string {
 	if s == "" {
 		return ""

@@ -172,7 +172,7 @@ func (r *Row) continuesAbove() bool {
 	return slices.ContainsFunc(r.Cells, func(c Cell) bool { return c.Below })
 }
 
-// isBoldHeader reports whether the row rows[at] is bold and the next row is not.
+// isBoldHeader reports whether rows[at] is bold and the next row is not.
 func isBoldHeader(rows []Row, at int) bool {
 	return at+1 < len(rows) && allBold(rows[at]) && !allBold(rows[at+1])
 }
