@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/table"
 )
 
-// Bounds of tables whose columns are recognised only by alignment, as multiples of the font size unless noted.
+// Bounds for tables whose columns are recognised only by alignment, as multiples of the font size unless noted.
 const (
 	alignedLines   = 60   // maximum number of lines of one table
 	alignedGap     = 0.45 // minimum gap between two cells; spaces between words are narrower

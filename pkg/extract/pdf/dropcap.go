@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
 )
 
-// Bounds of drop caps, as multiples of the font size of the text next to them.
+// Bounds for recognising drop caps, as multiples of the font size of the text next to them.
 const (
 	minDropCap     = 1.7 // minimum size of a cap
 	maxDropCap     = 12

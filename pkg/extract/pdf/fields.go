@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
 )
 
-// Bounds of the position of a field's label, in points or as multiples of its font size.
+// Bounds on the position of a field's label, in points or as multiples of its font size.
 const (
 	labelLeft     = 220 // maximum distance from a label to the text field on its right, in points
 	labelRight    = 40  // maximum distance from a box to the label on its right, in points

@@ -7,7 +7,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
 )
 
-// placed is an item of a page: a line, or a table made of several lines.
+// placed is an item on a page: a line, or a table made of several lines.
 type placed struct {
 	line  pdftext.Line
 	table *pageTable
@@ -125,7 +125,7 @@ func (g *grid) framesPage(inside, all int) bool {
 // middleHeight is the height of the middle of a line above its baseline, as a multiple of its size.
 const middleHeight = 0.3
 
-// atHeight reports whether a line is at the height of the grid and has its direction.
+// atHeight reports whether a line is at the height of the grid and runs in the grid's direction.
 func (g *grid) atHeight(line pdftext.Line) bool {
 	y := line.Y + middleHeight*line.Size
 	return line.Turn == g.turn && y <= g.top() && y >= g.bottom()

@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
 )
 
-// gridText is the text of a grid by rows.
+// gridText is the text of a grid, arranged by rows.
 type gridText struct {
 	*grid
 	stacked bool               // there are no rules between the columns

@@ -10,7 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/table"
 )
 
-// Bounds of column names, as multiples of the font size, and costs of names in unusual positions.
+// Bounds on the positions of column names, as multiples of the font size, and costs of names in unusual positions.
 const (
 	farFromMiddle = 1.2 // maximum distance of a name from the middle or the edge of its columns
 	unnamedGroup  = 0.6 // cost of leaving out a column with a name directly below
@@ -204,8 +204,8 @@ func (h *headerTree) cost(r alignedCells, c pdftext.Cell, from, to int, isBelow 
 	return cost + off
 }
 
-// evenRuns shortens the last group of a row if it alone is longer and all the others have the same length. The end of
-// the last group is not visible if names start at the left edge of their columns.
+// evenRuns shortens the last group of a row if it is longer than the others and those all have the same length. The end
+// of the last group is not visible if names start at the left edge of their columns.
 func (h *headerTree) evenRuns(runs [][2]int) [][2]int {
 	groups := slices.Clone(runs)
 	groups = slices.DeleteFunc(groups, func(r [2]int) bool { return r[0] == r[1] })

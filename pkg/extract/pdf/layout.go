@@ -185,14 +185,14 @@ func (l *layout) continues(line pdftext.Line, kind domain.BlockKind, leading flo
 	return true
 }
 
-// endsEntry reports whether a line is the last one of a table-of-contents entry with several lines.
+// endsEntry reports whether a line is the last line of a multi-line entry in a table of contents.
 func (l *layout) endsEntry(line, last pdftext.Line, leading float64) bool {
 	text := line.Text()
 	gap := (last.Y - line.Y) / max(line.Size, 1)
 	return isContents(text) && !startsItem(text) && numbering.FindString(text) == "" && numbering.MatchString(l.para[0].Text()) && gap > 0 && gap <= leading*widerLeading
 }
 
-// small reports whether one of two lines is a superscript or a fraction next to the other.
+// small reports whether two lines are so close in height that one is a superscript or a fraction next to the other.
 func (l *layout) small(a, b pdftext.Line) bool {
 	return math.Abs(a.Y-b.Y) < 0.8*max(a.Size, b.Size)
 }
@@ -256,7 +256,7 @@ func (l *layout) itemLevel(first pdftext.Line) int {
 	return len(l.indents)
 }
 
-// level returns the heading level of a font size.
+// level returns the heading level for a font size.
 func (l *layout) level(size float64) int {
 	rank := 1
 	for i, s := range l.levels {

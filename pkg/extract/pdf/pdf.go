@@ -14,7 +14,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
 )
 
-// Format is the format of PDF files.
+// Format describes PDF files.
 var Format = format.Format{
 	Type: "application/pdf", Aliases: []string{"application/x-pdf"}, Extensions: []string{".pdf"},
 	Name: "a PDF", Label: "PDF", Sniff: isPDF, Read: read,
@@ -151,7 +151,7 @@ func refusedPDF(own, other error) error {
 	return damagedPDF("its structure cannot be read", errors.Join(own, other))
 }
 
-// pageNumbers formats ascending page numbers for people: "pages 1 to 3, 7".
+// pageNumbers formats ascending page numbers for display: "pages 1 to 3, 7".
 func pageNumbers(pages []int) string {
 	const most = 20
 	var ranges []string

@@ -104,7 +104,7 @@ func (g *grid) regions() (all []region, ok bool) {
 }
 
 // split splits a region at vertical rules that end inside it, such as those below a name of several columns. Each row
-// of the grid is split at its rules. Parts below each other are joined if they have the same columns and no rule
+// of the grid is split at its rules. Parts one below another are joined if they have the same columns and no rule
 // between them. A region without such rules stays whole.
 func (g *grid) split(c region) []region {
 	var all []region

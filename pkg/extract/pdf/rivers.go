@@ -109,8 +109,8 @@ func (t *gridText) bodyLines() []pdftext.Line {
 	return body
 }
 
-// headed reports whether the first row of a table without rules between its columns names at least two columns in few
-// lines, without list markers, and the rows below are not text in columns.
+// headed reports whether a table without rules between its columns has a header. The first row must name at least two
+// columns in a few lines without list markers, and the rows below must not be text in columns.
 func (t *gridText) headed() bool {
 	const headerLines = 3
 	header := -1
@@ -143,8 +143,8 @@ func (t *gridText) headed() bool {
 	return names >= 2 && (len(t.ys) > 5 || proseColumns(lines) == nil)
 }
 
-// keepNamed removes the column borders of a grid that no header word follows: a gap that runs through all rows by
-// chance does not separate header words. The column of row names need not have a name.
+// keepNamed removes the column borders that are not followed by a header word, because a gap that runs through all rows
+// by chance does not separate header words. The column of row names need not have a name.
 func (t *gridText) keepNamed(g *grid) {
 	names := lineWords(t.bands[slices.IndexFunc(t.bands, func(band []pdftext.Line) bool { return len(band) > 0 })])
 	for k := g.columns() - 1; k > 0; k-- {

@@ -13,8 +13,8 @@ const (
 	shortestRule = 6     // minimum length of a rule between cells, in points
 	maxGridRules = 2_000 // maximum number of rules in one direction on a page; a page with more is a drawing
 	maxGridCells = 20_000
-	maxGridText  = 1_000_000 // maximum product of the cells of the lines and the columns of a grid
-	maxGridWork  = 2_000_000 // maximum product of grids and lines of a page; a page with more is a drawing
+	maxGridText  = 1_000_000 // maximum product of the number of cells in the lines and the number of columns of a grid
+	maxGridWork  = 2_000_000 // maximum product of the numbers of grids and lines on a page; a page with more is a drawing
 	closing      = 0.6       // minimum fraction of a cell's side that a rule must cover to separate the cell from the next
 )
 
@@ -232,7 +232,7 @@ func borders(at []float64) []float64 {
 	return out
 }
 
-// nearest returns the index of the place that is nearest to a position.
+// nearest returns the index of the place nearest to the given position.
 func nearest(places []float64, at float64) int {
 	best, d := 0, math.Inf(1)
 	for i, p := range places {

@@ -201,7 +201,7 @@ func (s *source) account(i int, page page) {
 type doubt struct {
 	why      string // reason for the doubt; "" if there is no doubt
 	readable bool   // the text is still useful
-	margin   int    // the page is kept if it has at least this many tenths of the letters that PDFium finds
+	margin   int    // the page is kept if it has at least margin/10 of the letters that PDFium finds
 }
 
 // doubtOf returns the first signal that a page was not decoded correctly.

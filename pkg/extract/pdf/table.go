@@ -51,7 +51,7 @@ func sameRow(a, b pdftext.Line) bool {
 	return max(a.Y-b.Y, b.Y-a.Y) < 0.3*min(a.Size, b.Size) && from >= end
 }
 
-// goesOn reports whether a line of one cell may be the next line of a cell of the row above.
+// goesOn reports whether a line with a single cell may continue a cell of the row above.
 func goesOn(above, l pdftext.Line) bool {
 	if len(l.Cells) != 1 || above.Y-l.Y > 1.5*l.Size || above.Size-l.Size > 0.5 || l.Size-above.Size > 0.5 {
 		return false
@@ -194,7 +194,7 @@ func (l *layout) table(lines []pdftext.Line) error {
 	return l.emitTable(t)
 }
 
-// pageTable is a table of a page.
+// pageTable is a table on a page.
 type pageTable struct {
 	rows    []table.Row // at least one
 	columns []column    // nil if unknown
@@ -204,8 +204,8 @@ type pageTable struct {
 	reaches bool        // names span several columns or rows
 }
 
-// emitTable emits rows. It names columns only if the names are certain, because a value with the wrong name would be
-// misread.
+// emitTable emits the rows of a table. It names columns only if the names are certain, because a value with the wrong
+// name would be misread.
 func (l *layout) emitTable(t *pageTable) error {
 	w := &table.Writer{Out: l.p.Out, Page: l.number, IsHeader: t.header}
 	before := l.open

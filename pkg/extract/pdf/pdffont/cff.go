@@ -8,7 +8,7 @@ import (
 // cff is the part of an embedded font in the Compact Font Format that maps glyphs to characters.
 type cff struct {
 	names    []string // glyph names by glyph number; nil in CID-keyed fonts
-	cids     []int    // CIDs by glyph number in CID-keyed fonts, otherwise nil
+	cids     []int    // CIDs by glyph number in CID-keyed fonts; nil in other fonts
 	encoding [256]string
 	standard bool // the font uses Adobe's standard encoding
 }

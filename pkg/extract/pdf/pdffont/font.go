@@ -185,7 +185,7 @@ func (f *Font) simpleTable(v, desc pdf.Value) *[256]string {
 	return &copied
 }
 
-// trueTypeTable returns the encoding of a TrueType font whose dictionary has none.
+// trueTypeTable returns the encoding of a TrueType font whose dictionary specifies none.
 func (f *Font) trueTypeTable(program *program, symbolic bool) *[256]string {
 	latin := winAnsi()
 	if program.sfnt == nil || !symbolic {
@@ -204,7 +204,7 @@ func (f *Font) trueTypeTable(program *program, symbolic bool) *[256]string {
 	return table
 }
 
-// applyDifferences replaces the entries of a table that an encoding's Differences name.
+// applyDifferences replaces the table entries that the Differences array of an encoding lists.
 func (f *Font) applyDifferences(table *[256]string, diffs pdf.Value, program *program) {
 	names := map[int]string{}
 	code := 0

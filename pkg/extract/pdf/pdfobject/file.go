@@ -18,7 +18,7 @@ import (
 	"github.com/ledongthuc/pdf"
 )
 
-// File is a PDF file as a set of objects. It is used by one goroutine at a time.
+// File is a PDF file as a set of objects. Only one goroutine may use it at a time.
 //
 // The library reads it through ReadAt, as a valid file: each object at a fixed address, unencrypted, and listed in one
 // cross-reference table.

@@ -10,7 +10,7 @@ import (
 type Scanner struct {
 	data    []byte
 	pos     int
-	objects bool // the data are objects of a file, which may refer to others
+	objects bool // the data holds objects of a file, which may refer to other objects
 	count   int  // items of all groups in the value being read
 
 	open []Token // items of groups that are not closed yet
@@ -51,7 +51,7 @@ type Token struct {
 	Items []Token
 }
 
-// Key returns the value of a key of a Dict, or a Null token if there is none.
+// Key returns the value of a Dict's key, or a Null token if there is none.
 func (t Token) Key(name string) Token {
 	if t.Kind == Dict {
 		for i := 0; i+1 < len(t.Items); i += 2 {

@@ -176,7 +176,7 @@ func (f *File) search() error {
 	return nil
 }
 
-// scan finds the objects outside object streams. If several have the same number, the last is used.
+// scan finds the objects outside object streams. If several have the same number, the last one is used.
 func (f *File) scan() {
 	f.scanned = map[uint32]entry{}
 	for at := 0; ; {

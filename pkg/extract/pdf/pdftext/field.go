@@ -17,7 +17,7 @@ const (
 	ChoiceField                  // one of a group of radio buttons
 )
 
-// Field is a field of a form on a page.
+// Field is a form field on a page.
 type Field struct {
 	Kind  FieldKind
 	Name  string // the field's name for users; "" if it has none

@@ -20,7 +20,7 @@ import (
 // ErrEncrypted means that the file needs a password.
 var ErrEncrypted = pdfobject.ErrEncrypted
 
-// Document is an open PDF file. It is used by one goroutine at a time.
+// Document is an open PDF file. Only one goroutine may use it at a time.
 type Document struct {
 	file   *pdfobject.File
 	fonts  *pdffont.Cache

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of superscripts, as multiples of the line's font size.
+// Bounds for recognising superscripts, as multiples of the line's font size.
 const (
 	minRise    = 0.15 // minimum height of a superscript above the baseline
 	maxRise    = 0.8

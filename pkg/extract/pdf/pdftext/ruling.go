@@ -125,7 +125,7 @@ func (p *path) rectangle(m matrix, r rect) {
 	p.close()
 }
 
-// paint ends the path: it records what the path draws, and makes it the clip if an operator asked for that.
+// paint ends the path. It records what the path draws, and makes the path the clip if an operator asked for that.
 func (in *interpreter) paint(stroke, fill bool) {
 	p := &in.path
 	defer func() {
@@ -227,7 +227,7 @@ func (in *interpreter) seen(b Box) (Box, bool) {
 // everywhere is the clip of a page before it is set.
 var everywhere = rect{math.Inf(-1), math.Inf(-1), math.Inf(1), math.Inf(1)}
 
-// within returns the part of r inside another rectangle. If there is none, the corners of the result are in the wrong
+// within returns the part of r inside another rectangle. If there is none, the corners of the result are in reverse
 // order.
 func (r rect) within(o rect) rect {
 	return rect{max(r.x0, o.x0), max(r.y0, o.y0), min(r.x1, o.x1), min(r.y1, o.y1)}

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of letter-spaced (tracked) text, as multiples of the font size unless noted.
+// Bounds for recognising letter-spaced (tracked) text, as multiples of the font size unless noted.
 const (
 	minTracking    = 0.1 // smaller gaps are kerning
 	maxTracking    = 1.2 // wider gaps separate words or cells

@@ -129,7 +129,7 @@ func (in *interpreter) suspicionOf(l look) suspicion {
 	return plain
 }
 
-// suspectRun records a string for judge.
+// suspectRun records a string for judge to examine.
 func (in *interpreter) suspectRun(why suspicion, at rect, glyphs int) {
 	if glyphs == 0 || len(in.suspects) >= maxSuspects {
 		return

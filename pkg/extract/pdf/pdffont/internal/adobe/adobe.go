@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// A Range maps the codes Low to Top, of Bytes bytes each, to glyph numbers that start at CID.
+// Range maps the codes from Low to Top, each of Bytes bytes, to glyph numbers that start at CID.
 type Range struct {
 	Bytes    int
 	Low, Top uint32
