@@ -119,8 +119,8 @@ const maxOrderedBoxes = 400
 
 // inReadingOrder returns the blocks of the boxes in reading order. It splits them recursively along the widest gap that
 // separates them (an XY-cut), from top to bottom and in the direction of the script. A box without a position stays
-// behind the box before it in the file. Plain text keeps the order of the file, as other tools do, unless that order is
-// clearly wrong.
+// directly after the box that precedes it in the file. Plain text keeps the order of the file, as other tools do,
+// unless that order is clearly wrong.
 func inReadingOrder(boxes []slideBox, plain bool) []domain.Block {
 	var placed []slideBox
 	var blocks []domain.Block // blocks of the boxes before the first one that has a position
@@ -152,8 +152,8 @@ func inReadingOrder(boxes []slideBox, plain bool) []domain.Block {
 	return blocks
 }
 
-// isClearlyInverted reports whether more than a third of the pairs of boxes change their order. It is false if a box is
-// a placeholder.
+// isClearlyInverted reports whether more than a third of the pairs of boxes change their order. It returns false if any
+// box is a placeholder.
 func isClearlyInverted(file, ordered []slideBox) bool {
 	if slices.ContainsFunc(file, func(b slideBox) bool { return b.isPlaceholder }) {
 		return false

@@ -24,14 +24,14 @@ type reader struct {
 	frames map[string]map[string]slideFrame
 }
 
-// Format is the format of PowerPoint presentations.
+// Format describes PowerPoint presentations.
 var Format = ooxml.NewFormat(format.Format{
 	Type: ooxml.TypePptx, Extensions: []string{".pptx", ".pptm", ".ppsx"},
 	Name: "a pptx presentation", Label: "PowerPoint (pptx)", TitleFromHeading: true, Read: read,
 })
 
-// read reads a presentation slide by slide, in the order of the show, with tables, charts, diagrams and notes. Each
-// slide counts as a page.
+// read reads a presentation slide by slide, in presentation order, with tables, charts, diagrams and notes. Each slide
+// counts as a page.
 func read(p *format.Parser) error {
 	a := ooxml.PackageOf(p)
 	a.Properties()

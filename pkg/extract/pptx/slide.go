@@ -183,7 +183,7 @@ func (s *slideWalker) heading(paragraphs []ooxml.DrawnParagraph) {
 }
 
 // footer reads the date, number or footer of a slide. Each footer is emitted once per presentation. On notes pages all
-// three are skipped, because the program writes them.
+// three are skipped, because PowerPoint inserts them automatically.
 func (s *slideWalker) footer(holder string, paragraphs []ooxml.DrawnParagraph) {
 	for _, p := range paragraphs {
 		if s.isNotes || holder == "ftr" && s.r.once["text "+p.Text] {
@@ -286,7 +286,7 @@ func (s *slideWalker) frame(sc *xmlscan.Scanner) {
 	})
 }
 
-// related reads the part that is the target of the relationship.
+// related reads the part that the relationship leads to.
 func (s *slideWalker) related(sc *xmlscan.Scanner, id string, read func(*xmlscan.Scanner, int, func(domain.Block) error) error) {
 	rel, ok := s.rels[id]
 	if !ok || rel.External {
