@@ -13,8 +13,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// frameKind is the kind of a frame. Parent and child exchange frames over the child's standard input and output. A
-// frame consists of a length (four bytes, big-endian), its kind (one byte) and a JSON value.
+// Parent and child exchange frames over the child's standard input and output. A frame consists of a length (four
+// bytes, big-endian), a kind (one byte) and a JSON value.
 
 type frameKind byte
 

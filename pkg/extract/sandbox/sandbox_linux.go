@@ -103,7 +103,8 @@ func closeInherited() error {
 	return nil
 }
 
-// dropCapabilities drops all capabilities, which the process has if the service runs as root, as in some containers.
+// dropCapabilities drops all capabilities. The process has capabilities if the service runs as root, as in some
+// containers.
 func dropCapabilities() error {
 	head := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var none [2]unix.CapUserData
