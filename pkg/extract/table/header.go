@@ -170,8 +170,8 @@ func namesColumns(row []string) bool {
 	return len(seen) >= 2 && len(seen)*2 >= Filled(row)
 }
 
-// LooksNumeric reports whether a cell is a value rather than a name: such as a number, a date or an amount with its
-// unit. A bare year counts as a column name, as in tables of figures by year.
+// LooksNumeric reports whether a cell is a value, such as a number, a date or an amount with its unit, rather than a
+// name. A bare year counts as a column name, as in tables of figures by year.
 func LooksNumeric(s string) bool {
 	if IsYear(s) {
 		return false

@@ -16,7 +16,7 @@ const (
 	maxQuestion = 200
 )
 
-// PairColumns are the two columns, from 0, of a property table: each row is a property and its value.
+// PairColumns holds the indexes of the two columns of a property table, where each row is a property and its value.
 type PairColumns struct {
 	label, value int
 }

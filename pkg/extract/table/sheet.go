@@ -62,7 +62,8 @@ func PropertyRows(cells [][]string, header, wide func(row int) bool) int {
 	return n
 }
 
-// wide reports whether a cell spans several columns in a row with other cells: not a title across the whole row.
+// wide reports whether a cell spans several columns in a row with other cells. A title across the whole row does not
+// count.
 func (r *Row) wide() bool {
 	return Filled(r.Cells) > 1 && slices.ContainsFunc(r.Merged, func(m Merged) bool { return m.Across > 1 && m.Column > 0 })
 }
@@ -92,7 +93,7 @@ func labelledCells(row []string) bool {
 
 func colonCells(row []string) bool { return alternatesLabels(row, IsColonLabel) }
 
-// alternatesLabels reports whether the cells of a row are several labels, each followed by a cell that is not one.
+// alternatesLabels reports whether the cells of a row are several labels, each followed by a cell that is not a label.
 func alternatesLabels(row []string, label func(string) bool) bool {
 	labels, expect := 0, true
 	for _, cell := range row {
