@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// Format is the format of plain text.
+// Format describes plain text.
 var Format = format.Format{
 	Type: format.TypeText, Extensions: []string{".txt", ".text", ".log", ".rst", ".adoc"},
 	Name: "plain text", Label: "text", Text: true, Read: read, Piece: paragraphs,
