@@ -169,7 +169,7 @@ func (s *sheetStyles) show(value string, style int) string {
 }
 
 // generalNumber formats a number that has no format. It writes all 15 significant digits, because the number may be an
-// article number, but not the rounding noise after them.
+// article number, and leaves out the rounding noise after them.
 func generalNumber(n float64) string {
 	if n == math.Trunc(n) && math.Abs(n) < 1e15 {
 		return strconv.FormatFloat(n, 'f', 0, 64)

@@ -25,7 +25,7 @@ const (
 	maxHyperlinks = 100_000 // maximum number of hyperlinks per sheet
 	maxTables     = 1000    // maximum number of tables per sheet
 	maxMerged     = 100_000 // maximum number of merged cells per sheet
-	maxMergedDown = 256     // maximum number of merged cells that span one row from above
+	maxMergedDown = 256     // maximum number of merged cells that extend into one row from above
 	maxRowText    = 1 << 20 // maximum size of the cells of a row, in bytes; further cells are dropped
 )
 
@@ -173,8 +173,8 @@ func mark(r *table.Row, column int, marked bool) {
 	r.Marked = append(r.Marked[:column], marked)
 }
 
-// fillMerged fills a row with the texts of merged cells that span it from above, and records the merged cells that
-// begin in it. Long texts are not repeated.
+// fillMerged fills a row with the texts of merged cells that extend into it from above, and records the merged cells
+// that begin in it. Long texts are not repeated.
 func (r *sheetReader) fillMerged(row *table.Row) {
 	for column, m := range r.above {
 		if m.last < row.Number {

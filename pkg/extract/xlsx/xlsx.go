@@ -20,7 +20,7 @@ import (
 // maxSheets is the maximum number of sheets that are read from a workbook.
 const maxSheets = 10_000
 
-// workbook is the state of reading an xlsx file, which its sheets share.
+// workbook holds the state while an xlsx file is read. All sheets of the file share it.
 type workbook struct {
 	p       *format.Parser
 	a       *ooxml.Package
@@ -38,7 +38,7 @@ type sheetRef struct {
 	veryHidden bool // only a macro can show the sheet
 }
 
-// Format is the format of Excel workbooks.
+// Format describes Excel workbooks.
 var Format = ooxml.NewFormat(format.Format{
 	Type: ooxml.TypeXlsx, Extensions: []string{".xlsx", ".xlsm", ".xltx"},
 	Name: "an xlsx workbook", Label: "Excel (xlsx)", Read: read,
