@@ -18,8 +18,8 @@ const (
 	localSignature  = "PK\x03\x04"
 )
 
-// maxRecovered is the maximum size in bytes of a container without a directory that is repacked. Repacking needs the
-// whole container in memory.
+// maxRecovered is the maximum size, in bytes, of a container that is repacked because its directory is missing.
+// Repacking needs the whole container in memory.
 const maxRecovered = 64 << 20
 
 // recoverParts opens a container that has lost its directory. The directory is at the end, so it is missing from

@@ -25,7 +25,7 @@ type Archive struct {
 	max           int64
 }
 
-// Format is the format of zip files. It reads a file as the packed format whose parts the file contains.
+// Format describes zip files. It reads a zip file as the packed format that its parts belong to.
 var Format = format.Format{Type: format.TypeZip, Packed: true, Read: read}
 
 // read opens the zip file, detects the packed format by the parts, and reads the document.
@@ -196,7 +196,7 @@ func (a *Archive) Walk(name string, take func(sc *xmlscan.Scanner)) error {
 	return a.Scan(xmlscan.New(a.P.Ctx, r), take)
 }
 
-// Scan passes the part to take, and records in the archive if the part is damaged.
+// Scan passes the part to take, and records in the archive whether the part is damaged.
 func (a *Archive) Scan(sc *xmlscan.Scanner, take func(sc *xmlscan.Scanner)) error {
 	take(sc)
 	a.cut = a.cut || sc.Damage != nil
