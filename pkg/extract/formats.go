@@ -43,7 +43,7 @@ var formats = format.NewRegistry(
 // Formats returns the document formats that can be read.
 func Formats() []format.Format { return formats.Formats() }
 
-// Named returns the format of a file name or address by its extension, or nil if the extension is unknown.
+// Named returns the format that the extension of a file name or address stands for, or nil if the extension is unknown.
 func Named(name string) *format.Format { return formats.Named(name) }
 
 // Declared returns the format with the given MIME type or alias, or nil if there is none.
