@@ -30,7 +30,7 @@ func conversationRow(v *domain.Conversation) db.Row {
 	}
 }
 
-// messageRow returns the columns of a message. search and seq are additional columns.
+// messageRow returns the columns of a message, including search and seq, which domain.Message does not contain.
 func messageRow(m *domain.Message, search *string, seq *int64) db.Row {
 	return db.Row{
 		db.Fixed("id", &m.ID),
@@ -58,10 +58,10 @@ func scanMessage(s db.Scanner) (m domain.Message, err error) {
 	return m, err
 }
 
-// EnsureConversation stores v as a new conversation with its first messages, all or nothing, sets the times, and
-// returns it. If the conversation exists, it returns the stored one and adds the messages, provided that the visitor is
-// the same. It fails with domain.NotFound if the conversation belongs to another workspace or agent, if another visitor
-// adds messages, or if the agent does not exist.
+// EnsureConversation stores v as a new conversation together with its first messages, and returns it with both times
+// set. If the conversation exists, it adds the messages, provided that the visitor is the same, and returns the stored
+// conversation. Either everything is stored or nothing. It fails with domain.NotFound if the conversation belongs to
+// another workspace or agent, if another visitor adds messages, or if the agent does not exist.
 func (c *Store) EnsureConversation(ctx context.Context, v domain.Conversation, first ...domain.Message) (have domain.Conversation, err error) {
 	at := c.db.Stamp()
 	v.CreatedAt, v.UpdatedAt, v.Title = db.FromMicros(at), db.FromMicros(at), title(v.Title)
@@ -91,8 +91,8 @@ func (c *Store) EnsureConversation(ctx context.Context, v domain.Conversation, f
 	return have, err
 }
 
-// FindConversation returns the conversation with the id, and whether it exists. It fails with domain.NotFound if the
-// conversation belongs to another workspace or agent.
+// FindConversation returns the conversation with the given id, and whether there is one. It fails with domain.NotFound
+// if the conversation belongs to another workspace or agent.
 func (c *Store) FindConversation(ctx context.Context, ws, agentID, id string) (v domain.Conversation, exists bool, err error) {
 	v, err = scanConversation(c.db.Read.QueryRow(ctx, `SELECT `+conversationColumns+` FROM conversations WHERE id = ?`, id))
 	switch {
@@ -135,12 +135,12 @@ func (c *Store) ConversationsByCallerID(ctx context.Context, ws, agentID, visito
 	return vs, nil
 }
 
-// ConversationFilter selects conversations; empty fields do not restrict.
+// ConversationFilter selects conversations. Empty fields select all.
 type ConversationFilter struct {
 	AgentID   string
 	VisitorID string
-	From      time.Time // started then or later
-	To        time.Time // started before
+	From      time.Time // started at or after this time
+	To        time.Time // started before this time
 	Search    string    // text in one of its messages, case-insensitive
 }
 
@@ -179,8 +179,8 @@ func (c *Store) Conversations(ctx context.Context, ws string, f ConversationFilt
 	return items, next, nil
 }
 
-// DeleteConversation deletes the conversation with its messages and returns it. Storing an answer in progress then
-// fails, because its conversation no longer exists.
+// DeleteConversation deletes the conversation with its messages and returns it. An answer in progress can then no
+// longer be stored.
 func (c *Store) DeleteConversation(ctx context.Context, ws, id string) (domain.Conversation, error) {
 	var v domain.Conversation
 	err := c.db.Update(ctx, "deleting a conversation", func(t *db.Tx) (err error) {
@@ -190,8 +190,8 @@ func (c *Store) DeleteConversation(ctx context.Context, ws, id string) (domain.C
 	return v, err
 }
 
-// AppendMessages appends messages to the conversation, all or none, and sets ConversationID and CreatedAt. The first
-// question becomes the title of a conversation without one.
+// AppendMessages appends messages to the conversation, all or none, and sets ConversationID and CreatedAt. If the
+// conversation has no title, its first question becomes the title.
 func (c *Store) AppendMessages(ctx context.Context, conversationID string, ms ...domain.Message) error {
 	return c.db.Update(ctx, "storing messages", func(t *db.Tx) error { return appendMessages(ctx, t, conversationID, ms) })
 }
@@ -202,7 +202,7 @@ func appendMessages(ctx context.Context, t *db.Tx, conversationID string, ms []d
 	if err != nil {
 		return db.MapNotFound(err, "conversation", conversationID)
 	}
-	var last int64 // may have been stored by another process whose clock is ahead
+	var last int64 // may be in the future if it was stored by another process whose clock is ahead
 	err = t.QueryRow(ctx, `SELECT COALESCE(MAX(seq), 0) FROM messages WHERE conversation_id = ?`, conversationID).Scan(&last)
 	if err != nil {
 		return fmt.Errorf("looking for the last message: %w", err)

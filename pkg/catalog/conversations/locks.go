@@ -7,10 +7,10 @@ import (
 	"github.com/sluice/sluice/pkg/catalog/db"
 )
 
-// Lock lets the holder answer a question of the conversation for the duration ttl from now, or renews the lock that it
-// has. It returns false if another holder has the lock. A lock that was not released, because its process died, ends
-// after its ttl. So concurrent questions in several processes are answered one after the other, and each answer can use
-// the earlier ones. Like Lease, it uses the clock of the process.
+// Lock acquires or renews the lock that a holder needs to answer a question in the conversation. It returns false if
+// another holder has the lock. Concurrent questions, even in several processes, are thus answered one after the other,
+// and each answer can use the earlier ones. The lock ends ttl after the last call if it is not released, for example
+// because the process died. Like Lease, Lock uses the clock of the process.
 //
 // A conversation that is not stored yet can be locked too, so that concurrent first questions are ordered. The lock
 // only orders answers: an answer that arrives after its lock has passed to another holder is still stored completely,
@@ -28,7 +28,7 @@ func (c *Store) Lock(ctx context.Context, conversationID, holder string, ttl tim
 	return taken && err == nil, err
 }
 
-// Time after which a lock that was not released is deleted.
+// Time between the end of a lock that was not released and the deletion of its row.
 const lockExpiry = time.Hour
 
 // Unlock releases the holder's lock, if it still has it.
@@ -45,18 +45,19 @@ func (c *Store) Unlock(ctx context.Context, conversationID, holder string) error
 // Number of conversations deleted per transaction.
 const forgetBatch = 100
 
-// ForgetConversations deletes a batch of conversations without messages since the given time and without a question in
-// progress. It reports whether there are more.
+// ForgetConversations deletes a batch of conversations that have had no message since the given time and have no
+// question in progress. It reports whether there are more of them.
 func (c *Store) ForgetConversations(ctx context.Context, since time.Time) (more bool, err error) {
 	const forgotten = `updated_at < ? AND NOT EXISTS (
 		SELECT 1 FROM conversation_turns t WHERE t.conversation_id = conversations.id AND t.held_until >= ?)`
 	old, now := db.Micros(since), db.Micros(c.db.Now())
-	// Usually there are none, and this is called often, so check without a transaction first.
+	// Usually there are no such conversations, and this method is called often, so check without a transaction first.
 	if some, err := db.Exists(ctx, c.db.Read, `SELECT 1 FROM conversations WHERE `+forgotten+` LIMIT 1`, old, now); err != nil || !some {
 		return false, err
 	}
 	err = c.db.Update(ctx, "forgetting conversations", func(t *db.Tx) error {
-		// The condition is repeated so that a conversation that has continued meanwhile is not deleted.
+		// The outer condition repeats the inner one, so that a conversation that has continued in the meantime is not
+		// deleted.
 		n, err := t.Exec(ctx, `DELETE FROM conversations WHERE id IN (
 				SELECT id FROM conversations WHERE `+forgotten+` ORDER BY updated_at, id LIMIT ?) AND `+forgotten, old, now, forgetBatch, old, now)
 		more = n == forgetBatch

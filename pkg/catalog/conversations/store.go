@@ -4,8 +4,8 @@ package conversations
 
 import "github.com/sluice/sluice/pkg/catalog/db"
 
-// Store is the store of conversations. All methods are safe for concurrent use.
+// Store keeps conversations and their messages in the catalog's database. All methods are safe for concurrent use.
 type Store struct{ db *db.DB }
 
-// New returns the conversations of a database.
+// New returns a Store for the database.
 func New(d *db.DB) *Store { return &Store{db: d} }
