@@ -24,8 +24,8 @@ type Applied struct {
 	Datasource domain.Datasource // state after the event
 	Site       *domain.Datasource
 	NewPages   int      // pages of the site that were put into the outbox
-	Removed    bool     // the event has removed the datasource; Datasource is the state before
-	Others     []string // ids of other changed datasources of the datastore
+	Removed    bool     // the event has removed the datasource; Datasource is then the state before the event
+	Others     []string // ids of other datasources of the datastore that were changed
 }
 
 // Apply applies one event; see ApplyAll.
@@ -38,9 +38,9 @@ func (c *Pipeline) Apply(ctx context.Context, ev domain.Event) (Applied, error) 
 }
 
 // ApplyAll applies events in order and in one transaction, all or none. domain.Apply decides how a datasource changes;
-// the next job, new pages of a site, the end of a site's crawl and sweeps are stored with it. Applying an event again,
-// or late, is harmless. An event of a datasource that no longer exists queues a sweep of its job's results. If an event
-// lacks fields that its type requires, the call fails with domain.CodeInvalid.
+// the consequences (the next job, new pages of a site, the end of a site's crawl, and sweeps) are stored with the
+// change. Applying an event again, or late, is harmless. An event of a datasource that no longer exists queues a sweep
+// of its job's results. If an event lacks fields that its type requires, the call fails with domain.CodeInvalid.
 func (c *Pipeline) ApplyAll(ctx context.Context, evs []domain.Event) ([]Applied, error) {
 	var highest uint64
 	for _, ev := range evs {
@@ -79,8 +79,7 @@ func isServedGeneration(d domain.Datasource, generation uint64) bool {
 	return d.ActiveGeneration == generation || d.Target != nil && d.Target.Generation == generation
 }
 
-// embeddedTokens holds, by workspace, the number of tokens that workers have embedded according to a transaction's
-// events.
+// embeddedTokens holds the number of embedded tokens by workspace, as reported by the events of a transaction.
 type embeddedTokens map[string]int64
 
 func embeddedTokensOf(t *db.Tx) embeddedTokens {
@@ -140,7 +139,7 @@ func (c *Pipeline) apply(ctx context.Context, t *db.Tx, ev domain.Event) (Applie
 		return Applied{}, err
 	}
 	store, err := record.ShareDatastore(ctx, t, r.DatastoreID)
-	if errors.Is(err, sql.ErrNoRows) { // deleted; its datasources are still being removed
+	if errors.Is(err, sql.ErrNoRows) { // the datastore was deleted, and its datasources are still being removed
 		return Applied{}, queueOrphanSweeps(ctx, t, ev)
 	}
 	if err != nil {
@@ -201,14 +200,13 @@ func (c *Pipeline) apply(ctx context.Context, t *db.Tx, ev domain.Event) (Applie
 	return done, nil
 }
 
-// isSameForSite reports whether a change of a page does not matter to its site. A move changes every page, and checking
-// all pages of the site after each change would take quadratic time.
+// isSameForSite reports whether a change of a page has no effect on its site. A move changes every page, and checking
+// all pages of the site after each of these changes would take quadratic time.
 func isSameForSite(before, after record.Record) bool {
 	return after.GroupID != "" && before.OwnStatus().Terminal() && before.OwnStatus() == after.OwnStatus()
 }
 
-// outcome changes the record as the event demands. others are the ids of other datasources that were changed and
-// stored.
+// outcome applies the event to the record. others are the ids of other datasources that were changed and stored.
 func (c *Pipeline) outcome(ctx context.Context, t *db.Tx, r *record.Record, store domain.Datastore, ev domain.Event) (out domain.Outcome, others []string, err error) {
 	if ev.Type == domain.EventFetched && r.GroupID != "" && r.Accepts(ev) {
 		v, err := c.sites.Judge(ctx, t, *r, store, *ev.Fetched, ev.At)
@@ -243,7 +241,8 @@ func stoppedSince(ctx context.Context, t *db.Tx, page record.Record) (bool, erro
 	return site.Crawl.Stopped() && page.QueuedAt <= db.Micros(site.Crawl.StoppedAt), nil
 }
 
-// queueSiteWork queues the work on a site that follows from the end of a job of the site or of one of its pages.
+// queueSiteWork queues the work on a site that becomes necessary when a job of the site or of one of its pages has
+// ended.
 func queueSiteWork(ctx context.Context, t *db.Tx, before, after record.Record) error {
 	if after.Type == domain.TypeWebSite {
 		if !after.DiscoveryDone || before.DiscoveryDone {
@@ -303,8 +302,8 @@ func storeOutcome(ctx context.Context, t *db.Tx, r *record.Record, ev domain.Eve
 	return record.QueueSweeps(ctx, t, out.Sweeps)
 }
 
-// enqueueNext puts the job that follows from an event into the outbox. It gets the highest priority, so that work in
-// progress is finished first. A postponed job waits until its time and then for the jobs queued before it.
+// enqueueNext puts the job that follows from an event into the outbox, with the highest priority, so that work in
+// progress is finished first. A postponed job waits until it is due, and then for the jobs queued before it.
 func enqueueNext(ctx context.Context, t *db.Tx, r record.Record, out domain.Outcome) error {
 	switch {
 	case out.NotBefore.IsZero():
@@ -316,7 +315,7 @@ func enqueueNext(ctx context.Context, t *db.Tx, r record.Record, out domain.Outc
 	}
 }
 
-// queueOrphanSweeps queues sweeps of a job's results for a datasource that was deleted meanwhile.
+// queueOrphanSweeps queues sweeps of a job's results if its datasource has been deleted in the meantime.
 func queueOrphanSweeps(ctx context.Context, t *db.Tx, ev domain.Event) error {
 	sweeps := domain.OrphanSweeps(ev)
 	if len(sweeps) == 0 {
@@ -325,7 +324,7 @@ func queueOrphanSweeps(ctx context.Context, t *db.Tx, ev domain.Event) error {
 	_, err := record.ShareDatastore(ctx, t, ev.DatastoreID)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
-		// The complete datastore was deleted, and the job may have created it again in the index.
+		// The whole datastore was deleted, and the job may have recreated it in the index.
 		whole := domain.Sweep{WorkspaceID: ev.WorkspaceID, DatastoreID: ev.DatastoreID, Below: domain.AllGenerations, Jobs: true}
 		for _, s := range sweeps {
 			whole.Originals = append(whole.Originals, s.Originals...)
@@ -338,7 +337,7 @@ func queueOrphanSweeps(ctx context.Context, t *db.Tx, ev domain.Event) error {
 		if s.Below == 0 {
 			s.Below = ev.Generation + 1
 		}
-		s.Jobs = true // its job was published after the deletion; otherwise it would no longer be in the stream
+		s.Jobs = true // the job was published after the deletion; otherwise it would no longer be in the stream
 		if err := record.QueueSweep(ctx, t, s); err != nil {
 			return err
 		}

@@ -11,8 +11,9 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Direct moves a datastore to a place: it starts a move, replaces or cancels the present one or, if there is no content
-// to move, switches at once. The caller holds the datastore's exclusive lock and stores its row.
+// Direct makes a place the destination of a datastore. It starts a move, and replaces or cancels the move in progress.
+// If the datastore has no datasources, it switches at once. The caller must hold the datastore's exclusive lock and
+// store its row.
 func Direct(ctx context.Context, t *db.Tx, d *domain.Datastore, to domain.Place) error {
 	if d.Move != nil && d.Move.To == to || d.Move == nil && d.Serving() == to {
 		return nil
@@ -41,7 +42,7 @@ func Direct(ctx context.Context, t *db.Tx, d *domain.Datastore, to domain.Place)
 		}
 		d.Type, d.EmbeddingModel, d.Since = to.Engine, to.Model, mark
 	default:
-		// Sweep leftovers in the new place.
+		// The new place may contain rows of an earlier move.
 		if err := record.QueueSweep(ctx, t, placeSweep(*d, to, mark)); err != nil {
 			return err
 		}
@@ -55,7 +56,7 @@ func placeSweep(d domain.Datastore, p domain.Place, mark uint64) domain.Sweep {
 	return domain.Sweep{WorkspaceID: d.WorkspaceID, DatastoreID: d.ID, Place: p, Below: mark + 1}
 }
 
-// cancelMove discards the work of the move.
+// cancelMove cancels the datastore's move and discards the rows that it has already written.
 func cancelMove(ctx context.Context, t *db.Tx, d *domain.Datastore, mark uint64) error {
 	if err := t.ExtendTimeout(ctx); err != nil {
 		return err
@@ -71,9 +72,9 @@ func cancelMove(ctx context.Context, t *db.Tx, d *domain.Datastore, mark uint64)
 	return record.QueueSweep(ctx, t, placeSweep(*d, d.Move.To, mark))
 }
 
-// endMoveJobs restores the earlier state of datasources whose move job has failed or still waits in the outbox. Waiting
-// jobs are deleted, and have no effect even if they were published. Datasources in flight are restored when their jobs
-// end.
+// endMoveJobs restores the earlier state of datasources whose move job has failed or is still waiting in the outbox.
+// Waiting jobs are deleted. They have no effect even if they have already been published. Datasources in flight are
+// restored when their jobs end.
 func endMoveJobs(ctx context.Context, t *db.Tx, datastoreID string) error {
 	if _, err := t.Exec(ctx, `DELETE FROM outbox WHERE datasource_id IN
 		(SELECT id FROM datasources WHERE datastore_id = ? AND place = 1 AND resume_status <> '')`, datastoreID); err != nil {
@@ -99,13 +100,13 @@ func (c *Pipeline) Moving(ctx context.Context) ([]domain.Datastore, error) {
 	return stores, nil
 }
 
-// notMoved is the condition of datasources whose content is not yet in the new place, in the form of the index
-// datasources_content.
+// notMoved is the SQL condition for datasources whose content is not yet in the new place. It has the form that the
+// index datasources_content requires.
 const notMoved = `datastore_id = ? AND target_generation = 0 AND active_generation > 0`
 
 // IssueMoves puts up to limit jobs of the move into the outbox, behind all other work, and returns their number. It
-// selects datasources with active content that is not in the new place, without a job of this move, and without a
-// pending job. It does nothing if the move is over.
+// selects datasources that have active content, but not in the new place, and have neither a job of this move nor any
+// other pending job. It does nothing if the move is over.
 func (c *Pipeline) IssueMoves(ctx context.Context, datastoreID, moveID string, limit int) (issued int, err error) {
 	err = c.db.Update(ctx, "issuing jobs of a move", func(t *db.Tx) error {
 		issued = 0
@@ -116,7 +117,7 @@ func (c *Pipeline) IssueMoves(ctx context.Context, datastoreID, moveID string, l
 		if err != nil {
 			return fmt.Errorf("reading the datastore: %w", err)
 		}
-		// A move id in a row is always that of the present move, because the end of a move clears it.
+		// A move id in a row always belongs to the current move, because the end of a move clears it.
 		due, err := db.Collect(ctx, t, record.Scan, `SELECT `+record.Columns+` FROM datasources WHERE `+notMoved+` AND move_id = ''
 			AND place = 0 AND status IN ('synched', 'error') ORDER BY id LIMIT ?`+t.Lock, datastoreID, limit)
 		if err != nil {
@@ -171,7 +172,7 @@ func (c *Pipeline) FinishMove(ctx context.Context, datastoreID, moveID string) (
 		if err := record.LockDatastore(ctx, t, datastoreID); err != nil {
 			return err
 		}
-		d, err := record.ScanDatastore(t.QueryRow(ctx, // the lock does not prevent a concurrent change of the name
+		d, err := record.ScanDatastore(t.QueryRow(ctx, // locks the row, because the datastore's lock does not prevent a concurrent change of the name
 			`SELECT `+record.DatastoreColumns+` FROM datastores WHERE id = ? AND deleted_at = 0`+t.Lock, datastoreID))
 		if errors.Is(err, sql.ErrNoRows) || err == nil && (d.Move == nil || d.Move.ID != moveID) {
 			return nil

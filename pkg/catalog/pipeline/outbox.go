@@ -13,8 +13,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// OutboxBacklog returns the number of due jobs in the outbox, and the time since which the oldest job has been due, or
-// the zero time if there is none. It reads all due jobs.
+// OutboxBacklog returns the number of due jobs in the outbox, and the time at which the first of them became due, or
+// the zero time if there are none. It reads all due jobs.
 func (c *Pipeline) OutboxBacklog(ctx context.Context) (due int64, oldest time.Time, err error) {
 	var first sql.NullInt64
 	err = c.db.Read.QueryRow(ctx, `SELECT COUNT(*), MIN(CASE WHEN not_before > seq THEN not_before ELSE seq END)
@@ -46,7 +46,7 @@ func (c *Pipeline) Outbox(ctx context.Context, limit int) ([]domain.Job, error) 
 	return jobs, nil
 }
 
-// roundRobin reads up to limit jobs of one priority. It only reads workspaces with jobs, and only the jobs that it
+// roundRobin reads up to limit jobs of one priority. It reads only workspaces that have jobs, and only the jobs that it
 // returns, each by a seek in the index outbox_turn, so its cost does not grow with the outbox.
 func (c *Pipeline) roundRobin(ctx context.Context, p record.Priority, limit int) ([]domain.Job, error) {
 	c.lastMu.Lock()
@@ -95,7 +95,7 @@ func (c *Pipeline) roundRobin(ctx context.Context, p record.Priority, limit int)
 type queue struct {
 	workspace string
 	jobs      []domain.Job
-	notBefore int64 // of the last job read
+	notBefore int64 // of the last job that was read
 	seq       int64
 }
 
@@ -103,8 +103,8 @@ type queue struct {
 func (c *Pipeline) queues(ctx context.Context, p record.Priority, now int64, limit int) ([]*queue, error) {
 	var out []*queue
 	first := c.last[p]
-	// The first query does not filter by due time: it would have to scan all jobs of a workspace in which many jobs are
-	// not due.
+	// The first query does not check due times; otherwise it would have to scan all jobs of a workspace in which many
+	// jobs are not due.
 	const next = `SELECT workspace_id FROM outbox WHERE priority = ? AND workspace_id > ?`
 	const due = `SELECT workspace_id FROM outbox WHERE priority = ? AND workspace_id = ? AND not_before <= ? LIMIT 1`
 	after, wrapped := first, false
@@ -135,7 +135,7 @@ func (c *Pipeline) queues(ctx context.Context, p record.Priority, now int64, lim
 	return out, nil
 }
 
-// extend reads up to n more jobs of the queue, and reports whether it got n.
+// extend reads up to n more jobs of the queue, and reports whether it found n.
 func (c *Pipeline) extend(ctx context.Context, p record.Priority, q *queue, now int64, n int) (bool, error) {
 	type item struct {
 		job            domain.Job
@@ -163,15 +163,15 @@ func (c *Pipeline) extend(ctx context.Context, p record.Priority, q *queue, now 
 	return len(items) == n, err
 }
 
-// Published records that the job is in the stream with the sequence; see PublishedAll.
+// Published records that the job is in the stream with the given sequence number; see PublishedAll.
 func (c *Pipeline) Published(ctx context.Context, job domain.Job, seq uint64) error {
 	job.Generation = seq
 	return c.PublishedAll(ctx, []domain.Job{job})
 }
 
-// PublishedAll records that jobs are in the stream; the Generation of each is its sequence. It removes each job from
-// the outbox. The job's datasource is then in flight and, if it was unsynched, pending. For a job that was replaced in
-// the outbox or has already ended, only the generation is recorded.
+// PublishedAll records that jobs are in the stream. The Generation of each job is its sequence number. The jobs are
+// removed from the outbox, and their datasources are then in flight and, if they were unsynched, pending. For a job
+// that was replaced in the outbox or has already ended, only the generation is recorded.
 func (c *Pipeline) PublishedAll(ctx context.Context, jobs []domain.Job) error {
 	var highest uint64
 	stores, ids := make([]string, len(jobs)), make([]string, len(jobs))
@@ -199,8 +199,8 @@ func (c *Pipeline) PublishedAll(ctx context.Context, jobs []domain.Job) error {
 	return err
 }
 
-// published records one job. Only the second statement has an effect if the job was replaced in the outbox or has
-// ended.
+// published records one job. If the job was replaced in the outbox or has ended, only the second statement has an
+// effect.
 func published(ctx context.Context, t *db.Tx, j domain.Job) error {
 	now, generation := t.Stamp(), db.Unsigned(j.Generation)
 	for _, w := range []db.Write{
@@ -239,8 +239,8 @@ func (c *Pipeline) InFlight(ctx context.Context) (int64, error) {
 	return n, nil
 }
 
-// MaxGeneration returns the highest generation ever published or reported, including those of deleted datasources, or 0
-// if there was none. A new job stream must start above it.
+// MaxGeneration returns the highest generation ever published or reported, even for deleted datasources, or 0 if there
+// was none. A new job stream must start above it.
 func (c *Pipeline) MaxGeneration(ctx context.Context) (uint64, error) {
 	g, err := record.ReadMark(ctx, c.db.Read)
 	if err != nil {
@@ -249,7 +249,8 @@ func (c *Pipeline) MaxGeneration(ctx context.Context) (uint64, error) {
 	return g, nil
 }
 
-// RaiseMark stores the highest generation. It writes only if this process has not seen one as high before.
+// RaiseMark stores the generation as the highest one, unless this process knows that the stored mark is already as
+// high.
 func (c *Pipeline) RaiseMark(ctx context.Context, t *db.Tx, generation uint64) error {
 	if generation <= c.generation.Load() {
 		return nil
@@ -261,7 +262,7 @@ func (c *Pipeline) RaiseMark(ctx context.Context, t *db.Tx, generation uint64) e
 	return nil
 }
 
-// MarkStored records, after the commit, that RaiseMark need not write generations up to this one again.
+// MarkStored must be called after the commit. RaiseMark then no longer writes generations up to this one.
 func (c *Pipeline) MarkStored(generation uint64) {
 	for {
 		have := c.generation.Load()

@@ -13,27 +13,27 @@ import (
 	"github.com/sluice/sluice/pkg/catalog/sites"
 )
 
-// Pipeline is the store of jobs and their effects. All methods are safe for concurrent use.
+// Pipeline stores jobs and their effects. All methods are safe for concurrent use.
 type Pipeline struct {
 	db       *db.DB
 	accounts *accounts.Accounts
 	sites    *sites.Sites
 
-	generation atomic.Uint64 // value that the stored mark of generations is known to have reached
+	generation atomic.Uint64 // the stored mark of generations is known to be at least this high
 
 	lastMu sync.Mutex
 	last   map[record.Priority]string // the workspace served last, by priority
 }
 
-// New returns the pipeline of a database.
+// New returns a Pipeline for the database.
 func New(d *db.DB, a *accounts.Accounts, s *sites.Sites) *Pipeline {
 	return &Pipeline{db: d, accounts: a, sites: s, last: map[record.Priority]string{}}
 }
 
-// OutboxWake returns a channel that receives a value once after opening, after a commit that has put a job into the
-// outbox, and after a commit of this process that has ended a job in the stream and so freed capacity. With PostgreSQL,
-// new jobs of other processes are announced as well. Several commits may cause one signal, and notices of other
-// processes may be lost, so poll as well.
+// OutboxWake returns a channel that receives a value when there may be jobs to publish: once after opening, after a
+// commit that has put a job into the outbox, and after a commit of this process that has ended a job in the stream and
+// so freed capacity. With PostgreSQL, other processes' new jobs are announced too. Several commits may cause only one
+// signal, and notices of other processes may be lost, so poll as well.
 func (c *Pipeline) OutboxWake() <-chan struct{} { return c.db.Topic(record.TopicOutbox) }
 
 // SweepWake returns a channel that receives a value after a commit that has queued a sweep; see OutboxWake.

@@ -7,10 +7,10 @@ import (
 	"github.com/sluice/sluice/pkg/catalog/record"
 )
 
-// Waiting counts the datasources that must be read again.
+// Waiting counts datasources whose content is waiting to be read again.
 type Waiting struct {
 	Any      bool  // the catalog has datasources
-	Queued   int64 // in the outbox with the priority of replays; at most maxWaiting
+	Queued   int64 // in the outbox with PriorityReplay; counted up to maxWaiting
 	InFlight int64 // in the job stream, for any reason
 }
 

@@ -16,7 +16,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// ReplayFilter selects datasources to process again. Empty fields do not restrict.
+// ReplayFilter selects datasources to process again. Empty fields select all.
 type ReplayFilter struct {
 	WorkspaceID  string
 	DatastoreID  string
@@ -34,9 +34,9 @@ type ReplayFilter struct {
 // Number of datasources queued per transaction of a replay.
 const replayBatch = 200
 
-// kind returns the kind of job that a datasource gets, or "" for none. If a site is fetched again, jobs for its pages
-// follow from the site's job; a site has no content of its own to read. A page that was never fetched must be fetched,
-// and so must one whose fetch has failed, if failures are replayed.
+// kind returns the kind of job that a datasource gets, or "" if it gets none. If a site is fetched again, its job leads
+// to jobs for its pages; a site has no content of its own to read. A page that was never fetched must be fetched. If
+// failures are replayed, so must a page whose fetch has failed.
 func (f ReplayFilter) kind(d record.Record) domain.JobKind {
 	web := d.Type == domain.TypeWebPage || d.Type == domain.TypeWebSite
 	switch {
@@ -59,9 +59,10 @@ func (f ReplayFilter) kind(d record.Record) domain.JobKind {
 	}
 }
 
-// Replay puts new jobs into the outbox for the next datasources that match the filter, oldest first, replacing jobs
-// that wait there. It returns the number of jobs, and the cursor of the next call, or "" after the last datasource.
-// Each batch is a transaction, so that others can write in between. Active content stays searchable.
+// Replay puts new jobs into the outbox for the next datasources that match the filter, oldest first, and replaces jobs
+// that are waiting there. It returns the number of jobs, and the cursor for the next call, or "" after the last
+// datasource. Each batch is a separate transaction, so that other transactions can write in between. Active content
+// stays searchable.
 func (c *Pipeline) Replay(ctx context.Context, f ReplayFilter, from string) (queued int64, next string, err error) {
 	var after cursor.Position
 	if from != "" {
@@ -94,10 +95,12 @@ type candidate struct {
 
 var scanCandidate = db.Scan(func(v *candidate) []any { return []any{&v.At, &v.ID, &v.datastoreID} })
 
-// replayed reads the next batch outside the transaction, because finding few matches among many datasources takes time.
+// replayed reads the next batch. It does so outside the transaction, because finding few matches among many datasources
+// takes time.
 func (c *Pipeline) replayed(ctx context.Context, f ReplayFilter, after cursor.Position) ([]candidate, error) {
 	l := db.List{Columns: `created_at, id, datastore_id`, Table: `datasources`}
-	// The first condition selects the index; the others use expressions, so that no other index is chosen.
+	// The first condition determines the index. The others contain expressions, so that the database does not choose
+	// their indexes.
 	order := `created_at, id`
 	switch {
 	case f.DatasourceID != "":
@@ -153,14 +156,14 @@ func (c *Pipeline) replay(ctx context.Context, t *db.Tx, f ReplayFilter, batch [
 		return 0, fmt.Errorf("reading datasources to replay: %w", err)
 	}
 	for _, id := range ids {
-		r, exists := records[id] // if the record does not exist, the datasource was deleted since
+		r, exists := records[id] // if the record does not exist, the datasource has been deleted in the meantime
 		kind := f.kind(r)
 		if !exists || kind == "" || f.Failed && r.Status != domain.StatusError {
 			continue
 		}
 		err := replayOne(ctx, t, f, r, kind)
 		if errors.Is(err, sql.ErrNoRows) {
-			continue // its datastore was deleted since
+			continue // its datastore has been deleted in the meantime
 		}
 		if err != nil {
 			return 0, fmt.Errorf("datasource %s: %w", id, err)

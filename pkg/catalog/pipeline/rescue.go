@@ -12,16 +12,16 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// StuckDatasource is a datasource that has waited too long for its job. Job does the same work under a new id, because
-// a stream drops ids it has seen.
+// StuckDatasource is a datasource that has waited too long for its job. Job is a job for the same work. It has a new
+// id, because the stream drops jobs with known ids.
 type StuckDatasource struct {
 	domain.Datasource
 	Job domain.Job
 }
 
 // Stuck returns up to limit datasources whose job is not in the outbox and has shown no sign of life since the given
-// time, longest silence first. Each comes with a job that can replace the lost one; see Reissue. A site that only waits
-// for its pages is not stuck.
+// time, starting with the longest silence. Each comes with a job that can replace the lost one; see Reissue. A site
+// that is only waiting for its pages is not stuck.
 func (c *Pipeline) Stuck(ctx context.Context, before time.Time, limit int) ([]StuckDatasource, error) {
 	records, err := db.Collect(ctx, c.db.Read, record.Scan, `SELECT `+record.Columns+` FROM datasources
 		WHERE place <> 1 AND `+record.Live+` AND `+record.NotDeleted+` AND touched_at < ? AND NOT (type = 'web_site' AND discovery_done = 1)
@@ -37,7 +37,7 @@ func (c *Pipeline) Stuck(ctx context.Context, before time.Time, limit int) ([]St
 		}
 		store, err := record.DatastoreByID(ctx, c.db.Read, r.DatastoreID)
 		if errors.Is(err, sql.ErrNoRows) {
-			continue // deleted since
+			continue // deleted in the meantime
 		}
 		if err != nil {
 			return nil, fmt.Errorf("reading the datastore of stuck datasource %s: %w", r.ID, err)
@@ -54,8 +54,8 @@ func (c *Pipeline) Stuck(ctx context.Context, before time.Time, limit int) ([]St
 	return out, nil
 }
 
-// Reissue replaces a lost job with the given one in the outbox, and reports whether it did. It does nothing if the
-// datasource is gone, has a newer job than expectJobID, or waits for no job.
+// Reissue replaces a lost job by putting the given job into the outbox, and reports whether it did. It does nothing if
+// the datasource is gone, has a newer job than expectJobID, or is not waiting for a job.
 func (c *Pipeline) Reissue(ctx context.Context, datasourceID, expectJobID string, job domain.Job) (bool, error) {
 	reissued := false
 	err := c.db.Update(ctx, "issuing a job again", func(t *db.Tx) error {

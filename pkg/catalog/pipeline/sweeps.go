@@ -11,20 +11,20 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// SweepTask is a queued sweep. Attempts is the number of times it was deferred.
+// SweepTask is a queued sweep. Attempts counts how often it was deferred.
 type SweepTask struct {
 	domain.Sweep
 	Attempts int
 	DueAt    time.Time
 }
 
-// QueueSweep queues a sweep that an audit has found necessary. It sets an empty ID.
+// QueueSweep queues a sweep that an audit has found necessary. If the sweep's ID is empty, it gets a new one.
 func (c *Pipeline) QueueSweep(ctx context.Context, s domain.Sweep) error {
 	return c.db.Update(ctx, "queueing a sweep", func(t *db.Tx) error { return record.QueueSweep(ctx, t, s) })
 }
 
-// Sweeps returns up to limit due sweeps: those of withdrawn jobs first, then those never deferred. They stay queued
-// until FinishSweep.
+// Sweeps returns up to limit due sweeps. Sweeps of withdrawn jobs come first, followed by sweeps that were never
+// deferred. All of them stay queued until FinishSweep is called.
 func (c *Pipeline) Sweeps(ctx context.Context, limit int) ([]SweepTask, error) {
 	tasks, err := db.Collect(ctx, c.db.Read, scanSweep, `SELECT id, workspace_id, datastore_id, datasource_id, engine, model,
 		from_generation, below, originals, jobs, attempts, due_at FROM sweeps WHERE due_at <= ? ORDER BY due_at, id LIMIT ?`, db.Micros(c.db.Now()), limit)
