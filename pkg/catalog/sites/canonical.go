@@ -9,11 +9,11 @@ import (
 	"github.com/sluice/sluice/pkg/textid"
 )
 
-// canonical returns the id of the page that replaces the fetched page r because r names it as its canonical address.
-// The target is a known page with a similar text, a page that has not been fetched yet, or an address that this call
-// adds to the site. canonical returns "" when r stays. If r has content and the target has none yet, r stays until the
-// target has content; see QueueYield. If the target has not been fetched, its text is unknown: r is left out at first,
-// and is fetched again if the two texts turn out to differ; see release.
+// canonical returns the id of the page that replaces the fetched page r, or "" if r stays. The replacement is the page
+// that r names as its canonical address: a known page with similar text, or a page that has not been fetched yet. This
+// call adds the page to the site if necessary. If r has content and the other page has none yet, r stays until the
+// other page has content; see QueueYield. If the other page has not been fetched, its text is unknown: r is left out at
+// first, and is fetched again if the two texts turn out to differ; see release.
 func (c *Sites) canonical(ctx context.Context, t *db.Tx, site, r record.Record, store domain.Datastore, f domain.Fetched) (string, error) {
 	id, said := domain.ChildID(site.ID, f.Canonical), r.Config
 	said.Canonical, said.TextHash, said.Sketch = f.Canonical, f.TextHash, f.Sketch
@@ -57,8 +57,8 @@ func canonicalCycle(ctx context.Context, t *db.Tx, site, from record.Record, id 
 	})
 }
 
-// addCanonical adds the address to the site as a page. It reports false if the site has reached its page limit or the
-// page is gone.
+// addCanonical adds the canonical address of r to the site as a page. It returns false if the site cannot get this
+// page, for example because its limit is reached or the page is gone.
 func (c *Sites) addCanonical(ctx context.Context, t *db.Tx, site, r record.Record, store domain.Datastore, link domain.Link) (bool, error) {
 	if site.Crawl.Stopped() || r.RunID != site.RunID {
 		return false, nil
@@ -67,14 +67,14 @@ func (c *Sites) addCanonical(ctx context.Context, t *db.Tx, site, r record.Recor
 	return queued > 0, err
 }
 
-// QueueYield runs after a job of a page has ended. If the page has content, it queues the work that leaves out the
-// pages that name this page as their canonical address. It also queues that work for this page's own canonical page,
-// because this page may now be left out in favour of it.
+// QueueYield must be called when a job of a page has ended. If the page has content, QueueYield queues the work that
+// leaves out other pages that name this page as canonical. It queues the same work for the page that this page names,
+// because this page may now be left out in favour of that one.
 func QueueYield(ctx context.Context, t *db.Tx, page domain.Datasource) error {
 	if page.GroupID == "" || page.ActiveGeneration == 0 || !page.Alive() {
 		return nil
 	}
-	if !page.Unchanged { // an unchanged page has no new effect on the pages that name it
+	if !page.Unchanged { // pages that name an unchanged page were already compared with it
 		if err := queueYieldTo(ctx, t, page.GroupID, page.ID); err != nil {
 			return err
 		}
@@ -97,7 +97,7 @@ func QueueYield(ctx context.Context, t *db.Tx, page domain.Datasource) error {
 	return queueYieldTo(ctx, t, site.ID, own)
 }
 
-// queueYieldTo queues the work for the pages that name the given page as their canonical address, if there are any.
+// queueYieldTo queues the work that leaves out the pages that name the given page as canonical, if there are any.
 func queueYieldTo(ctx context.Context, t *db.Tx, siteID, pageID string) error {
 	named, err := db.Exists(ctx, t, `SELECT 1 FROM datasources WHERE canonical_id = ? AND canonical_id <> '' AND id <> ? LIMIT 1`, pageID, pageID)
 	if err != nil || !named {
@@ -106,8 +106,8 @@ func queueYieldTo(ctx context.Context, t *db.Tx, siteID, pageID string) error {
 	return queueWork(ctx, t, siteTask{siteID: siteID, kind: workYield, pageID: pageID})
 }
 
-// yield leaves out the pages that name the task's page as their canonical address, if that page has content and the
-// texts are similar. A page stays if the task's page names it in turn.
+// yield leaves out pages in favour of the task's page, if that page has content: the pages that name it as canonical
+// and have similar texts. A page stays if the task's page names it in turn.
 func (w *siteWork) yield(ctx context.Context) error {
 	keeper, exists, err := record.Find(ctx, w.t, w.task.pageID)
 	if err != nil || !exists {
@@ -144,5 +144,5 @@ func (w *siteWork) yield(ctx context.Context) error {
 	return nil
 }
 
-// canonicalReason is the reason given for a page that was left out in favour of its canonical address.
+// canonicalReason returns the reason shown for a page that was left out in favour of its canonical page.
 func canonicalReason(address string) string { return "Its canonical address is " + address + "." }

@@ -14,12 +14,12 @@ import (
 // verdict is the result of comparing a fetched page with the other pages of its site.
 type verdict struct {
 	Keeper  string   // id of the page kept instead; "": this page is kept
-	Reason  string   // reason for Keeper, as text for users
+	Reason  string   // why the page is left out in favour of Keeper, as text for users
 	Yielded []string // ids of pages left out in favour of this page
 }
 
-// Maximum number of pages with equal content that are compared. There is at most one, except among pages fetched before
-// duplicates were detected.
+// Maximum number of pages with equal content that are compared with a fetched page. A site has at most one such page,
+// unless its pages were fetched by versions that did not detect duplicates.
 const maxEqualPages = 16
 
 // Judge decides whether a fetched page is kept. A page that names another page of the site as canonical may be replaced
@@ -45,7 +45,7 @@ func (c *Sites) Judge(ctx context.Context, t *db.Tx, r record.Record, store doma
 	if name == "" {
 		return verdict{}, nil
 	}
-	// Pages that were fetched by older versions, which compared bytes, have no text hash.
+	// Pages fetched by older versions, which compared bytes, have no text hash.
 	equal, err := db.Collect(ctx, t, record.Scan, `SELECT `+record.Columns+` FROM datasources
 		WHERE group_id = ? AND content_hash IN (?, ?) AND content_hash <> '' AND id <> ? LIMIT ?`+t.Lock,
 		r.GroupID, name, f.Original.SHA256, r.ID, maxEqualPages)
@@ -53,7 +53,7 @@ func (c *Sites) Judge(ctx context.Context, t *db.Tx, r record.Record, store doma
 		return verdict{}, fmt.Errorf("looking for pages of the same content: %w", err)
 	}
 	r.Config.SetFinalURL(f.URL)
-	// Pages that name this one as canonical do not compete with it: they are left out once it has content.
+	// Pages that name the fetched page as canonical do not compete with it: they are left out once it has content.
 	equal = slices.DeleteFunc(equal, func(p record.Record) bool { return !p.Alive() || site.HasCanonical(p.Config, r.ID) })
 	configs := make([]domain.DatasourceConfig, len(equal))
 	for i, p := range equal {
@@ -77,8 +77,8 @@ func sameContent(keeper domain.DatasourceConfig) string {
 	return "It has the same content as " + keeper.SourceURL + "."
 }
 
-// yield leaves out a page in favour of a fetched page with the same content and a better address, together with the
-// pages that were left out in favour of it.
+// yield leaves out page p in favour of keeper, a fetched page with the same content and a better address. Pages that
+// were left out in favour of p are then duplicates of keeper.
 func yield(ctx context.Context, t *db.Tx, p, keeper record.Record, at time.Time) error {
 	reason := sameContent(keeper.Config)
 	err := t.Queue(ctx, db.Write{
@@ -92,8 +92,8 @@ func yield(ctx context.Context, t *db.Tx, p, keeper record.Record, at time.Time)
 	return removeContent(ctx, t, &p, keeper.ID, reason, at)
 }
 
-// removeContent removes a page's content from the index and cancels its pending work, because another page replaces it
-// or its site no longer includes it.
+// removeContent removes a page's content from the index and cancels the page's pending work. It is used for pages that
+// are replaced by another page or excluded by new settings.
 func removeContent(ctx context.Context, t *db.Tx, p *record.Record, keeper, reason string, at time.Time) error {
 	out := p.Exclude(reason, keeper, p.Seen, at)
 	p.JobID, p.Location = "", record.NoJob
@@ -111,8 +111,8 @@ func removeContent(ctx context.Context, t *db.Tx, p *record.Record, keeper, reas
 	return record.QueueSweeps(ctx, t, out.Sweeps)
 }
 
-// Release runs after a page's job has ended. If the job has changed the page, it queues work on the pages that were
-// left out in favour of it; see domain.PageChange.
+// Release must be called when a page's job has ended. If the job has changed the page, Release queues work on the pages
+// that were left out in favour of it; see domain.PageChange.
 func Release(ctx context.Context, t *db.Tx, before, after domain.Datasource) error {
 	change := after.ChangeFrom(before)
 	if change == domain.PageSame {

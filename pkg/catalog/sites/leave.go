@@ -36,7 +36,7 @@ func BlockReturn(ctx context.Context, t *db.Tx, page record.Record) error {
 	})
 }
 
-// removePages removes pages that, according to their site's crawl, are no longer part of the site.
+// removePages removes pages that are no longer part of the site, according to its newest crawl.
 func removePages(ctx context.Context, t *db.Tx, site record.Record, pages []record.Record, generation uint64) error {
 	if len(pages) == 0 {
 		return nil

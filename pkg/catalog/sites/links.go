@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// maxLinkParts and maxLinkPartBytes bound the stored links of one page: 2,000 addresses, 640 KiB before
+	// maxLinkParts and maxLinkPartBytes limit the stored links of a page to 2,000 addresses and 640 KiB before
 	// compression.
 	maxLinkParts     = 10
 	maxLinkPartBytes = 64 << 10
@@ -74,7 +74,7 @@ func linksOf(ctx context.Context, t *db.Tx, pageIDs []string) (map[string][]stri
 	return out, nil
 }
 
-// linksKnown returns the ids of the pages whose links are stored, even if a page has no links.
+// linksKnown returns the ids of the pages whose links are stored, including pages known to have no links.
 func linksKnown(ctx context.Context, t *db.Tx, pageIDs []string) (map[string]bool, error) {
 	known := make(map[string]bool, len(pageIDs))
 	err := db.InLists(t, pageIDs, func(in string, args []any) error {
@@ -90,8 +90,8 @@ func linksKnown(ctx context.Context, t *db.Tx, pageIDs []string) (map[string]boo
 	return known, nil
 }
 
-// FollowStored evaluates the stored links of a page whose fetch found no change, because such a fetch reports no links.
-// It returns the number of jobs put into the outbox.
+// FollowStored evaluates the stored links of a page that was fetched and found unchanged. Such a fetch reports no
+// links. It returns the number of jobs put into the outbox.
 func (c *Sites) FollowStored(ctx context.Context, t *db.Tx, page record.Record, store domain.Datastore, ev domain.Event) (int, error) {
 	site, exists, err := record.Find(ctx, t, page.GroupID)
 	if err != nil || !exists {
@@ -112,7 +112,7 @@ func (c *Sites) FollowStored(ctx context.Context, t *db.Tx, page record.Record, 
 }
 
 // addStoredLinks adds stored links as pages, and sets Capped if the site has reached its page limit. It does not count
-// refused links, because the crawl that found them has already done so.
+// refused links, because the crawl that found them has already counted them.
 func (c *Sites) addStoredLinks(ctx context.Context, t *db.Tx, site *record.Record, store domain.Datastore, found []foundLink) (int, error) {
 	if len(found) == 0 {
 		return 0, nil
@@ -125,7 +125,7 @@ func (c *Sites) addStoredLinks(ctx context.Context, t *db.Tx, site *record.Recor
 	return queued, site.Store(ctx, t, t.Stamp())
 }
 
-// deflaters pools flate writers, because each one is large.
+// deflaters is a pool of flate writers, which are large.
 var deflaters = sync.Pool{New: func() any {
 	w, err := flate.NewWriter(io.Discard, flate.DefaultCompression)
 	if err != nil {

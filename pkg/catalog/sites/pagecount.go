@@ -8,8 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Begin prepares the site in the record for a new crawl, if the job starts one. It discards queued work of an older
-// crawl.
+// Begin prepares a site for a new crawl if the job starts one. It discards queued work of older crawls.
 func Begin(ctx context.Context, t *db.Tx, r *record.Record, job domain.Job) error {
 	if r.Type != domain.TypeWebSite || job.Kind != domain.JobCrawl {
 		return nil
@@ -35,7 +34,7 @@ func CountPage(ctx context.Context, t *db.Tx, siteID string, n int) error {
 	})
 }
 
-// recount counts the pages of a site.
+// recount corrects the stored number of pages of a site.
 func recount(ctx context.Context, t *db.Tx, siteID string) error {
 	return t.Queue(ctx, db.Write{
 		Doing: "counting the pages of site " + siteID,
@@ -44,7 +43,8 @@ func recount(ctx context.Context, t *db.Tx, siteID string) error {
 	})
 }
 
-// AdoptedPages counts an adopted page, or the pages of an adopted site, which may have been adopted before their site.
+// AdoptedPages updates the page count of a site after the adoption of a page or of the site itself, whose pages may
+// have been adopted earlier.
 func AdoptedPages(ctx context.Context, t *db.Tx, r record.Record) error {
 	switch {
 	case r.GroupID != "":

@@ -11,16 +11,16 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Reasons for leaving out addresses found by crawlers. Crawlers leave decisions about depth and patterns to the
-// catalog: only the catalog knows the present settings, and whether a shorter path leads to the address. tooDeep is the
-// text that crawlers use.
+// Reasons for leaving out addresses found by crawlers. The catalog decides about depth and patterns, because only the
+// catalog knows the current settings and whether there is a shorter path to the address. tooDeep is the text that
+// crawlers use.
 const (
 	overLimit = "past the site's limit of pages"
 	tooDeep   = domain.LeftTooDeep
 )
 
-// Discovered adds the links of an event as pages of the site, each with a crawl job, and returns the number of jobs put
-// into the outbox. from is the datasource of the event.
+// Discovered adds the links of an event to the site as pages, each with a crawl job. It returns the number of jobs put
+// into the outbox. from is the datasource that the event is about.
 func (c *Sites) Discovered(ctx context.Context, t *db.Tx, siteID string, from record.Record, store domain.Datastore, ev domain.Event, out domain.Outcome) (int, error) {
 	site, exists, err := record.Find(ctx, t, siteID)
 	if err != nil || !exists {
@@ -30,7 +30,7 @@ func (c *Sites) Discovered(ctx context.Context, t *db.Tx, siteID string, from re
 		return 0, nil
 	}
 	if from.ID != site.ID && from.Config.Lead > domain.MaxLead {
-		return 0, nil // since the page was requested, the settings were changed to exclude it
+		return 0, nil // the settings have been changed to exclude the page since it was requested
 	}
 	queued, refused, err := c.addPages(ctx, t, &site, store, toFoundLinks(from, out.Links))
 	if err != nil {
@@ -50,14 +50,14 @@ func (c *Sites) Discovered(ctx context.Context, t *db.Tx, siteID string, from re
 	return queued, site.Store(ctx, t, t.Stamp())
 }
 
-// acceptsPages reports whether a site accepts pages found by an event of the site or one of its pages: its crawl was
-// not stopped, and it is the crawl that requested the page.
+// acceptsPages reports whether a site accepts the links of an event about the site or one of its pages. It does so if
+// its crawl was not stopped and is the crawl that the event belongs to.
 func acceptsPages(r *record.Record, from record.Record, ev domain.Event) bool {
 	switch {
 	case r.Crawl.Stopped():
 		return false
 	case from.ID == r.ID:
-		return true // domain.Apply has checked that the event is of the newest job
+		return true // domain.Apply has checked that the event belongs to the newest job
 	default:
 		return from.RunID == r.RunID && (ev.JobID == from.JobID || ev.JobID == domain.PageJobID(r.RunID, from.ID))
 	}
@@ -69,8 +69,8 @@ func (c *Sites) siteReach(ctx context.Context, t *db.Tx, site record.Record) (r 
 	return r, err
 }
 
-// lowerLead lowers the Lead of a page that is read only for its links, after a shorter path to it was found. Lead
-// limits how far its links are followed.
+// lowerLead lowers the Lead of a page that is read only for its links, because a shorter path to the page was found.
+// Lead limits how far links are followed from there.
 func lowerLead(ctx context.Context, t *db.Tx, page *record.Record, lead int, in *domain.SiteReach) error {
 	in.SetLead(&page.Datasource, lead)
 	if err := page.Store(ctx, t, t.Stamp()); err != nil {
@@ -82,10 +82,10 @@ func lowerLead(ctx context.Context, t *db.Tx, page *record.Record, lead int, in 
 	return queueWork(ctx, t, siteTask{siteID: page.GroupID, kind: workLinks, pageID: page.ID})
 }
 
-// addPages adds links as pages of a site, each with a crawl job. It returns the number of jobs put into the outbox, and
-// the number of links left out by reason. A known page is only fetched again by a newer crawl of the site, so each
-// crawl requests a page once, regardless of how many pages link to it. A page deleted or found gone since the crawl
-// began is not fetched again. A page that matches no include pattern is added only for its links, up to domain.MaxLead
+// addPages adds links to a site as pages, each with a crawl job. It returns the number of jobs put into the outbox, and
+// the number of links left out, by reason. A known page is fetched again only by a newer crawl of the site, so each
+// crawl requests a page once, no matter how many pages link to it. A page deleted or found gone since the crawl began
+// is not fetched again. A page that matches no include pattern is added only to read its links, up to domain.MaxLead
 // such pages in a row.
 func (c *Sites) addPages(ctx context.Context, t *db.Tx, site *record.Record, store domain.Datastore, links []foundLink) (queued int, refused map[string]int, err error) {
 	known, err := pagesByID(ctx, t, site.ID, links)
@@ -157,7 +157,7 @@ func (c *Sites) addPages(ctx context.Context, t *db.Tx, site *record.Record, sto
 }
 
 // requestPage puts the crawl job of a known page into the outbox, for the site's newest crawl. The request is
-// conditional if the last fetch of the page is its active content.
+// conditional if the page's active content comes from its last fetch.
 func requestPage(ctx context.Context, t *db.Tx, site record.Record, page *record.Record, store domain.Datastore) error {
 	return requestWith(ctx, t, site, page, store, domain.NewPageJob(site.Datasource, page.Datasource, site.RunID, store))
 }
@@ -173,8 +173,9 @@ func requestWith(ctx context.Context, t *db.Tx, site record.Record, page *record
 }
 
 // updateDepth handles the discovery of a shorter path from the root to a page that the crawl has already requested;
-// crawlers do not find pages in order of depth. The depth limits how far the page's own links are followed. So a
-// waiting job is updated, and a fetched page is fetched again if its links count, or if it was left out for its depth.
+// crawlers do not find pages in order of depth. The depth limits how far the page's own links are followed. Therefore,
+// a waiting job is updated. A fetched page is fetched again if its links can now be followed, or if it was left out
+// because of its depth.
 func updateDepth(ctx context.Context, t *db.Tx, site record.Record, page *record.Record, store domain.Datastore, depth int) error {
 	deepest := site.Config.Scope(true).MaxDepth
 	counts := depth < deepest || depth == deepest && page.Config.Depth > deepest
@@ -194,7 +195,7 @@ func updateDepth(ctx context.Context, t *db.Tx, site record.Record, page *record
 	return page.Store(ctx, t, t.Stamp())
 }
 
-// updateJobDepth updates the depth in a page's crawl job that waits in the outbox.
+// updateJobDepth updates the depth in a page's crawl job if the job is in the outbox.
 func updateJobDepth(ctx context.Context, t *db.Tx, page record.Record) error {
 	payload, err := db.ScanString(t.QueryRow(ctx, `SELECT payload FROM outbox WHERE datasource_id = ?`, page.ID))
 	if errors.Is(err, sql.ErrNoRows) {
@@ -237,7 +238,7 @@ func addPage(ctx context.Context, t *db.Tx, site record.Record, link foundLink, 
 	}
 	job := domain.NewPageJob(site.Datasource, page.Datasource, site.RunID, store)
 	if site.Crawl != nil && site.Crawl.Removed > 0 {
-		job.ID = domain.NewID() // the page may have been removed since the crawl requested it, and the stream drops repeated ids
+		job.ID = domain.NewID() // the crawl may have requested the page before it was removed, and the stream drops repeated ids
 	}
 	job = page.Accept(job, store)
 	if err := page.Insert(ctx, t, nil); err != nil { // nil: the page already exists

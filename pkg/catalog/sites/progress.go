@@ -55,7 +55,7 @@ func (c *Sites) SiteProgress(ctx context.Context, siteIDs ...string) (map[string
 	return out, nil
 }
 
-// counter returns the counter for pages with a status.
+// counter returns the field of p that counts pages with the given status.
 func counter(p *domain.SiteProgress, s domain.Status, unchanged bool) *int64 {
 	switch {
 	case s == domain.StatusSkipped:

@@ -27,7 +27,7 @@ type foundLink struct {
 	lead int // Lead of the page if it matches no include pattern
 }
 
-// toFoundLinks converts the links that a page or the site's discovery has reported.
+// toFoundLinks converts links reported by a page's fetch or by the site's discovery.
 func toFoundLinks(from record.Record, links []domain.Link) []foundLink {
 	out := make([]foundLink, len(links))
 	for i, l := range links {
@@ -36,8 +36,8 @@ func toFoundLinks(from record.Record, links []domain.Link) []foundLink {
 	return out
 }
 
-// scope applies changed settings of the site to its pages, one batch at a time. The links are evaluated afterwards, by
-// workLinks, when it is known for every page whether the settings include it.
+// scope applies changed settings of the site to its pages, one batch at a time. workLinks evaluates the links
+// afterwards, when it is known for every page whether the settings include it.
 func (w *siteWork) scope(ctx context.Context) error {
 	pages, err := w.batch(ctx)
 	if err != nil {
@@ -64,8 +64,8 @@ func (w *siteWork) scope(ctx context.Context) error {
 	return queueWork(ctx, w.t, siteTask{siteID: w.site.ID, kind: workLinks})
 }
 
-// links evaluates the stored links of the site's pages, or of the task's page, with the present settings. Links of
-// pages with LeadsNowhere are not followed.
+// links evaluates the stored links of the site's pages, or only of the task's page, according to the current settings.
+// Links of pages with LeadsNowhere are not followed.
 func (w *siteWork) links(ctx context.Context) error {
 	if !w.site.FollowLinks {
 		return nil
@@ -105,7 +105,7 @@ func (w *siteWork) links(ctx context.Context) error {
 			found = append(found, l)
 		}
 	}
-	// Nearest pages first, because the number of pages read only for their links is limited.
+	// Pages near the root come first, because the number of pages read only for their links is limited.
 	slices.SortStableFunc(found, func(a, b foundLink) int { return cmp.Compare(a.Depth, b.Depth) })
 	queued, err := w.c.addStoredLinks(ctx, w.t, &w.site, w.store, found)
 	if queued > 0 {
@@ -158,14 +158,14 @@ func idsOf(pages []record.Record) []string {
 	return ids
 }
 
-// applySettings applies the site's settings to a page. why is the reason for leaving the page out; "" if it is in
+// applySettings applies the site's settings to a page. why is the reason for leaving the page out, or "" if it is in
 // scope. known tells whether its links are stored.
 func (w *siteWork) applySettings(ctx context.Context, p *record.Record, scope domain.SiteScope, why string, known bool) error {
 	before := p.Datasource
 	root := scope.Follow && domain.SameAddress(p.Config.SourceURL, scope.Root)
 	p.Config.Lead = 0
 	if why != "" && !root {
-		p.Config.Lead = domain.LeadsNowhere // unless links to it say otherwise; see lowerLead
+		p.Config.Lead = domain.LeadsNowhere // unless a link to the page lowers it; see lowerLead
 	}
 	waits := !p.OwnStatus().Terminal()
 	if why != "" && p.Status != domain.StatusSkipped && (!waits || !root || p.ActiveGeneration > 0) {
@@ -200,8 +200,8 @@ func (w *siteWork) applySettings(ctx context.Context, p *record.Record, scope do
 	return w.refetch(ctx, p)
 }
 
-// refetch queues a fetch of a page with the present settings. The crawl may already have a job for the page with the
-// old settings.
+// refetch queues a fetch of a page with the current settings. The job needs a new id, because the crawl may already
+// have a job for the page with the old settings.
 func (w *siteWork) refetch(ctx context.Context, p *record.Record) error {
 	job := domain.NewPageJob(w.site.Datasource, p.Datasource, w.site.RunID, w.store)
 	job.ID = domain.NewID()
@@ -248,8 +248,8 @@ func (w *siteWork) dropExcess(ctx context.Context) error {
 	return nil
 }
 
-// countExcluded counts the pages of a site that its settings exclude, which do not count towards its limit, and those
-// of them that are read only for their links.
+// countExcluded counts the pages of a site that its settings exclude, and how many of them are read for their links.
+// Excluded pages do not count towards the site's limit.
 func countExcluded(ctx context.Context, t *db.Tx, siteID string) (all, leads int64, err error) {
 	err = t.QueryRow(ctx, `SELECT COUNT(*), COALESCE(SUM(CASE WHEN lead < ? THEN 1 ELSE 0 END), 0) FROM datasources
 		WHERE group_id = ? AND lead > 0`, domain.LeadsNowhere, siteID).Scan(&all, &leads)
@@ -265,12 +265,12 @@ func (c *Sites) rescope(ctx context.Context, t *db.Tx, before domain.DatasourceC
 		return nil
 	}
 	if site.FollowLinks || int64(c.pageLimit(*site)) > site.Pages {
-		site.Capped = false // dropExcess and evaluated links set it again; the rest of a sitemap is unknown
+		site.Capped = false // dropExcess and the evaluation of links set it again; the rest of a sitemap is unknown
 	}
 	switch listed := !site.FollowLinks && site.Pages > 0; {
 	case !before.Widens(site.Config):
 	case !site.DiscoveryDone && !site.Status.Terminal():
-		site.CrawlWidened() // when discovery ends, it is known whether there is a sitemap
+		site.CrawlWidened() // whether there is a sitemap is known only when discovery ends
 	case site.DiscoveryDone && listed:
 		site.WarnSitemap()
 	}

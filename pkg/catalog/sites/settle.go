@@ -14,13 +14,13 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// SettleSite updates the status of a site from its pages: synched when discovery is complete and no page waits, running
-// when a page waits again. It returns the site if it changed, otherwise nil.
+// SettleSite updates the status of a site from its pages: synched once discovery is complete and no pages are waiting,
+// and running if a page is waiting again. It returns the site if it changed, otherwise nil.
 func (c *Sites) SettleSite(ctx context.Context, t *db.Tx, siteID string, at time.Time) (*domain.Datasource, error) {
 	if siteID == "" {
 		return nil, nil
 	}
-	// Usually the site is running and pages wait, so read only a few columns first.
+	// Usually the site is running and has waiting pages, so read only a few columns first.
 	var status domain.Status
 	var done int
 	var where record.Location
@@ -56,7 +56,7 @@ func (c *Sites) SettleSite(ctx context.Context, t *db.Tx, siteID string, at time
 	return storeSite(ctx, t, site, at)
 }
 
-// hasWaiting reports whether a page of the site waits for a job other than a move job.
+// hasWaiting reports whether a page of the site is waiting for a job other than a move job.
 func hasWaiting(ctx context.Context, t *db.Tx, siteID string) (bool, error) {
 	var waiting int
 	if err := t.QueryRow(ctx, `SELECT COUNT(*) FROM (SELECT 1 AS one FROM datasources
@@ -77,7 +77,7 @@ func storeSite(ctx context.Context, t *db.Tx, site record.Record, at time.Time) 
 // cappedAt is the prefix of the warning on a site that exceeds its page limit.
 const cappedAt = "The site has more pages than its limit of "
 
-// settlePages sets the site's status from its pages' results.
+// settlePages sets the site's status according to the results of its pages.
 func (c *Sites) settlePages(ctx context.Context, t *db.Tx, site *record.Record, at time.Time) (changed bool, err error) {
 	var pages domain.SiteProgress
 	var cause, reason string

@@ -1,10 +1,10 @@
 // Package sites stores the effects of a crawl on the pages of a web site: which pages exist, which are duplicates, the
-// effect of changed settings, and when the site is complete. It imports db and record.
+// effect of changed settings, and when a site is complete. It imports db and record.
 //
 // The pages of a site are the frontier of its crawl: a page's run_id is the crawl that last requested the page. A
 // fetched page is compared with the other pages in the transaction that applies the event (see Judge), so at most one
-// of several equal pages has content. Work on many pages is stored as a row of site_work, and WorkOnSite does it in
-// batches. A site is not settled while it has such a row.
+// of several pages with equal text has content. Work on many pages is stored as a row of site_work, and WorkOnSite does
+// it in batches. A site is not settled while it has such a row.
 package sites
 
 import (
@@ -12,15 +12,15 @@ import (
 	"github.com/sluice/sluice/pkg/catalog/record"
 )
 
-// Sites is the store of sites and their pages. All methods are safe for concurrent use.
+// Sites stores sites and their pages. All methods are safe for concurrent use.
 type Sites struct {
 	db       *db.DB
 	maxPages int
 }
 
-// New returns the sites of a database. A site has at most maxPages pages, even if its own limit is higher.
+// New returns the Sites of a database. A site has at most maxPages pages, even if its own limit is higher.
 func New(d *db.DB, maxPages int) *Sites { return &Sites{db: d, maxPages: maxPages} }
 
-// SiteWake returns a channel that receives a value after a commit of this process that has queued work on a site, and
-// once after opening. Work queued by other processes is not announced, so poll as well.
+// SiteWake returns a channel that receives a value once after opening, and after each commit of this process that has
+// queued work on a site. Work queued by other processes is not announced, so poll as well.
 func (c *Sites) SiteWake() <-chan struct{} { return c.db.Topic(record.TopicSites) }

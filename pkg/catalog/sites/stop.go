@@ -9,14 +9,14 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// StopCrawl stops the crawl of a site or a page at once. Waiting pages are no longer fetched: a page with content
-// becomes synched, a page without content becomes skipped. Their jobs are deleted from the job stream, and results of
-// running jobs are refused. Fetched pages are still read. The site settles when none of its jobs is in progress. If the
-// datasource waits for no job, nothing changes. It fails with domain.CodeInvalid for a datasource that is not web
-// content. It returns the changed datasource.
+// StopCrawl stops the crawl of a site or a page at once. Waiting pages are no longer fetched: pages with content become
+// synched, and pages without content become skipped. Their jobs are deleted from the job stream, and results of running
+// jobs are refused. Fetched pages are still read. The site settles when none of its jobs are in progress. If the
+// datasource is not waiting for a job, nothing changes. StopCrawl returns the changed datasource. It fails with
+// domain.CodeInvalid for a datasource that is not web content.
 //
-// After the commit of the stop, no new pages are added, and a page whose fetch is postponed no longer counts as
-// waiting. Waiting pages are processed in batches, here and, if the process dies, by WorkOnSite.
+// Once the stop is committed, no new pages are added, and pages with a postponed fetch no longer count as waiting.
+// Waiting pages are processed in batches, here and, if the process dies, by WorkOnSite.
 func (c *Sites) StopCrawl(ctx context.Context, ws, id string) (domain.Datasource, error) {
 	working := false
 	err := c.db.Update(ctx, "stopping a crawl", func(t *db.Tx) error {
@@ -49,7 +49,7 @@ func (c *Sites) StopCrawl(ctx context.Context, ws, id string) (domain.Datasource
 	return record.Datasource(ctx, c.db.Read, ws, id)
 }
 
-// stopSite records that the crawl is stopped, and reports whether there was one.
+// stopSite records that the site's crawl is stopped, and reports whether a crawl was in progress.
 func stopSite(ctx context.Context, t *db.Tx, site record.Record) (bool, error) {
 	working, err := hasWork(ctx, t, site.ID)
 	if err != nil {
@@ -84,8 +84,8 @@ func stopSite(ctx context.Context, t *db.Tx, site record.Record) (bool, error) {
 	return true, queueWork(ctx, t, siteTask{siteID: site.ID, kind: workStop})
 }
 
-// stop withdraws the next pages that wait to be fetched. Pages in the stream come last, because withdrawing one frees
-// capacity that pages in the outbox would use.
+// stop withdraws the next pages that are waiting to be fetched. Pages in the outbox come first: withdrawing a page in
+// the stream frees capacity, which pages left in the outbox would use.
 func (w *siteWork) stop(ctx context.Context) error {
 	pages, err := w.pages(ctx, `group_id = ? AND group_id <> '' AND status = 'unsynched' AND place = 1 AND job_kind = 'crawl'`, w.site.ID)
 	if err == nil && !w.more {
@@ -102,7 +102,7 @@ func (w *siteWork) stop(ctx context.Context) error {
 	return withdraw(ctx, w.t, pages)
 }
 
-// stopPages withdraws the job of a page that waits to be fetched.
+// stopPages withdraws the job of a page that is waiting to be fetched.
 func (c *Sites) stopPages(ctx context.Context, t *db.Tx, p record.Record) error {
 	if p.Location == record.NoJob || p.JobKind != domain.JobCrawl || p.Status.Terminal() {
 		return nil

@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// UpdateWebConfig changes the fetch settings of web content from the next fetch on, and returns the datasource. A
+// UpdateWebConfig changes how web content is fetched, starting with the next fetch, and returns the datasource. A
 // change of a site's scope takes effect at once: pages outside the new scope are left out, and known links inside it
 // are fetched. It fails with domain.CodeInvalid for datasources that are not fetched, for pages of a site, because they
 // use the site's settings, and for single pages if the patch changes settings that only sites have.
@@ -37,7 +37,8 @@ func (c *Sites) UpdateWebConfig(ctx context.Context, ws, id string, patch domain
 	return record.Datasource(ctx, c.db.Read, ws, id)
 }
 
-// FetchBy changes the fetch settings in memory. For a site, it queues the work that applies them to the pages.
+// FetchBy changes the fetch settings of a record in memory. For a site, it also queues the work that applies them to
+// the pages.
 func (c *Sites) FetchBy(ctx context.Context, t *db.Tx, r *record.Record, patch domain.WebPatch) error {
 	switch {
 	case r.Type != domain.TypeWebPage && r.Type != domain.TypeWebSite:

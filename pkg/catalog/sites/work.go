@@ -16,7 +16,7 @@ import (
 type workKind int
 
 const (
-	workStop    workKind = 1 // withdraw the pages that wait to be fetched, because the crawl was stopped
+	workStop    workKind = 1 // withdraw the pages that are waiting to be fetched, because the crawl was stopped
 	workRest    workKind = 2 // handle the pages that the newest crawl has not found; see domain.MissingPolicy
 	workRelease workKind = 3 // fetch pages again that were left out in favour of a page that has lost its content
 	workCompare workKind = 4 // fetch pages again that were left out in favour of a page whose content has changed
@@ -26,7 +26,7 @@ const (
 	workNamed   workKind = 8 // fetch pages again that were left out for their canonical page, if its newly known text differs
 )
 
-// workOf maps the change of a page to the work on the pages that were left out in favour of it.
+// workOf maps the change of a page to the work that it requires on the pages left out in favour of that page.
 var workOf = map[domain.PageChange]workKind{domain.PageLost: workRelease, domain.PageKnown: workNamed, domain.PageDiffers: workCompare}
 
 func changeOf(kind workKind) domain.PageChange {
@@ -45,10 +45,10 @@ const siteBatch = 200
 type siteTask struct {
 	siteID string
 	kind   workKind
-	pageID string // the page that the work is about; "": the whole site
+	pageID string // id of the page that the work is about; "": the whole site
 }
 
-// SiteTask is work on pages of a site that WorkOnSite does, one batch at a time.
+// SiteTask is queued work on pages of a site. WorkOnSite does it, one batch at a time.
 type SiteTask struct{ siteTask }
 
 // SiteID returns the id of the site.
@@ -61,7 +61,7 @@ type SiteBatch struct {
 	More        bool     // the task is not complete
 }
 
-// queueWork queues work on pages of a site for its present crawl.
+// queueWork queues work on pages of a site, for the site's current crawl.
 func queueWork(ctx context.Context, t *db.Tx, w siteTask) error {
 	t.Wake(record.TopicSites)
 	return t.Queue(ctx, db.Write{
@@ -78,8 +78,8 @@ func hasWork(ctx context.Context, t *db.Tx, siteID string) (bool, error) {
 	return db.Exists(ctx, t, `SELECT 1 FROM site_work WHERE site_id = ? LIMIT 1`, siteID)
 }
 
-// SiteWork returns up to limit tasks after the given one; the zero task comes before all. Tasks stay until WorkOnSite
-// has completed them.
+// SiteWork returns up to limit tasks that come after the given one. The zero task comes before all others. Tasks stay
+// queued until WorkOnSite has completed them.
 func (c *Sites) SiteWork(ctx context.Context, after SiteTask, limit int) ([]SiteTask, error) {
 	tasks, err := db.Collect(ctx, c.db.Read, db.Scan(func(w *SiteTask) []any { return []any{&w.siteID, &w.kind, &w.pageID} }), `SELECT site_id, kind, page_id FROM site_work WHERE (site_id, kind, page_id) > (?, ?, ?)
 		ORDER BY site_id, kind, page_id LIMIT ?`, after.siteID, after.kind, after.pageID, limit)
@@ -127,8 +127,8 @@ type siteWork struct {
 	site    record.Record
 	store   domain.Datastore
 	task    siteTask
-	runID   string // the crawl for which the task was queued
-	after   string // the last page of the previous batch, for tasks that process all pages
+	runID   string // id of the crawl for which the task was queued
+	after   string // last page of the previous batch, for tasks that process all pages
 	changed []string
 	more    bool
 }
@@ -150,7 +150,7 @@ func (w *siteWork) do(ctx context.Context) error {
 		return nil
 	case w.task.kind >= workRelease && !stopped:
 		return w.release(ctx)
-	default: // a newer crawl, or the end of this one, has overtaken it
+	default: // the work is obsolete, because a newer crawl has begun or this one has ended
 		return nil
 	}
 }
@@ -227,7 +227,8 @@ func (w *siteWork) handleMissing(ctx context.Context) (err error) {
 	return removePages(ctx, w.t, w.site, left, 0)
 }
 
-// splitReferenced separates pages that are no longer part of the site from those that duplicates in the site refer to.
+// splitReferenced separates pages that other pages of the newest crawl duplicate (kept) from pages that are no longer
+// part of the site (left).
 func (w *siteWork) splitReferenced(ctx context.Context, pages []record.Record) (kept, left []record.Record, err error) {
 	for _, p := range pages {
 		stands, err := db.Exists(ctx, w.t, `SELECT 1 FROM datasources WHERE duplicate_of = ? AND duplicate_of <> '' AND run_id = ? LIMIT 1`, p.ID, w.site.RunID)
@@ -254,8 +255,8 @@ func (w *siteWork) refetchPages(ctx context.Context, pages []record.Record) erro
 	return nil
 }
 
-// release queues another fetch of pages that were left out in favour of the task's page. If that page had lost its
-// content and has it again, release does nothing.
+// release queues another fetch of pages that were left out in favour of the task's page. It does nothing if that page
+// had lost its content but has content again.
 func (w *siteWork) release(ctx context.Context) error {
 	keeper, exists, err := record.Find(ctx, w.t, w.task.pageID)
 	if err != nil {
@@ -274,7 +275,7 @@ func (w *siteWork) release(ctx context.Context) error {
 	})
 	for i := range pages {
 		job := domain.NewPageJob(w.site.Datasource, pages[i].Datasource, w.site.RunID, w.store)
-		// The crawl has already requested most of them, and the stream drops jobs with known ids.
+		// The crawl has already requested most of these pages, and the stream drops jobs with known ids.
 		job.ID = domain.NewID()
 		if err := requestWith(ctx, w.t, w.site, &pages[i], w.store, job); err != nil {
 			return err
