@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// GroupCount is the number of datasources of a group with a status.
+// GroupCount is the number of datasources in a group that have a certain status.
 type GroupCount struct {
 	Group  string
 	Status domain.Status
@@ -17,7 +17,7 @@ type GroupCount struct {
 
 var scanGroupCount = db.Scan(func(g *GroupCount) []any { return []any{&g.Group, &g.Status, &g.N} })
 
-// CountByStatus returns the number of datasources by status. The query text has one argument, the id, and selects the
+// CountByStatus returns the number of datasources by status. The query has one argument, the given id, and selects the
 // columns of GroupCount.
 func CountByStatus(ctx context.Context, q db.Querier, text, id string) (map[domain.Status]int64, error) {
 	groups, err := db.Collect(ctx, q, scanGroupCount, text, id)
@@ -32,7 +32,7 @@ func CountByStatus(ctx context.Context, q db.Querier, text, id string) (map[doma
 }
 
 // CountPages sets the progress of sites to the number of completed pages and the number of all known pages. The pages
-// are counted for every read, so the progress cannot become wrong.
+// are counted for every read, so the progress is always correct.
 func CountPages(ctx context.Context, q db.Querier, ds []domain.Datasource) error {
 	var ids []string
 	sites := map[string]*domain.Datasource{}
@@ -59,7 +59,8 @@ func CountPages(ctx context.Context, q db.Querier, ds []domain.Datasource) error
 	})
 }
 
-// Datasource returns a datasource of the workspace as users see it: the progress of a site counts its pages.
+// Datasource returns a datasource of the workspace as users see it: the progress of a site is the progress of its
+// pages.
 func Datasource(ctx context.Context, q db.Querier, ws, id string) (domain.Datasource, error) {
 	r, err := Scan(q.QueryRow(ctx, `SELECT `+Columns+` FROM datasources WHERE workspace_id || '' = ? AND id = ? AND `+NotDeleted, ws, id))
 	if err != nil {

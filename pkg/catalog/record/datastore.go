@@ -13,7 +13,7 @@ import (
 // Interned returns the canonical copy of a text, so that equal texts share memory and compare equal without being read.
 func Interned[T ~string](text T) T { return unique.Make(text).Value() }
 
-// datastoreRow returns the columns of a datastore. m is the datastore's move, with the id "" if there is none.
+// datastoreRow returns the columns of a datastore. m is the datastore's move; without a move, its id is "".
 func datastoreRow(d *domain.Datastore, m *domain.Move) db.Row {
 	return db.Row{
 		db.Fixed("id", &d.ID),
@@ -36,7 +36,7 @@ func datastoreRow(d *domain.Datastore, m *domain.Move) db.Row {
 	}
 }
 
-// storedDatastore returns the row to store.
+// storedDatastore returns the row of a datastore, for storing it.
 func storedDatastore(d *domain.Datastore) db.Row {
 	m := domain.Move{}
 	if d.Move != nil {
@@ -67,7 +67,7 @@ func ScanDatastore(s db.Scanner) (domain.Datastore, error) {
 	return d, err
 }
 
-// InsertDatastore stores a new datastore and returns the number of rows: 0 if its id exists.
+// InsertDatastore stores a new datastore and returns the number of rows inserted, which is 0 if the id exists.
 func InsertDatastore(ctx context.Context, t *db.Tx, d domain.Datastore) (int64, error) {
 	return t.Insert(ctx, insertDatastoreText, storedDatastore(&d))
 }

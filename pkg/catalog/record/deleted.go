@@ -20,9 +20,9 @@ func SiteOf(d domain.Datasource) string {
 // DeleteDatasources deletes datasources and queues sweeps of their data. The sweeps cover all generations known so far
 // and those up to the given one.
 //
-// A deleted datasource may return with the same id: a page in the next crawl of its site, or an object of a request
-// with an idempotency key when the request is repeated. The sweep must not delete rows written then. Every generation
-// of a deleted datasource is at most the highest known one, or ends in an event that sweeps its rows.
+// A deleted datasource may return with the same id: a page in the next crawl of its site, or an object created by a
+// request with an idempotency key when the request is repeated. The sweep must not delete rows written after the
+// return. Higher generations of the deleted datasource need no sweep here, because their events sweep their rows.
 func DeleteDatasources(ctx context.Context, t *db.Tx, doomed []Record, generation uint64) error {
 	if len(doomed) == 0 {
 		return nil
@@ -56,15 +56,15 @@ func DeleteDatasources(ctx context.Context, t *db.Tx, doomed []Record, generatio
 	return nil
 }
 
-// InExistingStore is the condition of rows whose datastore is not deleted. Deleted datastores are few, and only exist
-// for a short time.
+// InExistingStore is the SQL condition for rows whose datastore is not deleted. There are only few deleted datastores,
+// each for a short time.
 const InExistingStore = `datastore_id NOT IN (SELECT id FROM datastores WHERE deleted_at > 0)`
 
-// NotDeleted is the condition of datasources that were not deleted with their datastore or their site.
+// NotDeleted is the SQL condition for datasources that were not deleted together with their datastore or site.
 const NotDeleted = InExistingStore + ` AND ` + NotOfDeletedSite
 
-// NotOfDeletedSite is the condition of datasources that do not belong to a deleted site. Deleted sites are few, and
-// only exist for a short time.
+// NotOfDeletedSite is the SQL condition for datasources that do not belong to a deleted site. There are only few
+// deleted sites, each for a short time.
 const NotOfDeletedSite = `group_id NOT IN (SELECT site_id FROM doomed_sites)`
 
 // IsDeleted reports whether the datasource is a deleted site or a page of one.
@@ -75,9 +75,9 @@ func IsDeleted(ctx context.Context, q db.Querier, d domain.Datasource) (bool, er
 	return db.Exists(ctx, q, `SELECT 1 FROM doomed_sites WHERE site_id = ?`, SiteOf(d))
 }
 
-// RemoveNext removes a batch of the next object whose removal is unfinished, and reports whether there is more. next
-// fails with sql.ErrNoRows if there is none. That is the usual case and checked often, so next is first called without
-// a transaction.
+// RemoveNext continues an unfinished removal by one batch, and reports whether there is more to remove. next returns
+// the object to be removed, or sql.ErrNoRows if there is none. Usually there is none, and the check is frequent, so
+// next is first called without a transaction.
 func RemoveNext[T any](ctx context.Context, d *db.DB, doing string, next func(context.Context, db.Querier) (T, error), remove func(*db.Tx, T) error) (more bool, err error) {
 	if _, err := next(ctx, d.Read); errors.Is(err, sql.ErrNoRows) {
 		return false, nil

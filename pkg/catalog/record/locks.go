@@ -12,7 +12,7 @@ import (
 
 // If several processes write concurrently, transactions take their locks in one order, to avoid deadlocks:
 //
-//  0. the lock for the stored content of a workspace, if that is limited;
+// 0. the lock for a workspace's stored content, if its size is limited;
 //  1. the locks of datastores: shared by transactions that depend on the place of a datastore, exclusive for those that
 //     move or delete it;
 //  2. the lock for upserts of a datastore;
@@ -22,17 +22,19 @@ import (
 // If a deadlock occurs nevertheless, one of the transactions is run again. SQLite runs transactions serially and needs
 // no locks.
 
-// ShareDatastores prevents moves and deletions of the datastores until the transaction ends.
+// ShareDatastores prevents the datastores from being moved or deleted until the transaction ends.
 func ShareDatastores(ctx context.Context, t *db.Tx, datastoreIDs ...string) error {
 	return t.LockShared(ctx, "datastore", datastoreIDs...)
 }
 
-// LockDatastore waits until no other transaction depends on the place of the datastore, and excludes new ones.
+// LockDatastore waits until no other transaction depends on the place of the datastore, and excludes such transactions
+// until this one ends.
 func LockDatastore(ctx context.Context, t *db.Tx, datastoreID string) error {
 	return t.LockExclusive(ctx, "datastore", datastoreID)
 }
 
-// QueueUpserts serialises transactions that look for custom ids of the datastore and store those they did not find.
+// QueueUpserts serialises transactions that look for custom ids in the datastore and then store those that they did not
+// find.
 func QueueUpserts(ctx context.Context, t *db.Tx, datastoreID string) error {
 	return t.LockCreation(ctx, "upserts", datastoreID)
 }
@@ -40,8 +42,8 @@ func QueueUpserts(ctx context.Context, t *db.Tx, datastoreID string) error {
 // readStores are the datastores that a transaction has read.
 type readStores map[string]domain.Datastore
 
-// ShareDatastore reads a datastore and prevents changes, except of name and description, until the transaction ends. It
-// fails with sql.ErrNoRows if the datastore is gone.
+// ShareDatastore reads a datastore and prevents changes to it, except to its name and description, until the
+// transaction ends. It fails with sql.ErrNoRows if the datastore is gone.
 func ShareDatastore(ctx context.Context, t *db.Tx, id string) (domain.Datastore, error) {
 	stores := db.Local(t, func() readStores { return readStores{} })
 	if d, known := stores[id]; known {
@@ -57,7 +59,7 @@ func ShareDatastore(ctx context.Context, t *db.Tx, id string) (domain.Datastore,
 	return d, err
 }
 
-// ShareOwnDatastore is ShareDatastore for a caller of the workspace.
+// ShareOwnDatastore is like ShareDatastore, but fails if the datastore does not belong to the workspace.
 func ShareOwnDatastore(ctx context.Context, t *db.Tx, ws, id string) (domain.Datastore, error) {
 	d, err := ShareDatastore(ctx, t, id)
 	if err == nil && d.WorkspaceID != ws {

@@ -14,9 +14,10 @@ import (
 // Priority orders jobs in the outbox: lower numbers first.
 type Priority int
 
-// Priorities. A job that follows from an admitted job has PriorityFresh, so that work in progress is finished first.
+// Priorities. A job that continues the work of another job has PriorityFresh, so that work in progress is finished
+// first.
 const (
-	PriorityFresh  Priority = 0 // just added or changed by a user
+	PriorityFresh  Priority = 0 // content that a user has just added or changed
 	PriorityPages  Priority = 1 // pages found by the crawl of a site
 	PriorityReplay Priority = 2 // replays: the old content stays searchable meanwhile
 )
@@ -28,13 +29,14 @@ const (
 	TopicSites  = "sites"  // work on a site is queued
 )
 
-// Enqueue puts the job into the outbox and replaces an older job of the datasource. The new job keeps the old one's
-// position; otherwise the job of a datasource that changes all the time would never be published.
+// Enqueue puts the job into the outbox and replaces an older job of the datasource. The new job takes over the older
+// job's position. Otherwise, jobs of a datasource that changes all the time would never be published.
 func Enqueue(ctx context.Context, t *db.Tx, job domain.Job, p Priority) error {
 	return EnqueueAt(ctx, t, job, p, 0)
 }
 
-// EnqueueAt is Enqueue for a job that is due at a time in microseconds; 0: at once.
+// EnqueueAt is like Enqueue, but the job is not published before the given time, in microseconds since 1970. 0 means
+// immediately.
 func EnqueueAt(ctx context.Context, t *db.Tx, job domain.Job, p Priority, notBefore int64) error {
 	job.Trace = telemetry.Inject(ctx)
 	payload, err := db.ToJSON(job)
@@ -61,7 +63,7 @@ func ReadMark(ctx context.Context, q db.Querier) (uint64, error) {
 	return uint64(v), nil
 }
 
-// JobFor returns a job of the kind for a datasource; see pipeline.Pipeline.NewJob.
+// JobFor returns a job of the given kind for a datasource; see pipeline.Pipeline.NewJob.
 func JobFor(ctx context.Context, q db.Querier, d domain.Datasource, kind domain.JobKind, store domain.Datastore) (domain.Job, error) {
 	if kind == domain.JobIngest {
 		return domain.NewIngestJob(d, store), nil

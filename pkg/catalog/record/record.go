@@ -11,9 +11,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Accept makes the job the record's newest job, so that the datasource waits for it. It returns the job to publish.
-// Only id, kind, force, crawl and move are taken from the given job; the rest is derived from the record and the
-// datastore.
+// Accept makes the datasource wait for a new job, and returns the job to publish. Only id, kind, force, crawl and move
+// are taken from the given job; the rest is derived from the record and the datastore.
 func (r *Record) Accept(asked domain.Job, store domain.Datastore) domain.Job {
 	var job domain.Job
 	switch {
@@ -60,7 +59,7 @@ type Location int
 
 // Locations.
 const (
-	NoJob    Location = 0 // the job has ended; a site may still wait for its pages
+	NoJob    Location = 0 // the job has ended; a site may still be waiting for its pages
 	InOutbox Location = 1
 	InStream Location = 2 // in flight
 )
@@ -78,17 +77,18 @@ type Record struct {
 	Pages    int64  // of a site: number of pages; updated by CountPage, not by Store
 }
 
-// Live is the condition of datasources that wait for a job, in the form of the index datasources_unsettled.
+// Live is the SQL condition for datasources that are waiting for a job. It has the form that the index
+// datasources_unsettled requires.
 const Live = `status IN ('unsynched', 'pending', 'running')`
 
-// encodedParts holds the values of columns that Record represents in another form.
+// encodedParts holds the values of columns that Record represents in a different form.
 type encodedParts struct {
 	target  domain.Target // generation 0: none
 	resume  domain.Resume // status "": none
 	touched int64         // time of the last sign of life, in microseconds
 }
 
-// row returns the columns of a datasource.
+// row returns the columns of a datasource, for reading and storing.
 func (r *Record) row(p *encodedParts) db.Row {
 	return db.Row{
 		db.Fixed("id", &r.ID),
@@ -140,7 +140,7 @@ func (r *Record) row(p *encodedParts) db.Row {
 	}
 }
 
-// stored returns the row with the additional columns for indexes and filters.
+// stored returns the row to store, with additional columns for indexes and filters.
 func (r *Record) stored(touched int64) db.Row {
 	p := encodedParts{touched: touched}
 	if r.Target != nil {
@@ -199,7 +199,7 @@ func Scan(s db.Scanner) (Record, error) {
 	return r, err
 }
 
-// Insert stores a new record. It returns taken if the id exists.
+// Insert stores a new record. If the id exists, it returns the error taken.
 func (r *Record) Insert(ctx context.Context, t *db.Tx, taken error) error {
 	args, err := r.stored(db.Micros(r.UpdatedAt)).InsertArgs()
 	if err != nil {
@@ -222,12 +222,12 @@ func (r *Record) Store(ctx context.Context, t *db.Tx, touched int64) error {
 	return t.Queue(ctx, db.Write{Doing: "storing datasource " + r.ID, Text: updateText, Args: args})
 }
 
-// Read reads a record that the same transaction will write. It fails with sql.ErrNoRows if there is none.
+// Read reads a record that the same transaction will write. It fails with sql.ErrNoRows if there is no such record.
 func Read(ctx context.Context, t *db.Tx, id string) (Record, error) {
 	return Scan(t.QueryRow(ctx, `SELECT `+Columns+` FROM datasources WHERE id = ?`+t.Lock, id))
 }
 
-// Find is Read for a record that may be gone.
+// Find is like Read, but reports whether the record exists.
 func Find(ctx context.Context, t *db.Tx, id string) (r Record, exists bool, err error) {
 	r, err = Read(ctx, t, id)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -253,7 +253,7 @@ func ReadAll(ctx context.Context, t *db.Tx, ids []string) (map[string]Record, er
 	return out, err
 }
 
-// OwnStatus is the SQL for the status of a page as its site sees it, without regard to a move.
+// OwnStatus is the SQL expression for a datasource's status without regard to a move. Sites count their pages by it.
 const OwnStatus = `CASE WHEN resume_status <> '' THEN resume_status ELSE status END`
 
 // OwnStatus returns the status without regard to a move.

@@ -15,22 +15,22 @@ const (
 	RemovalBatch = 500
 )
 
-// AllGenerations is the value of domain.AllGenerations in the database, where the column is signed.
+// AllGenerations stands for domain.AllGenerations in the database, where the column is signed.
 const AllGenerations = -1
 
-// Values of the column jobs. With SweepCrawls, the column from_generation contains the generation below which crawl
-// jobs are deleted.
+// Values of the column jobs. With SweepCrawls, crawl jobs with generations below from_generation are deleted.
 const (
 	sweepNoJobs  = 0
 	SweepAllJobs = 1
 	SweepCrawls  = 2
 )
 
-// dueAtOnce is earlier than any time: withdrawn jobs should be deleted from the stream before workers get them.
+// dueAtOnce is a due time before all others. Withdrawn jobs should be deleted from the stream before workers receive
+// them.
 const dueAtOnce = -1
 
-// QueueSweep stores a sweep under a new id, even if an equal one is queued: the queued sweep may be in progress and
-// already past the data of the new one.
+// QueueSweep queues a sweep, even if an equal sweep is already queued: that sweep may be in progress and past the data
+// that the new one must delete.
 func QueueSweep(ctx context.Context, t *db.Tx, s domain.Sweep) error {
 	if s.ID == "" {
 		s.ID = domain.NewID()
@@ -54,7 +54,7 @@ func QueueSweep(ctx context.Context, t *db.Tx, s domain.Sweep) error {
 	})
 }
 
-// QueueSweeps queues sweeps: see QueueSweep.
+// QueueSweeps queues several sweeps; see QueueSweep.
 func QueueSweeps(ctx context.Context, t *db.Tx, sweeps []domain.Sweep) error {
 	for _, s := range sweeps {
 		if err := QueueSweep(ctx, t, s); err != nil {
@@ -64,7 +64,7 @@ func QueueSweeps(ctx context.Context, t *db.Tx, sweeps []domain.Sweep) error {
 	return nil
 }
 
-// QueueWithdrawals queues the deletion of crawl jobs of datasources from the stream.
+// QueueWithdrawals queues sweeps that delete the datasources' crawl jobs from the stream.
 func QueueWithdrawals(ctx context.Context, t *db.Tx, withdrawn []Record) error {
 	for _, r := range withdrawn {
 		if r.Location != InStream || r.JobKind != domain.JobCrawl {
