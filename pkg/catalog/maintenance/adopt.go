@@ -15,7 +15,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Adopted is the result of Adopt.
+// Adopted says what Adopt has done.
 type Adopted string
 
 // Results of Adopt.
@@ -26,18 +26,18 @@ const (
 	recoveredPrefix         = "Recovered "
 )
 
-// Adopt takes over a datasource's last job from the job log if the catalog does not know the job, because an older copy
-// of the database was put in place. The job's Generation must be set. An unknown datasource is created from the job's
-// data, if necessary with its workspace and datastore, whose names then say that they were recovered. A known
-// datasource gets the job's name, custom id, metadata and original. In both cases the datasource is queued again with
-// the priority of replays. Datasources that are up to date, being deleted or changed since are left alone, so adopting
-// again has no effect.
+// Adopt takes over a datasource's last job from the job log if the catalog does not know the job. This happens if the
+// database was replaced by an older copy. The job's Generation must be set. An unknown datasource is created from the
+// job's data. If necessary, its workspace and datastore are created as well, with names that say that they were
+// recovered. A known datasource gets the job's name, custom id, metadata and original. In both cases the datasource is
+// queued again with the priority of replays. Adopt does nothing for datasources that are up to date, are being deleted,
+// or have changed since the job was published, so a second call has no effect.
 func (c *Maintenance) Adopt(ctx context.Context, job domain.Job) (Adopted, error) {
 	what := NothingAdopted
 	if job.Move != "" || job.Kind == domain.JobIngest && job.Original == nil || job.Kind == domain.JobCrawl && job.Crawl == nil {
-		return what, nil // it contains nothing that an earlier job does not
+		return what, nil // such a job contains nothing that earlier jobs do not contain
 	}
-	// Usually the datasource is known, and a whole log is processed, so check without a transaction first.
+	// Check without a transaction first: a whole log is processed, and most of its datasources are known.
 	r, err := record.Scan(c.db.Read.QueryRow(ctx, `SELECT `+record.Columns+` FROM datasources WHERE id = ?`, job.DatasourceID))
 	switch {
 	case err == nil && includesJob(&r, job):
@@ -79,7 +79,7 @@ func includesJob(r *record.Record, job domain.Job) bool {
 	if mine && theirs {
 		return r.JobID > job.ID // both ids contain their times
 	}
-	return r.Location == record.InOutbox // the record's job was accepted but not published, so it is not in the log
+	return r.Location == record.InOutbox // the record's job was accepted but not yet published, so the log does not contain it
 }
 
 // isTimeOrdered reports whether the id contains the time of its creation.
@@ -101,7 +101,7 @@ func (c *Maintenance) adoptContent(ctx context.Context, t *db.Tx, r record.Recor
 }
 
 // newJobFor returns a job for the same work, with an id that the stream does not know. A page is fetched
-// unconditionally, because the content at the time of the old job may be unknown to the catalog.
+// unconditionally, because the catalog may lack the content that was active when the old job was created.
 func newJobFor(job domain.Job) domain.Job {
 	next := domain.Job{ID: domain.NewID(), Kind: job.Kind}
 	if job.Crawl != nil {
@@ -133,9 +133,9 @@ func adoptUnknown(ctx context.Context, t *db.Tx, job domain.Job) (Adopted, error
 	return AdoptedUnknown, record.Enqueue(ctx, t, next, record.PriorityReplay)
 }
 
-// adoptStore returns the datastore of a job of an unknown datasource, and creates it if necessary. It returns nil if
-// the datastore or the datasource was deleted but its job is still in the log, or if the datastore belongs to another
-// workspace.
+// adoptStore returns the datastore for a job whose datasource is unknown, and creates it if necessary. It returns nil
+// if the datastore or the datasource was deleted while the job stayed in the log, or if the datastore belongs to
+// another workspace.
 func adoptStore(ctx context.Context, t *db.Tx, job domain.Job) (*domain.Datastore, error) {
 	deleted, err := db.Exists(ctx, t, `SELECT 1 FROM sweeps WHERE datastore_id = ? AND datasource_id IN ('', ?) AND jobs = 1 LIMIT 1`,
 		job.DatastoreID, job.DatasourceID)
@@ -168,13 +168,13 @@ func adoptStore(ctx context.Context, t *db.Tx, job domain.Job) (*domain.Datastor
 	return &store, nil
 }
 
-// datasourceFromJob returns the datasource with the data in a job.
+// datasourceFromJob recreates a datasource from the data in a job.
 func datasourceFromJob(job domain.Job) domain.Datasource {
 	d := domain.Datasource{
 		ID: job.DatasourceID, WorkspaceID: job.WorkspaceID, DatastoreID: job.DatastoreID, GroupID: job.GroupID, Type: job.Type,
 		Name: job.Name, CustomID: job.CustomID, Metadata: job.Metadata, Original: job.Original,
 		Config:     domain.DatasourceConfig{CustomID: job.CustomID},
-		Processing: domain.Processing{Runs: 1}, // the job may have left rows that nothing refers to; the next run sweeps them
+		Processing: domain.Processing{Runs: 1}, // the job may have left rows that are not active; the next run sweeps them
 	}
 	if o := job.Original; o != nil {
 		d.Config.MIMEType, d.Config.FileSize, d.Config.SHA256 = o.MIMEType, o.Size, o.SHA256

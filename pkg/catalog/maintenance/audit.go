@@ -13,12 +13,12 @@ type ActiveState struct {
 	Generation   uint64 // active generation; 0: none yet
 	Chunks       int64  // chunks of that generation
 	Fence        uint64
-	Target       *domain.Target // generation in the place that the datastore moves to
+	Target       *domain.Target // generation in the place that the datastore is moving to; nil: none
 	Status       domain.Status
 }
 
-// EachActive calls f for every datasource of the datastore, oldest first, until f fails, and returns f's error. It is
-// for comparing the catalog with the index. Concurrent changes may be included or not.
+// EachActive calls f for every datasource of the datastore, oldest first, until f fails, and returns f's error. Audits
+// use it to compare the catalog with the index. The result may or may not include concurrent changes.
 func (c *Maintenance) EachActive(ctx context.Context, datastoreID string, f func(ActiveState) error) error {
 	type item struct {
 		ActiveState

@@ -8,14 +8,14 @@ import (
 	"github.com/sluice/sluice/pkg/catalog/sites"
 )
 
-// Maintenance is the store used by repairs and audits. All methods are safe for concurrent use.
+// Maintenance contains the operations of repairs and audits on the catalog. All methods are safe for concurrent use.
 type Maintenance struct {
 	db       *db.DB
 	sites    *sites.Sites
 	pipeline *pipeline.Pipeline
 }
 
-// New returns the maintenance of a database.
+// New returns the Maintenance of a database.
 func New(d *db.DB, s *sites.Sites, p *pipeline.Pipeline) *Maintenance {
 	return &Maintenance{db: d, sites: s, pipeline: p}
 }

@@ -19,7 +19,7 @@ type RepairRequest struct {
 	RequestedAt time.Time
 }
 
-// requestRow returns the columns to read of a request.
+// requestRow returns the columns to read for a request.
 func requestRow(r *RepairRequest) db.Row {
 	return db.Row{db.ReadOnly("id", &r.ID), db.ReadOnly("prune", &r.Prune), db.ReadOnly("requested_at", &r.RequestedAt)}
 }
@@ -27,18 +27,18 @@ func requestRow(r *RepairRequest) db.Row {
 // RepairState is the state of a repair.
 type RepairState struct {
 	RepairRequest
-	Holder     string // process that works on the repair, or did so last; "": none yet
+	Holder     string // process that is working on the repair, or did so last; "": none yet
 	FinishedAt *time.Time
-	Error      string   // description of the work that failed; "" if nothing failed or the repair is unfinished
+	Error      string   // what failed; "" if nothing failed or the repair is unfinished
 	Lines      []string // report in chronological order
 }
 
 const (
-	// Time without AddRepairLines after which another process takes over a repair.
+	// Time since the last call of AddRepairLines after which another process may take over a repair.
 	repairTimeout = time.Minute
 	// Time for which finished repairs are kept.
 	repairRetention = 30 * 24 * time.Hour
-	// Limits of a repair's report; one additional line says that more were dropped.
+	// Limits of a repair's report. One additional line says that further lines were dropped.
 	maxRepairLines = 2000
 	maxRepairLine  = 2000 // bytes
 )
@@ -60,10 +60,10 @@ func (c *Maintenance) RequestRepair(ctx context.Context, prune bool) (id string,
 }
 
 // ClaimRepair assigns the oldest unfinished request to the holder. It returns nil if there is none, or if another
-// repair is in progress. A repair without AddRepairLines for a minute is taken from its holder.
+// repair is in progress. A holder that has not called AddRepairLines for a minute loses its repair.
 func (c *Maintenance) ClaimRepair(ctx context.Context, holder string) (*RepairRequest, error) {
 	if r, err := c.openRepair(ctx, c.db.Read); err != nil || r == nil {
-		return nil, err // called often and usually without result, so check without a transaction first
+		return nil, err // usually there is none, and this is called often, so check without a transaction first
 	}
 	var claimed *RepairRequest
 	err := c.db.Update(ctx, "claiming a repair", func(t *db.Tx) error {
@@ -157,7 +157,8 @@ func shorten(line string) string {
 	return line[:n] + "…"
 }
 
-// FinishRepair ends a repair; failure describes the work that failed, or is "". A finished repair does not change.
+// FinishRepair ends a repair. failure describes what failed, or is "" if the repair succeeded. FinishRepair does not
+// change a repair that is already finished.
 func (c *Maintenance) FinishRepair(ctx context.Context, id, failure string) error {
 	return c.db.Update(ctx, "finishing a repair", func(t *db.Tx) error {
 		_, err := t.Exec(ctx, `UPDATE repairs SET finished_at = ?, error = ? WHERE id = ? AND finished_at IS NULL`,

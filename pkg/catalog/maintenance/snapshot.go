@@ -45,8 +45,8 @@ type Snapshot struct {
 }
 
 // TakeSnapshot copies the SQLite catalog at a path to another path, where no file may exist. The catalog may be in use
-// by any process, and is not blocked. A catalog with an older schema is copied unchanged; one that this program cannot
-// open is rejected.
+// by any process, and is not blocked. A catalog with an older schema is copied unchanged. TakeSnapshot fails if this
+// program cannot open the catalog.
 func TakeSnapshot(ctx context.Context, from, to string) (_ *Snapshot, err error) {
 	if err := copyDatabase(ctx, from, to); err != nil {
 		return nil, fmt.Errorf("copying the catalog: %w", err)
@@ -66,7 +66,7 @@ func TakeSnapshot(ctx context.Context, from, to string) (_ *Snapshot, err error)
 	return s, nil
 }
 
-// openFile opens one connection to a database without setup or migrations.
+// openFile opens a database file with one connection, without setup or migrations.
 func openFile(path, query string) (*sql.DB, error) {
 	file, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: query}).String())
 	if err == nil {
@@ -79,7 +79,7 @@ func copyDatabase(ctx context.Context, from, to string) error {
 	if _, err := os.Stat(from); err != nil {
 		return err
 	}
-	// O_EXCL guarantees an empty file that only the owner can read.
+	// O_EXCL guarantees that the file is new, so only its owner can read it.
 	file, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
@@ -126,7 +126,7 @@ func SchemaVersion() (newest int64, err error) {
 	return newest, err
 }
 
-// Number of originals in memory at once.
+// Number of originals that EachOriginal holds in memory at a time.
 const snapshotPage = 500
 
 // EachOriginal calls f for every original that a datasource refers to, until f fails, and returns f's error.
@@ -173,11 +173,12 @@ func (s *Snapshot) EachOriginal(ctx context.Context, f func(datasourceID string,
 // Close closes and deletes the copy.
 func (s *Snapshot) Close() error { return errors.Join(s.file.Close(), os.Remove(s.Path)) }
 
-// generationLeap is far more than the number of jobs accepted between a copy of a catalog and the loss of the original.
+// generationLeap is far larger than the number of jobs that can be accepted between the copying of a catalog and its
+// loss.
 const generationLeap = 1_000_000_000
 
-// RaiseGenerations must be called once on a catalog restored from a copy. It raises generations far above those in the
-// copy. An index or job log that still exists may contain rows and jobs created after the copy, and they must not be
+// RaiseGenerations must be called once on a catalog restored from a copy. New generations are then far above those in
+// the copy. An index or job log that still exists may contain rows and jobs created after the copy, which must not be
 // mistaken for new ones.
 func (c *Maintenance) RaiseGenerations(ctx context.Context) error {
 	return c.db.Update(ctx, "raising the generation", func(t *db.Tx) error {
