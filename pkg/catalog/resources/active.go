@@ -9,10 +9,10 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// ActiveOf returns what retrieval needs to know of each datasource, or nil for a datasource that does not exist. It
-// uses one query for up to 256 datasources and no transaction. Place and ActiveGeneration are consistent, because a
-// move changes both in one transaction. Retrieval drops hits of missing datasources, and hits that are not of the
-// active generation in the place that was searched. The returned values are shared and must not be changed.
+// ActiveOf returns what retrieval needs to know about each datasource, or nil for a datasource that does not exist. It
+// uses one query per 256 datasources and no transaction. Place and ActiveGeneration are consistent, because a move
+// changes both in one transaction. Retrieval must drop hits of missing datasources, and hits that do not belong to the
+// active generation in the searched place. The returned values are shared and must not be changed.
 func (c *Resources) ActiveOf(ctx context.Context, datasourceIDs []string) ([]*domain.ActiveDatasource, error) {
 	out := make([]*domain.ActiveDatasource, len(datasourceIDs))
 	if c.db.IsShared() {
@@ -34,11 +34,11 @@ func (c *Resources) ActiveOf(ctx context.Context, datasourceIDs []string) ([]*do
 	return out, nil
 }
 
-// ClearIdleCache clears the cache for queries if it was not used since the last call of ClearIdleCache, which should be
-// called periodically. It returns the approximate number of bytes freed.
+// ClearIdleCache clears the cache for queries if the cache was not used since the last call. It should be called
+// periodically. It returns the approximate number of bytes freed.
 func (c *Resources) ClearIdleCache() int64 { return c.cache.clearIdle() }
 
-// readActive reads the datasources that are missing in out, and stores them in out and, unless it is nil, in found.
+// readActive reads the datasources that are missing in out, and adds them to out and, unless found is nil, to found.
 func (c *Resources) readActive(ctx context.Context, ids []string, out []*domain.ActiveDatasource, found *[]sizedDatasource) error {
 	at := make(map[string]int, len(ids))
 	var missing []string
@@ -88,7 +88,7 @@ func scanActive(s db.Scanner) (sizedDatasource, error) {
 	const fixed, perField = 512, 4 // decoded JSON takes several times the memory of its text
 	a.bytes = int64(fixed + len(a.Name) + len(a.CustomID) + perField*(len(config)+len(metadata)))
 	a.ActiveGeneration = uint64(generation)
-	// Share equal texts: a query compares them with its datastore's for each hit.
+	// Equal texts share memory, because a query compares them with those of its datastore for each hit.
 	a.DatastoreID, a.Place.Engine, a.Place.Model = record.Interned(a.DatastoreID), record.Interned(a.Place.Engine), record.Interned(a.Place.Model)
 	var read domain.DatasourceConfig
 	if err := db.FromJSON(config, &read); err != nil {
@@ -98,9 +98,9 @@ func scanActive(s db.Scanner) (sizedDatasource, error) {
 	return a, db.FromJSON(metadata, &a.Metadata)
 }
 
-// ResolveFilters returns the ids of the datastores' datasources that match the filter's CustomIDs or DatasourceIDs or,
-// if both are given, both. A site includes its pages. It returns nil if the filter has neither, and an empty slice if
-// nothing matches. It ignores Metadata, which the index filters.
+// ResolveFilters returns the ids of the datastores' datasources that match the CustomIDs and the DatasourceIDs of the
+// filter, as far as they are given. A site includes its pages. The result is nil if neither is given, and empty if
+// nothing matches. ResolveFilters ignores Metadata, because the index applies that part of the filter.
 func (c *Resources) ResolveFilters(ctx context.Context, datastoreIDs []string, f domain.Filters) ([]string, error) {
 	if len(f.CustomIDs) == 0 && len(f.DatasourceIDs) == 0 {
 		return nil, nil
@@ -125,7 +125,8 @@ func (c *Resources) ResolveFilters(ctx context.Context, datastoreIDs []string, f
 	return out, nil
 }
 
-// resolve increments the count of each datasource whose column has one of the values, and of each page of such a site.
+// resolve increments the count of each datasource whose column contains one of the values. If the datasource is a site,
+// the counts of its pages are incremented, too.
 func (c *Resources) resolve(ctx context.Context, selected map[string]int, datastoreIDs []string, column string, values []string) error {
 	type match struct{ id, kind string }
 	scan := db.Scan(func(m *match) []any { return []any{&m.id, &m.kind} })

@@ -45,8 +45,8 @@ const ownAgent = `workspace_id = ? AND id = ?`
 
 var scanAgent = db.ScanRow(agentRow)
 
-// CreateAgent stores an agent and sets both times. It fails with domain.CodeInvalid for the field datastoreIds[i] if
-// the workspace has no such datastore, and with domain.CodeConflict if the id exists.
+// CreateAgent stores an agent and sets both times. It fails with domain.CodeInvalid, naming the field datastoreIds[i],
+// if that datastore does not exist in the workspace, and with domain.CodeConflict if the agent's id exists.
 func (c *Resources) CreateAgent(ctx context.Context, a domain.Agent) (domain.Agent, error) {
 	at := c.db.Stamp()
 	a.CreatedAt, a.UpdatedAt = db.FromMicros(at), db.FromMicros(at)
@@ -71,7 +71,7 @@ func (c *Resources) Agent(ctx context.Context, ws, id string) (domain.Agent, err
 	return readAgent(ctx, c.db.Read, id, ownAgent, ws, id)
 }
 
-// PublicAgent returns an agent of any workspace if it is public; a private one is not found.
+// PublicAgent returns a public agent of any workspace. It fails with domain.NotFound if the agent is private.
 func (c *Resources) PublicAgent(ctx context.Context, id string) (domain.Agent, error) {
 	return readAgent(ctx, c.db.Read, id, `visibility = 'public' AND id = ?`, id)
 }
@@ -119,8 +119,8 @@ func (c *Resources) UpdateAgent(ctx context.Context, ws, id string, p domain.Age
 	return a, err
 }
 
-// DeleteAgent deletes the agent with its conversations and returns it. Many conversations are deleted in several
-// transactions, the agent in the last.
+// DeleteAgent deletes the agent with its conversations and returns it. If there are many conversations, it uses several
+// transactions and deletes the agent in the last one.
 func (c *Resources) DeleteAgent(ctx context.Context, ws, id string) (domain.Agent, error) {
 	for more := true; more; {
 		err := c.db.Update(ctx, "deleting an agent's conversations", func(t *db.Tx) error {

@@ -8,20 +8,21 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Replacement is new content for an existing datasource. A nil field leaves the old value.
+// Replacement is new content for an existing datasource. A nil field leaves the old value unchanged.
 type Replacement struct {
 	Name     *string
 	Metadata *map[string]any
 	CustomID *string
 	FileName *string
 	Original domain.Original // type, size and hash are copied to the datasource's config
-	Job      domain.Job      // of kind ingest; only ID and Force are used, the rest is derived from the datasource
+	Job      domain.Job      // an ingest job; only ID and Force are used, and the rest is derived from the datasource
 	Priority record.Priority
 }
 
-// ReplaceContent gives the datasource new content: its job is put into the outbox, the status becomes unsynched, and
-// the old original is swept. Active content stays searchable until the job is done. It returns the changed datasource
-// with the new JobID. It fails with domain.CodeInvalid for a web_site, which has no content of its own.
+// ReplaceContent gives the datasource new content. An ingest job is put into the outbox, the status becomes unsynched,
+// and the old original is swept. Active content stays searchable until the job is done. It returns the changed
+// datasource with the new JobID. It fails with domain.CodeInvalid for a web_site, because a site has no content of its
+// own.
 func (c *Resources) ReplaceContent(ctx context.Context, ws, id string, n Replacement) (domain.Datasource, error) {
 	n.Job.Kind = domain.JobIngest
 	var r record.Record
@@ -34,7 +35,7 @@ func (c *Resources) ReplaceContent(ctx context.Context, ws, id string, n Replace
 	return r.Datasource, err
 }
 
-// Replace changes the record in memory and queues a sweep of the old original.
+// Replace puts the new content into the record, in memory, and queues a sweep of the old original.
 func Replace(ctx context.Context, t *db.Tx, r *record.Record, n Replacement) error {
 	if r.Type == domain.TypeWebSite {
 		return domain.Invalid("id", "datasource %s is a web site without own content; update one of its pages", r.ID)
@@ -54,7 +55,7 @@ func Replace(ctx context.Context, t *db.Tx, r *record.Record, n Replacement) err
 	old, o := r.Original, n.Original
 	r.Original = &o
 	r.Config.MIMEType, r.Config.FileSize, r.Config.SHA256 = o.MIMEType, o.Size, o.SHA256
-	r.Config.ETag, r.Config.LastModified = "", "" // they belong to the fetched content; the next fetch must return the page
+	r.Config.ETag, r.Config.LastModified = "", "" // they belong to the fetched content, and the next fetch must return the whole page
 	r.UpdatedAt = db.FromMicros(t.Stamp())
 	if old == nil || old.Key == o.Key {
 		return nil
@@ -64,9 +65,9 @@ func Replace(ctx context.Context, t *db.Tx, r *record.Record, n Replacement) err
 	})
 }
 
-// Requeue puts another job for the datasource into the outbox for a resync, replacing one that waits there. Only ID,
-// Kind, Crawl and Force of the job are used. The status becomes unsynched, while active content stays searchable. It
-// fails with domain.CodeConflict for an ingest job of a datasource without an original.
+// Requeue starts a resync: it puts another job for the datasource into the outbox and replaces a job that is waiting
+// there. Only ID, Kind, Crawl and Force of the job are used. The status becomes unsynched, while active content stays
+// searchable. It fails with domain.CodeConflict for an ingest job of a datasource without an original.
 func (c *Resources) Requeue(ctx context.Context, ws, id string, job domain.Job, p record.Priority) (domain.Datasource, error) {
 	return c.reopen(ctx, "queueing a datasource again", ws, id, job, p, func(_ *db.Tx, r *record.Record) error {
 		if job.Kind == domain.JobIngest && r.Original == nil {
@@ -76,7 +77,7 @@ func (c *Resources) Requeue(ctx context.Context, ws, id string, job domain.Job, 
 	})
 }
 
-// Description is the descriptive data of a datasource. A nil field leaves the old value.
+// Description is a change of a datasource's descriptive data. A nil field leaves the old value unchanged.
 type Description struct {
 	Name     *string
 	Metadata *map[string]any
@@ -84,9 +85,10 @@ type Description struct {
 	Web      *domain.WebPatch // fetch settings, changed in the same transaction; see UpdateWebConfig
 }
 
-// Describe changes the description of a datasource and queues an ingest job that updates the index; only the job's ID
-// is used. A datasource without content gets no job: the job that brings the content will use the new description, as
-// will the next crawl of a web_site. It fails with domain.CodeConflict for a datasource that is being fetched again.
+// Describe changes the description of a datasource and queues an ingest job that updates the index. Only the ID of the
+// given job is used. A datasource without content gets no job, because the job that brings the content, or the next
+// crawl of a web_site, will use the new description. Describe fails with domain.CodeConflict for a datasource that is
+// being fetched again.
 func (c *Resources) Describe(ctx context.Context, ws, id string, d Description, job domain.Job) (domain.Datasource, error) {
 	job.Kind = domain.JobIngest
 	var r record.Record

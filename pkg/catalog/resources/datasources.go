@@ -23,7 +23,7 @@ type NewDatasource struct {
 	Priority   record.Priority
 }
 
-// DatasourceFilter restricts a list of datasources; empty fields do not restrict.
+// DatasourceFilter selects datasources for a list. Empty fields select all.
 type DatasourceFilter struct {
 	DatastoreID string
 	Status      domain.Status
@@ -32,18 +32,19 @@ type DatasourceFilter struct {
 	Search      string // part of the name, address, file name or custom id, case-insensitive
 }
 
-// CreateDatasources stores datasources and puts their first jobs into the outbox, all or none. It returns them as
-// stored, with status unsynched and with both times and JobID set. It fails with domain.NotFound if a datastore does
-// not exist in the datasource's workspace, and with domain.CodeConflict if an id exists, or if the datastore already
-// has the same site.
+// CreateDatasources stores datasources and puts their first jobs into the outbox, all or none. It returns the
+// datasources as stored, with status unsynched, both times and the JobID. It fails with domain.NotFound if a datastore
+// does not exist in the datasource's workspace, and with domain.CodeConflict if an id exists, or if the datastore
+// already has the same site.
 func (c *Resources) CreateDatasources(ctx context.Context, in []NewDatasource) ([]domain.Datasource, error) {
 	return c.createDatasources(ctx, in, nil, newRecord)
 }
 
-// UpsertDatasources is CreateDatasources, except that a datasource whose CustomID exists in its datastore updates the
-// existing datasource. The existing datasource keeps its id and gets the new name, metadata and content, as in
-// ReplaceContent. UpsertDatasources fails with domain.CodeInvalid for a datasource without an original. Datasources
-// with the same CustomID in one call become one. The result has the same order as in.
+// UpsertDatasources is like CreateDatasources, except that it updates an existing datasource of the datastore if there
+// is one with the same CustomID. That datasource keeps its id and gets the new name, metadata and content, as in
+// ReplaceContent. UpsertDatasources fails with domain.CodeInvalid for a datasource without an original. If several
+// datasources in one call have the same CustomID, they become one datasource. The result has the same order as the
+// argument in.
 func (c *Resources) UpsertDatasources(ctx context.Context, in []NewDatasource) ([]domain.Datasource, error) {
 	return c.createDatasources(ctx, in, record.QueueUpserts, func(ctx context.Context, t *db.Tx, n NewDatasource, store domain.Datastore) (record.Record, error) {
 		d := n.Datasource
@@ -69,8 +70,8 @@ func (c *Resources) UpsertDatasources(ctx context.Context, in []NewDatasource) (
 	})
 }
 
-// createDatasources stores datasources of one workspace in one transaction. It first calls begin for each datastore, in
-// order.
+// createDatasources stores datasources of one workspace in one transaction. It first calls begin for each of their
+// datastores, ordered by id.
 func (c *Resources) createDatasources(ctx context.Context, in []NewDatasource, begin func(context.Context, *db.Tx, string) error, one func(context.Context, *db.Tx, NewDatasource, domain.Datastore) (record.Record, error)) ([]domain.Datasource, error) {
 	var out []domain.Datasource
 	if len(in) == 0 {
@@ -140,7 +141,7 @@ func newRecord(ctx context.Context, t *db.Tx, n NewDatasource, store domain.Data
 	return r, record.Enqueue(ctx, t, job, n.Priority)
 }
 
-// Datasource returns a datasource of the workspace. The progress of a site counts its pages.
+// Datasource returns a datasource of the workspace. The progress of a site is the progress of its pages.
 func (c *Resources) Datasource(ctx context.Context, ws, id string) (domain.Datasource, error) {
 	return record.Datasource(ctx, c.db.Read, ws, id)
 }
@@ -155,14 +156,14 @@ func (c *Resources) DatasourceByCustomID(ctx context.Context, ws, datastoreID, c
 }
 
 // Datasources returns a page of the workspace's datasources that match the filter, newest first, and the cursor of the
-// next page, or "" after the last page. The progress of a site counts its pages.
+// next page, or "" after the last page. The progress of a site is the progress of its pages.
 func (c *Resources) Datasources(ctx context.Context, ws string, f DatasourceFilter, p db.Page) ([]domain.Datasource, string, error) {
 	l := db.List{Name: cursor.Datasources, Columns: record.Columns, Table: `datasources`}
 	if f.DatastoreID == "" && f.GroupID == "" {
 		l.And(`workspace_id = ?`, ws)
 	} else {
-		// An expression, so that the database does not choose the index of workspaces: the index of the datastore or
-		// site may be much smaller.
+		// This is an expression so that the database does not use the index by workspace. The index by datastore or by
+		// site may select far fewer rows.
 		l.And(`workspace_id || '' = ?`, ws)
 	}
 	if f.DatastoreID != "" {

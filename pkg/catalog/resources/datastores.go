@@ -77,7 +77,8 @@ func (c *Resources) ServingPlace(ctx context.Context, id string) (domain.Place, 
 	return p, db.MapNotFound(err, "datastore", id)
 }
 
-// PublicDatastore returns a datastore of any workspace if it is public; a private one is not found.
+// PublicDatastore returns a public datastore of any workspace. It fails with domain.NotFound if the datastore is
+// private.
 func (c *Resources) PublicDatastore(ctx context.Context, id string) (domain.Datastore, error) {
 	d, err := record.ScanDatastore(c.db.Read.QueryRow(ctx,
 		`SELECT `+record.DatastoreColumns+` FROM datastores WHERE visibility = 'public' AND deleted_at = 0 AND id = ?`, id))
@@ -104,8 +105,8 @@ func (c *Resources) Datastores(ctx context.Context, ws string, p db.Page) ([]dom
 	return stores, next, nil
 }
 
-// EachDatastore calls f for every datastore of every workspace until f fails, and returns f's error. It is for audits
-// and sweeps.
+// EachDatastore calls f for every datastore of every workspace until f fails, and returns f's error. Audits and sweeps
+// use it.
 func (c *Resources) EachDatastore(ctx context.Context, f func(domain.Datastore) error) error {
 	w := db.Walk[domain.Datastore]{
 		Text:  `SELECT ` + record.DatastoreColumns + ` FROM datastores WHERE id > ? AND deleted_at = 0 ORDER BY id LIMIT ?`,
@@ -116,9 +117,9 @@ func (c *Resources) EachDatastore(ctx context.Context, f func(domain.Datastore) 
 	return w.Run(ctx, c.db.Read, f)
 }
 
-// UpdateDatastore applies the patch and returns the changed datastore. A place other than the serving place starts a
-// move or replaces the present one; the serving place cancels the present move. A datastore without datasources is
-// switched at once.
+// UpdateDatastore applies the patch and returns the changed datastore. A patch with a place other than the serving
+// place starts a move, or replaces the move in progress. A patch with the serving place cancels the move in progress. A
+// datastore without datasources is switched at once.
 func (c *Resources) UpdateDatastore(ctx context.Context, ws, id string, p domain.DatastorePatch) (domain.Datastore, error) {
 	var d domain.Datastore
 	err := c.db.Update(ctx, "changing a datastore", func(t *db.Tx) (err error) {

@@ -13,7 +13,7 @@ import (
 
 // DeleteDatasource deletes the datasource, with its pages if it is a site, and returns it. After the commit it is
 // invisible; its rows, originals and messages are swept. RemoveDeleted later removes the pages of a large site. A page
-// of a site may return in the site's next crawl, but not in the present one.
+// of a site may return in the site's next crawl, but not in the current one.
 func (c *Resources) DeleteDatasource(ctx context.Context, ws, id string) (domain.Datasource, error) {
 	var r record.Record
 	err := c.db.Update(ctx, "deleting a datasource", func(t *db.Tx) (err error) {
@@ -28,8 +28,8 @@ func (c *Resources) DeleteDatasource(ctx context.Context, ws, id string) (domain
 	return r.Datasource, err
 }
 
-// DeleteIf deletes the datasource d, unless it was given another job since d was read or waits for a job. It reports
-// whether it did.
+// DeleteIf deletes the datasource d and reports whether it did. It does nothing if the datasource was given another job
+// after d was read, or is waiting for a job.
 func (c *Resources) DeleteIf(ctx context.Context, d domain.Datasource) (bool, error) {
 	deleted := false
 	err := c.db.Update(ctx, "deleting a datasource", func(t *db.Tx) error {

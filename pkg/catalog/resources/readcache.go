@@ -8,30 +8,31 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Maximum number of changed datasources that are recorded one by one. If more change, all count as changed.
+// Maximum number of changed datasources that are recorded individually. If more change, all datasources count as
+// changed.
 const maxChanged = 4096
 
 // ReadCache caches the data that queries need until a commit changes it. It is used for SQLite, where one process
-// writes. Other processes, such as the commands for keys, repairs and replays, do not change cached data. The cache is
-// always as new as the last commit, and a commit only invalidates the changed rows: reading everything again after each
-// upload would cost a busy process a third of its time.
+// writes. Other processes, such as the commands for keys, repairs and replays, do not change cached data. The cache
+// always reflects the last commit. A commit invalidates only the changed rows, because a busy process would spend a
+// third of its time on reading everything again after each upload.
 type ReadCache struct {
-	// commits is incremented before and after each commit that changes cacheable data. It is odd during a commit, when
-	// it is unknown whether readers see the change. It is changed with mu held.
+	// commits is incremented before and after each commit that changes cacheable data, with mu held. It is odd during a
+	// commit, when it is unknown whether readers see the change.
 	commits atomic.Uint64
 
-	max int64 // approximate maximum size in bytes; the cache is cleared when it would be exceeded
+	max int64 // approximate maximum size in bytes; the cache is cleared before it would exceed this size
 
 	mu     sync.Mutex
 	active map[string]sizedDatasource
 	stores map[string]domain.Datastore
 	size   int64
-	used   bool // used since the last call of clearIdle
+	used   bool // the cache was used since the last call of clearIdle
 
 	// Rows changed by the writing connection since the last commit or rollback. Invalidating rows after a rollback is
 	// unnecessary but harmless.
 	changed    map[string]struct{} // datasources
-	changedAll bool                // more rows were changed than changed contains
+	changedAll bool                // any datasource may have changed
 }
 
 // NewReadCache returns an empty cache of about the given maximum size in bytes.
@@ -44,8 +45,8 @@ const (
 	tableDoomed  = "doomed_sites"
 )
 
-// Change records that a row of a table is about to be changed, deleted or inserted. id returns the id of an existing
-// datasource, and may fail.
+// Change records that a row of a table is about to be changed, deleted or inserted. id returns the id of the row if it
+// is an existing datasource. It may fail.
 func (m *ReadCache) Change(table string, added bool, id func() (string, error)) {
 	one := table == tableSources
 	if !one && table != tableStores && table != tableDoomed || added && table != tableDoomed { // new rows are not cached
@@ -61,7 +62,7 @@ func (m *ReadCache) Change(table string, added bool, id func() (string, error)) 
 	if one && len(m.changed) < maxChanged {
 		source, err = id()
 	}
-	if err != nil { // or another table: its rows rarely change, and affect many datasources
+	if err != nil { // also for other tables, whose rows rarely change but affect many datasources
 		m.changedAll, m.changed = true, nil
 		return
 	}
@@ -71,8 +72,8 @@ func (m *ReadCache) Change(table string, added bool, id func() (string, error)) 
 	m.changed[source] = struct{}{}
 }
 
-// Committing invalidates the rows changed by a commit that is about to start, and returns a function to be called at
-// its end. Commits are serial.
+// Committing invalidates the rows changed by a commit that is about to start. It returns a function that must be called
+// when the commit has ended. Commits are serial.
 func (m *ReadCache) Committing() (done func()) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -102,7 +103,7 @@ func (m *ReadCache) Forget() {
 	m.clear()
 }
 
-// clear is Forget for a caller that holds mu.
+// clear clears the cache. The caller holds mu.
 func (m *ReadCache) clear() {
 	m.active, m.stores, m.size = nil, nil, 0
 }
@@ -119,8 +120,8 @@ func (m *ReadCache) clearIdle() (bytes int64) {
 	return bytes
 }
 
-// getDatasources fills out with the cached datasources. It returns the number of missing ones, and the version to cache
-// them under. As long as commits equals the version, cached and newly read data are consistent.
+// getDatasources fills out with cached datasources. It returns the number of datasources that are not cached, and the
+// version under which to cache them. As long as commits equals the version, cached and newly read data are consistent.
 func (m *ReadCache) getDatasources(ids []string, out []*domain.ActiveDatasource) (missing int, version uint64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -133,7 +134,7 @@ func (m *ReadCache) getDatasources(ids []string, out []*domain.ActiveDatasource)
 	return missing, m.commits.Load()
 }
 
-// putDatasources caches datasources read at a version, unless a commit may have changed them since.
+// putDatasources caches datasources that were read at the given version, unless a commit may have changed them since.
 func (m *ReadCache) putDatasources(version uint64, found []sizedDatasource) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -153,7 +154,7 @@ func (m *ReadCache) putDatasources(version uint64, found []sizedDatasource) {
 	}
 }
 
-// isCurrent reports whether data read at a version is up to date. The caller holds mu.
+// isCurrent reports whether data read at the given version is still up to date. The caller holds mu.
 func (m *ReadCache) isCurrent(version uint64) bool {
 	return version%2 == 0 && version == m.commits.Load()
 }
@@ -170,7 +171,7 @@ func (m *ReadCache) reserve(bytes int64) bool {
 	return true
 }
 
-// getDatastore returns a cached datastore, or the version to cache it under.
+// getDatastore returns a cached datastore or, if it is not cached, the version under which to cache it.
 func (m *ReadCache) getDatastore(id string) (d domain.Datastore, ok bool, version uint64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -178,7 +179,7 @@ func (m *ReadCache) getDatastore(id string) (d domain.Datastore, ok bool, versio
 	return d, ok, m.commits.Load()
 }
 
-// putDatastore caches a datastore read at a version, unless a commit may have changed it since.
+// putDatastore caches a datastore that was read at the given version, unless a commit may have changed it since.
 func (m *ReadCache) putDatastore(version uint64, d domain.Datastore) {
 	const fixed = 512
 	m.mu.Lock()

@@ -9,9 +9,9 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// DeleteDatastore deletes the datastore with its content, removes it from its agents, and returns it. After the commit
-// it is invisible, and a sweep of all of it is queued. RemoveDeleted later removes the datasources of a large
-// datastore.
+// DeleteDatastore deletes the datastore with its content, removes it from its agents, and returns it. After the commit,
+// the datastore is invisible, and a sweep of all its rows is queued. RemoveDeleted later removes the datasources of a
+// large datastore.
 func (c *Resources) DeleteDatastore(ctx context.Context, ws, id string) (domain.Datastore, error) {
 	var d domain.Datastore
 	err := c.db.Update(ctx, "deleting a datastore", func(t *db.Tx) (err error) {
@@ -37,8 +37,8 @@ func (c *Resources) DeleteDatastore(ctx context.Context, ws, id string) (domain.
 	return d, err
 }
 
-// RemoveDeleted removes the next batch of datasources deleted with their datastore or their site, and reports whether
-// there are more. It queues sweeps of their originals. Call it periodically, and after SweepWake.
+// RemoveDeleted removes the next batch of datasources whose datastore or site was deleted, and reports whether there
+// are more. It queues sweeps of their originals. Call it periodically, and after SweepWake.
 func (c *Resources) RemoveDeleted(ctx context.Context) (more bool, err error) {
 	pages, err := c.sites.RemoveDoomed(ctx)
 	if err != nil {
@@ -64,7 +64,7 @@ func nextDeleted(ctx context.Context, q db.Querier) (d deleted, err error) {
 	return d, err
 }
 
-// removeBatch removes the next datasources of a deleted datastore and, together with the last ones, the datastore.
+// removeBatch removes the next datasources of a deleted datastore. The last batch also removes the datastore itself.
 func removeBatch(ctx context.Context, t *db.Tx, ws, id string) (done bool, err error) {
 	type item struct{ id, original string }
 	batch, err := db.Collect(ctx, t, db.Scan(func(v *item) []any { return []any{&v.id, &v.original} }), `SELECT id, original_key FROM datasources WHERE datastore_id = ? ORDER BY created_at, id LIMIT ?`, id, record.RemovalBatch)
@@ -87,8 +87,8 @@ func removeBatch(ctx context.Context, t *db.Tx, ws, id string) (done bool, err e
 	}
 	for len(keys) > 0 {
 		n := min(len(keys), record.OriginalsPerSweep)
-		// DatasourceID is not the id of a datasource here. An empty id would mean a sweep of the complete datastore,
-		// which is already queued.
+		// DatasourceID is set to an id that is not the id of a datasource. An empty id would mean a sweep of the whole
+		// datastore, which is already queued.
 		rest := domain.Sweep{WorkspaceID: ws, DatastoreID: id, DatasourceID: id, Originals: keys[:n]}
 		if err := record.QueueSweep(ctx, t, rest); err != nil {
 			return false, err

@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/catalog/sites"
 )
 
-// Resources is the store of datastores, datasources and agents. All methods are safe for concurrent use.
+// Resources stores datastores, datasources and agents. All methods are safe for concurrent use.
 type Resources struct {
 	db       *db.DB
 	cache    *ReadCache
@@ -18,7 +18,7 @@ type Resources struct {
 	pipeline *pipeline.Pipeline
 }
 
-// New returns the resources of a database. If no other process shares the database, the cache must be its Observer.
+// New returns the Resources of a database. If no other process shares the database, m must be the database's Observer.
 func New(d *db.DB, m *ReadCache, a *accounts.Accounts, s *sites.Sites, p *pipeline.Pipeline) *Resources {
 	return &Resources{db: d, cache: m, accounts: a, sites: s, pipeline: p}
 }
