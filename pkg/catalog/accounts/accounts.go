@@ -9,16 +9,16 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Accounts is the store of workspaces and their data. All methods are safe for concurrent use.
+// Accounts stores workspaces, keys, limits and usage. All methods are safe for concurrent use.
 type Accounts struct {
 	db       *db.DB
 	limits   domain.Limits
-	touched  sync.Map // key id → time.Time of the last use that was stored
+	touched  sync.Map // key id → time.Time of the last stored use
 	queue    usageQueue
 	deferred deferredUsage
 }
 
-// New returns the accounts of a database. The limits apply to every workspace, in addition to those set by SetLimits.
+// New returns the Accounts of a database. The limits apply to every workspace, in addition to those set by SetLimits.
 func New(d *db.DB, limits domain.Limits) *Accounts {
 	return &Accounts{db: d, limits: limits, deferred: deferredUsage{lock: make(chan struct{}, 1)}}
 }

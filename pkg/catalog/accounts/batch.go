@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Timeout for storing the uses that several callers count together.
+// Timeout for storing the combined uses of several callers.
 const batchTimeout = 10 * time.Second
 
 // usageQueue combines concurrent uses so that one transaction stores them all: while it stores some, the others wait
@@ -31,13 +31,13 @@ type usageBatch struct {
 	errs map[domain.Account]error
 }
 
-// accountUses are the uses of an account.
+// accountUses holds the uses counted for one account.
 type accountUses struct {
 	account domain.Account
 	uses    map[domain.Metric]int64
 }
 
-// count stores uses, and returns when they are stored.
+// count adds uses to the counters, together with those of concurrent callers. It returns once they are stored.
 func (y *usageQueue) count(ctx context.Context, a domain.Account, uses map[domain.Metric]int64, store func(context.Context, []accountUses) error) error {
 	own := y.join(a, uses)
 	y.lock.Lock()
@@ -54,8 +54,8 @@ func (y *usageQueue) count(ctx context.Context, a domain.Account, uses map[domai
 	return own.errs[a]
 }
 
-// store stores all uses together. If that fails, it stores the uses of each account separately, so that an error of one
-// account does not lose the uses of others.
+// store stores all uses together. If that fails, it stores the uses of each account separately, so that an error with
+// one account does not lose the uses of other accounts.
 func (t *usageBatch) store(ctx context.Context, store func(context.Context, []accountUses) error) {
 	t.done = true
 	all := t.ordered()
@@ -101,7 +101,7 @@ func (t *usageBatch) add(a domain.Account, uses map[domain.Metric]int64) {
 	}
 }
 
-// ordered returns the uses by account, in the order that all transactions use for locking workspaces.
+// ordered returns the uses of each account, in the order in which all transactions lock workspaces.
 func (t *usageBatch) ordered() []accountUses {
 	accounts := slices.SortedFunc(maps.Keys(t.sums), func(a, b domain.Account) int {
 		return cmp.Or(strings.Compare(a.WorkspaceID, b.WorkspaceID), strings.Compare(a.KeyID, b.KeyID))

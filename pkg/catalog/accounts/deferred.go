@@ -9,12 +9,12 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Time for which uses stay in memory before they are stored; a killed process loses them.
+// How long uses stay in memory before they are stored. A process that is killed loses them.
 const deferDelay = 100 * time.Millisecond
 
 // deferredUsage buffers uses in memory and stores them together.
 type deferredUsage struct {
-	lock chan struct{} // holds an element while uses are being stored
+	lock chan struct{} // holds an element while uses are being stored; a mutex would not allow waiting with a context
 
 	mu     sync.Mutex
 	next   *usageBatch // uses to store next; nil: none
@@ -22,9 +22,9 @@ type deferredUsage struct {
 	timer  *time.Timer
 }
 
-// CountDeferred is Count for frequent uses without a limit. It buffers them in memory and stores them together within a
-// tenth of a second, and at the latest in Close. Usage and KeyUsage of this process include them at once. A killed
-// process loses the uses of the last tenth of a second. Errors are logged.
+// CountDeferred is like Count, but for frequent uses that no limit applies to. It buffers uses in memory and stores
+// them together within a tenth of a second, or in Close if that is earlier. In this process, Usage and KeyUsage include
+// buffered uses at once. A process that is killed loses the uses of the last tenth of a second. Errors are logged.
 func (c *Accounts) CountDeferred(a domain.Account, uses map[domain.Metric]int64) {
 	c.deferred.mu.Lock()
 	defer c.deferred.mu.Unlock()
@@ -38,8 +38,8 @@ func (c *Accounts) CountDeferred(a domain.Account, uses map[domain.Metric]int64)
 	c.deferred.next.add(a, uses)
 }
 
-// flushDeferred stores the buffered uses. If it returns nil, all earlier uses are stored, or their errors logged. ctx
-// only limits the wait; it does not cancel the storing, which other callers share.
+// flushDeferred stores the buffered uses. If it returns nil, all earlier uses have been stored, or the errors have been
+// logged. ctx limits only the wait. It does not cancel the storing, because other callers may be waiting for it, too.
 func (c *Accounts) flushDeferred(ctx context.Context) error {
 	select {
 	case c.deferred.lock <- struct{}{}:
@@ -83,7 +83,7 @@ func (c *Accounts) takeDeferred() *usageBatch {
 	return next
 }
 
-// closeDeferred stores the buffered uses; later ones are not counted.
+// closeDeferred stores the buffered uses. Later uses are not counted.
 func (c *Accounts) closeDeferred() {
 	c.deferred.mu.Lock()
 	c.deferred.closed = true

@@ -20,15 +20,15 @@ type StoredResponse struct {
 const (
 	// Time for which a response is kept.
 	idempotencyExpiry = 24 * time.Hour
-	// IdempotencyLease is the time after a request's last KeepIdempotent at which the request and its process count as
-	// lost. The clocks of processes that share a catalog must differ by much less.
+	// IdempotencyLease is how long after its last KeepIdempotent call a request is considered lost, together with its
+	// process. The clocks of processes that share a catalog must differ by much less.
 	IdempotencyLease = 10 * time.Second
 	// Retry-After for the client of a request that is still in progress.
 	idempotencyRetry = 2 * time.Second
 )
 
-// Claim is the right to execute the request with an idempotency key. A holder that loses the claim because it did not
-// renew it may continue: the ids of created objects are derived from the request, so two runs create each object only
+// Claim is the right to execute the request with an idempotency key. A holder that did not renew its claim, and so has
+// lost it, may continue: the ids of created objects are derived from the request, so two runs create each object only
 // once.
 type Claim struct {
 	// Repeated tells whether an earlier run of the request ended without a response. That run may have done all, some
@@ -38,21 +38,21 @@ type Claim struct {
 	Begun time.Time
 
 	ws, key, requestHash string
-	expires              int64  // in microseconds; identifies the request, together with ws, key and requestHash
+	expires              int64  // in microseconds since 1970; identifies the request together with ws, key and requestHash
 	holder               string // the process that may keep, release or abandon the claim
 }
 
-// ID returns the id of an object that the request creates, named by the parts. It is the same in every run and unique
-// to the request.
+// ID returns the id of an object that the request creates. The parts tell the objects of the request apart. The id is
+// the same in every run and unique to the request.
 func (c *Claim) ID(parts ...string) string {
 	return domain.DerivedID(append([]string{"idempotent", c.ws, c.key, c.requestHash, strconv.FormatInt(c.expires, 10)}, parts...)...)
 }
 
-// BeginIdempotent claims an idempotency key for a request, identified by a hash. If it returns a claim, the caller
+// BeginIdempotent claims an idempotency key for the request with the given hash. If it returns a claim, the caller
 // executes the request, calls KeepIdempotent at intervals well below IdempotencyLease, and at the end calls
-// FinishIdempotent, ReleaseIdempotent or AbandonIdempotent. Otherwise it returns the response to the same request,
-// which is kept for 24 hours from the request's start. It fails with domain.CodeConflict if the key was used for
-// another request, or if the request is in progress.
+// FinishIdempotent, ReleaseIdempotent or AbandonIdempotent. Otherwise, it returns the response to the same request.
+// Responses are kept for 24 hours from the start of the request. It fails with domain.CodeConflict if the key was used
+// for another request, or if the request is in progress.
 func (c *Accounts) BeginIdempotent(ctx context.Context, ws, key, requestHash string) (*Claim, *StoredResponse, error) {
 	var claim *Claim
 	var have *StoredResponse
@@ -78,9 +78,10 @@ func (c *Accounts) BeginIdempotent(ctx context.Context, ws, key, requestHash str
 	return claim, have, nil
 }
 
-// take claims the key if it is free or its request is lost. Each statement checks and claims in one step, so that of
-// several concurrent requests, in any processes, only one succeeds. While the status is 0, body is the holder. A
-// request whose last renewal lies in the future also counts as lost, because the clock was set back.
+// take claims the key if the key is free or its request is lost. Each statement checks and claims in one step, so only
+// one of several concurrent requests succeeds, even in different processes. While the status is 0, the column body
+// contains the holder. A request whose last renewal lies in the future is also considered lost, because the clock was
+// set back.
 func (c *Claim) take(ctx context.Context, t *db.Tx, now time.Time) (bool, error) {
 	fresh, err := t.Exec(ctx, `INSERT INTO idempotency_keys (workspace_id, key, request_hash, status, body, begun_at, expires_at)
 		VALUES (?, ?, ?, 0, ?, ?, ?) ON CONFLICT DO NOTHING`, c.ws, c.key, c.requestHash, c.holder, db.Micros(now), c.expires)
@@ -100,7 +101,8 @@ func (c *Claim) take(ctx context.Context, t *db.Tx, now time.Time) (bool, error)
 	return err == nil, err
 }
 
-// storedResponse returns the response to a request that cannot be claimed, or an error.
+// storedResponse returns the stored response to a request that cannot be claimed, or the error that explains why there
+// is none.
 func storedResponse(ctx context.Context, t *db.Tx, ws, key, requestHash string) (*StoredResponse, error) {
 	var hash string
 	var r StoredResponse
@@ -120,11 +122,11 @@ func storedResponse(ctx context.Context, t *db.Tx, ws, key, requestHash string) 
 	return nil, busy
 }
 
-// claimedByHolder is the condition for a claim's row while the holder has the claim.
+// claimedByHolder is the SQL condition for the row of a claim that the holder still has.
 const claimedByHolder = `workspace_id = ? AND key = ? AND status = 0 AND body = ?`
 
-// KeepIdempotent renews the claim, and reports whether the caller still has it. If not, another process has treated the
-// request as lost.
+// KeepIdempotent renews the claim, and reports whether the caller still has it. If the caller has lost it, another
+// process has treated the request as lost.
 func (c *Accounts) KeepIdempotent(ctx context.Context, claim *Claim) (holds bool, err error) {
 	err = c.db.Update(ctx, "keeping an idempotency key", func(t *db.Tx) error {
 		n, err := t.Exec(ctx, `UPDATE idempotency_keys SET begun_at = ? WHERE `+claimedByHolder, db.Micros(c.db.Now()), claim.ws, claim.key, claim.holder)
@@ -144,8 +146,8 @@ func (c *Accounts) FinishIdempotent(ctx context.Context, claim *Claim, r StoredR
 	})
 }
 
-// ReleaseIdempotent ends a run that has no response to keep but may have had effects. The request can be repeated at
-// once, then with Repeated set. The key stays reserved for the request.
+// ReleaseIdempotent ends a run that has no response to keep but may have had effects. The key stays reserved for the
+// request, which can be repeated at once. The next claim then has Repeated set.
 func (c *Accounts) ReleaseIdempotent(ctx context.Context, claim *Claim) error {
 	return c.db.Update(ctx, "releasing an idempotency key", func(t *db.Tx) error {
 		_, err := t.Exec(ctx, `UPDATE idempotency_keys SET begun_at = 0, body = '' WHERE `+claimedByHolder, claim.ws, claim.key, claim.holder)
@@ -153,8 +155,8 @@ func (c *Accounts) ReleaseIdempotent(ctx context.Context, claim *Claim) error {
 	})
 }
 
-// AbandonIdempotent frees the key after a run without effects. If an earlier run may have had effects, it only releases
-// the key.
+// AbandonIdempotent frees the key after a run without effects. If an earlier run may have had effects,
+// AbandonIdempotent only does what ReleaseIdempotent does.
 func (c *Accounts) AbandonIdempotent(ctx context.Context, claim *Claim) error {
 	if claim.Repeated {
 		return c.ReleaseIdempotent(ctx, claim)

@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// EnsureWorkspace creates the workspace if it does not exist. It does not change the name of an existing one.
+// EnsureWorkspace creates the workspace if it does not exist. It does not rename an existing workspace.
 func (c *Accounts) EnsureWorkspace(ctx context.Context, id, name string) error {
 	return c.db.Update(ctx, "creating a workspace", func(t *db.Tx) error {
 		_, err := t.Exec(ctx, `INSERT INTO workspaces (id, name, created_at) VALUES (?, ?, ?) ON CONFLICT (id) DO NOTHING`,
@@ -48,7 +48,7 @@ var (
 var scanKey = db.ScanRow(keyRow)
 
 // CreateKey stores a key, sets CreatedAt, and returns the key as stored. It fails with domain.CodeConflict if the id or
-// hash exists, and with domain.NotFound if the workspace does not.
+// hash exists, and with domain.NotFound if the workspace does not exist.
 func (c *Accounts) CreateKey(ctx context.Context, k domain.APIKey) (domain.APIKey, error) {
 	k.LastUsedAt, k.ExpiresAt = db.Stored(k.LastUsedAt), db.Stored(k.ExpiresAt)
 	err := c.db.Update(ctx, "storing a key", func(t *db.Tx) error {
@@ -90,7 +90,8 @@ func (c *Accounts) Keys(ctx context.Context, ws string) ([]domain.APIKey, error)
 	return keys, nil
 }
 
-// keyAndLimits reads a key with one row per limit. It is a single query, because every request needs it.
+// keyAndLimits selects a key together with its limits, in one row per limit. A single query reads both, because every
+// request needs them.
 var keyAndLimits = `SELECT ` + keyRow(new(domain.APIKey)).Columns("k.") + `, COALESCE(l.metric, ''), COALESCE(l.value, 0)
 	FROM api_keys k LEFT JOIN limits l ON l.workspace_id = k.workspace_id AND l.key_id = k.id WHERE k.hash = ?`
 
@@ -139,7 +140,8 @@ func (c *Accounts) RevokeKey(ctx context.Context, ws, id string) (domain.APIKey,
 	return k, err
 }
 
-// touchInterval is the precision of a key's last use: a write per request would cost more than the request.
+// touchInterval is the precision with which the last use of a key is stored. Writing it for every request would cost
+// more than the request itself.
 const touchInterval = time.Minute
 
 // TouchKey stores the key's last use, with a precision of one minute. Unknown keys are ignored.

@@ -31,8 +31,8 @@ func readLimits(ctx context.Context, q db.Querier, a domain.Account) (domain.Lim
 	return out, nil
 }
 
-// SetLimits replaces the limits of the workspace or of one of its keys. Options.Limits also apply; the stricter limit
-// counts. It fails with domain.NotFound if the key does not exist.
+// SetLimits replaces the limits of the workspace or of one of its keys. Options.Limits apply as well: the stricter
+// limit counts. It fails with domain.NotFound if the key does not exist.
 func (c *Accounts) SetLimits(ctx context.Context, a domain.Account, limits domain.Limits) error {
 	return c.db.Update(ctx, "setting limits", func(t *db.Tx) error {
 		if a.KeyID == "" {
@@ -102,7 +102,8 @@ func readStored(ctx context.Context, q db.Querier, ws string) (chunks, bytes int
 }
 
 // CheckStorage fails with domain.CodeUsageLimit if the workspace has reached a storage limit, so that callers do not
-// send content in vain. WithinStorage checks accepted content again, together with concurrent uploads.
+// send content in vain. When the content is stored, WithinStorage checks the limits again, including concurrent
+// uploads.
 func (c *Accounts) CheckStorage(ctx context.Context, ws string) error {
 	limits, _, err := c.accountLimits(ctx, c.db.Read, domain.Account{WorkspaceID: ws})
 	if err != nil || !limitsStorage(limits) {
@@ -122,8 +123,8 @@ func limitsStorage(limits domain.Limits) bool {
 	return limits[domain.MetricStoredBytes] > 0 || limits[domain.MetricStoredChunks] > 0
 }
 
-// checkChunks fails if no more chunks are allowed. The number of chunks of new content is unknown until it is read, so
-// accepted content may exceed the limit.
+// checkChunks fails if the workspace has reached its limit of chunks. The number of chunks of new content is unknown
+// until it is read, so accepted content may exceed the limit.
 func checkChunks(limits domain.Limits, chunks int64) error {
 	if limit := limits[domain.MetricStoredChunks]; limit > 0 && chunks >= limit {
 		return limitReached("chunks", limit, chunks)
@@ -137,8 +138,9 @@ func limitReached(what string, limit, has int64) error {
 }
 
 // WithinStorage runs f, which stores content of the workspace, and fails with domain.CodeUsageLimit if the workspace
-// then exceeds a limit. Concurrent callers cannot exceed it together. A call that does not add content always succeeds.
-// It must be the first call in its transaction; see the order of locks in record/locks.go.
+// then exceeds a storage limit. Several concurrent callers cannot exceed the limit together. A call that adds no
+// content is never rejected. WithinStorage must be the first call in its transaction; see the order of locks in
+// record/locks.go.
 func (c *Accounts) WithinStorage(ctx context.Context, t *db.Tx, ws string, f func() error) error {
 	limits, _, err := c.accountLimits(ctx, t, domain.Account{WorkspaceID: ws})
 	if err != nil {

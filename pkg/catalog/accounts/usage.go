@@ -14,8 +14,8 @@ import (
 // MonthOf returns the month (UTC) in which uses at the time t are counted.
 func MonthOf(t time.Time) string { return t.UTC().Format("2006-01") }
 
-// Count adds to the account's counters of the current month (UTC), all or none. It ignores zeros and subtracts negative
-// values, for uses that had no effect after all. Concurrent uses are stored together.
+// Count adds uses to the account's counters of the current month (UTC), all or none. Negative values take back uses
+// that had no effect after all. Uses of concurrent callers are stored together.
 func (c *Accounts) Count(ctx context.Context, a domain.Account, uses map[domain.Metric]int64) error {
 	uses = maps.Clone(uses)
 	maps.DeleteFunc(uses, func(_ domain.Metric, n int64) bool { return n == 0 })
@@ -41,7 +41,8 @@ func (c *Accounts) storeUses(ctx context.Context, sums []accountUses) error {
 	})
 }
 
-// Count adds to the counters of a workspace and of a key, in the order in which all transactions lock them.
+// Count adds uses to the counters of a workspace and of a key, in the order in which all transactions lock the
+// counters.
 func Count(ctx context.Context, t *db.Tx, a domain.Account, month string, uses map[domain.Metric]int64) error {
 	metrics := slices.Sorted(maps.Keys(uses))
 	for _, m := range metrics {
@@ -63,10 +64,10 @@ func Count(ctx context.Context, t *db.Tx, a domain.Account, month string, uses m
 	return nil
 }
 
-// Admit counts one agent query of the account, unless the workspace or the key has reached its limit of queries or of
-// tokens used by earlier queries. It then fails with domain.CodeUsageLimit and counts nothing. Checking and counting is
-// one step, so that concurrent callers cannot exceed the limit of queries together. The tokens of a query are unknown
-// until it is answered, so queries in progress may exceed the limit of tokens.
+// Admit counts one agent query of the account. If the workspace or the key has reached its limit of queries or of
+// tokens, Admit fails with domain.CodeUsageLimit and counts nothing. Admit checks and counts in one step, so that
+// concurrent callers cannot exceed the limit of queries together. The tokens of a query are unknown until it is
+// answered, so queries in progress may exceed the limit of tokens.
 func (c *Accounts) Admit(ctx context.Context, a domain.Account) error {
 	return c.db.Update(ctx, "counting a query", func(t *db.Tx) error {
 		month := MonthOf(c.db.Now())
@@ -96,7 +97,7 @@ func (c *Accounts) Admit(ctx context.Context, a domain.Account) error {
 	})
 }
 
-// checkTokens fails if the tokens of the month are used up.
+// checkTokens fails if the workspace or the key has used all its tokens for the month.
 func checkTokens(ctx context.Context, t *db.Tx, a domain.Account, month string, ofWorkspace, ofKey domain.Limits) error {
 	var used int64
 	if limit := ofWorkspace[domain.MetricTokens]; limit > 0 {
@@ -130,7 +131,7 @@ func orUnlimited(limit int64) int64 {
 	return limit
 }
 
-// limitNames are the names of monthly limits in messages.
+// limitNames maps metrics with monthly limits to their names in messages.
 var limitNames = map[domain.Metric]string{domain.MetricQueries: "agent queries", domain.MetricTokens: "model tokens"}
 
 func quotaExceeded(whose string, limits domain.Limits, m domain.Metric) error {
@@ -138,7 +139,7 @@ func quotaExceeded(whose string, limits domain.Limits, m domain.Metric) error {
 		whose, limits[m], limitNames[m])
 }
 
-// counter is the use or limit of one metric for a key; key "" stands for the workspace.
+// counter is the number of uses, or the limit, of one metric for a key. The key "" stands for the workspace.
 type counter struct {
 	key    string
 	metric domain.Metric
@@ -164,7 +165,8 @@ func (c *Accounts) Usage(ctx context.Context, ws string, month time.Time) (map[d
 	return out, nil
 }
 
-// KeyUsage returns the same counters by key id, including revoked keys. The key id "" stands for use without a key.
+// KeyUsage returns the same counters as Usage, but by key id, including revoked keys. The key id "" stands for uses
+// without a key.
 func (c *Accounts) KeyUsage(ctx context.Context, ws string, month time.Time) (map[string]map[domain.Metric]int64, error) {
 	if err := c.flushDeferred(ctx); err != nil {
 		return nil, fmt.Errorf("reading use by key: %w", err)
