@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// Write is a statement whose result the transaction does not wait for.
+// Write is a statement whose result the transaction does not need before it goes on.
 type Write struct {
 	Doing string // for the error message
 	Text  string
@@ -20,7 +20,7 @@ type Write struct {
 // Maximum number of buffered writes.
 const maxBatch = 256
 
-// Queue runs the write before the next query, and at the latest before the commit. Writes are sent together in one
+// Queue queues a write, which runs before the next query or before the commit. Queued writes are sent together in one
 // round trip. With SQLite, which has no round trips, the write runs at once.
 func (t *Tx) Queue(ctx context.Context, w Write) error {
 	if t.conn == nil {

@@ -19,7 +19,7 @@ func Damage(err error) error {
 	if !errors.As(err, &fault) || errors.Is(err, ErrDamaged) {
 		return err
 	}
-	switch fault.Code() & 0xff { // the low byte of an extended code is its kind
+	switch fault.Code() & 0xff { // the low byte of an extended code is the basic code
 	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
 		return fmt.Errorf("%w: %w", ErrDamaged, err)
 	case sqlite3.SQLITE_FULL:

@@ -14,16 +14,16 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-// dialect describes the differences between the engines; all other code is common.
+// dialect describes the differences between the engines. All other code is common to both.
 type dialect struct {
 	goose    goose.Dialect
 	numbered bool   // placeholders are $1, $2, … instead of ?
 	prepares bool   // this package prepares statements; otherwise the driver does, per connection
 	shared   bool   // several processes write concurrently, so rows must be locked
-	lock     string // suffix of a SELECT whose rows will be written in the same transaction
+	lock     string // suffix of a SELECT for rows that the same transaction will write
 }
 
-// topics are the channels that a commit signals, by topic.
+// topics maps each topic to the channel that signals it.
 type topics map[string]chan struct{}
 
 // DB has a pool for writes and a pool for reads.
@@ -38,11 +38,11 @@ type DB struct {
 
 	dialect dialect
 	name    string // for messages, without secrets
-	scope   string // distinguishes the locks and notices of this catalog from those of another catalog in the same database
+	scope   string // distinguishes locks and notices of this catalog from those of other catalogs in the same database
 	write   *sql.DB
 	writer  *Pool
 	Read    *Pool
-	// groups shares commits between transactions; nil: each transaction has its own connection.
+	// groups combines the commits of several transactions. It is nil if each transaction has its own connection.
 	groups *groupCommit
 	// migrations opens a connection without the timeouts of requests.
 	migrations func() (*sql.DB, error)
@@ -56,12 +56,12 @@ type DB struct {
 // closePools closes all connections.
 func (d *DB) closePools() error {
 	if d.observer != nil {
-		d.observer.Forget() // the driver refers to it until the process ends
+		d.observer.Forget() // free its memory, because the driver refers to it until the process ends
 	}
 	return errors.Join(d.Read.close(), d.writer.close())
 }
 
-// rebind replaces each ? outside quotes by $1, $2, … for engines with numbered placeholders.
+// rebind replaces the placeholders ? outside quotes with $1, $2, … for engines with numbered placeholders.
 func rebind(d dialect, text string) string {
 	if !d.numbered {
 		return text

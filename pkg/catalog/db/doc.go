@@ -1,9 +1,9 @@
-// Package db is the database below the catalog: the engines SQLite and PostgreSQL, their dialects, transactions, group
-// commit, notices between processes, locks, leases and migrations. It knows only one table of the catalog, leases. The
-// packages of catalog import it; it imports cursor and the errors of domain.
+// Package db is the database layer of the catalog: the engines SQLite and PostgreSQL, their dialects, transactions,
+// group commit, notices between processes, locks, leases and migrations. It accesses only one table of the catalog,
+// leases. The other packages of catalog import it. It imports cursor, and domain for errors.
 //
 // Every statement is written once, with ? as placeholder, in the SQL common to SQLite and PostgreSQL: TEXT ids, times
 // as BIGINT microseconds since 1970, flags as SMALLINT, JSON as TEXT, ON CONFLICT. SQLite has one connection for writes
-// and a pool for reads; PostgreSQL has two pools and uses advisory locks. Temporary errors, which occur if the database
-// is down or busy, have the code domain.CodeUnavailable.
+// and a pool for reads; PostgreSQL has two pools and uses advisory locks. Temporary errors, which occur when the
+// database is down or busy, have the code domain.CodeUnavailable.
 package db

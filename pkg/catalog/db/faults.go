@@ -17,9 +17,9 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Fault adds the code domain.CodeUnavailable to temporary errors, which occur if the database is down or busy. The
-// failed operation had no effect, unless the connection broke during a commit: then it had either all of its effect or
-// none.
+// Fault adds the code domain.CodeUnavailable to temporary errors, which occur when the database is down or busy. The
+// failed operation had no effect. The only exception is a connection that broke during a commit: the transaction then
+// was either committed or not.
 func Fault(err error) error {
 	if err == nil || !isTransient(err) {
 		return err
@@ -35,23 +35,23 @@ func Fault(err error) error {
 	return &domain.Error{Code: domain.CodeUnavailable, Message: words, Err: Damage(err)}
 }
 
-// isTransient reports whether the database or the network is at fault, not the statement.
+// isTransient reports whether the database or the network caused the error, rather than the statement.
 func isTransient(err error) bool {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return false // the caller has stopped waiting
 	}
-	if fileFault(err) || errors.Is(err, errRolledBack) { // undone because of another transaction in every attempt
+	if fileFault(err) || errors.Is(err, errRolledBack) { // or every attempt was undone because of another transaction
 		return true
 	}
 	var refusal *pgconn.PgError
 	if errors.As(err, &refusal) {
 		switch class := refusal.Code[:min(2, len(refusal.Code))]; class {
-		case "08", "53": // the connection; out of disk, memory or connections
+		case "08", "53": // connection errors; out of disk space, memory or connections
 			return true
 		}
 		return strings.HasPrefix(refusal.Code, "57P0") || // the server is stopping or starting
 			refusal.Code == "57014" || refusal.Code == "55P03" || // statement_timeout, lock_timeout
-			refusal.Code == "25006" || refusal.Code == "25P03" || // it is a standby now; idleTimeout
+			refusal.Code == "25006" || refusal.Code == "25P03" || // the server has become a standby; idleTimeout
 			isContention(err)
 	}
 	var connecting *pgconn.ConnectError
@@ -76,14 +76,14 @@ func fileFault(err error) bool {
 	return false
 }
 
-// isContention reports whether a transaction failed because of a concurrent one, and can be run again.
+// isContention reports whether a transaction failed because of a concurrent transaction and can be run again.
 func isContention(err error) bool {
 	var refusal *pgconn.PgError
 	return errors.As(err, &refusal) && (refusal.Code == "40001" || refusal.Code == "40P01")
 }
 
-// isForeignKeyFault reports whether a stored row refers to a row that was deleted concurrently. When the transaction is
-// run again, it does not find the deleted row and returns the proper error.
+// isForeignKeyFault reports whether a row could not be stored because it refers to a row that was deleted concurrently.
+// When the transaction is run again, it does not find the deleted row and returns the proper error.
 func isForeignKeyFault(err error) bool {
 	var refusal *pgconn.PgError
 	return errors.As(err, &refusal) && refusal.Code == "23503"
@@ -104,8 +104,8 @@ func backOff(ctx context.Context, run int) error {
 	}
 }
 
-// clean removes NUL from texts and replaces invalid UTF-8. PostgreSQL cannot store either, and both engines must store
-// and find the same texts.
+// clean removes NUL from texts and replaces invalid UTF-8, because PostgreSQL can store neither and both engines must
+// store and find the same texts.
 func clean(args []any) []any {
 	for i, a := range args {
 		if s, ok := a.(string); ok {

@@ -9,15 +9,15 @@ import (
 	"strings"
 )
 
-// key returns the key of a PostgreSQL advisory lock. If two names happen to have the same key, their transactions only
-// wait for each other.
+// key returns the key of a PostgreSQL advisory lock. If two names happen to have the same key, their transactions wait
+// for each other, which does no harm.
 func (d *DB) key(kind, name string) int64 {
 	sum := sha256.Sum256([]byte(strings.Join([]string{"sluice", d.scope, kind, name}, "\x1f")))
 	return int64(binary.BigEndian.Uint64(sum[:8]))
 }
 
-// LockShared takes shared locks on names of a kind until the transaction ends. It waits for exclusive holders and
-// excludes new ones. With SQLite, where transactions are serial, it does nothing.
+// LockShared takes shared locks on names of the given kind until the transaction ends. It waits for exclusive holders
+// and excludes new ones. With SQLite, it does nothing, because transactions are serial.
 func (t *Tx) LockShared(ctx context.Context, kind string, names ...string) error {
 	return t.gates(ctx, `SELECT pg_advisory_xact_lock_shared(k) FROM unnest(CAST(? AS BIGINT[])) AS k`, kind, names)
 }
@@ -49,8 +49,8 @@ func (t *Tx) gates(ctx context.Context, text, kind string, names []string) error
 	return nil
 }
 
-// LockCreation serialises the transactions that call it with the same kind and name. It is for transactions that look
-// for rows and then create those that they did not find.
+// LockCreation serialises transactions that call it with the same kind and name. Use it in transactions that look for
+// rows and then create those that they did not find.
 func (t *Tx) LockCreation(ctx context.Context, kind, name string) error {
 	if !t.IsShared() {
 		return nil

@@ -12,22 +12,23 @@ import (
 const (
 	// Maximum number of transactions per commit.
 	maxGroupSize = 32
-	// Time for which a shared commit accepts further transactions, which bounds the wait of its members.
+	// How long a shared commit accepts further transactions. This limits how long its members wait.
 	maxGroupDelay = 5 * time.Millisecond
 )
 
-// errRolledBack is returned if a transaction was undone because of another transaction, and must be run again.
+// errRolledBack is returned if a transaction was undone because of another transaction and must be run again.
 var errRolledBack = errors.New("undone with another transaction")
 
 // groupCommit implements group commit for the single writing connection. Each transaction runs in a savepoint, so it
-// can be undone separately. The last of the waiting transactions commits for all of them, and none returns before that.
+// can be undone separately. The last of the waiting transactions commits for all of them, and no transaction returns
+// before that commit.
 type groupCommit struct {
 	lock     chan struct{} // full while a goroutine uses the fields below
-	open     *commit       // begun but not committed; nil: none
+	open     *commit       // the commit that has begun but has not ended; nil: none
 	waiting  atomic.Int64  // number of goroutines about to take the lock
 	observer observer      // called around commits; nil: none
 
-	committed func() // called after each commit by the holder of the lock; nil: not called
+	committed func() // called by the holder of the lock after each commit; may be nil
 }
 
 // commit is a database transaction shared by several transactions of type Tx.
@@ -35,16 +36,16 @@ type commit struct {
 	tx      *sql.Tx
 	began   time.Time
 	members int
-	done    chan struct{} // closed when it is committed or lost
-	err     error         // reason if it is lost; set before done is closed
+	done    chan struct{} // closed when the commit has succeeded or is lost
+	err     error         // why the commit is lost; set before done is closed
 }
 
 func newGroupCommit(o observer) *groupCommit {
 	return &groupCommit{lock: make(chan struct{}, 1), observer: o}
 }
 
-// run runs f as a separate transaction and returns when it is committed. It fails with errRolledBack if f may be run
-// again.
+// run runs f as a separate transaction and returns when that transaction is committed. It fails with errRolledBack if f
+// may be run again.
 func (g *groupCommit) run(ctx context.Context, t *Tx, f func(*Tx) error) error {
 	if err := g.acquire(ctx); err != nil {
 		return fmt.Errorf("beginning a transaction: %w", err)
@@ -77,13 +78,13 @@ func (g *groupCommit) acquire(ctx context.Context) error {
 	select { // the previous holder may have left the commit to this goroutine
 	case g.lock <- struct{}{}:
 		g.release()
-	default: // the present holder checks again for waiters after releasing the lock
+	default: // the current holder looks for waiting goroutines again after it has released the lock
 	}
 	return ctx.Err()
 }
 
-// release commits unless another goroutine will, and releases the lock. A goroutine that starts to wait meanwhile takes
-// the lock, or calls release when it gives up, so a commit never stays open. The caller has the lock.
+// release releases the caller's lock, and commits first unless another goroutine will do so. A goroutine that starts to
+// wait in the meantime either takes the lock or calls release when it gives up, so a commit never stays open.
 func (g *groupCommit) release() {
 	for {
 		g.commitIfLast()
@@ -100,10 +101,10 @@ func (g *groupCommit) release() {
 	}
 }
 
-// join adds the transaction to the open commit, or opens one. The caller has the lock.
+// join adds the transaction to the open commit, and opens a commit if there is none. The caller holds the lock.
 func (g *groupCommit) join(ctx context.Context, t *Tx) (*commit, error) {
 	if g.open == nil {
-		// The commit must not end with the context of its first member.
+		// The commit must not be cancelled together with the context of its first member.
 		begun, err := t.db.write.BeginTx(context.WithoutCancel(ctx), nil)
 		if err != nil {
 			return nil, err
@@ -114,7 +115,7 @@ func (g *groupCommit) join(ctx context.Context, t *Tx) (*commit, error) {
 	return g.open, nil
 }
 
-// runMember runs f in the commit, commits if no other goroutine is waiting, and releases the lock.
+// runMember runs f as a member of the commit, commits if no other goroutine is waiting, and releases the lock.
 func (g *groupCommit) runMember(ctx context.Context, c *commit, t *Tx, f func(*Tx) error) (err error) {
 	ran := false
 	defer func() {
@@ -135,7 +136,8 @@ func (g *groupCommit) runMember(ctx context.Context, c *commit, t *Tx, f func(*T
 	return err
 }
 
-// savepoint runs f so that it has no effect if it fails. It returns errRolledBack if the complete commit was undone.
+// savepoint runs f in a savepoint, so that f has no effect if it fails. It returns errRolledBack if the whole commit
+// was undone.
 func (c *commit) savepoint(ctx context.Context, f func() error) error {
 	steady := context.WithoutCancel(ctx)
 	if _, err := c.tx.ExecContext(steady, `SAVEPOINT member`); err != nil {
@@ -143,7 +145,7 @@ func (c *commit) savepoint(ctx context.Context, f func() error) error {
 	}
 	err := f()
 	if err != nil {
-		// An interrupted statement may have ended the complete transaction; then there is no savepoint.
+		// An interrupted statement may have ended the whole transaction. In that case, the savepoint no longer exists.
 		if _, undo := c.tx.ExecContext(steady, `ROLLBACK TO member`); undo != nil {
 			return fmt.Errorf("%w: %w", errRolledBack, errors.Join(err, undo))
 		}
@@ -154,7 +156,7 @@ func (c *commit) savepoint(ctx context.Context, f func() error) error {
 	return err
 }
 
-// commitIfLast commits unless another transaction is about to join; see release. The caller has the lock.
+// commitIfLast commits unless another transaction is about to join; see release. The caller holds the lock.
 func (g *groupCommit) commitIfLast() {
 	c := g.open
 	if c == nil || g.waiting.Load() > 0 && c.members < maxGroupSize && time.Since(c.began) < maxGroupDelay {
@@ -162,7 +164,7 @@ func (g *groupCommit) commitIfLast() {
 	}
 	g.open = nil
 	if c.members == 0 {
-		c.err = c.tx.Rollback() // no member waits for it
+		c.err = c.tx.Rollback() // no member is waiting for it
 	} else {
 		told := func() {}
 		if g.observer != nil {
@@ -177,7 +179,7 @@ func (g *groupCommit) commitIfLast() {
 	}
 }
 
-// abandon abandons a commit: its members must be run again. The caller has the lock.
+// abandon gives up a commit, so that its members must be run again. The caller holds the lock.
 func (g *groupCommit) abandon(c *commit, cause error) {
 	if g.open != c {
 		return

@@ -12,14 +12,14 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// holds are the resources that this process uses exclusively.
+// holds is the set of resources that this process uses exclusively.
 type holds struct {
 	mu  sync.Mutex
 	all map[*hold]bool
 }
 
-// hold is one resource that this process uses exclusively. It lasts as long as a connection to the database. If the
-// connection breaks, the hold is acquired again, and until then the process is not ready.
+// hold is the exclusive use of one resource by this process. It lasts only as long as a connection to the database. If
+// the connection breaks, the hold must be acquired again, and the process is not ready until that succeeds.
 type hold struct {
 	name    string
 	session *session
@@ -30,10 +30,10 @@ type hold struct {
 // errHeld is returned if another process has the hold.
 var errHeld = errors.New("another process holds it")
 
-// Hold acquires a resource that only one of the processes sharing the database may have, such as the embedded index,
-// until release or Close. It fails with domain.CodeConflict if another process has it. A hold that is lost because the
-// connection broke is acquired again. Until then, or if another process acquires it first, Ready returns an error. With
-// SQLite, Hold does nothing, because the data directory is locked.
+// Hold acquires a resource that only one of the processes sharing the database may use, such as the embedded index. The
+// process keeps the resource until it calls release or Close. Hold fails with domain.CodeConflict if another process
+// has the resource. If the connection breaks, the hold is lost and is acquired again. Until that succeeds, Ready
+// returns an error. With SQLite, Hold does nothing, because the data directory is locked.
 func (d *DB) Hold(ctx context.Context, name string) (release func(), err error) {
 	if d.session == nil {
 		return func() {}, nil
@@ -72,8 +72,8 @@ func (d *DB) Hold(ctx context.Context, name string) (release func(), err error) 
 	return func() { d.holds.release(h) }, nil
 }
 
-// Maximum time to wait for a hold, and the pause between attempts. The server releases the locks of a process that has
-// just ended when it notices the closed connection, which takes a moment on a busy server.
+// Maximum time to wait for a hold, and the pause between attempts. Waiting is necessary because a busy server takes a
+// moment to notice that a process has ended, and only then releases the locks of that process.
 const (
 	holdTimeout = 2 * time.Second
 	holdPause   = 50 * time.Millisecond
@@ -101,7 +101,7 @@ func takeHold(ctx context.Context, conn *pgx.Conn, key int64) error {
 	}
 }
 
-// set stores the hold's fault, nil if it is held, and returns the previous one.
+// set stores why the resource is not held, or nil if it is held, and returns the previous value.
 func (h *hold) set(fault error) (was error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -135,7 +135,7 @@ func (s *holds) releaseAll() {
 	}
 }
 
-// check returns an error if a hold is lost.
+// check returns an error if any hold is lost.
 func (s *holds) check() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

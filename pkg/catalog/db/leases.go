@@ -5,14 +5,15 @@ import (
 	"time"
 )
 
-// ClockSkew is more than the difference between the clocks of processes that share a catalog. If a stored time lies
-// more than ClockSkew beyond the latest time that could be stored now, a clock was set back since.
+// ClockSkew is an upper limit of the difference between the clocks of processes that share a catalog. If a stored time
+// is more than ClockSkew later than any time that could be stored now, a clock has been set back.
 const ClockSkew = 10 * time.Second
 
-// Lease acquires or renews the lease for the holder, for the duration ttl from now, and reports whether the holder has
-// it. It is for work that only one of several processes should do. It uses the clock of the process, so ttl must be
-// much longer than the difference between clocks, and the lease must be renewed well before its end. A lease that ends
-// later than ttl from now, because the clock was set back, is free.
+// Lease acquires or renews the lease for the holder, and reports whether the holder has it. Leases are for work that
+// only one of several processes should do. The lease ends after the duration ttl. Lease uses the clock of the process,
+// so ttl must be much longer than the difference between clocks, and the lease must be renewed well before it ends. A
+// lease whose end is further away than ttl plus ClockSkew is considered free, because the clock must have been set
+// back.
 func (d *DB) Lease(ctx context.Context, name, holder string, ttl time.Duration) (held bool, err error) {
 	err = d.Update(ctx, "taking a lease", func(t *Tx) error {
 		now := d.Now()

@@ -10,7 +10,7 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-// migrate updates the schema. If several processes start concurrently, one of them does it and the others wait.
+// migrate updates the schema. If several processes start concurrently, one of them updates it while the others wait.
 func (d *DB) migrate(ctx context.Context) (err error) {
 	if d.migrated {
 		if _, pending, err := migrator(ctx, d.dialect.goose, d.write, d.schema); err != nil || !pending {
@@ -97,7 +97,7 @@ func CheckVersion(schema fs.FS, have int64) error {
 	return nil
 }
 
-// lockSchema takes a lock that ends with its connection, so that a process that dies does not leave it behind.
+// lockSchema takes a lock that ends with its connection, so that a process that dies does not leave the lock behind.
 func (d *DB) lockSchema(ctx context.Context, db *sql.DB) (unlock func() error, err error) {
 	if !d.dialect.shared {
 		return func() error { return nil }, nil

@@ -13,12 +13,12 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// noticePause is the minimum time between two notices of a process; topics announced meanwhile are sent together.
+// noticePause is the minimum time between two notices of a process. Topics announced in the meantime are sent together.
 const noticePause = 20 * time.Millisecond
 
-// notices notify other processes of work that this process has queued, and signal this process when others queue work.
-// A notice is sent after the commit, not as part of it, because PostgreSQL serialises the commits of transactions that
-// notify. So a notice may be lost; it only saves waiting time.
+// notices tells other processes about work that this process has queued, and signals work queued by other processes to
+// this one. A notice is sent after the commit, not as part of it, because PostgreSQL serialises the commits of
+// transactions that notify. A notice may therefore be lost, but then the work only starts later.
 type notices struct {
 	db      *DB
 	me      string // distinguishes this process's own notices
@@ -31,8 +31,8 @@ type notices struct {
 	sending sync.WaitGroup
 }
 
-// startNotices starts sending and listening. It returns when this process listens, or when its first attempt to do so
-// has failed.
+// startNotices starts sending and listening. It returns once this process is listening, or once its first attempt has
+// failed.
 func startNotices(ctx context.Context, d *DB) *notices {
 	if d.session == nil {
 		return nil
@@ -52,7 +52,7 @@ func startNotices(ctx context.Context, d *DB) *notices {
 			if _, err := conn.Exec(ctx, `LISTEN `+n.channel); err != nil {
 				return err
 			}
-			d.topics.wakeAll() // announcements are lost while this process does not listen
+			d.topics.wakeAll() // announcements may have been lost while this process was not listening
 			return nil
 		},
 		notice: n.receive,
@@ -78,7 +78,7 @@ func (n *notices) notify(topic string) {
 	signal(n.wake)
 }
 
-// next takes the topics that are due.
+// next removes and returns the topics to announce.
 func (n *notices) next() []string {
 	n.mu.Lock()
 	defer n.mu.Unlock()

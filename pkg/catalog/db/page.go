@@ -7,7 +7,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// LikeLiteral escapes the wildcards of LIKE in a caller's text.
+// LikeLiteral escapes the wildcards of LIKE in a text. The escape character is "!".
 var LikeLiteral = strings.NewReplacer("!", "!!", "%", "!%", "_", "!_")
 
 // Page requests a page of a list, newest first.
@@ -22,7 +22,7 @@ const (
 	MaxPageSize     = 200
 )
 
-// limit returns the number of items of a page.
+// limit returns the number of items that a page may have.
 func (p Page) limit() (int, error) {
 	switch {
 	case p.Limit == 0:
@@ -33,7 +33,7 @@ func (p Page) limit() (int, error) {
 	return p.Limit, nil
 }
 
-// List builds a SELECT for one page. Conditions are constants, so there are few different statements.
+// List builds a SELECT for one page of a list. Conditions are constants, so there are few different statements.
 type List struct {
 	Name           cursor.List
 	Columns, Table string
@@ -47,7 +47,7 @@ func (l *List) And(condition string, args ...any) {
 	l.Args = append(l.Args, args...)
 }
 
-// Page completes the SELECT. It selects one more row than the page holds, to find out whether another page follows.
+// Page completes the SELECT. It selects one row more than the page has, to find out whether another page follows.
 func (l *List) Page(p Page) (text string, args []any, limit int, err error) {
 	if limit, err = p.limit(); err != nil {
 		return "", nil, 0, err

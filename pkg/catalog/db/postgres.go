@@ -29,26 +29,26 @@ const DefaultConnections = 16
 const (
 	connectTimeout   = 10 * time.Second
 	statementTimeout = time.Minute      // of one statement
-	lockTimeout      = 20 * time.Second // of one wait for a lock; a deadlock is found after a second
-	idleTimeout      = time.Minute      // of a transaction that does nothing
-	connectionLife   = 30 * time.Minute // connections are then replaced, so that a restarted server gets its share
+	lockTimeout      = 20 * time.Second // of one wait for a lock; the server detects deadlocks after a second
+	idleTimeout      = time.Minute      // of an idle transaction
+	connectionLife   = 30 * time.Minute // connections are replaced after this time, so that a restarted server gets its share
 	connectionIdle   = 5 * time.Minute
 )
 
-// keepAlive detects within half a minute that the other machine is down.
+// keepAlive makes a connection fail within half a minute if the other machine is down.
 var keepAlive = net.KeepAliveConfig{Enable: true, Idle: 10 * time.Second, Interval: 5 * time.Second, Count: 4}
 
-// openPostgres opens a database of a server, which other processes may share.
+// openPostgres opens a database on a PostgreSQL server. Other processes may share the database.
 func openPostgres(ctx context.Context, o Options) (*DB, error) {
 	cfg, err := pgx.ParseConfig(o.URL)
 	if err != nil {
-		// The library's error hides the password only in texts that are valid URLs.
+		// The library's error is dropped, because it hides the password only if the text is a valid URL.
 		return nil, errors.New("DATABASE_URL cannot be read: it must have the form postgres://user:password@host:port/database, with special characters of the password percent-encoded")
 	}
 	cfg.ConnectTimeout = orElse(cfg.ConnectTimeout, connectTimeout)
 	cfg.DialFunc = (&net.Dialer{Timeout: cfg.ConnectTimeout, KeepAliveConfig: keepAlive}).DialContext
 	setParam(cfg, "application_name", "sluice")
-	// Keep-alives of the server, too: otherwise the locks of a machine that is down stay for hours.
+	// The server needs keep-alives, too. Otherwise it would keep the locks of a machine that is down for hours.
 	setParam(cfg, "tcp_keepalives_idle", "10")
 	setParam(cfg, "tcp_keepalives_interval", "5")
 	setParam(cfg, "tcp_keepalives_count", "4")
@@ -66,7 +66,7 @@ func openPostgres(ctx context.Context, o Options) (*DB, error) {
 		db.SetConnMaxIdleTime(connectionIdle)
 		return db
 	}
-	// Two pools, so that a read during a transaction does not wait for all transactions to end.
+	// There are two pools, so that a read during a transaction need not wait for other transactions to end.
 	write, read := open(conns/2), open(conns-conns/2)
 	d := &DB{
 		dialect: postgresDialect,
@@ -88,10 +88,11 @@ func openPostgres(ctx context.Context, o Options) (*DB, error) {
 	return d, nil
 }
 
-// connectPause is the time between attempts to reach a server that does not answer yet.
+// connectPause is the pause between attempts to reach a server that does not answer yet.
 const connectPause = 250 * time.Millisecond
 
-// Times after which the log reports that the server has not answered. One attempt can take twice connectTimeout.
+// Time until the log first reports that the server has not answered, and time between further reports. A single attempt
+// can take twice connectTimeout.
 const (
 	firstReport = 2 * time.Second
 	reportEvery = 10 * time.Second
@@ -141,7 +142,7 @@ func (d *DB) checkConnection(ctx context.Context, cfg *pgx.ConnConfig) error {
 	return checkServer(version, encoding, current.Valid)
 }
 
-// checkServer rejects servers that the catalog cannot use. The version is a number, 150018 for 15.18.
+// checkServer rejects servers that the catalog cannot use. The version is a number, such as 150018 for 15.18.
 func checkServer(version, encoding string, hasSchema bool) error {
 	switch n, err := strconv.Atoi(version); {
 	case err != nil:
@@ -168,7 +169,7 @@ func (d *DB) primary(ctx context.Context) error {
 	return nil
 }
 
-// explain describes common reasons why a connection fails.
+// explain converts common connection errors into errors that tell the operator what is wrong.
 func explain(err error, cfg *pgx.ConnConfig) error {
 	var refusal *pgconn.PgError
 	if errors.As(err, &refusal) {
@@ -185,7 +186,8 @@ func explain(err error, cfg *pgx.ConnConfig) error {
 		}
 		return refusal
 	}
-	// The driver joins the errors of all addresses and of attempts with and without TLS; the first is sufficient.
+	// The driver joins the errors of all addresses, and of attempts with and without TLS. The first error is
+	// sufficient.
 	if dial := new(net.OpError); errors.As(err, &dial) {
 		err = dial
 	} else if lookup := new(net.DNSError); errors.As(err, &lookup) {
@@ -194,7 +196,7 @@ func explain(err error, cfg *pgx.ConnConfig) error {
 	return &domain.Error{Code: domain.CodeUnavailable, Message: "PostgreSQL at " + address(cfg) + " (DATABASE_URL) cannot be reached: start it, or correct the address", Err: err}
 }
 
-// address returns the server and database for messages.
+// address returns the address of the database for messages, without the password.
 func address(cfg *pgx.ConnConfig) string {
 	return fmt.Sprintf("postgres://%s@%s/%s", cfg.User, net.JoinHostPort(cfg.Host, strconv.Itoa(int(cfg.Port))), cfg.Database)
 }

@@ -24,7 +24,7 @@ func MapNotFound(err error, kind, id string) error {
 	return nil
 }
 
-// MapConflict returns a conflict if an insert has found an existing row.
+// MapConflict returns a domain.CodeConflict error if an insert found that the row already exists.
 func MapConflict(rows int64, err error, kind, id string) error {
 	if err == nil && rows == 0 {
 		return domain.Errorf(domain.CodeConflict, "there is already a %s with id %q", kind, id)
@@ -32,7 +32,7 @@ func MapConflict(rows int64, err error, kind, id string) error {
 	return err
 }
 
-// Querier is the interface for reads: the pool of readers, or a transaction that reads rows before writing them.
+// Querier runs queries. It is either the pool of readers or a transaction that reads rows before writing them.
 type Querier interface {
 	query(ctx context.Context, text string, args ...any) (*sql.Rows, error)
 	QueryRow(ctx context.Context, text string, args ...any) Scanner
@@ -42,7 +42,7 @@ type Querier interface {
 	limit(ctx context.Context) (context.Context, context.CancelFunc)
 }
 
-// Scanner is the only row of a query, or the current row of several.
+// Scanner is the only row of a query, or the current one of several rows.
 type Scanner interface{ Scan(dest ...any) error }
 
 // failedRow is the row of a query that could not be sent.
@@ -62,14 +62,15 @@ func (r boundRow) Scan(dest ...any) error {
 	return Fault(timeoutError(r.ctx, r.row.Scan(dest...)))
 }
 
-// answerTimeout is the timeout of one statement. It is longer than the server's own timeout, so it only takes effect if
+// answerTimeout is the timeout of one statement. It is longer than the server's own timeout, so it takes effect only if
 // the network is interrupted.
 const answerTimeout = statementTimeout + 15*time.Second
 
 // errTimeout is the cause of a context that ended because the server did not answer.
 var errTimeout = errors.New("no answer in time")
 
-// bound adds a timeout to a statement for a server. SQLite needs none, because it only reads a file.
+// bound adds a timeout to a statement that is sent to a server. SQLite needs no timeout, because it only accesses a
+// file.
 func (d dialect) bound(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	if !d.shared {
 		return ctx, func() {}
@@ -85,11 +86,12 @@ func timeoutError(ctx context.Context, err error) error {
 	return err
 }
 
-// maxStatements limits the prepared statements. The texts are constants or built from few parts, so the limit is never
-// reached; it ensures that a mistake costs time and not memory.
+// maxStatements is the maximum number of prepared statements. The texts are constants or combinations of few parts, so
+// the limit should never be reached. It ensures that a mistake costs time, not memory.
 const maxStatements = 512
 
-// Pool is a pool of connections. If the dialect requires it, the pool prepares each statement once and keeps it.
+// Pool is a pool of connections. If the dialect requires it, the pool prepares each statement once and keeps the
+// prepared statement.
 type Pool struct {
 	db      *sql.DB
 	dialect dialect
@@ -118,8 +120,8 @@ func (p *Pool) known(text string) *sql.Stmt {
 	return p.stmts[text]
 }
 
-// prepare returns the prepared statement. It needs a free connection, so it must not be called in a transaction on the
-// same pool.
+// prepare returns the prepared statement, and prepares it if necessary. That needs a free connection, so prepare must
+// not be called during a transaction on the same pool.
 func (p *Pool) prepare(ctx context.Context, text string) (*sql.Stmt, error) {
 	if s := p.known(text); s != nil {
 		return s, nil
@@ -152,7 +154,7 @@ func (p *Pool) query(ctx context.Context, text string, args ...any) (*sql.Rows, 
 	return s.QueryContext(ctx, clean(args)...)
 }
 
-// QueryRow runs a query for one row. Its Scan fails with sql.ErrNoRows if there is none.
+// QueryRow runs a query for one row. Scan of the result fails with sql.ErrNoRows if there is no row.
 func (p *Pool) QueryRow(ctx context.Context, text string, args ...any) Scanner {
 	ctx, done := p.limit(ctx)
 	if !p.dialect.prepares {
@@ -206,7 +208,7 @@ func Collect[T any](ctx context.Context, q Querier, scan func(Scanner) (T, error
 	return out, rows.Err()
 }
 
-// Exists reports whether a query has a row.
+// Exists reports whether a query returns any row.
 func Exists(ctx context.Context, q Querier, text string, args ...any) (bool, error) {
 	var one int
 	err := q.QueryRow(ctx, text, args...).Scan(&one)
@@ -216,15 +218,15 @@ func Exists(ctx context.Context, q Querier, text string, args ...any) (bool, err
 	return err == nil, err
 }
 
-// ScanString scans a row with one text.
+// ScanString scans a row with a single text column.
 func ScanString(s Scanner) (string, error) {
 	var v string
 	err := s.Scan(&v)
 	return v, err
 }
 
-// inSizes are the lengths of IN lists. A list is padded to the next length by repeating its last value, which does not
-// change the result and keeps the number of statements small.
+// inSizes are the possible lengths of IN lists. A list is padded to the next length by repeating its last value. That
+// does not change the result and keeps the number of statements small.
 var inSizes = []int{1, 4, 16, 32, 64, 128, 256}
 
 // Scan returns a scan function that reads the columns of a row, in order, into the variables that into returns.
@@ -235,8 +237,8 @@ func Scan[T any](into func(*T) []any) func(Scanner) (T, error) {
 	}
 }
 
-// InLists splits values into lists and calls f for each list. The condition in, placed after a column's name, means
-// that the column's value is in the list; args are its arguments.
+// InLists splits values into lists and calls f for each list. The argument in is a condition that follows a column's
+// name in a statement: the column's value is in the list. args are the arguments of the condition.
 func InLists(q Querier, values []string, f func(in string, args []any) error) error {
 	d := q.engine()
 	for len(values) > 0 {
@@ -250,7 +252,8 @@ func InLists(q Querier, values []string, f func(in string, args []any) error) er
 	return nil
 }
 
-// in returns the condition for one list. For PostgreSQL, the list is one array, so that the plan can be reused.
+// in returns the condition for one list. For PostgreSQL, the list is a single array argument, so that query plans can
+// be reused.
 func (d dialect) in(values []string) (text string, args []any) {
 	if d.numbered {
 		list := make([]string, len(values))
@@ -267,7 +270,7 @@ func (d dialect) in(values []string) (text string, args []any) {
 	return "IN (?" + strings.Repeat(", ?", len(args)-1) + ")", args
 }
 
-// Statements returns the statements used so far, with ? as placeholder.
+// Statements returns the texts of the statements used so far, with ? as placeholder.
 func (d *DB) Statements() []string {
 	var out []string
 	for _, p := range []*Pool{d.Read, d.writer} {

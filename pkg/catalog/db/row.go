@@ -10,16 +10,16 @@ import (
 	"time"
 )
 
-// Column binds a column of a table to a variable: reading scans the column into the variable, and storing takes the
-// value from it. A bool is stored as a flag, a time in microseconds, a uint64 as BIGINT, and a structure as JSON, with
-// "" for an empty value.
+// Column binds a column of a table to a variable. Reading a row scans the column into the variable, and storing a row
+// takes the value from the variable. A bool is stored as a flag, a time in microseconds since 1970, a uint64 as BIGINT,
+// and a structure as JSON, or as "" if it is empty.
 type Column struct {
 	name string
 	at   any
 	use  use
 }
 
-// use is the set of operations that include a column.
+// use is a set of operations in which a column takes part.
 type use uint8
 
 const (
@@ -37,10 +37,10 @@ func Fixed(name string, at any) Column { return Column{name, at, reads | inserts
 // ReadOnly returns a column that is only read, because other statements change it.
 func ReadOnly(name string, at any) Column { return Column{name, at, reads} }
 
-// Derived returns a column that is stored for indexes and not read.
+// Derived returns a column that is stored only for indexes and never read.
 func Derived(name string, at any) Column { return Column{name, at, inserts | updates} }
 
-// Row lists the columns of a row. It determines the order of columns and arguments in statements.
+// Row lists the columns of a row, in the order in which statements contain them and their arguments.
 type Row []Column
 
 func (r Row) names(u use, prefix, suffix string) []string {
@@ -99,7 +99,7 @@ func (r Row) InsertText(table string) string {
 // InsertArgs returns the arguments of InsertText.
 func (r Row) InsertArgs() ([]any, error) { return r.args(inserts) }
 
-// UpdateText returns the statement that updates the row with an id.
+// UpdateText returns the statement that updates the row with a given id.
 func (r Row) UpdateText(table string) string {
 	return `UPDATE ` + table + ` SET ` + strings.Join(r.names(updates, "", " = ?"), ", ") + ` WHERE id = ?`
 }
@@ -110,7 +110,8 @@ func (r Row) UpdateArgs(id string) ([]any, error) {
 	return append(args, id), err
 }
 
-// Insert runs InsertText of the row, and returns the number of rows: 0 if the key exists.
+// Insert runs a statement from InsertText with the values of the row. It returns the number of inserted rows, which is
+// 0 if the key exists.
 func (t *Tx) Insert(ctx context.Context, text string, r Row) (int64, error) {
 	args, err := r.InsertArgs()
 	if err != nil {
@@ -119,7 +120,7 @@ func (t *Tx) Insert(ctx context.Context, text string, r Row) (int64, error) {
 	return t.Exec(ctx, text, args...)
 }
 
-// UpdateRow runs UpdateText of the row.
+// UpdateRow runs a statement from UpdateText with the values of the row.
 func (t *Tx) UpdateRow(ctx context.Context, text string, r Row, id string) error {
 	args, err := r.UpdateArgs(id)
 	if err == nil {
@@ -179,7 +180,7 @@ func value(at any) (any, error) {
 	return ToJSON(v.Interface())
 }
 
-// isPlain reports whether the variable is of any numeric or text type.
+// isPlain reports whether the variable's type is a numeric or text type.
 func isPlain(at any) bool {
 	switch reflect.TypeOf(at).Elem().Kind() {
 	case reflect.String, reflect.Int, reflect.Int64, reflect.Float64:
@@ -251,5 +252,5 @@ func (e encoded) Scan(src any) error {
 	}
 }
 
-// Unsigned converts a generation to the signed type of its column. Stream sequences never reach the limit.
+// Unsigned converts a generation to the signed type of its column. Generations never reach the limit of that type.
 func Unsigned(n uint64) int64 { return int64(min(n, math.MaxInt64)) }

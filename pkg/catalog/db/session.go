@@ -15,14 +15,14 @@ type sessionOptions struct {
 	// begin is called with every new connection. If it fails, the connection is closed, and a new one is opened after a
 	// pause.
 	begin func(ctx context.Context, conn *pgx.Conn) error
-	// notice is called with the text of every notification; nil if none are expected.
+	// notice is called with the text of every notification. It may be nil if no notifications are expected.
 	notice func(text string)
-	// lost is called when a connection accepted by begin has broken.
+	// lost is called when a connection has broken for which begin had succeeded.
 	lost func(err error)
 }
 
-// session is a dedicated connection to PostgreSQL. It is kept open for listening and for locks, which end with the
-// connection. One goroutine owns it, and reconnects when the connection breaks.
+// session keeps a dedicated connection to PostgreSQL open, for listening and for locks that end with the connection.
+// One goroutine owns the connection, and reconnects when it breaks.
 type session struct {
 	o     sessionOptions
 	cfg   *pgx.ConnConfig

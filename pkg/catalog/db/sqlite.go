@@ -15,10 +15,10 @@ import (
 
 var sqliteDialect = dialect{goose: goose.DialectSQLite3, prepares: true}
 
-// Size of the pool of readers; each uses up to 2 MiB for pages.
+// Number of connections for reading. Each uses up to 2 MiB for pages.
 const sqliteReaders = 4
 
-// openSQLite opens a database in a file. One connection writes, so transactions are serial.
+// openSQLite opens a database in a file. There is only one connection for writing, so transactions are serial.
 func openSQLite(ctx context.Context, o Options) (*DB, error) {
 	path := o.Path
 	if path == "" {
@@ -43,7 +43,7 @@ func openSQLite(ctx context.Context, o Options) (*DB, error) {
 		db.SetMaxIdleConns(conns)
 		return db, nil
 	}
-	// synchronous=FULL: an acknowledged commit survives a power failure, also in WAL mode.
+	// With synchronous=FULL, a committed transaction survives a power failure even in WAL mode.
 	writing := func(changes observer) (*sql.DB, error) {
 		return open(1, changes, "journal_mode(wal)", "synchronous(full)")
 	}
@@ -62,8 +62,9 @@ func openSQLite(ctx context.Context, o Options) (*DB, error) {
 	d.migrations = func() (*sql.DB, error) { return writing(nil) }
 	d.groups = newGroupCommit(o.Observer)
 	// The first read after a commit writes to the memory-mapped file through which connections coordinate. If the disk
-	// hangs, that write would block its thread in a page fault. Go's garbage collector would wait for the thread, and
-	// everything else for the collector. So do this read now, right after the commit has written to the same page.
+	// hangs, that write blocks its thread in a page fault, the garbage collector waits for the thread, and the whole
+	// process waits for the garbage collector. To avoid this, do the read now, just after the commit has written to the
+	// same page.
 	d.groups.committed = func() {
 		var version int
 		_ = write.QueryRowContext(context.Background(), `PRAGMA schema_version`).Scan(&version) // the next reader gets the error
@@ -75,7 +76,7 @@ func openSQLite(ctx context.Context, o Options) (*DB, error) {
 	return d, nil
 }
 
-// watched connects to a database and reports every changed row to an observer, whichever statement changes it.
+// watched connects to a database and reports every changed row to an observer, no matter which statement changes it.
 type watched struct {
 	driver.Connector
 	observer observer
@@ -89,7 +90,7 @@ func (w watched) Connect(ctx context.Context) (driver.Conn, error) {
 	}
 	conn.(sqlite.HookRegisterer).RegisterPreUpdateHook(func(d sqlite.SQLitePreUpdateData) {
 		w.observer.Change(d.TableName, d.Op == sqlite3.SQLITE_INSERT, func() (string, error) {
-			row := make([]any, 1) // Old replaces its arguments by values, for as many columns as given
+			row := make([]any, 1) // Old replaces each element of the slice with the old value of a column
 			err := d.Old(row...)
 			id, ok := row[0].(string)
 			if !ok {

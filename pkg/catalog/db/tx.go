@@ -8,22 +8,22 @@ import (
 	"time"
 )
 
-// Tx is a write transaction, with the topics to announce after the commit.
+// Tx is a write transaction. It also holds the topics to announce after the commit.
 type Tx struct {
 	tx      *sql.Tx
-	conn    *sql.Conn // connection of tx, for engines to which writes are sent in batches; see Queue
+	conn    *sql.Conn // connection of tx, if the engine accepts batches of writes; see Queue
 	batch   []Write
 	db      *DB
 	Lock    string        // see dialect.lock
 	timeout time.Duration // see ExtendTimeout; 0: answerTimeout
-	// unprepared are statements that ran unprepared, because the only connection was in use by this transaction.
+	// unprepared lists statements that could not be prepared, because this transaction was using the only connection.
 	unprepared []string
 	locks      map[int64]bool  // advisory locks held, by key; see gates
 	announced  map[string]bool // topics to announce; true: to other processes too
 	locals     map[any]any     // see Local
 }
 
-// stmt returns the prepared statement, or nil if the driver must be given the text.
+// stmt returns the prepared statement, or nil if the driver must get the text of the statement.
 func (t *Tx) stmt(ctx context.Context, text string) *sql.Stmt {
 	if !t.db.dialect.prepares {
 		return nil
@@ -35,7 +35,7 @@ func (t *Tx) stmt(ctx context.Context, text string) *sql.Stmt {
 	return nil
 }
 
-// Exec runs a statement and returns the number of rows changed.
+// Exec runs a statement and returns the number of changed rows.
 func (t *Tx) Exec(ctx context.Context, text string, args ...any) (int64, error) {
 	if err := t.flush(ctx); err != nil {
 		return 0, err
@@ -65,7 +65,7 @@ func (t *Tx) query(ctx context.Context, text string, args ...any) (*sql.Rows, er
 	return t.tx.QueryContext(ctx, t.db.writer.text(text), clean(args)...)
 }
 
-// QueryRow runs a query for one row. Its Scan fails with sql.ErrNoRows if there is none.
+// QueryRow runs a query for one row. Scan of the result fails with sql.ErrNoRows if there is no row.
 func (t *Tx) QueryRow(ctx context.Context, text string, args ...any) Scanner {
 	if err := t.flush(ctx); err != nil {
 		return failedRow{err}
@@ -83,7 +83,7 @@ func (t *Tx) limit(ctx context.Context) (context.Context, context.CancelFunc) {
 
 func (t *Tx) engine() dialect { return t.db.dialect }
 
-// Stamp returns the database's Stamp.
+// Stamp calls DB.Stamp.
 func (t *Tx) Stamp() int64 { return t.db.Stamp() }
 
 // IsShared reports whether other processes may write concurrently.
@@ -99,8 +99,7 @@ func (t *Tx) Wake(topic string) {
 	}
 }
 
-// Local returns a value that belongs to the transaction and is created by init at the first call. There is one value
-// per type.
+// Local returns the transaction's value of type T. There is one value per type, which init creates at the first call.
 func Local[T any](t *Tx, init func() T) T {
 	key := (*T)(nil)
 	v, known := t.locals[key].(T)
@@ -124,8 +123,8 @@ func (t *Tx) ExtendTimeout(ctx context.Context) error {
 	return err
 }
 
-// transact runs f in a transaction, repeatedly if it conflicts with others, and returns the committed transaction. It
-// waits for the lock until ctx ends.
+// transact runs f in a transaction and returns the committed transaction. It runs f again if the transaction conflicts
+// with others. It waits for the lock until ctx ends.
 func (d *DB) transact(ctx context.Context, f func(*Tx) error) (*Tx, error) {
 	for run := 0; ; run++ {
 		t := &Tx{db: d, Lock: d.dialect.lock, locks: map[int64]bool{}, announced: map[string]bool{}, locals: map[any]any{}}
@@ -180,7 +179,7 @@ func (t *Tx) begin(ctx context.Context) (begun *sql.Tx, err error) {
 
 func (t *Tx) prepareStatements(ctx context.Context) {
 	for _, text := range t.unprepared {
-		// The transaction is already committed; a statement that stays unprepared is only slower.
+		// Ignore the error: the transaction is already committed, and an unprepared statement is only slower.
 		if _, err := t.db.writer.prepare(ctx, text); err != nil { //nolint:sqlclosecheck // the pool keeps and closes it
 			return
 		}

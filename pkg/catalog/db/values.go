@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Times are stored as microseconds since 1970, which both engines sort and compare as numbers.
+// Times are stored as microseconds since 1970, because both engines sort and compare numbers in the same way.
 
 // Micros converts a time to its stored form.
 func Micros(t time.Time) int64 { return t.UnixMicro() }
@@ -14,7 +14,7 @@ func Micros(t time.Time) int64 { return t.UnixMicro() }
 // FromMicros converts a stored time.
 func FromMicros(us int64) time.Time { return time.UnixMicro(us).UTC() }
 
-// Stored rounds an optional time as storing and reading it would.
+// Stored rounds an optional time in the same way as storing and reading it does.
 func Stored(t *time.Time) *time.Time {
 	if t == nil {
 		return nil
@@ -40,7 +40,7 @@ func ToJSON(v any) (string, error) {
 	return string(b), nil
 }
 
-// FromJSON decodes a stored value; "" leaves the variable unchanged.
+// FromJSON decodes a stored value. If the text is "", it leaves the variable unchanged.
 func FromJSON(text string, into any) error {
 	if text == "" {
 		return nil

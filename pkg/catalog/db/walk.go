@@ -7,17 +7,18 @@ import (
 )
 
 // Walk reads a complete table in the order of a key, in batches, so that no transaction stays open while the caller
-// processes rows. The placeholders in Text stand for Args, the key after which to continue, and the batch size.
+// processes rows. The placeholders in Text stand, in this order, for Args, the key after which to continue, and the
+// batch size.
 type Walk[T any] struct {
 	Text  string
 	Args  []any
-	After []any // a key before all others
+	After []any // a key that sorts before all others
 	Scan  func(Scanner) (T, error)
 	Key   func(T) []any
 	Batch int // rows per batch; 0: walkBatch
 }
 
-// Default number of rows per batch, for small rows.
+// Default number of rows per batch, suitable for small rows.
 const walkBatch = 1000
 
 // Run calls f with every row until f fails, and returns f's error.
