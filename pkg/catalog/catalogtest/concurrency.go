@@ -38,7 +38,7 @@ func newConcurrentService(w *world.World, others ...*catalog.Catalog) *concurren
 		World: w, processes: append([]*catalog.Catalog{w.Catalog}, others...),
 		stream: make(chan domain.Job, 1000), applied: make(chan struct{}, 1), published: map[string]uint64{},
 	}
-	b.site = w.CreateSite(domain.DatasourceConfig{}) // its own job is published; the rest of its crawl happens in run
+	b.site = w.CreateSite(domain.DatasourceConfig{}) // the site's own job is already published; the rest of its crawl happens in run
 	return b
 }
 
@@ -118,7 +118,8 @@ func (b *concurrentService) dispatch(c *catalog.Catalog, stop <-chan struct{}) {
 	}
 }
 
-// publish puts the job into the stream before Published, as in production: the worker may be faster.
+// publish puts the job into the stream before it calls Published, as in production, so a worker may be faster than
+// Published.
 func (b *concurrentService) publish(j domain.Job) uint64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()

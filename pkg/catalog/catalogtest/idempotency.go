@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// claimKey claims the key for a request without a response.
+// claimKey claims the key for a request. It requires that there is no response yet.
 func claimKey(w *world.World, key, requestHash string) *catalog.Claim {
 	w.T.Helper()
 	claim, have, err := w.BeginIdempotent(w.Ctx, w.WS, key, requestHash)
@@ -216,7 +216,7 @@ func testSharedIdempotency(t *testing.T, open OpenShared) {
 	}
 }
 
-// testSharedLostRequest lets processes with clocks that differ by seconds find a request that is no longer renewed.
+// testSharedLostRequest tests how processes whose clocks differ by seconds handle a request that is no longer renewed.
 func testSharedLostRequest(t *testing.T, open OpenShared) {
 	w, others := newShared(t, open, 3, func(i int, o *catalog.Options) {
 		now := o.Now

@@ -30,7 +30,7 @@ func readDatastore(w *world.World) domain.Datastore {
 	return d
 }
 
-// issue issues and publishes jobs of the move, and returns them.
+// issue adds the jobs of the move to the outbox, publishes them, and returns them.
 func issue(w *world.World, move *domain.Move) []domain.Job {
 	w.T.Helper()
 	_, err := w.IssueMoves(w.Ctx, w.StoreID, move.ID, 1000)

@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// foreign creates a workspace with a datastore, and returns a function that assigns a new file to it.
+// foreign creates another workspace with a datastore, and returns a function that assigns a new file to that datastore.
 func foreign(w *world.World) func(*catalog.NewDatasource) {
 	w.T.Helper()
 	ws := w.NewWorkspace()
@@ -204,7 +204,7 @@ func testOutbox(t *testing.T, open world.Open) {
 		w := world.New(t, open)
 		done, failed := w.CreateFile(), w.CreateFile()
 		w.PublishAll()
-		<-w.OutboxWake() // the signal of opening and of both
+		<-w.OutboxWake() // one signal for opening and both commits
 		w.ApplyEvent(done, domain.EventProgress)
 		silent := func(after string) {
 			t.Helper()

@@ -45,7 +45,7 @@ type history struct {
 	alive  []string       // ids known to callers
 	events []domain.Event // in transit
 	jobs   []domain.Job   // published
-	// written lists the generations that were completely written to a place, by datasource.
+	// written lists, by datasource, the generations that were completely written to a place.
 	written map[string][]version
 }
 
@@ -55,7 +55,7 @@ type version struct {
 	generation uint64
 }
 
-// pick returns one of the items, and whether there is one.
+// pick returns a random item, and whether there are any items.
 func pick[T any](h *history, items []T) (T, bool) {
 	var none T
 	if len(items) == 0 {
@@ -131,7 +131,7 @@ func (h *history) requeue() {
 	world.OK(h.T, err)
 }
 
-// publish sends some jobs into the stream. Sometimes the dispatcher dies before it can record this.
+// publish sends some jobs to the stream. Sometimes the dispatcher dies before it can record this.
 func (h *history) publish() {
 	h.T.Helper()
 	jobs, err := h.Outbox(h.Ctx, 1+h.rand.IntN(4))
@@ -145,7 +145,7 @@ func (h *history) publish() {
 	}
 }
 
-// eventsOf returns the events of a worker about a job.
+// eventsOf returns the events that a worker sends about a job.
 func (h *history) eventsOf(j domain.Job, seq uint64) []domain.Event {
 	j.Generation = seq
 	h.jobs = append(h.jobs, j)
@@ -311,8 +311,9 @@ func (h *history) drain() {
 	h.T.Fatal("jobs follow from jobs without end")
 }
 
-// checkPages requires that every site counts its pages correctly and is settled only if no page waits, that no two
-// pages of a site have the same content, and that the kept page exists for every page left out as a duplicate.
+// checkPages requires that every site counts its pages correctly and is settled only if no pages are waiting, that no
+// two pages of a site have the same content, and that for every page left out as a duplicate, the page kept in its
+// place exists.
 func (h *history) checkPages() {
 	h.T.Helper()
 	for _, id := range h.alive {

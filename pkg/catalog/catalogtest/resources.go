@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// NewAgent creates an agent of the workspace that answers from the datastores.
+// NewAgent creates an agent in the test's workspace that answers from the datastores.
 func NewAgent(w *world.World, datastores ...string) domain.Agent {
 	w.T.Helper()
 	a, err := w.CreateAgent(w.Ctx, domain.Agent{
@@ -253,7 +253,7 @@ func testLists(t *testing.T, open world.Open) {
 				break
 			}
 			page.Cursor = next
-			w.CreateFile() // newer than the pages read: no page contains it
+			w.CreateFile() // newer than the pages already read, so no later page contains it
 			_, err = w.DeleteDatasource(w.Ctx, w.WS, ds[len(ds)-1].ID)
 			world.OK(t, err)
 		}

@@ -58,7 +58,7 @@ func newShared(t testing.TB, open OpenShared, others int, options ...func(i int,
 	return w, rest
 }
 
-// atOnce calls f for every catalog concurrently and returns the errors in order.
+// atOnce calls f concurrently for every catalog and returns the errors in the order of the catalogs.
 func atOnce(all []*catalog.Catalog, f func(i int, c *catalog.Catalog) error) []error {
 	out := make([]error, len(all))
 	var running sync.WaitGroup

@@ -14,7 +14,7 @@ const (
 	pageX = "https://pumps.example/long/way/x"
 )
 
-// kept reports which of the addresses have active content.
+// kept reports, for each address, whether the page there has active content.
 func kept(w *world.World, site domain.Datasource, urls ...string) map[string]bool {
 	w.T.Helper()
 	out := map[string]bool{}

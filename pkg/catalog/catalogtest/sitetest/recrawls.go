@@ -339,7 +339,7 @@ func testStops(t *testing.T, open world.Open) {
 		t.Parallel()
 		ctx, die := context.WithCancel(t.Context())
 		defer die()
-		var left atomic.Int64 // number of readings of the clock until the process dies
+		var left atomic.Int64 // number of times that the clock can be read before the process dies
 		w := world.New(t, open, func(o *catalog.Options) {
 			now := o.Now
 			o.Now = func() time.Time {

@@ -47,7 +47,7 @@ func DatasourceIDs(ds []domain.Datasource) []string {
 	return IDs(ds, func(d domain.Datasource) string { return d.ID })
 }
 
-// FaultyField requires that the error names exactly one field, and returns it.
+// FaultyField requires that the error names exactly one field, and returns the name of that field.
 func FaultyField(t testing.TB, err error) string {
 	t.Helper()
 	var e *domain.Error

@@ -24,8 +24,8 @@ type Answer struct {
 	Hash      string // hash of the text; "": unknown
 }
 
-// RunWorkers publishes waiting jobs and simulates workers until nothing follows. It returns the number of fetched pages
-// and the number of ingest jobs.
+// RunWorkers publishes waiting jobs and simulates workers until no jobs are left. It returns the number of fetched
+// pages and the number of ingest jobs.
 func (w *World) RunWorkers(p Pages) (fetches, ingests int) {
 	w.T.Helper()
 	for range 200 {
@@ -89,7 +89,7 @@ func (w *World) Crawl(j domain.Job, p Pages) {
 	}
 }
 
-// WorkOnSites does all queued work on sites in batches, and returns their number.
+// WorkOnSites does all queued work on sites, and returns the number of batches.
 func (w *World) WorkOnSites() (batches int) {
 	w.T.Helper()
 	for {
@@ -109,7 +109,7 @@ func WithReason(reason string) func(*domain.Event) {
 	return func(ev *domain.Event) { ev.Error = reason }
 }
 
-// Found sets the fetched page of an event. The page is stored under a new key.
+// Found sets the fetched page of an event. The original of the page has a new key.
 func Found(j domain.Job, content string) func(*domain.Event) {
 	return func(ev *domain.Event) {
 		ev.Fetched = &domain.Fetched{

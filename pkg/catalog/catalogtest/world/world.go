@@ -38,7 +38,7 @@ func (w *World) ClearSweeps() {
 	}
 }
 
-// Active returns the data of datasources that queries need, by id.
+// Active returns, by id, the data that queries need about datasources.
 func (w *World) Active(ctx context.Context, ids []string) (map[string]domain.ActiveDatasource, error) {
 	found, err := w.ActiveOf(ctx, ids)
 	out := make(map[string]domain.ActiveDatasource, len(found))
@@ -50,7 +50,7 @@ func (w *World) Active(ctx context.Context, ids []string) (map[string]domain.Act
 	return out, err
 }
 
-// ActiveOne returns the data of one datasource that queries need.
+// ActiveOne returns the data that queries need about one datasource.
 func (w *World) ActiveOne(id string) domain.ActiveDatasource {
 	w.T.Helper()
 	all, err := w.Active(w.Ctx, []string{id})
@@ -69,7 +69,7 @@ func (w *World) StuckFor(silence time.Duration) []catalog.StuckDatasource {
 // Open opens an empty catalog with the options, except Path, and closes it when the test ends.
 type Open func(t testing.TB, o catalog.Options) *catalog.Catalog
 
-// clock is a clock set by tests.
+// clock is a clock that stands still until a test changes it.
 type clock struct {
 	mu sync.Mutex
 	at time.Time
