@@ -22,8 +22,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// AgentStore stores agents. As in all stores, methods that take a workspace return domain.CodeNotFound for an agent of
-// another workspace.
+// AgentStore reads and writes agents. As in all stores, methods that take a workspace return domain.CodeNotFound for an
+// agent of another workspace.
 type AgentStore interface {
 	CreateAgent(ctx context.Context, a domain.Agent) (domain.Agent, error)
 	Agent(ctx context.Context, ws, id string) (domain.Agent, error)
@@ -172,7 +172,7 @@ func originsOf(list []string) []string {
 	return out
 }
 
-// checkDatastores reports every datastore that the agent names but the workspace does not have.
+// checkDatastores reports every datastore that the agent names but that does not exist in the workspace.
 func (s *server) checkDatastores(ctx context.Context, ws string, ids *[]string, tools *[]AgentTool) error {
 	list, field := datastoreIDs(ids, tools)
 	var faults []domain.FieldError

@@ -15,7 +15,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// ConversationStore stores questions and answers.
+// ConversationStore reads and deletes conversations.
 type ConversationStore interface {
 	// Conversation returns a conversation of the workspace. If agentID is not empty, the conversation must be with that
 	// agent.
@@ -80,7 +80,7 @@ type conversationName struct {
 // converted to lower case, because some languages write UUIDs in upper case.
 //
 // Any other id is chosen by the caller and may be easy to guess, so it is valid only within the agent. For callers
-// without a key of the agent's workspace, it is also valid only for the visitor: two visitors who choose the same id
+// without a key for the agent's workspace, it is also valid only for the visitor: two visitors who choose the same id
 // have two conversations.
 func (s *server) resolveConversation(ctx context.Context, caller access.Caller, agent domain.Agent, body AgentQuery) conversationName {
 	given := orZero(body.ConversationId)

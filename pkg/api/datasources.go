@@ -15,7 +15,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// DatasourceStore stores datasources. It stores each change together with the job that the change requires.
+// DatasourceStore reads and writes datasources. It stores each change together with the job that the change requires.
 type DatasourceStore interface {
 	// CreateDatasources creates all datasources or none.
 	CreateDatasources(ctx context.Context, in []catalog.NewDatasource) ([]domain.Datasource, error)
@@ -151,7 +151,7 @@ func (s *server) DeleteDatasource(ctx context.Context, r DeleteDatasourceRequest
 	return DeleteDatasource200JSONResponse(shown), nil
 }
 
-// datasource returns the datasource with the id from the caller's workspace.
+// datasource returns the datasource with the id if it belongs to the caller's workspace.
 func (s *server) datasource(ctx context.Context, caller access.Caller, id string) (domain.Datasource, error) {
 	if err := checkID("datasource", id); err != nil {
 		return domain.Datasource{}, err

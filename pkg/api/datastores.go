@@ -15,7 +15,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// DatastoreStore stores datastores.
+// DatastoreStore reads and writes datastores.
 type DatastoreStore interface {
 	CreateDatastore(ctx context.Context, d domain.Datastore) (domain.Datastore, error)
 	Datastore(ctx context.Context, ws, id string) (domain.Datastore, error)
@@ -122,7 +122,7 @@ func (s *server) DeleteDatastore(ctx context.Context, r DeleteDatastoreRequestOb
 	return DeleteDatastore200JSONResponse(renderDatastore(d)), err
 }
 
-// datastore returns the datastore with the id from the caller's workspace.
+// datastore returns the datastore with the id if it belongs to the caller's workspace.
 func (s *server) datastore(ctx context.Context, caller access.Caller, id string) (domain.Datastore, error) {
 	if err := checkID("datastore", id); err != nil {
 		return domain.Datastore{}, err

@@ -190,8 +190,8 @@ func (c *csvExport) close() error {
 	return c.w.Error()
 }
 
-// escapeFormula puts a ' before a cell that a spreadsheet would read as a formula, because exports contain texts
-// written by visitors and employees open them. Some programs also accept the full-width forms of the characters.
+// escapeFormula puts a ' before a cell that a spreadsheet would read as a formula, because employees open exports that
+// contain texts written by visitors. Some programs also accept the full-width forms of the characters.
 func escapeFormula(cell string) string {
 	if strings.IndexAny(cell, "=+-@\t\r\n＝＋－＠") == 0 {
 		return "'" + cell

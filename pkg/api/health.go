@@ -49,7 +49,7 @@ func RunChecks(ctx context.Context, checks []Check, log *slog.Logger) []Dependen
 	return out
 }
 
-// run runs the check. It does not wait for a check that ignores ctx; that check's goroutine ends when the check
+// run performs the check. It does not wait for a check that ignores ctx; that check's goroutine ends when the check
 // returns.
 func (c Check) run(ctx context.Context, log *slog.Logger) DependencyCheck {
 	answer := make(chan error, 1)

@@ -106,7 +106,7 @@ func (l mcpLibrary) search(ctx context.Context, caller access.Caller, q mcp.Sear
 	return found.Fragments, err
 }
 
-// queryFaults returns the faults of a query, because no schema has checked it.
+// queryFaults checks a query that no schema has checked, and returns its faults.
 func (s *server) queryFaults(field, query string) []domain.FieldError {
 	switch n := utf8.RuneCountInString(query); {
 	case strings.TrimSpace(query) == "":

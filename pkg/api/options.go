@@ -29,7 +29,7 @@ type Options struct {
 
 	RatePerSecond    int // requests of one key per second, with bursts of twice as many; 0: no limit
 	VisitorPerMinute int // questions of one visitor of a public agent per minute; 0: no limit
-	VisitorMaxTokens int // largest maxTokens that a caller without a key may ask of a public agent; default 4,096
+	VisitorMaxTokens int // largest maxTokens that a caller without a key may request from a public agent; default 4,096
 
 	Admission admit.Options // limits of concurrent requests; default: none
 

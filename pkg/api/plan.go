@@ -93,7 +93,7 @@ func (s *server) plan(ctx context.Context, site domain.DatasourceConfig, limit i
 	return out, nil
 }
 
-// planDecision returns a decision as the OpenAPI document spells it.
+// planDecision returns a decision in the spelling of the OpenAPI document.
 func planDecision(d crawl.Decision) string { return strings.ReplaceAll(string(d), " ", "_") }
 
 // planField returns the field to name in an error when the site cannot be read.

@@ -150,7 +150,7 @@ func (s *server) notFound(c *gin.Context) {
 	s.fail(c, domain.Errorf(domain.CodeNotFound, "there is no endpoint %s %s; /docs/api lists them", c.Request.Method, jsonbody.Shorten(c.Request.URL.Path)))
 }
 
-// fail answers the request with the error, unless a response has begun, and aborts it.
+// fail aborts the request. It responds with the error unless a response has already begun.
 func (s *server) fail(c *gin.Context, err error) {
 	c.Abort()
 	ctx := c.Request.Context()

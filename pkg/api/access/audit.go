@@ -43,7 +43,7 @@ const (
 	actionRefused = "key.refused"
 )
 
-// RecordUse logs the use of a key, unless a use was logged recently.
+// RecordUse logs the use of a key, unless a use from the same address was logged recently.
 func (a *Audit) RecordUse(ctx context.Context, caller Caller) {
 	if a.count(a.lastUse, caller, useInterval) > 0 {
 		a.Record(ctx, actionUse, caller, Host(caller.Remote))

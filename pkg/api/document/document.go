@@ -50,7 +50,7 @@ type Document struct {
 // Operation returns the operation of a method and a Gin route, or nil if the document does not describe the route.
 func (d *Document) Operation(method, route string) *Operation { return d.operations[method+" "+route] }
 
-// Methods returns the methods of a path without parameters, and whether the document has the path.
+// Methods returns the methods of a path without parameters, and reports whether the document contains the path.
 func (d *Document) Methods(path string) ([]string, bool) {
 	methods, isFixed := d.fixed[path]
 	return methods, isFixed
@@ -69,7 +69,8 @@ type Limits struct {
 // longer than everything else that a start does.
 var loaded sync.Map
 
-// Load reads the document. All callers must pass the same yaml, because the result is cached by the limits alone.
+// Load reads the document. All callers must pass the same yaml, because the cache distinguishes results only by their
+// limits.
 func Load(yaml []byte, l Limits) (*Document, error) {
 	load, _ := loaded.LoadOrStore(l, sync.OnceValues(func() (*Document, error) { return read(yaml, l) }))
 	return load.(func() (*Document, error))()

@@ -54,8 +54,8 @@ func pack(encoded []byte) Served {
 	return Served{Plain: encoded, Packed: b.Bytes()}
 }
 
-// setEnums lists the engines and models that requests may choose. Responses may contain others, chosen when the
-// configuration was different.
+// setEnums lists, in the document, the engines and models that requests may choose. Responses may contain others,
+// chosen when the configuration was different.
 func setEnums(doc *openapi3.T, engines []domain.Engine, models []string) {
 	for _, of := range []struct {
 		field, name string

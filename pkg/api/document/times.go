@@ -36,7 +36,7 @@ func timeOf(p *openapi3.Parameter, text string) (at time.Time, err error) {
 
 func isTime(s *openapi3.Schema) bool { return s.Type.Is("string") && s.Format == "date-time" }
 
-// timeFault describes the valid formats of a time.
+// timeFault returns the fault for an invalid time. Its message describes the valid formats.
 func timeFault(name, text string) domain.FieldError {
 	return domain.FieldError{Field: name, Message: fmt.Sprintf("is %s; it must be a date (2026-05-04) or a date-time (2026-05-04T12:00:00Z)", jsonbody.Describe(text))}
 }

@@ -57,7 +57,8 @@ func CreateOnce[T any](ctx context.Context, find, create func() (T, error)) (T, 
 	}
 	made, err := create()
 	if domain.CodeOf(err) == domain.CodeConflict && claimOf(ctx) != nil {
-		// Another run of the request may have created it, because a run that was taken for dead can still be active.
+		// Another run of the request may have created the resource, because a run that was taken for dead can still be
+		// active.
 		if have, notFound := find(); notFound == nil {
 			return have, nil
 		}

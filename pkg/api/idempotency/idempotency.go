@@ -195,7 +195,7 @@ func asksForStream(r *http.Request) bool {
 	return fields["streaming"] == true
 }
 
-// recorder records the response, up to maxStoredResponse.
+// recorder records the response, up to maxStoredResponse bytes.
 type recorder struct {
 	gin.ResponseWriter
 	body bytes.Buffer

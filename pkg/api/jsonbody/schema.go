@@ -201,7 +201,7 @@ func characterCount(v any) int {
 }
 
 // dropAbsent removes the fields of the schema that count as not given: those that are null, and limits whose value
-// means no limit. Fields outside the schema stay.
+// means no limit. Fields that are not in the schema are kept.
 func dropAbsent(schema *openapi3.Schema, value any) {
 	switch v := value.(type) {
 	case map[string]any:

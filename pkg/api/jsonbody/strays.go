@@ -69,8 +69,8 @@ func hasKnownField(schema *openapi3.Schema, object map[string]any) bool {
 	return false
 }
 
-// foreignField returns the schema's hint for a field that exists at another endpoint or service, and "" for other
-// names. Such a field must not be ignored, because it would change the answer.
+// foreignField returns the schema's hint for a field that exists at another endpoint or service, or "" for other names.
+// Such a field must not be ignored, because it would change the answer.
 func foreignField(schema *openapi3.Schema, name string) string {
 	names, _ := schema.Extensions["x-elsewhere"].(map[string]any)
 	for known, way := range names {

@@ -174,7 +174,7 @@ func Invalid(faults []domain.FieldError) error {
 	return &domain.Error{Code: domain.CodeInvalid, Message: message, Fields: faults}
 }
 
-// TooLarge returns the error for a body above the limit.
+// TooLarge returns the error for a body that exceeds the limit.
 func TooLarge(limit int64) *domain.Error {
 	return domain.Errorf(domain.CodeTooLarge, "the body is larger than the limit of %s; split the request", jsonbody.ByteSize(limit))
 }

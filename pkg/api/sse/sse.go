@@ -16,8 +16,8 @@ import (
 // decode text without a charset as ISO 8859-1, HTTP's old default.
 const contentType = "text/event-stream; charset=utf-8"
 
-// Stream writes server-sent events. It sends the HTTP header with the first event or heartbeat, so that an error before
-// that can be a plain HTTP error. It is safe for concurrent use.
+// Stream writes server-sent events. It sends the HTTP header with the first event or heartbeat, so that an earlier
+// error can be sent as a plain HTTP error. It is safe for concurrent use.
 type Stream struct {
 	w       http.ResponseWriter
 	control *http.ResponseController

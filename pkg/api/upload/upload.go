@@ -297,7 +297,7 @@ func (f *Form) Head() ([]byte, error) {
 	return head[:n], nil
 }
 
-// CheckType rejects a file whose type belongs to no format.
+// CheckType rejects a file whose type is not that of one of the formats.
 func CheckType(name, mimeType string, formats []format.Format) error {
 	labels := make([]string, len(formats))
 	for i, f := range formats {
@@ -317,7 +317,7 @@ func diskFault(err error) error {
 	}
 }
 
-// TooLarge returns the error for a file above the limit.
+// TooLarge returns the error for a file that exceeds the limit.
 func TooLarge(limit int64) *domain.Error {
 	return domain.Errorf(domain.CodeTooLarge, "the file is larger than the limit of %s; split it", jsonbody.ByteSize(limit))
 }
