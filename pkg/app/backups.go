@@ -17,7 +17,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Time-out of a write to the receiver of a backup. A stalled receiver must not keep a backup running, because no
+// Time limit for a write to the receiver of a backup. A stalled receiver must not keep a backup running, because no
 // originals can be deleted during a backup.
 const backupWriteTimeout = 2 * time.Minute
 

@@ -41,7 +41,7 @@ func chatProviders(c config.Config) []chatProvider {
 
 func (p chatProvider) configured() bool { return p.address != "" || p.key != "" }
 
-// chatModels holds the models that write answers, by their names in the API.
+// chatModels holds the models that write answers, keyed by their names in the API.
 type chatModels map[string][]chat.Model
 
 // Models implements chat.Models.
@@ -85,7 +85,7 @@ func openChatModels(c config.Config, words extractive.WordVectors) (chat.Models,
 	return models, nil
 }
 
-// openDefaultChatModel opens the model of agents that do not name a model.
+// openDefaultChatModel opens the model for agents that do not name a model.
 func openDefaultChatModel(c config.Config) (chat.Model, error) {
 	models, err := openChatModels(c, nil)
 	if err != nil {

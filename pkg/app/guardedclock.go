@@ -27,7 +27,7 @@ type guardedClock struct {
 	jumpedAt time.Duration // value of elapsed at the jump
 }
 
-// newGuardedClock returns a guarded clock that starts at the wall clock's present time.
+// newGuardedClock returns a guarded clock that starts at the current time of the wall clock.
 func newGuardedClock(wall func() time.Time) *guardedClock {
 	began := time.Now()
 	return newGuardedClockFrom(wall, func() time.Duration { return time.Since(began) })

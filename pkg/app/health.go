@@ -17,10 +17,10 @@ import (
 	"github.com/sluice/sluice/pkg/api"
 )
 
-// readyTimeout is the timeout of a probe for all dependencies together.
+// readyTimeout is the time limit for checking all dependencies in one probe.
 const readyTimeout = 3 * time.Second
 
-// healthServer serves /healthz, /readyz and /metrics of a worker process, as the api process does.
+// healthServer serves /healthz, /readyz and /metrics in a worker process. The api process has the same endpoints.
 type healthServer struct {
 	listener net.Listener
 	server   *http.Server

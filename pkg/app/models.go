@@ -22,8 +22,8 @@ const queryCache = 1024
 // embedders are the embedding models of a process.
 type embedders struct {
 	byID    map[string]embed.Embedder
-	order   []string               // the default is first
-	builtin extractive.WordVectors // the built-in model, which has vectors of single words
+	order   []string               // ids of the models, the default first
+	builtin extractive.WordVectors // the built-in model, which has vectors for single words
 }
 
 // openEmbedders opens the configured models and those in the data directory. Their order is: the server's model, the

@@ -42,7 +42,7 @@ type modelServerCheck struct {
 	answer error
 }
 
-// Bounds of the checks of a model server.
+// Limits for checking a model server.
 const (
 	modelServerAge     = 2 * time.Second // maximum age of a result that is reused
 	modelServerTimeout = 1500 * time.Millisecond

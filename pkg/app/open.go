@@ -72,7 +72,7 @@ func (s *Service) listen(ctx context.Context) (err error) {
 	return nil
 }
 
-// listen opens the address of SLUICE_ADDR.
+// listen listens on the address in SLUICE_ADDR.
 func listen(ctx context.Context, addr string) (net.Listener, error) {
 	var lc net.ListenConfig
 	listener, err := lc.Listen(ctx, "tcp", addr)

@@ -31,7 +31,7 @@ type hooks struct {
 	indexes   func(ingest.Indexes) ingest.Indexes
 }
 
-// clock returns the clock for all times that other processes also see.
+// clock returns the clock for all timestamps that other processes also see.
 func (h hooks) clock() func() time.Time {
 	if h.now != nil {
 		return h.now

@@ -23,7 +23,7 @@ type web struct {
 	browser *render.Browser // nil: not configured
 }
 
-// openWeb opens a crawler that shares the slots of hosts with all crawlers on the broker.
+// openWeb opens a crawler that shares its host slots with all other crawlers on the broker.
 func openWeb(c config.Config, broker *jobs.Broker, temp string, log *slog.Logger) (*web, error) {
 	o, err := crawlOptions(c, temp, log)
 	if err != nil {

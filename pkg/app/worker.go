@@ -192,7 +192,7 @@ func (w *Worker) Stop() error {
 	return err
 }
 
-// closeAll closes in reverse order of opening.
+// closeAll calls the closers in reverse order.
 func closeAll(closers []func() error) error {
 	var faults []error
 	for i := len(closers) - 1; i >= 0; i-- {

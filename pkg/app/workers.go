@@ -62,14 +62,14 @@ func crawlWorker(c config.Config, store *originals.Store, events ingest.Events, 
 	return w
 }
 
-// Bounds of the work on jobs.
+// Limits for processing jobs.
 const (
 	// Time that a stopping worker has to finish jobs before it returns them to the queue. A returned job loses only the
 	// work done so far. All jobs must be returned within a second of the stop.
 	workerGrace = 500 * time.Millisecond
 
-	// Maximum attempts per page, over about nine minutes. The time is short because a user is waiting for the result;
-	// old content stays searchable.
+	// Maximum number of attempts per page, over about nine minutes. The time is short because a user is waiting for the
+	// result; old content stays searchable.
 	crawlFailures = 10
 
 	// How long a worker may give no sign of life before its job is delivered again, if the workers and the NATS server
