@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/client"
 )
 
-// askFlags are the flags of ask.
+// askFlags holds the flags of the ask command.
 type askFlags struct {
 	where                          Where
 	agent, datastore, conversation string

@@ -46,7 +46,7 @@ func defaultFields() fields {
 // lists.
 var lists = []string{"documents", "datasources", "datastores", "data", "items", "results", "records", "pages"}
 
-// errUnusable is a fault of a single document. The others are still imported.
+// errUnusable is a fault of a single document. The other documents are still imported.
 type errUnusable struct {
 	name, why string
 	left      bool // skipping the document loses nothing

@@ -59,7 +59,7 @@ func (e *Error) Unwrap() error { return e.Err }
 // ExitCode returns the exit code.
 func (e *Error) ExitCode() Exit { return e.Exit }
 
-// WithExit returns err with an exit code, or nil.
+// WithExit returns err with an exit code, or nil if err is nil.
 func WithExit(exit Exit, err error) error {
 	if err == nil {
 		return nil

@@ -14,7 +14,8 @@ import (
 	"github.com/sluice/sluice/pkg/config"
 )
 
-// Time-out of the check. It is longer than a process waits for its dependencies before it reports that it is not ready.
+// Time limit for the check. It is longer than the time that a process waits for its dependencies before it reports that
+// it is not ready.
 const healthcheckTimeout = 6 * time.Second
 
 // Healthcheck returns the command that checks whether the process at SLUICE_ADDR is ready. Containers use it, because

@@ -23,7 +23,7 @@ const (
 	unitBytes     = 1 << 20
 )
 
-// importFlags are the flags of import.
+// importFlags holds the flags of the import command.
 type importFlags struct {
 	ingestOptions
 	site                             bool

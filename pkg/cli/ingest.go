@@ -94,7 +94,7 @@ func (p *Program) printOutcome(ctx context.Context, s *upload, err error) error 
 	return nil
 }
 
-// ingestFlags are the flags of ingest.
+// ingestFlags holds the flags of the ingest command.
 type ingestFlags struct {
 	ingestOptions
 	site, refetch, watch, mirror bool

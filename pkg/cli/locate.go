@@ -38,7 +38,7 @@ func (w *Where) Flags(cmd *cobra.Command) {
 	}
 }
 
-// Located is a running service.
+// Located describes how to reach a running service.
 type Located struct {
 	Address string // such as http://127.0.0.1:8080
 	Key     string // "": not found

@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/telemetry"
 )
 
-// MCP returns the command that relays between a client on standard input and output and a running service.
+// MCP returns the command that relays messages between a running service and a client on standard input and output.
 func (p *Program) MCP() *cobra.Command {
 	var where Where
 	cmd := &cobra.Command{

@@ -58,7 +58,7 @@ func newDisplay(out io.Writer) display {
 	return &progressLines{out: out}
 }
 
-// progressBar redraws its line.
+// progressBar is a display that redraws a single line.
 type progressBar struct {
 	out   io.Writer
 	width int // of the current line
@@ -106,7 +106,8 @@ func (p *progressBar) End(text string) {
 // Minimum time between two lines.
 const progressLineEvery = 10 * time.Second
 
-// progressLines writes a line after changes, at intervals of progressLineEvery, and at the end.
+// progressLines is a display that writes a line when the progress has changed, at most once per progressLineEvery, and
+// at the end.
 type progressLines struct {
 	out     io.Writer
 	line    string // the current text

@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/client"
 )
 
-// Maximum attempts of a request if the service is overloaded or cannot be reached.
+// Maximum number of attempts for a request while the service is overloaded or cannot be reached.
 const (
 	interactiveAttempts = 3  // within about a second, because a user is waiting
 	importAttempts      = 10 // within about a minute and a half, so that a restart of the service does not end an import

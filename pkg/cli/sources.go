@@ -135,7 +135,7 @@ func page(address string, site bool, config client.DatasourceConfigCreate) (*doc
 	return d, nil
 }
 
-// isSitemap reports whether the address looks like that of a sitemap.
+// isSitemap reports whether the address looks like the address of a sitemap.
 func isSitemap(u *url.URL) bool {
 	name := strings.ToLower(u.Path[strings.LastIndex(u.Path, "/")+1:])
 	return strings.HasSuffix(strings.TrimSuffix(name, ".gz"), ".xml") && strings.Contains(name, "sitemap")

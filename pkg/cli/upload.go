@@ -17,7 +17,7 @@ import (
 
 const (
 	drawInterval = 200 * time.Millisecond
-	newsTimeout  = 30 * time.Second // time without events after which the state of pending datasources is requested
+	newsTimeout  = 30 * time.Second // how long to wait for events before the state of pending datasources is requested
 	taskWorkers  = 4
 )
 

@@ -15,11 +15,12 @@ import (
 )
 
 const (
-	// Time without changes after which changed files are added, so that a file is not read while it is being copied.
+	// How long there must be no further changes before changed files are added, so that a file is not read while it is
+	// being copied.
 	quietTime = 300 * time.Millisecond
-	// Maximum time to wait for quietTime without changes.
+	// Maximum time to wait for such a quiet period.
 	maxQuietWait = 5 * time.Second
-	// Interval of checks without events, because some file systems report no events.
+	// Interval of the checks that are made even without events, because some file systems report no events.
 	pollInterval = time.Minute
 )
 
@@ -210,7 +211,7 @@ func (w *watcher) scan() (changes, error) {
 	return c, nil
 }
 
-// keepUnmounted keeps the known files of a folder that is empty now, because it is probably not mounted.
+// keepUnmounted keeps the known files of a folder that is empty now, because the folder is probably not mounted.
 func (w *watcher) keepUnmounted(root string, has bool, now map[string]fileState) {
 	if has {
 		w.bare[root] = false

@@ -164,7 +164,7 @@ func writeText(out io.Writer, doc *domain.Document) error {
 	return err
 }
 
-// extractedBlock is the output form of a block.
+// extractedBlock is the JSON form of a block.
 type extractedBlock struct {
 	Kind   domain.BlockKind `json:"kind"`
 	Text   string           `json:"text"`
@@ -182,7 +182,7 @@ type extractedLink struct {
 	URL  string `json:"url"`
 }
 
-// extractedChunk is the output form of a chunk.
+// extractedChunk is the JSON form of a chunk.
 type extractedChunk struct {
 	Ordinal int    `json:"ordinal"`
 	Text    string `json:"text"`
@@ -193,7 +193,7 @@ type extractedChunk struct {
 	Tokens  int    `json:"tokens"`
 }
 
-// extracted is the output form of a document.
+// extracted is the JSON form of a document.
 type extracted struct {
 	File string `json:"file"`
 	domain.Document

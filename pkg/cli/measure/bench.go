@@ -28,7 +28,7 @@ const (
 // How long to wait for responses after the last request.
 const benchGrace = 30 * time.Second
 
-// benchSettings are the command's flags.
+// benchSettings holds the flags of the bench command.
 type benchSettings struct {
 	what                                           string
 	datastore, agent, queries, mode, files, engine string
@@ -39,7 +39,7 @@ type benchSettings struct {
 	remote                                         cli.Where
 }
 
-// benchCommand loads a running service and prints the results.
+// benchCommand puts a running service under load and prints the results.
 func (p commands) benchCommand() *cobra.Command {
 	s := benchSettings{size: 2000}
 	cmd := &cobra.Command{
@@ -180,7 +180,7 @@ func (s benchSettings) check(rest []string, given func(string) bool) error {
 	return s.load.Validate()
 }
 
-// benchQueries loads the service with queries or streams.
+// benchQueries puts the service under load with queries or streams.
 func benchQueries(ctx context.Context, s benchSettings, retrying, loaded *service.Service) (_ loadtest.Report, err error) {
 	if s.what == loadStreams {
 		s.agent, err = findAgent(ctx, retrying, s.agent)
@@ -217,7 +217,7 @@ func benchQueries(ctx context.Context, s benchSettings, retrying, loaded *servic
 	return loadtest.Run(ctx, s.load, request)
 }
 
-// conversations are the conversations created by a load.
+// conversations collects the conversations that the load creates.
 type conversations struct {
 	mu  sync.Mutex
 	ids []string
@@ -243,7 +243,7 @@ func (c *conversations) delete(ctx context.Context, sluice *service.Service) err
 	return nil
 }
 
-// benchUploads loads the service with uploads into a new datastore.
+// benchUploads puts the service under load with uploads into a new datastore.
 func benchUploads(ctx context.Context, s benchSettings, retrying, loaded *service.Service, errs io.Writer) (report loadtest.Report, err error) {
 	item := generateItems(int(s.size))
 	if s.files != "" {

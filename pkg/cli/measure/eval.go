@@ -18,7 +18,7 @@ import (
 	"github.com/sluice/sluice/pkg/eval/service"
 )
 
-// evalSettings are the command's flags.
+// evalSettings holds the flags of the eval command.
 type evalSettings struct {
 	datastore, queries, qrels, modes, out string
 	k, generate, concurrency              int

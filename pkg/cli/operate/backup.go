@@ -180,7 +180,7 @@ func contextCause(ctx context.Context) error {
 	return nil
 }
 
-// download is a response body with a timeout for pauses.
+// download is a response body with a time limit for pauses.
 type download struct {
 	body   io.ReadCloser
 	stall  *time.Timer
@@ -257,7 +257,7 @@ func validKey(key string) error {
 	return err
 }
 
-// backupReport is the JSON output about an archive.
+// backupReport describes an archive in JSON output.
 type backupReport struct {
 	Done    string  `json:"done"`
 	File    string  `json:"file"`

@@ -15,7 +15,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// keyFlags are the flags of keys.
+// keyFlags holds the flags of the keys commands.
 type keyFlags struct {
 	name, workspace, scopes, dataDir string
 	expires                          time.Duration

@@ -105,7 +105,7 @@ func OpenOriginals(ctx context.Context, dir string, unsynced bool) (store *origi
 // Timeout for closing the files of originals.
 const storeGrace = time.Minute
 
-// closeAll closes in reverse order of opening.
+// closeAll calls the closers in reverse order.
 func closeAll(closers []func() error) error {
 	var faults []error
 	for _, closes := range slices.Backward(closers) {

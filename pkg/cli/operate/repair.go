@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/cli"
 )
 
-// How long the command waits for a process to accept the request before it reports that none has.
+// How long the command waits for a process to accept the request before it gives up.
 const repairTimeout = 15 * time.Second
 
 // repairCommand requests a repair and prints its report.
