@@ -25,7 +25,7 @@ const (
 	CodeInternal         = ProblemErrorINTERNAL
 )
 
-// Error is an error answer of the service.
+// Error is an error answer from the service.
 type Error struct {
 	Status     int           // HTTP status; 200 if a stream had already started
 	Code       ProblemError  // such as CodeNotFound; "" if another server answered, or a stream was interrupted

@@ -141,8 +141,8 @@ func (s *sender) attempt(req *http.Request, opts requestOptions) (*http.Response
 	return resp, nil
 }
 
-// connectionError returns the error of a request without an answer. It omits the URL's query, which may contain search
-// terms.
+// connectionError returns the error for a request that got no answer. It omits the URL's query, which may contain
+// search terms.
 func (s *sender) connectionError(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		err = cause
@@ -167,7 +167,7 @@ func readAll(body io.ReadCloser, limit int64, whole bool) ([]byte, error) {
 	return b, err
 }
 
-// tooLargeError is the error for an answer above the limit.
+// tooLargeError is the error for an answer that exceeds the limit.
 type tooLargeError struct{ limit int64 }
 
 func (t *tooLargeError) Error() string {
@@ -180,7 +180,7 @@ func isUnsent(err error) bool {
 	return ok && op.Op == "dial"
 }
 
-// isRetryable reports whether a retry may succeed and does no harm.
+// isRetryable reports whether a retry is safe and may succeed.
 func isRetryable(err error, isRepeatable bool) bool {
 	if e, ok := errors.AsType[*Error](err); ok {
 		switch e.Status {
