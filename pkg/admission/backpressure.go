@@ -9,7 +9,7 @@ import (
 // after at most MaxWait, so it always finishes.
 type Backpressure struct {
 	Gates     []*Gate               // gates of the requests that have priority
-	QuietTime time.Duration         // how long all gates must have refused no caller before the work continues
+	QuietTime time.Duration         // the work continues when no gate has refused a caller for this long
 	MaxWait   time.Duration         // maximum delay
 	Observe   func(d time.Duration) // called with each delay; may be nil
 }

@@ -16,10 +16,10 @@ import (
 
 // Options are the limits of a Gate. The zero value admits every caller.
 type Options struct {
-	Limit           int           // callers admitted at once; 0: no limit
+	Limit           int           // maximum number of callers admitted at once; 0: no limit
 	Waiting         int           // maximum queue length; beyond it, one caller is refused: in a burst the newest, otherwise the oldest
-	OverloadTimeout time.Duration // time-out of a caller that arrives during sustained load
-	Burst           time.Duration // time-out of a caller that arrives in a burst
+	OverloadTimeout time.Duration // time-out for a caller that arrives during sustained load
+	Burst           time.Duration // time-out for a caller that arrives in a burst
 	Interval        time.Duration // how long the queue may be non-empty before a burst counts as sustained load; 0: all load is sustained
 }
 
