@@ -107,10 +107,10 @@ type Config struct {
 	QuotaChunks    int64
 	QuotaBytes     Bytes
 	LimitVisitor   int
-	LimitSearches  int // maximum concurrent searches; 0: chosen by the process
-	LimitAnswers   int // maximum concurrent answers; 0: chosen by the process
-	LimitUploads   int // maximum concurrent uploads; 0: chosen by the process
-	LimitRequests  int // maximum other concurrent requests; 0: chosen by the process
+	LimitSearches  int // maximum number of concurrent searches; 0: chosen by the process
+	LimitAnswers   int // maximum number of concurrent answers; 0: chosen by the process
+	LimitUploads   int // maximum number of concurrent uploads; 0: chosen by the process
+	LimitRequests  int // maximum number of other concurrent requests; 0: chosen by the process
 	LimitOpen      int // maximum number of open streams
 	LimitWaiting   int // maximum number of waiting jobs
 	LimitDisk      Bytes
