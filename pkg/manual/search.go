@@ -42,7 +42,7 @@ type passage struct {
 	heading string // "": the beginning of the page
 	at      string
 	text    string
-	factor  float64 // factor of its scores
+	factor  float64 // factor by which the passage's scores are multiplied
 }
 
 // Hit is a section that matches a query.

@@ -80,7 +80,7 @@ var parts = []struct {
 	}},
 }
 
-// limits writes the page of limits.
+// limits writes the page that lists the limits.
 func limits(b *bytes.Buffer, root string) error {
 	b.WriteString(limitsHead)
 	known := map[string]constants{}
