@@ -34,7 +34,7 @@ type Handler struct {
 	opts          Options
 }
 
-// NewHandler returns a server for a library.
+// NewHandler returns a Handler that serves the library.
 func NewHandler(lib Library, opts Options) *Handler {
 	if opts.WriteTimeout <= 0 {
 		opts.WriteTimeout = 30 * time.Second

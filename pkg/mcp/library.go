@@ -6,7 +6,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Limits of arguments.
+// Limits of the tools' arguments.
 const (
 	MaxDatastores   = 64  // maximum number of datastores in one search
 	DefaultResults  = 10  // number of results of a search that does not specify a number
@@ -32,7 +32,7 @@ type Library interface {
 	Agents(ctx context.Context, limit int) ([]domain.Agent, error)
 }
 
-// Search is a search for fragments.
+// Search holds the parameters of a search for fragments.
 type Search struct {
 	Query      string
 	Datastores []string // ids; empty: all datastores of the workspace
@@ -47,7 +47,7 @@ type Question struct {
 	ConversationID string // "": a new conversation
 }
 
-// Answer is the answer of an agent.
+// Answer is an agent's answer to a Question.
 type Answer struct {
 	Text           string
 	ConversationID string

@@ -12,8 +12,8 @@ import (
 // Maximum size of a refusal's body, in bytes.
 const maxRefusalBytes = 64 << 10
 
-// refusal is the error of the service for a message that it rejected, for example because of the key or a limit. The
-// SDK's client would report only the status.
+// refusal is the service's error for a message that it rejected, for example because of the key or a limit. The SDK's
+// client would report only the status.
 type refusal struct {
 	status  int
 	message string

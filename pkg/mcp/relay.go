@@ -16,7 +16,7 @@ import (
 // Relay serves one client over a pair of streams, for desktop clients that start a server as a command. It forwards
 // everything to the Handler of a running service, so it has the same tools, keys and limits.
 type Relay struct {
-	Endpoint string // of the service, such as http://127.0.0.1:8080/mcp
+	Endpoint string // address of the service's MCP endpoint, such as http://127.0.0.1:8080/mcp
 	Key      string
 	Version  string
 	Client   *http.Client // client for the service; nil: http.DefaultClient
@@ -72,7 +72,7 @@ func (l *connection) pass(next sdk.MethodHandler) sdk.MethodHandler {
 	}
 }
 
-// isAnswer reports whether an error is an answer of the service. If a request does not reach the service, the SDK
+// isAnswer reports whether an error is an answer from the service. If a request does not reach the service, the SDK
 // returns an error with its own code.
 func isAnswer(err error) bool {
 	const rejected = -32005

@@ -17,7 +17,7 @@ const resourcePrefix = "sluice://datasources/"
 type resource struct {
 	datasourceID string
 	ordinal      int  // of the first chunk
-	around       bool // include some chunks before it, or the whole datasource if it is short
+	around       bool // also read some chunks before that chunk, or the whole datasource if it is short
 }
 
 // parseResource parses the id of a datasource, of a chunk, or of a part. The id of a chunk consists of datasource,
@@ -45,7 +45,7 @@ func ordinalOf(text string) (int, error) {
 	return int(n), err
 }
 
-// String returns the id of the datasource or part, as parseResource parses it.
+// String returns the id of the datasource or part in the form that parseResource accepts.
 func (p resource) String() string {
 	if p.ordinal == 0 {
 		return p.datasourceID
