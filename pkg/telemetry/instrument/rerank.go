@@ -21,7 +21,7 @@ type Reranker struct {
 	duration prometheus.Histogram
 }
 
-// NewReranker registers the metrics of a reranker and returns it.
+// NewReranker returns a reranker and registers its metrics.
 func NewReranker(client *rerank.Client, metrics prometheus.Registerer, log *slog.Logger) *Reranker {
 	r := &Reranker{
 		Client: client, log: log,

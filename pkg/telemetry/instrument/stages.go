@@ -28,7 +28,7 @@ var allStages = []string{
 	ingest.StageFetch, ingest.StageRead, ingest.StageExtract, ingest.StageChunk, ingest.StageEmbed, ingest.StageIndex, stageApply, stageRetrieve, stageAnswer,
 }
 
-// Purposes of tokens.
+// Purposes for which tokens are used.
 const (
 	tokensEmbedded   = "embedded"
 	tokensPrompt     = "prompt"
@@ -108,7 +108,7 @@ type TimedRetriever struct {
 	stages *Stages
 }
 
-// Retrieve calls Retrieve of the wrapped retriever.
+// Retrieve calls the wrapped retriever and times the query.
 func (t TimedRetriever) Retrieve(ctx context.Context, r retrieve.Request) (found retrieve.Result, err error) {
 	ctx, end := t.stages.Begin(ctx, stageRetrieve, telemetry.Number("sluice.datastores", len(r.Datastores)), telemetry.Number("sluice.top_k", r.TopK))
 	defer func() { end(err) }()
@@ -124,7 +124,7 @@ type TimedAnswerer struct {
 	stages *Stages
 }
 
-// Answer calls Answer of the wrapped answerer.
+// Answer calls the wrapped answerer, times the answer and counts its tokens.
 func (t TimedAnswerer) Answer(ctx context.Context, r answer.Request, emit func(string) error) (a answer.Answer, err error) {
 	ctx, end := t.stages.Begin(ctx, stageAnswer, telemetry.Text("sluice.agent", r.Agent.ID))
 	defer func() {
