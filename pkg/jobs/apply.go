@@ -38,7 +38,7 @@ func (r *reader) handle(ctx context.Context, batch []received) error {
 	return r.ack(ctx, batch)
 }
 
-// extend renews the acknowledgement deadline of the batch until the returned function is called.
+// extend keeps renewing the acknowledgement deadline of the batch until the returned function is called.
 func (r *reader) extend(batch []received) (stop func()) {
 	stopping, stopped := make(chan struct{}), make(chan struct{})
 	go func() {

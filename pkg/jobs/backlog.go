@@ -18,11 +18,11 @@ type Backlog struct {
 	Retried uint64 // those of Taken that were delivered more than once
 }
 
-// Unfinished returns the number of unfinished jobs, which the admission window limits.
+// Unfinished returns the number of unfinished jobs. The admission window limits this number.
 func (b Backlog) Unfinished() uint64 { return b.Waiting + b.Taken }
 
 // Backlog counts the unfinished jobs of a lane. Before the first worker of the lane starts, all jobs are waiting. An
-// autoscaler can read the same numbers from the servers: stream StreamJobs, consumer ConsumerOf(lane).
+// autoscaler can read the same numbers from the servers, from the consumer ConsumerOf(lane) of the stream StreamJobs.
 func (b *Broker) Backlog(ctx context.Context, lane domain.Lane) (Backlog, error) {
 	if !validLane(lane) {
 		return Backlog{}, fmt.Errorf("%w: lane %q", ErrInvalid, lane)

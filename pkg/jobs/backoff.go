@@ -9,7 +9,7 @@ import (
 // not retry together.
 type backoff struct {
 	min, max time.Duration
-	rand     func() float64 // 0 to 1; nil: math/rand
+	rand     func() float64 // returns a random number from 0 to 1; nil: math/rand
 }
 
 // delay returns the pause after the given number of failures, which must be at least 1.

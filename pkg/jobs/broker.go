@@ -59,7 +59,7 @@ func newUnopenedBroker(conn *Conn, o Options) *Broker {
 	return &Broker{conn: conn, js: conn.js, opts: o, attempts: newAttemptStore(conn.js, o.RetryTimeout), now: o.Now, log: o.Log}
 }
 
-// Interval at which Attach checks for missing streams.
+// Interval at which Attach checks whether the streams exist yet.
 const attachInterval = 250 * time.Millisecond
 
 // Attach looks up the streams that Open creates, and waits for them until ctx ends. It only uses the
@@ -194,7 +194,7 @@ func checkJob(job domain.Job) error {
 	return checkIDs(job.DatastoreID, job.DatasourceID)
 }
 
-// Emit stores an event. It fails like Publish.
+// Emit stores an event. It fails for the same reasons as Publish.
 func (b *Broker) Emit(ctx context.Context, ev domain.Event) error {
 	if err := checkIDs(ev.DatastoreID, ev.DatasourceID); err != nil {
 		return err

@@ -76,8 +76,8 @@ const (
 	jetStreamStartTime = 2 * time.Second
 )
 
-// reconnectBackoff is the pause between two rounds of attempts at all servers after a connection loss. Its jitter keeps
-// the whole fleet from reconnecting at the same moment.
+// reconnectBackoff is the pause between two rounds of reconnecting. In each round, the client tries all servers. The
+// jitter keeps the whole fleet from reconnecting at the same moment.
 var reconnectBackoff = backoff{min: 200 * time.Millisecond, max: 4 * time.Second}
 
 // Connect connects to a server, retrying until StartTimeout or ctx ends. It fails at once with ErrRefused if retrying
@@ -192,7 +192,7 @@ func (c *Conn) Ready(ctx context.Context) error {
 // Close flushes outgoing messages and closes the connection. It may be called twice.
 func (c *Conn) Close() {
 	if c.nc.IsConnected() {
-		// Bounded: an unreachable server must not block the shutdown.
+		// Limit the wait, because an unreachable server must not block the shutdown.
 		_ = c.nc.FlushTimeout(time.Second)
 	}
 	c.nc.Close()

@@ -204,7 +204,7 @@ func (r *reader) fetch(ctx context.Context, consumer jetstream.Consumer) ([]rece
 				return nil, err
 			}
 		}
-		// If an error ended this fetch early, the next fetch fails with it too and returns it.
+		// If an error ended this fetch early, the next fetch fails with the same error and returns it.
 	}
 	slices.SortFunc(batch, func(x, y received) int { return cmp.Compare(x.meta.Sequence.Stream, y.meta.Sequence.Stream) })
 	return batch, nil

@@ -17,11 +17,11 @@ import (
 
 // DeadLetter is a job that the workers have abandoned.
 type DeadLetter struct {
-	Sequence   uint64         `json:"-"`             // of the dead letter itself, for ReplayDeadLetter and DeleteDeadLetter
-	Kind       domain.JobKind `json:"kind"`          // from the subject, valid even if the job is not
-	Generation uint64         `json:"generation"`    // of the job
-	Job        *domain.Job    `json:"job,omitempty"` // nil when the message was not a job
-	Raw        []byte         `json:"raw,omitempty"` // the message, when it was not a job
+	Sequence   uint64         `json:"-"`             // number of the dead letter, for ReplayDeadLetter and DeleteDeadLetter
+	Kind       domain.JobKind `json:"kind"`          // taken from the subject, so it is valid even if the job is not
+	Generation uint64         `json:"generation"`    // generation of the job
+	Job        *domain.Job    `json:"job,omitempty"` // nil if the message was not a job
+	Raw        []byte         `json:"raw,omitempty"` // the message, if it was not a job
 	Error      string         `json:"error"`         // reason, shown to users
 	Failures   int            `json:"failures"`      // runs that ended with an error
 	Crashes    int            `json:"crashes"`       // runs whose worker died
@@ -98,9 +98,10 @@ func (b *Broker) DeleteDeadLetter(ctx context.Context, sequence uint64) error {
 	return nil
 }
 
-// ReplayDeadLetter publishes the job of a dead letter again with the same job id and its attempt counts reset, deletes
-// the dead letter, and returns the new generation. It fails with ErrNotFound if there is no such dead letter, with
-// ErrSuperseded if a newer job of the same datasource exists, and with ErrInvalid if the message was not a job.
+// ReplayDeadLetter publishes the job of a dead letter again, deletes the dead letter, and returns the job's new
+// generation. The job keeps its id, and its attempts are counted from zero. It fails with ErrNotFound if there is no
+// such dead letter, with ErrSuperseded if a newer job of the same datasource exists, and with ErrInvalid if the message
+// was not a job.
 func (b *Broker) ReplayDeadLetter(ctx context.Context, sequence uint64) (uint64, error) {
 	dl, err := b.DeadLetter(ctx, sequence)
 	if err != nil {

@@ -28,7 +28,7 @@ type delivery struct {
 func (w *worker) deliver(msg jetstream.Msg) {
 	d := &delivery{worker: w, log: w.log, msg: msg}
 	meta, err := msg.Metadata()
-	if err != nil { // cannot happen to a message of a consumer
+	if err != nil { // cannot happen, because every message of a consumer has metadata
 		w.log.Error("message without metadata", "subject", msg.Subject(), "error", err)
 		return
 	}

@@ -29,7 +29,8 @@ const (
 
 // Due calls the handler for each datasource that becomes due, one at a time, and returns nil once ctx ends. If the
 // handler fails or panics, it is called again after a growing delay, unless the datasource has become due again by
-// then. Any number of processes may call Due and share the work. Due recovers when the stream is recreated.
+// then. Any number of processes may call Due and share the work. If the stream is lost, Due continues once it has been
+// recreated.
 func (b *Broker) Due(ctx context.Context, handler DueHandler) error {
 	d := &dueReader{broker: b, handler: handler, retry: backoff{min: dueRetryMin, max: dueRetryMax}}
 	pause := backoff{min: 100 * time.Millisecond, max: 10 * time.Second}
@@ -79,7 +80,7 @@ func (d *dueReader) read(ctx context.Context) (handled bool, err error) {
 			if err := d.deliver(ctx, msg); err != nil {
 				return handled, err
 			}
-		case errors.Is(err, nats.ErrTimeout), ctx.Err() != nil: // nothing is due for a while
+		case errors.Is(err, nats.ErrTimeout), ctx.Err() != nil: // nothing became due before the request timed out
 		default:
 			return handled, fmt.Errorf("requesting due refreshes: %w", err)
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/jobs/quorum"
 )
 
-// Errors to be tested with errors.Is.
+// Errors that callers can test for with errors.Is.
 var (
 	// ErrTooLarge means that a job or event exceeds the message size limit of its stream.
 	ErrTooLarge = errors.New("jobs: message too large")

@@ -13,7 +13,7 @@ import (
 
 // Repaired is the result of Repair.
 type Repaired struct {
-	Streams []string // streams that were missing and were recreated, empty
+	Streams []string // streams that were missing and were recreated without messages
 	// JobsReset says whether JOBS was recreated, or emptied because it was older than the catalog. The catalog's
 	// unfinished jobs are missing from it and must be published again.
 	JobsReset bool
@@ -34,13 +34,14 @@ func (r Repaired) Lines() []string {
 }
 
 // generationGap is the number of generations skipped above the highest known generation when JOBS starts again. Jobs
-// published just before the loss may have had higher generations than the catalog knows, and rows may carry them.
+// published just before the loss may have had higher generations than the catalog knows, and index rows may carry these
+// generations.
 const generationGap = 1 << 20
 
-// Repair recreates streams that were deleted or lost with their disk, while other processes keep running. JOBS starts
-// above the highest generation that the catalog knows. The messages are lost: the owner of the catalog has to publish
-// its unfinished jobs again. Finished jobs are not needed. Workers and readers of events find the new streams by
-// themselves.
+// Repair recreates streams that were deleted or lost with their disk, while other processes keep running. JOBS then
+// starts above the highest generation that the catalog knows. The messages are lost: the owner of the catalog has to
+// publish its unfinished jobs again. Finished jobs are not needed. Workers and readers of events find the new streams
+// by themselves.
 //
 // Processes that own the catalog call Repair every few seconds. It changes nothing if all streams exist, and any number
 // of processes may call it at once.

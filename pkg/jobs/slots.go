@@ -40,10 +40,10 @@ type HostSlots struct {
 	entries      quorum.Reader
 	retryTimeout time.Duration
 	clock        slotClock
-	local        func() time.Time // clock of the times that callers pass
+	local        func() time.Time // this machine's clock, to which the times passed by callers refer
 	log          *slog.Logger
 
-	life    context.Context // of the writing goroutines
+	life    context.Context // context of the writing goroutines
 	end     context.CancelFunc
 	writing sync.WaitGroup
 
@@ -89,7 +89,7 @@ type slotHost struct {
 	read     time.Time // local time at which the stream last confirmed the state; zero: unknown
 }
 
-// HostSlots returns a new HostSlots. The caller must close it before the connection.
+// HostSlots returns a new HostSlots. The caller must close it before closing the connection.
 func (b *Broker) HostSlots(o HostSlotsOptions) *HostSlots {
 	life, end := context.WithCancel(context.Background())
 	t := &HostSlots{
@@ -103,10 +103,10 @@ func (b *Broker) HostSlots(o HostSlotsOptions) *HostSlots {
 	return t
 }
 
-// Reserve reserves the next slot at the host if it starts within maxWait. It waits for the servers' answer, not
-// for the slot to start. A refused slot says when to ask again. Release may be called after ctx has ended; it does not
-// block, so other crawlers may see the slot as taken for a moment longer. A pace without limits needs no request to the
-// servers if the host's state was read within the last second.
+// Reserve reserves the next slot at the host if it starts within maxWait. It waits for the servers' answer, not for the
+// slot to start. A refused slot says when to ask again. The slot's Release may be called after ctx has ended; it does
+// not block, so other crawlers may see the slot as taken for a moment longer. A pace without limits needs no request to
+// the servers if the host's state was read within the last second.
 //
 // It fails with ErrUnavailable if NATS does not answer within Options.RetryTimeout or before ctx ends. The caller must
 // then not request the host. ErrStreamLost is temporary as well; ErrSlotsClosed is not.

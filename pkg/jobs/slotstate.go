@@ -7,7 +7,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Bounds of a host's state.
+// Limits for the state of a host.
 const (
 	// MaxHold is the maximum duration of a hold.
 	MaxHold = 24 * time.Hour
@@ -21,7 +21,7 @@ const (
 	slotWait = 50 * time.Millisecond
 )
 
-// hostState is the state of a host that all crawlers share. Times are those of the NATS servers.
+// hostState is the state of a host that all crawlers share. All times are by the clock of the NATS servers.
 type hostState struct {
 	Host   string      `json:"host"`
 	Next   time.Time   `json:"next,omitzero"` // earliest start of the next request
@@ -62,9 +62,9 @@ func (s hostState) lasts(now time.Time) time.Duration {
 // reservation is the result of reserving a slot.
 type reservation struct {
 	granted bool
-	start   time.Time     // of a granted slot
+	start   time.Time     // start of a granted slot
 	until   time.Time     // end of its lease; zero if it has none
-	wait    time.Duration // of a refusal: delay before asking again
+	wait    time.Duration // after a refusal: delay before asking again
 	full    bool          // refused because all slots are taken, which may change at any time
 }
 

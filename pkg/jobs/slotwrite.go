@@ -57,11 +57,11 @@ const (
 // slotRequest is a queued change to a host's state.
 type slotRequest struct {
 	kind    slotRequestKind
-	id      string // of the lease
+	id      string // id of the lease
 	pace    domain.Pace
 	maxWait time.Duration
-	until   time.Time // of releaseSlot: end of the lease, in the servers' time
-	held    time.Time // of holdHost: end of the hold, by the local clock
+	until   time.Time // for releaseSlot: end of the lease, by the servers' clock
+	held    time.Time // for holdHost: end of the hold, by the local clock
 
 	answer    chan slotResult // buffered; nil if no caller is waiting
 	abandoned bool            // the caller has stopped waiting; guarded by HostSlots.mu
@@ -191,7 +191,7 @@ func anyFull(answers []slotResult) bool {
 	return false
 }
 
-// apply computes the state after a batch.
+// apply computes the state that a batch leads to, without storing it.
 func (t *HostSlots) apply(h *slotHost, batch []*slotRequest) (next hostState, answers []slotResult, changed bool, err error) {
 	now, err := t.clock.now(t.life)
 	if err != nil {

@@ -28,7 +28,7 @@ type Options struct {
 	// Replicas is the number of replicas of every stream: 1 to 5, and at most the number of servers. Default 1. Open
 	// raises the number of an existing stream, but never lowers it.
 	Replicas          int
-	DuplicateWindow   time.Duration // within which a job id is stored only once; default 10 min
+	DuplicateWindow   time.Duration // time within which a job id is stored only once; default 10 min
 	EventsMaxAge      time.Duration // default 7 days
 	DeadLettersMaxAge time.Duration // default 90 days
 	AttemptsTTL       time.Duration // lifetime of an unfinished job's counts after its last attempt; default 7 days

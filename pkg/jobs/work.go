@@ -24,7 +24,7 @@ import (
 //	any other error   the job is retried after a growing delay, and abandoned after MaxFailures
 //
 // A panic counts as an error. The context ends when the job has run for MaxRun or the worker stops. A run that is
-// interrupted by the worker's stop does not count, and the job is delivered again.
+// interrupted because the worker stops does not count, and the job is delivered again.
 type Handler func(ctx context.Context, job domain.Job) error
 
 // WorkerOptions configure a worker. All workers of a lane share AckWait and MaxAckPending: the last one to start sets
@@ -44,8 +44,8 @@ type WorkerOptions struct {
 	// MaxCrashes is the number of crashes after which a job is abandoned. A run counts as a crash if its worker died.
 	// Default 3.
 	MaxCrashes int
-	// RetryMin and RetryMax bound the delay between attempts. It doubles from the minimum to the maximum, plus a random
-	// part of up to a quarter. Defaults 1 s and 5 min.
+	// RetryMin and RetryMax bound the delay between attempts. The delay doubles from RetryMin to RetryMax, and up to a
+	// quarter is added at random. Defaults 1 s and 5 min.
 	RetryMin, RetryMax time.Duration
 	// MaxRun is the time limit of one run. Default 1 h.
 	MaxRun time.Duration
@@ -93,7 +93,7 @@ func (o WorkerOptions) withDefaults() WorkerOptions {
 // Result is the outcome of a delivery.
 type Result string
 
-// The results.
+// Outcomes of a delivery.
 const (
 	Done       Result = "done"        // the handler succeeded
 	Postponed  Result = "postponed"   // the handler returned Rescheduled: another job does the work later
@@ -112,7 +112,7 @@ type Outcome struct {
 	JobID      string // "" for a message that is not a job
 	Generation uint64
 	Result     Result
-	Took       time.Duration // duration of the handler; 0 if it was not run
+	Took       time.Duration // run time of the handler; 0 if it was not run
 	Err        error         // what the handler returned, or the reason for abandoning the job
 }
 
@@ -167,7 +167,7 @@ func (b *Broker) Work(ctx context.Context, lane domain.Lane, o WorkerOptions, h 
 	return nil
 }
 
-// worker is the part of Work that all slots share.
+// worker holds what all slots of a Work call share.
 type worker struct {
 	broker   *Broker
 	lane     domain.Lane
@@ -209,7 +209,7 @@ func (w *worker) consumer(ctx context.Context) (jetstream.Consumer, error) {
 		FilterSubject: jobSubject(w.lane, "*", "*"),
 		AckPolicy:     jetstream.AckExplicitPolicy,
 		AckWait:       w.opts.AckWait,
-		MaxDeliver:    -1, // no limit: the server would silently stop delivering. The attempts are counted instead
+		MaxDeliver:    -1, // no limit, because the server would silently stop delivering; attempts are counted instead
 		MaxAckPending: w.opts.MaxAckPending,
 	})
 	if err != nil {
@@ -219,7 +219,7 @@ func (w *worker) consumer(ctx context.Context) (jetstream.Consumer, error) {
 }
 
 // requestHeartbeat is the interval of the server's heartbeats for a pending request. A new leader of a consumer does
-// not know the requests to the old one, so a client repeats its request after two missed heartbeats.
+// not know the requests that the old leader received, so a client repeats its request after two missed heartbeats.
 const requestHeartbeat = 2 * time.Second
 
 // loop runs one slot of the worker. It requests one job at a time, so that no job waits in a buffer while its lease

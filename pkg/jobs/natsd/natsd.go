@@ -28,7 +28,7 @@ type Options struct {
 	// Listen is the TCP address for other processes, such as "127.0.0.1:4222"; port 0 chooses a free one. It requires
 	// Token. Default "": the server opens no port.
 	Listen string
-	// Token is required of every connection, including those of this process. Default "": no token.
+	// Token must be presented by every connection, including those of this process. Default "": no token.
 	Token string
 
 	// NoSync acknowledges messages before they are synced to disk. They survive a crash of the process, but not a power

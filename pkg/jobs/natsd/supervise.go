@@ -16,8 +16,8 @@ const (
 	probeBytes = 2 << 20
 )
 
-// Ready returns nil if the server can store messages. It fails from the first failed write until the server has been
-// restarted.
+// Ready returns nil if the server can store messages. After a failed write, it returns an error until the server has
+// been restarted.
 func (s *Server) Ready() error {
 	srv := s.current()
 	switch {

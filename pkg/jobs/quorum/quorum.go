@@ -14,7 +14,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Errors to be tested with errors.Is.
+// Errors that callers can test for with errors.Is.
 var (
 	// ErrUnavailable means that the servers did not answer, or that too few are up for a majority. It is temporary.
 	ErrUnavailable = errors.New("NATS is not available")
@@ -68,12 +68,12 @@ func attempt(ctx context.Context, limit time.Duration, f func(ctx context.Contex
 	return f(ctx)
 }
 
-// Error codes of the server without a name in the client library.
+// Error codes of the server for which the client library has no name.
 const (
 	codeNotAvailable   = 10008 // no leader
 	codeNotLeader      = 10009
 	codeNoPeers        = 10005 // too few servers for the replicas
-	codeNoReplicas     = 10074 // replicas without a cluster
+	codeNoReplicas     = 10074 // replicas were requested without a cluster
 	codeOffline        = 10118
 	codeDuplicateInWay = 10158 // the same message id is being stored at this moment
 	codeInsufficient   = 10023

@@ -13,8 +13,8 @@ import (
 // joined the cluster yet, by files of a deleted stream, or by a server that does not know a new stream yet.
 const joinTimeout = 5 * time.Second
 
-// Ensure creates the stream or updates the configuration of the existing one, and reports whether it created it. It
-// never lowers the number of replicas and never changes the first sequence. If the answer to a creation is lost,
+// Ensure creates the stream or updates the configuration of the existing one. created reports which of the two it did.
+// It never lowers the number of replicas and never changes the first sequence. If the answer to a creation is lost,
 // created is false. It fails with ErrReplicas if the cluster has too few servers.
 func Ensure(ctx context.Context, js jetstream.JetStream, cfg jetstream.StreamConfig) (stream jetstream.Stream, created bool, err error) {
 	began := time.Now()
