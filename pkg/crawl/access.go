@@ -119,7 +119,7 @@ func (t accessing) RoundTrip(req *http.Request) (*http.Response, error) {
 		case name == "Cookie":
 			value = joinCookies(req.Header.Get(name), value)
 		case name == "Authorization" && req.Header.Get(name) != "":
-			continue // set by a script of the page
+			continue // a script of the page has set this header
 		}
 		req.Header.Set(name, value)
 	}

@@ -56,7 +56,7 @@ func (b *Body) head(n int) ([]byte, error) {
 	return p, b.rewind()
 }
 
-// spool stores the whole content of r. It fails with bounded.ErrTooLarge if r has more than limit bytes. expected is
+// spool stores the whole content of r. It fails with bounded.ErrTooLarge if r has more than `limit` bytes. expected is
 // the probable size, if known.
 func spool(r io.Reader, expected, limit int64, dir string) (*Body, error) {
 	r = bounded.NewReader(r, limit)

@@ -16,7 +16,7 @@ import (
 // Limits of the requests for one rendered page. A Renderer may have lower limits.
 const (
 	maxRenderRequests = 400
-	maxRenderBytes    = 128 << 20 // as transferred, before decompression
+	maxRenderBytes    = 128 << 20 // counted as transferred, before decompression
 )
 
 // browsing sends a Renderer's requests for one page. It applies the address guard, the limits and, for the page's own
@@ -30,7 +30,7 @@ type browsing struct {
 	guard     guard.Guard
 	transport http.RoundTripper
 	page      *url.URL
-	access    *Access       // for the page's origin; nil: none
+	access    *Access       // headers for the page's origin; nil if there are none
 	delay     time.Duration // minimum interval between two requests to the page's host, from robots.txt
 
 	mu       sync.Mutex

@@ -313,7 +313,8 @@ func ignoreEnough(err error) error {
 	return err
 }
 
-// ignoreSpent ignores errLimitReached, for callers that use the entries found before the limit was reached.
+// ignoreSpent turns errLimitReached into nil, because its callers can use the entries found before the limit was
+// reached.
 func ignoreSpent(err error) error {
 	if errors.Is(err, errLimitReached) {
 		return nil

@@ -14,17 +14,17 @@ import (
 	"github.com/sluice/sluice/pkg/crawl/guard"
 )
 
-// Error says why an address could not be fetched. Its fields determine the next step: Permanent means that a retry is
-// useless until the cause is removed; any other error is worth a retry. The crawler returns errors of other types only
+// Error says why an address could not be fetched. Its fields determine the next step. If Permanent is set, a retry is
+// useless until the cause is removed; otherwise a retry is worthwhile. The crawler returns errors of other types only
 // if they come from the caller's context or emit function.
 type Error struct {
 	Permanent  bool
 	Deferred   bool          // no request was sent: the host has no free slot yet, or (if Err is set) it is failing
 	RetryAfter time.Duration // minimum delay before a retry; 0: no requirement
-	StatusCode int           // of the response, 0 if there was none; 404 and 410 mean that the page does not exist
+	StatusCode int           // status of the response, 0 if there was none; 404 and 410 mean that the page does not exist
 	URL        string        // the address being fetched
 	Message    string        // for display; contains the address and the cause
-	Err        error         // for logs, may be nil
+	Err        error         // for logs; may be nil
 }
 
 // Error implements error. It returns the message for display.

@@ -29,7 +29,7 @@ type pageReader struct {
 	req     PageRequest
 	scope   *scope.Scope
 
-	root       *html.Node // of the parsed page; nil: not HTML
+	root       *html.Node // root of the parsed page; nil if the page is not HTML
 	title      string
 	heading    string // the first level-1 heading
 	password   bool   // the page has a password field

@@ -38,7 +38,7 @@ func linkHeaders(values []string) []headerLink {
 	return out
 }
 
-// cutLink parses the first link of a header, including its comma.
+// cutLink parses the first link of a header, up to and including the comma that follows.
 func cutLink(s string) (l headerLink, anchored bool, rest string, ok bool) {
 	s, ok = strings.CutPrefix(strings.TrimLeft(s, " \t,"), "<")
 	if !ok {

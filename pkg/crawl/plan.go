@@ -33,7 +33,7 @@ type PlanRequest struct {
 // Decision is the outcome for an address.
 type Decision string
 
-// Decisions.
+// Outcomes for an address.
 const (
 	PlanPage      Decision = "page"      // a page of the datastore
 	PlanListed    Decision = "listed"    // listed in the sitemap and not fetched, so its kind is unknown
@@ -54,7 +54,7 @@ type PlanEntry struct {
 	From     string    `json:"from,omitempty"` // the first page that links to it; "" if a sitemap lists it
 	Title    string    `json:"title,omitempty"`
 	MIMEType string    `json:"mime_type,omitempty"`
-	Bytes    int64     `json:"bytes,omitempty"` // of the body, decompressed
+	Bytes    int64     `json:"bytes,omitempty"` // size of the decompressed body
 	LastMod  time.Time `json:"last_mod,omitzero"`
 }
 
@@ -65,7 +65,7 @@ type PlanSummary struct {
 	Sitemaps  int              `json:"sitemaps"`
 	Complete  bool             `json:"complete"` // the sitemaps list every page
 	Problems  []string         `json:"problems,omitempty"`
-	Addresses int              `json:"addresses"` // number of addresses that a crawl requests
+	Addresses int              `json:"addresses"` // number of addresses that a crawl would request
 	Decisions map[Decision]int `json:"decisions"`
 	// Documents is the number of pages that are not HTML. A plan does not extract text, so a crawl may still find that
 	// a document is damaged, or that a page has no text.

@@ -22,7 +22,7 @@ type retrySchedule struct {
 }
 
 // next returns the delay until the next retry. The delay is at least `wait`, and the retry comes at least `step` after
-// the previous retry at the host. If it exceeds maxRetryDelay, next returns a random delay between half of
+// the previous retry at the host. If this delay exceeds maxRetryDelay, next returns a random delay between half of
 // maxRetryDelay and maxRetryDelay.
 func (c *retrySchedule) next(host string, wait, step time.Duration, now time.Time) time.Duration {
 	c.mu.Lock()

@@ -49,7 +49,7 @@ type robotsCache struct {
 	guard     guard.Guard
 	polite    *politeness
 	log       *slog.Logger
-	timeout   time.Duration // of one request
+	timeout   time.Duration // time limit for one request
 	now       func() time.Time
 
 	mu    sync.Mutex

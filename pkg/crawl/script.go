@@ -148,7 +148,7 @@ func (s *shellSigns) element(n *html.Node) {
 		atom.Input, atom.Textarea, atom.Table:
 		s.hasOtherContent = true
 	case atom.Meta:
-		// A refresh redirects without any action of the reader.
+		// A refresh redirects without any action by the reader.
 		s.hasOtherContent = s.hasOtherContent || strings.EqualFold(attr(n, "http-equiv"), "refresh")
 	default:
 		if !s.emptyRoot && s.roots < maxRoots && isRoot(n) {

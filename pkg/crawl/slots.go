@@ -41,7 +41,7 @@ type localHost struct {
 	leases map[uint64]time.Time // expiry of each slot that has not been released
 }
 
-// NewLocalSlots returns a LocalSlots with the clock now.
+// NewLocalSlots returns a LocalSlots that uses `now` as its clock.
 func NewLocalSlots(now func() time.Time) *LocalSlots {
 	return &LocalSlots{now: now, hosts: make(map[string]*localHost), sweepAt: maxHosts}
 }

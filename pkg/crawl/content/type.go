@@ -41,7 +41,8 @@ func (t Type) IsHTML() bool {
 	return t.Media == "text/html" || t.Media == "application/xhtml+xml"
 }
 
-// Maximum length of a media type in bytes. RFC 6838, section 4.2: at most 127 characters on each side of the slash.
+// Maximum length of a media type in bytes. RFC 6838, section 4.2, allows at most 127 characters on each side of the
+// slash.
 const maxMediaBytes = 255
 
 // Declared parses a Content-Type leniently: the type is kept even if a parameter is invalid.
@@ -141,7 +142,7 @@ func FileName(disposition string) string {
 }
 
 // PageCharset determines the encoding of HTML. In order of decreasing reliability, it relies on a byte order mark,
-// valid UTF-8 beyond ASCII, the header, a meta element, and the most plausible decoding, as determined by extraction.
+// valid UTF-8 beyond ASCII, the header, a meta element, and finally the most plausible decoding, as extraction does.
 // Valid UTF-8 comes before the header, because text in other encodings is almost never valid UTF-8 by accident, while
 // headers and meta elements of converted pages are often wrong.
 func PageCharset(head []byte, declared string) string {

@@ -91,7 +91,7 @@ func pdf(title string, paragraphs []string) []byte {
 	return b.Bytes()
 }
 
-// wrap breaks text into lines of at most width bytes, between words.
+// wrap breaks text between words into lines of at most `width` bytes.
 func wrap(text string, width int) []string {
 	var lines []string
 	line := ""

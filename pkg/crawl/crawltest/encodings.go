@@ -21,7 +21,7 @@ func french(token string) string {
 	return fmt.Sprintf("Le mot-clé de cette page, écrit à côté du phare où naît l'été : %s.", token)
 }
 
-// addEncodings adds compressed pages, and pages whose charset is declared in the header, in the page, wrongly, or not
+// addEncodings adds compressed pages, and pages that declare their charset in the header, in the HTML, wrongly or not
 // at all.
 func (s *Site) addEncodings(lab *page) {
 	hub := s.page(lab, "/lab/encodings/")

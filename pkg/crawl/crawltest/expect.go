@@ -12,19 +12,19 @@ const (
 // Outcome is the final state of an address.
 type Outcome string
 
-// Outcomes.
+// Final states of an address.
 const (
 	Synched Outcome = "synched"  // a page with content, stored once
 	Skipped Outcome = "skipped"  // fetched and deliberately skipped
 	Failed  Outcome = "error"    // not available
 	LeftOut Outcome = "left out" // not a page of the site; never requested
-	Removed Outcome = "removed"  // a former page; deleted, or error if a page still links to it
+	Removed Outcome = "removed"  // a former page: deleted, or in the state error if a page still links to it
 )
 
 // Reason says why an address is not stored as a page.
 type Reason string
 
-// Reasons.
+// Reasons for not storing an address.
 const (
 	NoIndex      Reason = "asks not to be indexed"
 	Duplicate    Reason = "repeats another page"
@@ -58,7 +58,7 @@ type Expectation struct {
 	Reason     Reason // empty for Synched
 	InFavourOf string // for Skipped: the address of the page that is kept
 	Token      string // for Synched: a word that no other page contains
-	Sentence   string // for Synched: a sentence of its text, with letters that a wrong charset corrupts
+	Sentence   string // for Synched: a sentence of the page's text, with letters that a wrong charset corrupts
 	Depth      int    // minimum number of links from the root
 }
 
@@ -71,7 +71,7 @@ type leftOut struct {
 
 // Expected returns the expected result for each address that the given way of discovery encounters. Addresses of pages
 // and errors are absolute and spelled as the crawler spells them. Addresses that must not be followed are spelled as in
-// the link. The result holds for the present state of the site, crawled with its MaxDepth and Exclude.
+// the link. The result is valid for the current state of the site and for a crawl with its MaxDepth and Exclude.
 func (s *Site) Expected(way Way) map[string]Expectation {
 	s.mu.Lock()
 	defer s.mu.Unlock()

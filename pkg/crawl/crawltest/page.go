@@ -29,7 +29,7 @@ type page struct {
 	answer   func(*exchange)           // nil: answers with the page as HTML
 }
 
-// link is a link as written. The placeholders {own} and {foreign} are replaced by scheme and host.
+// link is a link as it is written in a page. The placeholders {own} and {foreign} are replaced by scheme and host.
 type link struct {
 	href string
 	rel  string

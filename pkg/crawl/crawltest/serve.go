@@ -202,7 +202,7 @@ func deflated(b []byte) []byte {
 	return buf.Bytes()
 }
 
-// makeBomb returns n compressed zeros. It repeats one compressed megabyte, which is fast.
+// makeBomb returns n zero bytes, compressed. To be fast, it repeats one compressed megabyte.
 func makeBomb(n int64) []byte {
 	mega := gzipped(make([]byte, 1<<20))
 	return bytes.Repeat(mega, int((n+1<<20-1)>>20))

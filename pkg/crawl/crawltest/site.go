@@ -1,7 +1,7 @@
-// Package crawltest is a web site for tests of crawlers. It has the features and faults of real sites: redirects and
-// loops, slow and failing pages, wrong charsets, compressed bodies and bombs, endless calendars, session ids,
-// duplicates, directives, documents, and sitemaps of every kind. It is served on loopback, is generated from a seed,
-// records every request, and knows the expected result of each address.
+// Package crawltest provides a web site for testing crawlers. The site has the features and faults of real sites:
+// redirects and loops, slow and failing pages, wrong charsets, compressed bodies and bombs, endless calendars, session
+// ids, duplicates, directives, documents, and sitemaps of every kind. It is served on loopback, is generated from a
+// seed, records every request, and knows the expected result of each address.
 //
 // The package does not import the crawler, so that the crawler's own tests can use it.
 package crawltest

@@ -17,7 +17,7 @@ import (
 // and with the actual address of the socket, so unusual notations, redirects and changing DNS answers cannot bypass it.
 type Guard struct {
 	AllowPrivate bool                       // allow everything that configuration can allow
-	Allow        Allow                      // allowed individually
+	Allow        Allow                      // addresses and hosts that are allowed individually
 	own          func() ([]net.Addr, error) // returns the addresses of this machine; nil: queries the system
 }
 

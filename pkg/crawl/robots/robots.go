@@ -85,7 +85,7 @@ func Parse(body []byte, product string) File {
 			if len(r.Sitemaps) < maxSitemaps {
 				r.Sitemaps = append(r.Sitemaps, strings.ToValidUTF8(value, ""))
 			}
-			continue // belongs to no group and ends none
+			continue // a Sitemap line belongs to no group and does not end one
 		case "crawldelay":
 			d := delayOf(value)
 			if forUs {

@@ -19,7 +19,7 @@ import (
 // Refusal is the reason for rejecting an address, as a phrase for display.
 type Refusal string
 
-// Refusals.
+// Reasons for rejecting an address.
 const (
 	RefusedNoURL     Refusal = "not a web address"
 	RefusedHost      Refusal = "another host"

@@ -19,7 +19,8 @@ const (
 	maxSegments    = 20
 	maxParameters  = 8
 	maxRepetitions = 3
-	// firstYear and maxYear are the first and last year of dates. Other four-digit numbers are ids.
+	// firstYear and maxYear are the first and last year that count as part of a date. Other four-digit numbers count as
+	// ids.
 	firstYear, maxYear = 1900, 2100
 	// maxAhead is how far in advance an issue of a journal may be dated.
 	maxAhead = 62 * 24 * time.Hour
@@ -186,14 +187,16 @@ func isCalendarLink(from, to *url.URL, now time.Time) bool {
 	if is.dashed && !is.padded {
 		return false // a part number: 2027-1
 	}
-	// A link between two numbers beyond the horizon does not step through dates: no page in between was accepted.
+	// Reject only a link that crosses the horizon. If the linking page is already beyond it, its number is not a date,
+	// because no page in between was accepted.
 	end := now.Add(maxAhead)
 	horizon := date{year: end.Year(), month: int(end.Month()), day: end.Day()}
 	return !was.after(horizon) && is.after(horizon)
 }
 
-// patternOf returns an address with its numbers and the name of its month replaced, and the words in it. Names of
-// parameters that hold a part of the date are not included, because the query of any archive may contain "month".
+// patternOf returns the shape of an address, with its numbers and the name of its month replaced, and the words in the
+// address. Names of parameters that hold a part of the date are not included, because the query of any archive may
+// contain "month".
 func patternOf(u *url.URL, d date) (shape string, words []string) {
 	s := strings.ToLower(strings.TrimSuffix(u.Path, "/"))
 	named := s

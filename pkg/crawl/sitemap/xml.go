@@ -103,10 +103,10 @@ type xmlReader struct {
 	space string   // name space of the item; elements in other name spaces may contain addresses of images
 	into  *[]byte  // destination of text; nil: discarded
 	at    []byte   // the address
-	guid  []byte   // of RSS: replaces a missing address
+	guid  []byte   // guid of an RSS item; replaces a missing address
 	on    []byte   // the time of the last change
 	other []string // addresses of translations
-	best  int      // index in dates of the element that on came from
+	best  int      // index in `dates` of the element that `on` was read from
 }
 
 func (x *xmlReader) start(t xml.StartElement) error {
