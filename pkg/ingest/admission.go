@@ -18,12 +18,12 @@ const (
 	middleText = 64 << 10
 	longText   = 16 << 20
 	hugeWeight = 4 * ShortPerLong
-	// maxWaitingDocuments is the number of documents that may wait for a reader.
+	// maxWaitingDocuments is the maximum number of documents that may be waiting for a reader.
 	maxWaitingDocuments = 2
 )
 
 // Admission limits the documents in memory at once, weighted by size. The size is known only after reading, since a
-// small file may contain a large document. A nil Admission has no limit. It is safe for concurrent use.
+// small file may contain a large document. A nil Admission sets no limit. It is safe for concurrent use.
 type Admission struct {
 	reading chan struct{}
 	weights int64
@@ -31,7 +31,7 @@ type Admission struct {
 }
 
 // NewAdmission returns an Admission for the given number of long documents, or ShortPerLong times as many short ones. A
-// few more documents may be in memory while the readers read them.
+// few more documents may be in memory while they are being read.
 func NewAdmission(readers, long int) *Admission {
 	parts := int64(max(long, 1)) * ShortPerLong
 	return &Admission{

@@ -23,8 +23,8 @@ type Web interface {
 	Discover(ctx context.Context, spec domain.CrawlSpec, emit func([]domain.Link) error) (crawl.Discovery, error)
 }
 
-// PageStore stores fetched pages. It fails with originals.ErrExists if an earlier run of the same job has written the
-// key.
+// PageStore stores fetched pages. It fails with originals.ErrExists if an earlier run of the same job has already
+// written the key.
 type PageStore interface {
 	Put(ctx context.Context, key string, r io.Reader, o originals.PutOptions) (domain.Original, error)
 }
@@ -299,7 +299,8 @@ func linkScope(spec *domain.CrawlSpec) *domain.SiteScope {
 	return &site
 }
 
-// reportLinks reports the links of a page. If stored is true, the catalog stores them, even if there are none.
+// reportLinks reports the links of a page. If stored is true, the event is sent even if there are no links, so that the
+// catalog stores this too.
 func reportLinks(ctx context.Context, report reporter, page crawl.Page, stored bool) error {
 	refused := leftOut(page.Refused)
 	parts := (len(page.Links) + domain.MaxLinksPerEvent - 1) / domain.MaxLinksPerEvent

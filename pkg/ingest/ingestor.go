@@ -43,17 +43,17 @@ type Chunker interface {
 	Version() string
 }
 
-// Chunkers returns the chunker for the given chunk sizes.
+// Chunkers provides the chunker for the given chunk sizes.
 type Chunkers interface {
 	Chunker(sizes domain.Chunking) Chunker
 }
 
-// Embedders returns the embedder of a model.
+// Embedders provides the embedder of a model.
 type Embedders interface {
 	Embedder(model string) (embed.Embedder, error)
 }
 
-// Indexes returns the index of an engine.
+// Indexes provides the index of an engine.
 type Indexes interface {
 	// Index fails if the engine is not configured in this process.
 	Index(engine domain.Engine) (Index, error)

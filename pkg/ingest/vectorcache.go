@@ -128,13 +128,13 @@ func (s *vectorCache) failed(ctx context.Context, err error) error {
 	}
 }
 
-// missingVector is a text of a batch whose vector must be read from the index.
+// missingVector stands for a text of a batch. The text's vector must be read from the index.
 type missingVector struct {
 	ordinal int // ordinal of its row in the cache's generation
 	place   int // position in the batch
 }
 
-// fill sets the missing vectors in out for those texts that the cache contains.
+// fill sets the missing vectors in `out` for the texts that the cache contains.
 func (s *vectorCache) fill(ctx context.Context, texts []string, out [][]float32) error {
 	if len(s.at) == 0 {
 		return nil

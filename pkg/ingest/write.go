@@ -21,7 +21,7 @@ const batchRows = 128
 type writer struct {
 	*Ingestor
 	job          domain.Job
-	metadata     map[string]any // of every row
+	metadata     map[string]any // metadata of every row
 	destinations []*destination
 	progress     *progress
 }
@@ -139,7 +139,7 @@ func (e *engine) write(ctx context.Context, m Measure, space index.Space, rows [
 	return err
 }
 
-// written returns the places that have all chunks.
+// written returns the places to which all chunks have been written.
 func (w *writer) written() (places []domain.Place) {
 	for _, d := range w.destinations {
 		for _, e := range d.engines {
