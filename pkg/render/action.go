@@ -11,7 +11,7 @@ import (
 	"github.com/chromedp/cdproto/network"
 )
 
-// action is the response to a request of the browser.
+// action says how a request of the browser is answered.
 type action int
 
 const (

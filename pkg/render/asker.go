@@ -7,12 +7,12 @@ import (
 	"github.com/sluice/sluice/pkg/crawl"
 )
 
-// asker returns the origin of the requested page if a document of that origin sends the request, otherwise "".
+// asker returns the origin of the requested page if a document of that origin sends the request, or "" otherwise.
 //
 // The browser reports the frame of a request, but not its document: a frame keeps its old document until the new one
-// begins, and an empty frame has the origin of its creator. So after the page has shown a document of another origin,
-// the result is always "". After any frame has shown such a document, it is also "" for requests of frames, unless the
-// Referer reveals their origin.
+// begins, and an empty frame has the origin of its creator. Therefore, the result is always "" after the page has shown
+// a document of another origin. After any frame has shown such a document, the result is also "" for requests of
+// frames, unless the Referer reveals their origin.
 func (n *traffic) asker(e *fetch.EventRequestPaused) string {
 	n.mu.Lock()
 	defer n.mu.Unlock()

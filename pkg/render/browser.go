@@ -29,7 +29,7 @@ type Browser struct {
 	mu     sync.Mutex // serialises begin and Close
 	work   sync.WaitGroup
 
-	lock    chan struct{} // a mutex: held while it contains a token; guards current and the instances' counts
+	lock    chan struct{} // used as a mutex, which is held while it contains a token; guards current and the instances' counts
 	current *instance     // nil if none is running
 }
 
@@ -82,8 +82,8 @@ func (b *Browser) begin(ctx context.Context) (context.Context, func(), error) {
 // All requests of the page go through via.
 //
 // Error pages of the server are rendered too; see crawl.Rendered.Status. Unless ctx or Close ended the rendering,
-// errors are *crawl.Error, whose Permanent says whether a retry is pointless. An error of via for the page itself is
-// wrapped.
+// errors are *crawl.Error, whose Permanent says whether a retry is pointless. If via fails for the page itself, Render
+// wraps that error.
 func (b *Browser) Render(ctx context.Context, address string, via http.RoundTripper) (crawl.Rendered, error) {
 	u, err := url.Parse(address)
 	if err != nil || !isWeb(u) {
@@ -156,7 +156,7 @@ func (b *Browser) acquire(ctx context.Context) (*instance, error) {
 	return b.current, nil
 }
 
-// release gives an instance back. A bad instance gets no new pages.
+// release returns an instance after use. A bad instance gets no new pages.
 func (b *Browser) release(i *instance, bad bool) {
 	b.lock <- struct{}{}
 	defer func() { <-b.lock }()

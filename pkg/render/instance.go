@@ -19,7 +19,7 @@ const startTimeout = 30 * time.Second
 
 // instance is a running browser.
 type instance struct {
-	ctx     context.Context // of chromedp; ends with the browser or the connection to it
+	ctx     context.Context // context of chromedp; ends when the browser exits or the connection to it is lost
 	end     func()          // terminates the browser and waits
 	browser *chromedp.Browser
 
@@ -95,8 +95,8 @@ func (b *Browser) connect(ctx context.Context) (*instance, error) {
 	return i, nil
 }
 
-// udpPolicy is the flag that blocks WebRTC from the network. WebRTC is also removed from pages, but that does not work
-// for frames with a process of their own.
+// udpPolicy is the flag that keeps WebRTC from using the network. WebRTC is also removed from pages, but that does not
+// work for frames with a process of their own.
 const udpPolicy = "--webrtc-ip-handling-policy=disable_non_proxied_udp"
 
 // checkPolicy logs a warning if a remote browser runs without udpPolicy.

@@ -18,13 +18,14 @@ import (
 )
 
 const (
-	pollInterval = 50 * time.Millisecond  // interval of the checks whether the page is at rest
+	pollInterval = 50 * time.Millisecond  // interval at which to check whether the page is at rest
 	idleTime     = 500 * time.Millisecond // time without requests and changes after which the page is at rest
 	// A page that has sent no requests for maxBusyTime also counts as at rest, because some pages never stop changing.
 	maxBusyTime = 3 * time.Second
-	// Timeout of one attempt to read the document. Its scripts may have to be stopped first, more than once.
+	// Timeout of one attempt to read the document. It includes the time for stopping the document's scripts, if
+	// necessary more than once.
 	readTimeout = 3 * time.Second
-	// Minimum time for all attempts, however little of the page's time is left.
+	// Minimum time for all attempts together, however little of the page's time is left.
 	readGrace = 9 * time.Second
 )
 
@@ -34,7 +35,7 @@ var stateScript string
 //go:embed take.js
 var readScript string
 
-// pageState is the result of look.js, the state of the page.
+// pageState is the state of the page, as returned by look.js.
 type pageState struct {
 	Address string  `json:"address"`
 	Loading bool    `json:"loading"`

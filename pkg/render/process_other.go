@@ -7,7 +7,7 @@ import (
 	"os/exec"
 )
 
-// setProcess does nothing: the browser exits when the pipe to this process breaks.
+// setProcess does nothing, because the browser exits when the pipe to this process breaks.
 func setProcess(*exec.Cmd) {}
 
 func killGroup(p *os.Process) {

@@ -24,7 +24,7 @@ import (
 
 const (
 	openTimeout  = 15 * time.Second // for opening a tab
-	closeTimeout = 5 * time.Second  // after which the browser is given up
+	closeTimeout = 5 * time.Second  // for closing a tab, after which the browser is replaced
 )
 
 // restrictionScript removes the script features that bypass the proxy. This is a second line of defence, because the

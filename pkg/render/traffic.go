@@ -42,7 +42,7 @@ type traffic struct {
 	mu               sync.Mutex
 	ended            bool
 	pending          map[fetch.RequestID]time.Time // start times of pending requests
-	last             time.Time                     // start or end of the latest request
+	last             time.Time                     // time at which the latest request started or ended
 	requests         int                           // requests sent
 	refused          int
 	dialogs          int
