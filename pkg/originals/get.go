@@ -65,13 +65,13 @@ func (s *Store) readAny(ctx context.Context, read func(context.Context) (*jetstr
 
 // reader requests one chunk at a time, so that a slow caller blocks nothing else.
 type reader struct {
-	ctx   context.Context // of Get: Read has no context argument
+	ctx   context.Context // context of Get, because Read has no context argument
 	store *Store
 	info  jetstream.ObjectInfo
 	sum   string // expected hexadecimal SHA-256
 	hash  hash.Hash
 
-	rest   []byte // of the current chunk
+	rest   []byte // unread part of the current chunk
 	next   uint64 // minimum sequence of the next chunk
 	chunks uint32
 	size   uint64

@@ -10,7 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Errors to be tested with errors.Is.
+// Errors that callers can test for with errors.Is.
 var (
 	// ErrNotFound means that there is no original with the key.
 	ErrNotFound = errors.New("originals: not found")

@@ -137,8 +137,8 @@ func metaSubject(key string) string {
 	return metaPrefix + base64.URLEncoding.EncodeToString([]byte(key))
 }
 
-// lookUp returns the metadata of a key, or ErrNotFound. ErrNotFound is definite, because it ends the job that needs the
-// original.
+// lookUp returns the metadata of a key, or ErrNotFound. It returns ErrNotFound only if the original certainly does not
+// exist, because the error ends the job that needs the original.
 func (s *Store) lookUp(ctx context.Context, key string) (jetstream.ObjectInfo, error) {
 	if _, err := DatasourceID(key); err != nil {
 		return jetstream.ObjectInfo{}, err
