@@ -49,7 +49,8 @@ type Searcher interface {
 // Case is a question with its expected results.
 type Case struct {
 	Question eval.Question
-	// Documents are the grades of the relevant documents, which are above 0. If it is empty, documents are not judged.
+	// Documents are the grades of the relevant documents, which are above 0. If there are none, documents are not
+	// judged.
 	Documents eval.Grades
 	// Of maps the ids of datasources to the names of documents. Other datasources are not relevant.
 	Of map[string]string

@@ -23,7 +23,7 @@ const (
 	letters            = 120 // minimum number of letters in a chunk; shorter ones contain nothing to ask
 )
 
-// Model is the chat model.
+// Model is the chat model that writes the questions.
 type Model interface {
 	// Ask returns the model's response. It has its own time-out.
 	Ask(ctx context.Context, system, user string) (string, error)

@@ -12,7 +12,7 @@ func (s *Service) CreateAgent(ctx context.Context, name string, datastoreIDs ...
 	return value(made).Id, err
 }
 
-// Agent is an agent of the service.
+// Agent describes an agent.
 type Agent struct {
 	ID           string
 	Name         string

@@ -54,7 +54,7 @@ func (s *Service) Query(ctx context.Context, datastoreID string, q Query) ([]Fra
 	return fragments, nil
 }
 
-// Datastore is a datastore of the service.
+// Datastore describes a datastore.
 type Datastore struct {
 	ID             string
 	Name           string

@@ -15,7 +15,7 @@ const (
 	idleTimeout     = 2 * time.Minute // maximum time without data from the service
 )
 
-// Service is a running Sluice. It is safe for concurrent use.
+// Service gives access to a running Sluice. It is safe for concurrent use.
 type Service struct {
 	client       *client.Client
 	first        *client.Client // for initial requests (lists of datastores and agents), because the user of a command waits for them
