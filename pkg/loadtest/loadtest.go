@@ -146,7 +146,7 @@ func (r *run) one(ctx context.Context, n int, due time.Time) {
 	r.ended(due, time.Now(), err)
 }
 
-// drain waits for the outstanding responses.
+// drain waits for the outstanding responses. After Load.Grace, it calls giveUp to cancel the requests that remain.
 func (r *run) drain(ctx, sending context.Context, giveUp func()) {
 	answered := make(chan struct{})
 	go func() { r.requests.Wait(); close(answered) }()
