@@ -15,8 +15,8 @@ type Facet struct {
 }
 
 // Facets returns the filterable values of a row's metadata, unordered and without duplicates. Strings, numbers and
-// booleans are filterable, and so are lists of them. Inside a top-level object, their key is "key.inner". Deeper values
-// and nulls are not filterable. It fails with ErrInvalid if there are more than MaxFacets values.
+// booleans are filterable, and so are lists of them. The key of a value in a top-level object is "key.inner". Deeper
+// values and nulls are not filterable. It fails with ErrInvalid if there are more than MaxFacets values.
 func Facets(metadata map[string]any) ([]Facet, error) {
 	var out []Facet
 	seen := make(map[Facet]bool)

@@ -86,7 +86,7 @@ type Result struct {
 	pooled *[]Hit // memory of Hits if it is from the pool, otherwise nil
 }
 
-// Stored is the number of rows of one generation of a datasource. Audits compare it with the catalog.
+// Stored holds the number of stored rows of one generation of a datasource. Audits compare it with the catalog.
 type Stored struct {
 	DatasourceID string
 	Generation   uint64
@@ -130,20 +130,21 @@ type Index interface {
 	// and start at fromOrdinal.
 	Rows(ctx context.Context, space Space, datasourceID string, generation uint64, fromOrdinal, limit int) ([]Row, error)
 
-	// Count returns the number of visible rows of one generation of a datasource. It is cheap: it reads no row.
+	// Count returns the number of visible rows of one generation of a datasource. This is cheap, because no rows are
+	// read.
 	Count(ctx context.Context, space Space, datasourceID string, generation uint64) (int64, error)
 
 	// DeleteGenerations removes the rows of generations, which may overlap and may belong to several datasources.
-	// Removing many in one call costs little more than removing one. Missing rows are no error. A failed call may have
-	// removed some rows.
+	// Removing many in one call costs little more than removing one. Missing rows are not an error. A failed call may
+	// have removed some rows.
 	DeleteGenerations(ctx context.Context, space Space, which ...Generations) error
 
 	// DropDatastore removes every space of the datastore.
 	DropDatastore(ctx context.Context, datastoreID string) error
 
-	// Spaces lists the spaces that may contain rows of the datastore, with their dimensions. With these, rows can be
-	// read and removed even if the model's server is unreachable or the model is no longer configured. Spaces that were
-	// never written are not listed; spaces that have become empty may be listed.
+	// Spaces lists the spaces that may contain rows of the datastore, with their dimensions. With the dimensions, rows
+	// can be read and removed even if the model's server is unreachable or the model is no longer configured. Spaces
+	// that were never written are not listed; spaces that have become empty may be listed.
 	Spaces(ctx context.Context, datastoreID string) ([]Space, error)
 
 	// Stored calls f for every generation of every datasource in the space, until f fails.

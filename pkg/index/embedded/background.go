@@ -127,7 +127,7 @@ func (x *Index) runIVF(ctx context.Context) {
 	}
 }
 
-// ivfBuilds are the IVF builds in progress.
+// ivfBuilds keeps track of the IVF builds in progress.
 type ivfBuilds struct {
 	mu    sync.Mutex
 	stops map[*index.Space]context.CancelFunc
@@ -172,7 +172,7 @@ const idleTime = 2 * time.Second
 
 // idleSpaces finds the spaces that have had no writes for a while.
 type idleSpaces struct {
-	due chan struct{} // signalled when take has something to return
+	due chan struct{} // signalled when there are spaces for take to return
 
 	mu      sync.Mutex
 	after   time.Duration
@@ -193,7 +193,7 @@ func (q *idleSpaces) begin(after time.Duration) {
 	q.timer.Stop()
 }
 
-// note records a write to a space.
+// note records that a space has been written.
 func (q *idleSpaces) note(id index.Space) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

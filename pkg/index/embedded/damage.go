@@ -34,7 +34,7 @@ func (x *Index) reportDamage(ctx context.Context, id index.Space, err error) {
 	}
 }
 
-// Damaged returns the spaces that were found damaged since Open and have not been discarded.
+// Damaged returns the spaces that have been found damaged since Open and have not been discarded.
 func (x *Index) Damaged() []index.Space {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -110,7 +110,7 @@ func (x *Index) Check(ctx context.Context, id index.Space) error {
 	return nil
 }
 
-// check opens a space that is not open, verifies all checksums and closes the space.
+// check opens a space that is not open yet, verifies all checksums and closes the space again.
 func (x *Index) check(ctx context.Context, key spaceKey, id index.Space) error {
 	x.mu.Lock()
 	x.opened++

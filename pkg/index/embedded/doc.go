@@ -1,6 +1,6 @@
-// Package embedded implements the index engine that needs no server. Each space has a directory within that of its
-// datastore. The engine opens spaces, limits the number of open ones, and searches, merges and repairs them. Its
-// packages are:
+// Package embedded implements the index engine that needs no server. Each space has a directory in the directory of its
+// datastore. The engine opens spaces, limits the number of open ones, and searches, merges and repairs them. It
+// consists of these packages:
 //
 //	embedded   the index.Index: open spaces, both legs of a search, background work, drops
 //	store      a space: database, slot files, snapshots, group commit, merges, damage

@@ -29,7 +29,7 @@ const (
 // Retries of a call after a temporary error.
 const (
 	maxAttempts   = 4
-	firstRetryGap = 100 * time.Millisecond // doubles, with a jitter of half its length
+	firstRetryGap = 100 * time.Millisecond // doubles each time; actual pauses differ from it by up to half
 )
 
 // server is a connection to the server, with the server's properties.

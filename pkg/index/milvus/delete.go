@@ -18,7 +18,7 @@ import (
 const rowsPerDelete = 2048
 
 // generationsPerExpr is the maximum number of generations in one expression. With ids of the maximum length, such an
-// expression has 15 KB.
+// expression is about 15 KB long.
 const generationsPerExpr = 64
 
 // DeleteGenerations implements index.Index. It finds the rows of up to generationsPerExpr generations with one query,

@@ -71,8 +71,8 @@ type Index struct {
 
 var _ index.Index = (*Index)(nil)
 
-// Open returns the index on a server. It does not connect: the first call does, and later calls reconnect. So a process
-// can start while the server is down; Ready reports whether the server is reachable.
+// Open returns an index that uses a Milvus server. It does not connect: the first call does, and later calls reconnect.
+// So a process can start while the server is down; Ready reports whether the server is reachable.
 func Open(opts Options) (*Index, error) {
 	opts.Prefix = cmp.Or(opts.Prefix, "sluice")
 	opts.Shards = cmp.Or(opts.Shards, 1)
@@ -95,7 +95,7 @@ func Open(opts Options) (*Index, error) {
 }
 
 // begin starts a method call. Its context ends with the caller's context or when the index is closed. The caller must
-// pass its error to done, and return the error that done returns.
+// pass its own error to done, and return the error that done returns.
 func (x *Index) begin(ctx context.Context) (_ context.Context, done func(error) error, _ error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

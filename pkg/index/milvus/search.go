@@ -235,7 +235,7 @@ func keysOf(r client.SearchResult) ([]string, error) {
 	return slices.Compact(slices.Sorted(slices.Values(c.Data()))), nil
 }
 
-// Search effort by index type.
+// Parameters of the search effort, by index type.
 const (
 	minHNSWCandidates = 128
 	maxHNSWCandidates = 32_768

@@ -289,7 +289,7 @@ func (c *termStatistics) learn(w analysis.QueryTerm, n float64) {
 	}
 }
 
-// rowsHaving counts the rows of a datastore that match each vector.
+// rowsHaving counts, for each vector, the rows of a datastore that match it.
 func (x *Index) rowsHaving(ctx context.Context, col *collection, datastoreID string, vectors []entity.Vector, c *termStatistics) ([]float64, error) {
 	out := make([]float64, len(vectors))
 	left := make([]int, len(vectors)) // indexes of vectors that are not counted yet

@@ -110,7 +110,8 @@ func (x *Index) writeBatch(ctx context.Context, col *collection, s index.Space, 
 	return nil
 }
 
-// replace deletes the stored rows of a batch whose content has changed, and returns the rows to insert.
+// replace compares a batch with the stored rows. It deletes stored rows whose content differs, and returns the rows to
+// insert.
 func (x *Index) replace(ctx context.Context, srv *server, col *collection, s index.Space, batch []*prepared) ([]*prepared, error) {
 	if one, ok := generationOf(s, batch); ok && !x.fresh.known(col.name, one) {
 		set, err := srv.Query(ctx, col.name, nil, one.expr(), []string{fieldID}, strongConsistency, client.WithLimit(1))

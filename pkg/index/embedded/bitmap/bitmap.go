@@ -47,12 +47,12 @@ func (b Bitmap) Rewrite() *Edit {
 	return e
 }
 
-// Edit starts an edit. It works on a copy, so b does not change.
+// Edit starts an edit. The edit works on a copy, so b does not change.
 func (b Bitmap) Edit() *Edit {
 	return &Edit{chunks: append([][]uint64(nil), b.chunks...), changedChunks: make(map[int]bool)}
 }
 
-// Edit is a mutable copy of a Bitmap for one goroutine.
+// Edit is a mutable copy of a Bitmap. It must be used by one goroutine only.
 type Edit struct {
 	chunks        [][]uint64
 	changedChunks map[int]bool // chunks that differ from the original
@@ -104,7 +104,7 @@ func NewSet(n uint32) Set { return make(Set, (int(n)+63)/64) }
 // Add adds a slot, which must be less than NewSet's n.
 func (s Set) Add(slot uint32) { s[slot/64] |= 1 << (slot % 64) }
 
-// Word returns the passing slots among 64w to 64w+63 as bits.
+// Word returns, as bits, which of the slots 64w to 64w+63 pass.
 func (s Set) Word(w int) uint64 {
 	if s == nil {
 		return ^uint64(0)

@@ -21,7 +21,7 @@ type Kind uint8
 const (
 	Block     Kind = iota // block of postings; the key's ID is the block's id
 	Directory             // directory of a segment; the key's ID is the segment's id
-	List                  // postings of a word; the key has its Term
+	List                  // postings of a word; the key's Term contains the word's forms
 	Row                   // row; the key's ID is the row's slot
 )
 

@@ -26,7 +26,7 @@ const blockBytes = 16 << 10
 //
 //	uvarint length of term, term, uvarint number of postings, uvarint length of the data, data
 //
-// The data of an entry is its postings in order of slots:
+// The data of an entry is its postings, sorted by slot:
 //
 //	uvarint 2·(difference to the previous slot) + (tf > 1), uvarint tf if tf > 1, uvarint length
 //
@@ -185,7 +185,7 @@ type BlockBuilder struct {
 	FirstTerms []string // first term of each block
 }
 
-// Add appends the postings of a term, which must be in order of slots. It fails if Put does.
+// Add appends the postings of a term, which must be sorted by slot. It fails if Put does.
 func (b *BlockBuilder) Add(term string, ps []Posting) error {
 	const step = blockBytes / 8 // maximum number of postings per entry; each takes a few bytes
 	for len(ps) > 0 {

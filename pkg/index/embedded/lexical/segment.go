@@ -39,7 +39,7 @@ type Reader struct {
 	Source   Source
 }
 
-// segmentPostings appends to dst the postings of a term in a segment, in order of slots.
+// segmentPostings appends to dst the postings of a term in a segment, sorted by slot.
 func (v Reader) segmentPostings(ctx context.Context, seg Segment, term string, dst []Posting) ([]Posting, error) {
 	from := len(dst)
 	firsts, err := v.Directory(ctx, seg)
@@ -133,7 +133,7 @@ type cursor struct {
 	seg     Segment
 	block   int64
 	entries []entry
-	buf     []entry // memory of entries, for reuse
+	buf     []entry // reusable memory for entries
 }
 
 // advance reads the next block if entries is empty.
@@ -156,8 +156,8 @@ func (c *cursor) advance(ctx context.Context, v Reader) error {
 	return nil
 }
 
-// EachTerm calls f with each term of the segments, in sorted order, and with the term's postings, in order of slots.
-// These include dead slots. f may modify the slice but must not retain it.
+// EachTerm calls f with each term of the segments, in sorted order, and with the term's postings, sorted by slot. The
+// postings include dead slots. f may modify the slice but must not retain it.
 func (v Reader) EachTerm(ctx context.Context, group []Segment, f func(term string, ps []Posting) error) error {
 	cursors := make([]*cursor, len(group))
 	for i, seg := range group {

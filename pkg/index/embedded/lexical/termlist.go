@@ -13,12 +13,12 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/cache"
 )
 
-// TermList contains the postings of the live rows for a word in all its forms, with their impacts on the score. It is
-// immutable. A cached list is current while the version of the rows is unchanged.
+// TermList contains the postings of a word, in all its forms, for the live rows. It also contains the impacts of these
+// postings on the score. It is immutable. A cached list is current while the version of the rows is unchanged.
 //
 // The impact of a posting depends only on its kind: the pair of term frequency and document length. There are few
-// different kinds, so a posting stores the number of its kind in one, two or four bytes. A dense list stores the lowest
-// byte of each slot, and the first posting of each block of 256 slots.
+// different kinds, so a posting stores the number of its kind in one, two or four bytes. Instead of whole slots, a
+// dense list stores the lowest byte of each slot, and the index of the first posting in each block of 256 slots.
 type TermList struct {
 	version   int64   // version of the rows
 	weight    float64 // inverse document frequency
@@ -27,7 +27,7 @@ type TermList struct {
 
 	slots      []uint32  // ascending; nil in a dense list, which has the next three fields instead
 	lowBytes   []uint8   // lowest byte of each slot
-	blockStart []uint32  // first posting of each block of slots, and the number of postings at the end
+	blockStart []uint32  // index of the first posting in each block of slots; the last element is the number of postings
 	windowMax  []float32 // upper bound of the impacts in each window
 
 	kinds       kindColumn // kind of each posting: an index into impacts and frequencies
@@ -201,7 +201,7 @@ func (v Reader) TermList(ctx context.Context, forms []string) (*TermList, error)
 	return list, nil
 }
 
-// listOf builds a list from postings, which must be in order of slots across all parts. It drops dead slots.
+// listOf builds a list from postings, which must be sorted by slot across all parts. It drops dead slots.
 func (v Reader) listOf(parts ...[]Posting) *TermList {
 	buf := listPool.Get().(*listBuilder)
 	defer listPool.Put(buf)
@@ -265,8 +265,8 @@ func (t *TermList) encodeDense(buf *listBuilder, slots uint32) {
 // listBuilder collects the postings of a list, and numbers their kinds in order of appearance.
 type listBuilder struct {
 	slots   []uint32
-	numbers []uint32 // kinds of the slots
-	kinds   []kind   // kinds by their numbers
+	numbers []uint32 // kind of each slot's posting
+	kinds   []kind   // kinds by number
 
 	common [commonFrequencies * commonLengths]uint32 // number + 1 of each small kind, by frequency and length
 	rare   map[kind]uint32                           // numbers of other kinds
@@ -316,7 +316,7 @@ func (r *listBuilder) reset() {
 // postingsMerger collects the postings of a word, from all its forms and all segments.
 type postingsMerger struct {
 	postings []Posting
-	runs     []run // each in order of slots
+	runs     []run // each sorted by slot
 	spare    []Posting
 }
 
@@ -329,8 +329,8 @@ func (g *postingsMerger) add(from int) {
 	}
 }
 
-// parts returns the postings in order of slots, in consecutive parts. Postings of the same slot, which come from
-// several forms of the word, become one posting with the sum of their frequencies.
+// parts returns the postings, sorted by slot, in consecutive parts. Postings of the same slot, which come from several
+// forms of the word, become one posting with the sum of their frequencies.
 func (g *postingsMerger) parts() [][]Posting {
 	// Usually the segments have separate ranges of slots, so the runs need not be merged.
 	slices.SortFunc(g.runs, func(a, b run) int { return cmp.Compare(g.postings[a.from].Slot, g.postings[b.from].Slot) })

@@ -1,9 +1,9 @@
 // Package slotfile stores one record of fixed length per slot of a space, in a file that searches read through memory
 // maps.
 //
-// A record is a payload and its checksum (4 bytes), padded to an alignment. In a columnar layout, groups of 64 records
-// are transposed: the first bytes of all 64 records, the second bytes, and so on, so that one vector instruction reads
-// the same byte of many records.
+// A record is a payload and its checksum (4 bytes), padded to an alignment. In a columnar layout, each group of 64
+// records is transposed: first come the first bytes of all 64 records, then their second bytes, and so on. So one
+// vector instruction reads the same byte of many records.
 package slotfile
 
 import (
@@ -36,7 +36,7 @@ type extent struct {
 // Layout describes how the records of a file are stored.
 type Layout struct {
 	Payload int // bytes per record, without checksum and padding
-	stride  int // bytes of a record
+	stride  int // bytes per record, with checksum and padding
 	// Columns is the number of leading bytes that are transposed one by one, in groups of 64 records. The remaining
 	// bytes follow, transposed in units of four, and the checksums come last. If Columns is 0, each record is
 	// contiguous.

@@ -95,9 +95,9 @@ func (v View) checkRows(ctx context.Context) error {
 	return nil
 }
 
-// corrupt wraps SQLite errors that mean damage in index.ErrCorrupt, and returns other errors unchanged. All statements
-// are constant and select rows that must exist. So a statement that does not compile or finds no row also indicates
-// damage.
+// corrupt returns index.ErrCorrupt, wrapping err, if err is a SQLite error that indicates damage. It returns other
+// errors unchanged. All statements are constant and select rows that must exist. So a statement that does not compile
+// or finds no row also indicates damage.
 func corrupt(err error) error {
 	if errors.Is(err, index.ErrCorrupt) {
 		return err
@@ -118,7 +118,7 @@ func corrupt(err error) error {
 // ErrLost is returned by writes to a space whose files were deleted.
 var ErrLost = errors.New("the space's files were deleted while they were in use: try again")
 
-// file is an open file of a space. If it is deleted or replaced, writes to it would be lost.
+// file is an open file of a space. If the file is deleted or replaced on disk, later writes are lost.
 type file struct {
 	path string
 	info os.FileInfo

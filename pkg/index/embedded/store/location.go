@@ -75,10 +75,11 @@ func readLocation(record, keys []byte, h *index.Hit) (_ []byte, n int, fits bool
 	return domain.AppendChunkKey(append(keys, record[locationIDAt:locationIDAt+n]...), h.Generation, h.Ordinal), n, true
 }
 
-// keyEnd is the end of a hit's key among all keys, and the length of its datasource's id.
+// keyEnd holds the position in keyScratch.keys at which a hit's key ends, and the length of the datasource's id at the
+// start of the key.
 type keyEnd struct{ end, id int }
 
-// keyScratch is a buffer for the keys of a search's hits.
+// keyScratch is a buffer for the keys of all hits of a search.
 type keyScratch struct {
 	keys  []byte
 	names []keyEnd
@@ -86,8 +87,8 @@ type keyScratch struct {
 
 var keyPool = sync.Pool{New: func() any { return new(keyScratch) }}
 
-// Locate sets Location, Key, DatasourceID, Generation, Ordinal and Length of hits. slots are the slots of the hits,
-// ascending. It fails with index.ErrCorrupt if a checksum does not match.
+// Locate sets Location, Key, DatasourceID, Generation, Ordinal and Length of hits. slots holds the hits' slots in
+// ascending order. It fails with index.ErrCorrupt if a checksum does not match.
 func (v View) Locate(ctx context.Context, slots []uint32, hits []index.Hit) error {
 	var odd []int // hits without a location, whose rows must be read
 	// The keys of all hits are substrings of one string.

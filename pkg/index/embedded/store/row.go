@@ -42,7 +42,7 @@ func NewBatch(words *analysis.Batch, rows []*Prepared) *Batch {
 	return &Batch{Rows: rows, terms: lexical.Invert(words, documents)}
 }
 
-// Preparer validates and analyses rows. It is for one goroutine.
+// Preparer validates and analyses rows. It must be used by one goroutine only.
 type Preparer struct {
 	dimensions int
 	Words      *analysis.Batch // vocabulary of the rows

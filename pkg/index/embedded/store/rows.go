@@ -18,7 +18,7 @@ func (s *Space) rowKey(slot uint32) cache.Key {
 	return cache.Key{Space: s.number, Kind: cache.Row, ID: int64(slot)}
 }
 
-// dropRows removes the rows of slots from the cache because the slots are about to be reused.
+// dropRows removes from the cache the rows in slots that are about to be reused.
 func (s *Space) dropRows(slots []uint32) {
 	for _, slot := range slots {
 		s.caches.Rows.Drop(s.rowKey(slot))
@@ -166,8 +166,8 @@ func (v View) Stored(ctx context.Context, f func(index.Stored) error) error {
 	return rows.Err()
 }
 
-// Fill completes the wanted hits, which are given by slot. A hit stays unchanged if its row was removed or replaced in
-// the meantime.
+// Fill completes the hits in wanted, a map from slots to hits. A hit stays unchanged if its row was removed or replaced
+// in the meantime.
 func (v View) Fill(ctx context.Context, wanted map[uint32]*index.Hit) error {
 	slots := make([]uint32, 0, len(wanted))
 	for slot := range wanted {

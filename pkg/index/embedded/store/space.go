@@ -36,7 +36,7 @@ type Space struct {
 	reads  *sql.DB
 	writes *sql.DB
 
-	// Prepared statements of searches.
+	// Prepared statements for searches.
 	readVersion, readRows, readDirectory, readBlock *sql.Stmt
 
 	group     group            // batches waiting for writeMu
@@ -128,7 +128,7 @@ func Open(ctx context.Context, dir string, id index.Space, number uint64, c cach
 	return s, nil
 }
 
-// prepareReads prepares the statements of searches.
+// prepareReads prepares the statements for searches.
 func (s *Space) prepareReads(ctx context.Context) (err error) {
 	for statement, query := range map[**sql.Stmt]string{
 		&s.readVersion: `SELECT version FROM state`, &s.readDirectory: `SELECT directory FROM segments WHERE id = ?`,

@@ -10,8 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/lexical"
 )
 
-// View is a reader's view of a space: a snapshot, and a database transaction at the same version. It is for one
-// goroutine, and valid only within the function that received it.
+// View is a reader's view of a space: a snapshot, and a database transaction at the same version. It must be used by
+// one goroutine only, and only within the function that received it.
 type View struct {
 	*Snapshot
 	space   *Space
@@ -75,7 +75,7 @@ func (v View) transaction(ctx context.Context) (*sql.Tx, error) {
 	return v.reading.tx, nil
 }
 
-// begin begins the transaction and returns its version.
+// begin starts the transaction and returns its version.
 func (r *reading) begin(ctx context.Context, s *Space) (version int64, err error) {
 	if r.tx, r.close, err = begin(ctx, s.reads, &sql.TxOptions{ReadOnly: true}); err != nil {
 		return 0, fmt.Errorf("beginning to read: %w", err)
@@ -130,7 +130,7 @@ func (s *Space) oldestReader() int64 {
 	return oldest
 }
 
-// Lexical returns a reader of the postings.
+// Lexical returns a reader for the postings.
 func (v View) Lexical() lexical.Reader {
 	return lexical.Reader{
 		Slots: v.Slots, Rows: v.Rows, Length: v.length, Version: v.changed, Live: v.Live, Segments: v.Segments,

@@ -85,8 +85,8 @@ func (s *Space) writeBatches(ctx context.Context, batches []*Batch) error {
 	return nil
 }
 
-// writeFiles writes the rows to the slot files and syncs them, with one goroutine per file. No reader sees these slots.
-// The goroutines own the files until the caller has waited for them.
+// writeFiles writes the rows to the slot files and syncs them, with one goroutine per file. Readers do not see these
+// slots yet. The goroutines own the files until the caller has waited for them.
 func (s *Space) writeFiles(slots []uint32, batch []*Prepared, end uint32) *errgroup.Group {
 	files := new(errgroup.Group)
 	write := func(f *slotfile.File, payload func(*Prepared) []byte) {
@@ -204,7 +204,7 @@ func insertRows(ctx context.Context, tx *sql.Tx, next *Snapshot, live *bitmap.Ed
 	return nil
 }
 
-// pendingPostings are the blocks of a segment, while they are being built.
+// pendingPostings holds the blocks of a segment while they are being built.
 type pendingPostings struct {
 	sync.WaitGroup
 	blocks [][]byte // without checksums
@@ -212,7 +212,7 @@ type pendingPostings struct {
 	err    error
 }
 
-// buildPostings builds the blocks of batches in a goroutine. slots are the slots of all rows, ascending.
+// buildPostings builds the blocks of batches in a goroutine. slots holds the slots of all rows in ascending order.
 func buildPostings(batches []*Batch, slots []uint32) *pendingPostings {
 	placed := make([]lexical.Placed, len(batches))
 	for i, b := range batches {

@@ -68,7 +68,8 @@ func bitsLayout(dimensions int) slotfile.Layout {
 	return slotfile.Columns(quant.CodeBytes(dimensions), quant.Columns(dimensions))
 }
 
-// Encoder returns a function that quantises unit vectors around the set's centroid. The function is for one goroutine.
+// Encoder returns a function that quantises unit vectors around the set's centroid. The function must be used by one
+// goroutine only.
 func (s *Set) Encoder() func(v []float32) (code, fine []byte) {
 	coder := quant.NewCoder(s.Centroid)
 	return func(v []float32) (code, fine []byte) { return codesOf(coder, v) }
@@ -104,8 +105,8 @@ func centroidOf(s *Set) ([]float32, error) {
 // FileName is the name of the vector file in the directory of a space.
 const FileName = "vectors.f32"
 
-// Files are the open vector files of a space. They belong to the space's writer: callers of all methods except BuildIVF
-// must hold the write lock. BuildIVF may run concurrently with the other methods, but not with itself.
+// Files holds the open vector files of a space. They belong to the space's writer: callers of all methods except
+// BuildIVF must hold the write lock. BuildIVF may run concurrently with the other methods, but not with itself.
 type Files struct {
 	Dir          string
 	Full         *slotfile.File   // nil without vectors

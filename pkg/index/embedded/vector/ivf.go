@@ -36,8 +36,8 @@ const (
 	centroidAlign = 4
 )
 
-// IVFState is the part of an IVF that is in the committed state. Versions of the program without IVF support do not
-// write it.
+// IVFState is the part of an IVF that is stored in the committed state of the space. Versions of the program without
+// IVF support do not write it.
 type IVFState struct {
 	Epoch      int     `json:"epoch"`            // names the files
 	Coded      int     `json:"coded"`            // epoch of the codes in the lists

@@ -49,7 +49,7 @@ func (r Radius) at(limit int) float32 {
 // calibrationQuery is a query with its true nearest rows.
 type calibrationQuery struct {
 	kind    int    // index into queryNoise
-	slot    uint32 // slot of the row that the query is derived from; that row is ignored as a hit
+	slot    uint32 // slot of the row that the query is derived from; that row does not count as a hit
 	query   []float32
 	nearest []topk.Scored // best first, as many as the larger calibrated limit
 }

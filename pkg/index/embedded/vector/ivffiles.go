@@ -14,7 +14,7 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/slotfile"
 )
 
-// IVFFiles are the files of an IVF.
+// IVFFiles holds the files of an IVF.
 type IVFFiles struct {
 	version                 int64 // first version that no longer reads them, or 0 if unknown
 	centroids, means, codes *slotfile.File
@@ -109,9 +109,9 @@ func (f *Files) removeOtherIVF() error {
 	return nil
 }
 
-// BuildIVF builds the lists of a pinned set and writes their files, without the write lock. work says whether to train
-// new centroids. If scanning all codes is better for these vectors, it returns no files and an IVF that records this.
-// The caller commits the IVF, and then calls ReplaceIVF.
+// BuildIVF builds the lists of a pinned set and writes their files, without the write lock. The parameter work says
+// whether to train new centroids. If scanning all codes is better for these vectors, it returns no files and an IVF
+// that records this. The caller must commit the IVF and then call ReplaceIVF.
 func (f *Files) BuildIVF(ctx context.Context, snap *Set, work Work, seed uint64) (_ *IVF, _ *IVFFiles, err error) {
 	rng := rand.New(rand.NewPCG(seed, uint64(snap.Rows)))
 	var d *builder

@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/vector/quant"
 )
 
-// ScanLists probes lists in rounds. The first round takes a fixed share of the lists, those whose centroids have the
+// ScanLists probes lists in rounds. The first round probes a fixed share of the lists: those whose centroids have the
 // highest inner products with the query. The limit-th best score so far is the threshold θ. A list is probed if its
 // bound, product + factor·radius, reaches θ. The factor is calibrated for the space and depends on the limit. Rows of
 // the probed lists go through the same stages as in ScanCodes. The θ of a round depends only on earlier rounds, so the
@@ -46,7 +46,7 @@ type listSearch struct {
 	sharedThreshold atomic.Uint32
 	all             *refined
 	probes          []probe  // not yet probed
-	masks           []uint64 // rows of the lists to scan in this round
+	masks           []uint64 // bit masks of the list rows to scan in this round
 	scanned         int      // rows whose 1-bit codes were compared
 }
 

@@ -110,8 +110,8 @@ func parallel(ctx context.Context, rows, n int, begin func(part int) (visit func
 	return others.Wait()
 }
 
-// compare returns the best of the slots that visit passes to its argument compare. It calls visit with ranges of n
-// items, which have about the given number of rows in total. visit must verify the records.
+// compare returns the best of the slots that visit passes to its argument compare. It splits n items, which have about
+// `rows` rows in total, into ranges and calls visit with each range. visit must verify the records.
 func (s *Set) compare(ctx context.Context, query []float32, limit, rows, n int, visit func(from, to int, compare func(slot uint32)) error) (*topk.TopK, error) {
 	var tops [maxScanners]*topk.TopK
 	err := parallel(ctx, rows, n, func(part int) func(from, to int) error {

@@ -15,7 +15,7 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/vector/quant"
 )
 
-// Set is the vectors of a space at one version. It is immutable once published.
+// Set holds the vectors of a space at one version. It is immutable once published.
 type Set struct {
 	Dimensions int
 	Slots      uint32 // number of slots ever used: the range of a scan

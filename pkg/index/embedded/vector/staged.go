@@ -175,7 +175,7 @@ func (f *refined) compare(ctx context.Context, s *Set, q *quant.Query, slots []u
 	return err
 }
 
-// slots returns the slots whose scores may be among the best, ascending.
+// slots returns, in ascending order, the slots whose scores may be among the best.
 func (f *refined) slots() []uint32 {
 	threshold, slots := f.threshold(), f.scratch[:0]
 	for _, e := range f.candidates {
@@ -354,7 +354,7 @@ func (s *selector) end() error {
 	return s.compareNext()
 }
 
-// compareNext rescores the queue and raises the shared threshold.
+// compareNext rescores the queued rows and raises the shared threshold.
 func (s *selector) compareNext() error {
 	if err := s.compare(s.next); err != nil {
 		return err

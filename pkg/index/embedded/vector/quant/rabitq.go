@@ -98,8 +98,8 @@ type Query struct {
 // less than 1 %.
 const maxWeight = math.MaxUint8 / 8
 
-// scaleToError is the ratio of scale²·dimensions to error²·dimensions, (π/2)/(π/2-1) for normally distributed
-// components, as the rotation produces them.
+// scaleToError is the ratio of scale²·dimensions to error²·dimensions. It is (π/2)/(π/2-1) because the rotation makes
+// the components normally distributed.
 const scaleToError = (math.Pi / 2) / (math.Pi/2 - 1)
 
 // Upper bound of the difference between two ways of computing an inner product of unit vectors.
