@@ -31,19 +31,19 @@ const (
 	MaxDatastores      = 64
 )
 
-// Indexes returns the index of an engine.
+// Indexes provides the index of each engine.
 type Indexes interface {
 	// Index fails with domain.CodeUnavailable if the engine is not configured.
 	Index(engine domain.Engine) (Searcher, error)
 }
 
-// Searcher is the query side of an index.
+// Searcher is the part of an index that queries use.
 type Searcher interface {
 	Search(ctx context.Context, space index.Space, q index.Query) (index.Result, error)
 	Fill(ctx context.Context, space index.Space, hits []*index.Hit) error
 }
 
-// Embedders returns the embedder of a model.
+// Embedders provides the embedder of each model.
 type Embedders interface {
 	Embedder(model string) (embed.Embedder, error)
 }
@@ -51,8 +51,8 @@ type Embedders interface {
 // Catalog provides the current state of datasources and datastores. Its answers must not be stale, because rows of
 // inactive generations and of places that a datastore has left are removed at once.
 type Catalog interface {
-	// ActiveOf returns the active state of each datasource, or nil if one does not exist. The results are shared:
-	// callers must not change them.
+	// ActiveOf returns the active state of each datasource, with nil for a datasource that does not exist. The results
+	// are shared: callers must not change them.
 	ActiveOf(ctx context.Context, datasourceIDs []string) ([]*domain.ActiveDatasource, error)
 	// ServingPlace returns the place that serves a datastore. It fails with domain.CodeNotFound if there is no such
 	// datastore.
@@ -106,7 +106,7 @@ type Request struct {
 	TopK    int // 1 to MaxTopK; 0 means DefaultTopK
 	Filters domain.Filters
 	Mode    domain.SearchMode // "" means hybrid
-	Rerank  *bool             // nil: rerank if there is a Reranker that answers; true: fail if it does not; false: do not rerank
+	Rerank  *bool             // nil: rerank if possible; true: fail if that is not possible; false: do not rerank
 	Explain bool              // fill Result.Explanation
 
 	// MaxPerDatasource is the maximum number of fragments from one datasource, 1 to MaxTopK; 0 means no limit.

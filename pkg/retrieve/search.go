@@ -57,7 +57,7 @@ type datastoreResult struct {
 	// activated after the index was read. Then neither generation is among the candidates.
 	outdated bool
 	// confirmed reports whether, according to the catalog, the searched place still serves a datasource that has hits.
-	// servedFrom is set if another place serves one.
+	// servedFrom is set if another place serves such a datasource.
 	confirmed  bool
 	servedFrom domain.Place
 	ds         domain.Datastore // the datastore, with the place that was searched

@@ -12,8 +12,8 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// Shares of the query's text that the model knows. From the first to the second share, the dense weight grows from 0 to
-// its full value, because the vector of a mostly unknown query is misleading.
+// Shares of the query's text that the model knows. The dense weight is 0 up to coverageNone and has its full value from
+// coverageFull, because the vector of a mostly unknown query is misleading.
 const (
 	coverageNone = 0.5
 	coverageFull = 0.9
@@ -24,7 +24,7 @@ type queryVector struct {
 	dimensions int
 	vector     []float32 // nil: only words are compared
 	weight     float64   // weight of the dense leg
-	unfiltered []float32 // the vector even if the model hardly knows the query; nil if it knows nothing of it
+	unfiltered []float32 // the vector, even if the model hardly knows the query; nil if it knows none of the words
 }
 
 // embedding is the result of embedding the query with one model.
