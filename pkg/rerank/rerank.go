@@ -28,7 +28,7 @@ const (
 	maxResponseBytes = 4 << 20
 )
 
-// Maximum number of texts per TEI request: the default of its --max-client-batch-size
+// Maximum number of texts per TEI request: the default of the server's option --max-client-batch-size
 // (https://huggingface.co/docs/text-embeddings-inference/cli_arguments).
 const batch = 32
 

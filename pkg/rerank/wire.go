@@ -19,8 +19,8 @@ const (
 	formTEI
 )
 
-// documentsRequest is the request of Cohere and Jina. return_documents exists in Jina's format and in Cohere's v1, but
-// not in v2.
+// documentsRequest is a request in Cohere's or Jina's format. return_documents exists in Jina's format and in Cohere's
+// v1, but not in v2.
 type documentsRequest struct {
 	Model           string   `json:"model,omitempty"`
 	Query           string   `json:"query"`
@@ -29,7 +29,8 @@ type documentsRequest struct {
 	ReturnDocuments *bool    `json:"return_documents,omitempty"`
 }
 
-// textsRequest is the request of TEI. Without truncate, the server rejects texts that are too long for the model.
+// textsRequest is a request in TEI's format. Without truncate, the server rejects texts that are too long for the
+// model.
 type textsRequest struct {
 	Query      string   `json:"query"`
 	Texts      []string `json:"texts"`
