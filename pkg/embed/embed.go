@@ -7,7 +7,7 @@ import "context"
 // Purpose says what an embedded text is used for. Some models treat queries and passages differently.
 type Purpose int
 
-// The purposes.
+// Purposes of embedded texts.
 const (
 	Passage Purpose = iota
 	Query

@@ -11,7 +11,7 @@ import (
 // Kind says whether a retry of a failed call can succeed.
 type Kind int
 
-// The kinds.
+// Kinds of failures.
 const (
 	Transient   Kind = iota // the server failed or was busy; a retry can succeed
 	Unavailable             // the server could not be reached or timed out; a retry can succeed

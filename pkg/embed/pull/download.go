@@ -20,7 +20,7 @@ type download struct {
 	url           string
 	file          File
 	path          string
-	before, total int64 // bytes of the model's other files that are on disk, and of the whole model; for Progress
+	before, total int64 // bytes of the model's other files on disk, and bytes of the whole model; for Progress
 }
 
 // permanentError is an error that retries cannot resolve.
@@ -85,7 +85,7 @@ func (d *download) attempt(ctx context.Context) error {
 		return permanentError{fmt.Errorf("emptying a damaged file: %w", err)}
 	}
 	if errors.Is(err, errMismatch) && have == 0 {
-		return permanentError{err} // the file came in one response, so the server has another file
+		return permanentError{err} // the whole file came in one response, so the server's file is a different one
 	}
 	return err
 }
@@ -144,7 +144,8 @@ func (d *download) receive(ctx context.Context, file *os.File, have int64, alive
 	return d.copy(file, response.Body, have, alive)
 }
 
-// copy writes the response to the file, but no more than the file's size.
+// copy writes the response to the file. It fails if the file would become larger or stay smaller than the published
+// one.
 func (d *download) copy(file *os.File, body io.Reader, have int64, alive func()) error {
 	buffer := make([]byte, 128<<10)
 	for {

@@ -46,10 +46,11 @@ type Config struct {
 	// stopped.
 	Attempts int
 
-	// Stall is how long the server may send nothing before the attempt fails; default 30 s.
+	// Stall is how long an attempt waits for data from the server before it fails; default 30 s.
 	Stall time.Duration
 
-	// Progress, if not nil, is called with the number of bytes of the model that are on disk, and their total.
+	// Progress, if not nil, is called with the number of bytes of the model that are on disk, and with the model's size
+	// in bytes.
 	Progress func(done, total int64)
 
 	// Client sends the requests. The default client uses the proxies of the environment and rejects redirects from

@@ -58,7 +58,7 @@ func (e *Embedder) Embed(ctx context.Context, texts []string, _ embed.Purpose) (
 	return vectors, nil
 }
 
-// scratch is the scratch memory of one Embed call.
+// scratch holds the buffers of one Embed call.
 type scratch struct {
 	pieces []piece
 	four   rows

@@ -6,8 +6,8 @@ import "math"
 // so that its numbers become 16-bit integers and sums of products fit into 32 bits. The sums are scaled back. With
 // instructions for pairs of 16-bit integers, this takes half as long as with floats. The error of a sum of k products,
 // relative to the product of the lengths of the two rows, is at most √k/46000 if all rounding errors have the same
-// sign, and about 1e-5 in practice. That is seven bits more precise than bfloat16, in which other software runs the
-// same models.
+// sign, and about 1e-5 in practice. That is seven bits more precise than bfloat16, the format that other software uses
+// for these models.
 type fixedPoint struct {
 	// tile sets c[i*ldc+j] = bias[j] + rows[i] * columns[j] * Σ a[i*lda+p] * b(p, j) for all i < kernel.rows, j <
 	// kernel.cols and p < k. k is a multiple of fixedStep. b contains k/2 × kernel.cols pairs of numbers; the numbers

@@ -41,7 +41,7 @@ const (
 // Number of tokens whose attention is computed at a time. It limits the memory for the scores of long texts.
 const scoreRows = 96
 
-// workspace is the scratch memory of a batch. It is reused for further batches.
+// workspace holds the buffers of a batch. It is reused for further batches.
 type workspace struct {
 	x, mixed, qkv, wide  []float32 // the tokens' vectors and intermediate results
 	keys, values, scores []float32

@@ -177,14 +177,14 @@ func (e *Embedder) identity(s *settings, weights string) string {
 // digest of its content. The directory can therefore be moved or renamed, and a retrained model gets another ID.
 func (e *Embedder) Model() embed.Model { return e.model }
 
-// MaxTokens returns the maximum number of tokens per text, which includes the prefix and the special tokens. Longer
-// texts are truncated.
+// MaxTokens returns the maximum number of tokens per text, including the prefix and the special tokens. Longer texts
+// are truncated.
 func (e *Embedder) MaxTokens() int { return e.maxTokens }
 
-// Maximum result of Tokens. It is many times the limit of any model.
+// Maximum number of tokens that Tokens counts. It is many times the limit of any model.
 const maxCountedTokens = 1 << 20
 
-// Tokens returns the number of tokens of a passage, which includes the prefix and the special tokens. It counts up to
+// Tokens returns the number of tokens in a passage, including the prefix and the special tokens. It counts up to
 // maxCountedTokens. Only the first MaxTokens are embedded.
 func (e *Embedder) Tokens(passage string) int {
 	return len(e.tokenizer.tokens(e.prefixes[embed.Passage]+passage, maxCountedTokens))
