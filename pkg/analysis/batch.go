@@ -16,7 +16,7 @@ type Batch struct {
 	row      uint32 // number of the current row, from 1
 	counts   []TermCount
 	length   uint32
-	before   struct { // arguments and result of the last call of repeated
+	before   struct { // arguments and result of the last call to repeated
 		text string
 		lang Language
 		ids  []uint32
@@ -150,7 +150,7 @@ type knownWord struct {
 	lower  string
 	votes  uint64  // bit set of the Latin-script languages in which it is a function word
 	word   bool    // whether it contains letters
-	tokens []token // its tokens if it stands alone, not joined to another word; nearly always one
+	tokens []token // its tokens if it is not joined to another word; nearly always one
 
 	in    [2]knownTerms // the terms in two languages, most recently used first
 	token [1]token

@@ -67,7 +67,7 @@ func detectLatin(text string, words []string, votes []uint64) Language {
 	return Language(info.Lang.Iso6391())
 }
 
-// Number of bytes from which trigrams are counted, and the minimum confidence of a result.
+// Maximum number of bytes whose trigrams are counted, and minimum confidence of a result.
 const (
 	maxTrigramBytes = 800
 	minConfidence   = 0.1
