@@ -10,8 +10,8 @@ import (
 // A heading alone makes a bad chunk: it is short and full of query words, so it would rank above the text with the
 // answer. The functions in this file keep headings and text together.
 
-// trackTail records where the headings at the end of the current chunk begin. offset is where the next piece, of block
-// b, will be written.
+// trackTail records where the headings at the end of the current chunk begin. It is called for the next piece, which is
+// part of block b and located at offset.
 func (p *packer) trackTail(b domain.Block, offset int) {
 	d := &p.cur
 	switch {

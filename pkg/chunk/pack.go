@@ -33,7 +33,7 @@ type draft struct {
 	tokens       int
 	offset       int
 	page         int            // page of the first piece
-	heads        headingContext // headings at the first piece that is no heading; until there is one, at the last heading
+	heads        headingContext // headings above the first piece that is not a heading, or at the last heading until there is such a piece
 	location     chunkLocation  // location of the pieces that are not headings
 	sheet        string
 	rows         rows
