@@ -45,8 +45,8 @@ type Agent struct {
 	UpdatedAt      time.Time
 }
 
-// AgentExtra holds agent fields that Sluice does not interpret. Clients written for other services store their settings
-// in them.
+// AgentExtra holds additional fields of an agent, unchanged. Clients written for other services store their settings in
+// them.
 type AgentExtra map[string]json.RawMessage
 
 // RestrictKnowledge is the name of the field that restricts an agent to its documents. It is stored in Agent.Extra,
@@ -81,7 +81,7 @@ var ModelNames = []string{"llm_3_5_turbo", "llm_3_5_turbo_16k", "llm_4", "llm_4_
 // DefaultModelName is the model of an agent that does not name one.
 const DefaultModelName = "llm_3_5_turbo"
 
-// AgentPatch changes an agent; nil leaves a field unchanged.
+// AgentPatch changes an agent. A nil field leaves the setting unchanged.
 type AgentPatch struct {
 	Name           *string
 	Description    *string

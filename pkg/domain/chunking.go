@@ -57,7 +57,7 @@ func (c Chunking) Check() []FieldError {
 	return faults
 }
 
-// ChunkingPatch changes a datastore's Chunking; nil leaves a size unchanged.
+// ChunkingPatch changes a datastore's Chunking. A nil field leaves the size unchanged.
 type ChunkingPatch struct {
 	TargetTokens *int
 	MaxTokens    *int

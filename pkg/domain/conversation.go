@@ -71,7 +71,7 @@ const (
 	ScopeQuery Scope = "query"
 )
 
-// DefaultWorkspace is the workspace of the first key. Creating a key for a new workspace creates that workspace.
+// DefaultWorkspace is the workspace of the first key. The command that creates keys can create further workspaces.
 const DefaultWorkspace = "default"
 
 // APIKey grants access to a workspace. The secret is shown once and never stored.

@@ -134,8 +134,9 @@ type Event struct {
 	MIMEType    string `json:"mime_type,omitempty"` // synched: detected type of the content
 	// Document is set in synched events. It describes the content and how it was read.
 	Document *DocumentInfo `json:"document,omitempty"`
-	// Fingerprint is the fingerprint of the rows written, in synched events; see Version. In unchanged events, it is
-	// the new fingerprint of a page whose bytes have changed but whose text has not.
+	// Fingerprint is set in synched and unchanged events. In synched events, it is the fingerprint of the rows written;
+	// see Version. In unchanged events, it is the new fingerprint of a page whose bytes have changed but whose text has
+	// not.
 	Fingerprint string `json:"fingerprint,omitempty"`
 	// TextID is set in synched events: a hash of the text of the rows written and of the document's properties. It does
 	// not depend on markup, generation times, view counters or tokens in the page. It is "" for content other than web

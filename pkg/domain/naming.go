@@ -34,7 +34,7 @@ func (d *Datasource) jobName() string {
 	return d.Name
 }
 
-// nameProgramPrefixes are prefixes that programs add to the name of a printed file.
+// nameProgramPrefixes are prefixes that programs put before the name of a printed file.
 var nameProgramPrefixes = []string{"microsoft word - ", "microsoft powerpoint - ", "microsoft excel - "}
 
 // defaultTitles are names that programs give to untitled documents.

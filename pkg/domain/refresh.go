@@ -67,7 +67,8 @@ func ParseRefresh(text string) (Refresh, error) {
 		text, len(fields))
 }
 
-// namedRefreshes maps names that crontab(5) defines to cron fields. Every interval is at least MinRefresh.
+// namedRefreshes maps names of schedules, as defined in crontab(5), to cron fields. All their intervals are at least
+// MinRefresh.
 var namedRefreshes = map[string]string{
 	"@yearly": "0 0 1 1 *", "@annually": "0 0 1 1 *", "@monthly": "0 0 1 * *", "@weekly": "0 0 * * 0",
 	"@daily": "0 0 * * *", "@midnight": "0 0 * * *", "@hourly": "0 * * * *",

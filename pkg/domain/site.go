@@ -91,7 +91,8 @@ func (d *Datasource) CrawlStopped(at time.Time) {
 	d.UpdatedAt = at
 }
 
-// RestorePage restores a page whose crawl job was withdrawn: a page with content keeps it, one without is skipped.
+// RestorePage restores a page whose crawl job was withdrawn. A page with content keeps it, and a page without content
+// is skipped.
 func (d *Datasource) RestorePage(at time.Time) {
 	d.JobID, d.Unchanged, d.DuplicateOf = "", false, ""
 	if d.ActiveGeneration > 0 {

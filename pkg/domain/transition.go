@@ -90,8 +90,8 @@ func Apply(d *Datasource, store Datastore, ev Event) Outcome {
 	return Outcome{}
 }
 
-// OrphanSweeps returns sweeps that delete the results of a job whose datasource was deleted; ev is the job's event.
-// Later generations are kept, because the datasource may have been created again with the same id, as happens with
+// OrphanSweeps returns sweeps that delete the results of a job whose datasource was deleted. ev is an event of this
+// job. Later generations are kept, because the datasource may have been created again with the same id, as happens with
 // pages of sites.
 func OrphanSweeps(ev Event) []Sweep {
 	base := Sweep{WorkspaceID: ev.WorkspaceID, DatastoreID: ev.DatastoreID, DatasourceID: ev.DatasourceID}
