@@ -66,7 +66,7 @@ func Read(ctx context.Context, r io.Reader, o Options, sink Sink) (Report, error
 // Maximum padding after the end of a tar file, in bytes.
 const maxTrailer = 1 << 20
 
-// reading is the state of a call of Read.
+// reading is the state of a call to Read.
 type reading struct {
 	tar    *tar.Reader
 	opts   Options
