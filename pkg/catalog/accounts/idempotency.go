@@ -18,7 +18,7 @@ type StoredResponse struct {
 }
 
 const (
-	// Time for which a response is kept.
+	// How long a response is kept.
 	idempotencyExpiry = 24 * time.Hour
 	// IdempotencyLease is how long after its last KeepIdempotent call a request is considered lost, together with its
 	// process. The clocks of processes that share a catalog must differ by much less.
@@ -155,8 +155,8 @@ func (c *Accounts) ReleaseIdempotent(ctx context.Context, claim *Claim) error {
 	})
 }
 
-// AbandonIdempotent frees the key after a run without effects. If an earlier run may have had effects,
-// AbandonIdempotent only does what ReleaseIdempotent does.
+// AbandonIdempotent frees the key after a run without effects. If an earlier run may have had effects, the key is only
+// released, as in ReleaseIdempotent.
 func (c *Accounts) AbandonIdempotent(ctx context.Context, claim *Claim) error {
 	if claim.Repeated {
 		return c.ReleaseIdempotent(ctx, claim)

@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// Write is a statement whose result the transaction does not need before it goes on.
+// Write is a statement that a transaction queues without waiting for the result.
 type Write struct {
 	Doing string // for the error message
 	Text  string

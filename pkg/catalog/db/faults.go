@@ -18,8 +18,8 @@ import (
 )
 
 // Fault adds the code domain.CodeUnavailable to temporary errors, which occur when the database is down or busy. The
-// failed operation had no effect. The only exception is a connection that broke during a commit: the transaction then
-// was either committed or not.
+// failed operation had no effect, unless the connection broke during a commit. In that case, the transaction was either
+// committed as a whole or not at all.
 func Fault(err error) error {
 	if err == nil || !isTransient(err) {
 		return err

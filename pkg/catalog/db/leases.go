@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// ClockSkew is an upper limit of the difference between the clocks of processes that share a catalog. If a stored time
+// ClockSkew is an upper bound on the difference between the clocks of processes that share a catalog. If a stored time
 // is more than ClockSkew later than any time that could be stored now, a clock has been set back.
 const ClockSkew = 10 * time.Second
 

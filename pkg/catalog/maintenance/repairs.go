@@ -36,7 +36,7 @@ type RepairState struct {
 const (
 	// Time since the last call of AddRepairLines after which another process may take over a repair.
 	repairTimeout = time.Minute
-	// Time for which finished repairs are kept.
+	// How long finished repairs are kept.
 	repairRetention = 30 * 24 * time.Hour
 	// Limits of a repair's report. One additional line says that further lines were dropped.
 	maxRepairLines = 2000

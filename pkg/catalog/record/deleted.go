@@ -56,15 +56,15 @@ func DeleteDatasources(ctx context.Context, t *db.Tx, doomed []Record, generatio
 	return nil
 }
 
-// InExistingStore is the SQL condition for rows whose datastore is not deleted. There are only few deleted datastores,
-// each for a short time.
+// InExistingStore is the SQL condition for rows whose datastore is not deleted. Deleted datastores are few and exist
+// only briefly.
 const InExistingStore = `datastore_id NOT IN (SELECT id FROM datastores WHERE deleted_at > 0)`
 
 // NotDeleted is the SQL condition for datasources that were not deleted together with their datastore or site.
 const NotDeleted = InExistingStore + ` AND ` + NotOfDeletedSite
 
-// NotOfDeletedSite is the SQL condition for datasources that do not belong to a deleted site. There are only few
-// deleted sites, each for a short time.
+// NotOfDeletedSite is the SQL condition for datasources that do not belong to a deleted site. Deleted sites are few and
+// exist only briefly.
 const NotOfDeletedSite = `group_id NOT IN (SELECT site_id FROM doomed_sites)`
 
 // IsDeleted reports whether the datasource is a deleted site or a page of one.

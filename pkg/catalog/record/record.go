@@ -253,7 +253,8 @@ func ReadAll(ctx context.Context, t *db.Tx, ids []string) (map[string]Record, er
 	return out, err
 }
 
-// OwnStatus is the SQL expression for a datasource's status without regard to a move. Sites count their pages by it.
+// OwnStatus is the SQL expression for a datasource's status without regard to a move. Sites use it to count their
+// pages.
 const OwnStatus = `CASE WHEN resume_status <> '' THEN resume_status ELSE status END`
 
 // OwnStatus returns the status without regard to a move.

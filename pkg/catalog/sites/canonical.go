@@ -57,8 +57,8 @@ func canonicalCycle(ctx context.Context, t *db.Tx, site, from record.Record, id 
 	})
 }
 
-// addCanonical adds the canonical address of r to the site as a page. It returns false if the site cannot get this
-// page, for example because its limit is reached or the page is gone.
+// addCanonical adds the canonical address of r to the site as a page. It returns false if the page cannot be added, for
+// example because the site has reached its limit or the page is gone.
 func (c *Sites) addCanonical(ctx context.Context, t *db.Tx, site, r record.Record, store domain.Datastore, link domain.Link) (bool, error) {
 	if site.Crawl.Stopped() || r.RunID != site.RunID {
 		return false, nil
@@ -69,7 +69,7 @@ func (c *Sites) addCanonical(ctx context.Context, t *db.Tx, site, r record.Recor
 
 // QueueYield must be called when a job of a page has ended. If the page has content, QueueYield queues the work that
 // leaves out other pages that name this page as canonical. It queues the same work for the page that this page names,
-// because this page may now be left out in favour of that one.
+// because this page may now be left out in favour of its canonical page.
 func QueueYield(ctx context.Context, t *db.Tx, page domain.Datasource) error {
 	if page.GroupID == "" || page.ActiveGeneration == 0 || !page.Alive() {
 		return nil

@@ -255,8 +255,8 @@ func (w *siteWork) refetchPages(ctx context.Context, pages []record.Record) erro
 	return nil
 }
 
-// release queues another fetch of pages that were left out in favour of the task's page. It does nothing if that page
-// had lost its content but has content again.
+// release queues another fetch of pages that were left out in favour of the task's page. It does nothing if the task
+// was queued because that page had lost its content, but the page has content again.
 func (w *siteWork) release(ctx context.Context) error {
 	keeper, exists, err := record.Find(ctx, w.t, w.task.pageID)
 	if err != nil {

@@ -35,7 +35,7 @@ func siteOf(w *world.World, p world.Pages, urls ...string) domain.Datasource {
 	return w.Get(site.ID)
 }
 
-// follows creates a site whose pages are discovered by links from the first page.
+// follows creates a site whose pages are discovered by following links from its root.
 func follows(w *world.World, p world.Pages, root string, config domain.DatasourceConfig) domain.Datasource {
 	w.T.Helper()
 	site := w.CreateSite(config)
