@@ -5,8 +5,8 @@ import "fmt"
 // Chunking holds the chunk sizes of a datastore. The zero value means the program's defaults, which may change between
 // versions.
 type Chunking struct {
-	TargetTokens int `json:"target_tokens,omitempty"` // size up to which chunks are filled, in tokens; 0: the default
-	MaxTokens    int `json:"max_tokens,omitempty"`    // maximum size in tokens; 0: in proportion to the target
+	TargetTokens int `json:"target_tokens,omitempty"` // target size of chunks in tokens; 0: the default
+	MaxTokens    int `json:"max_tokens,omitempty"`    // maximum size of chunks in tokens; 0: proportional to the target
 }
 
 // Defaults and limits of Chunking. For the same amount of returned text, chunks of the default size contain more

@@ -15,8 +15,8 @@ type Sweep struct {
 	From, Below  uint64   // rows of generations [From, Below) are deleted; Below 0: no rows; From 0 and Below AllGenerations: all rows
 	Originals    []string // keys in the store of originals
 	Jobs         bool     // the datasource's messages are deleted from the job stream
-	// If Crawls is not 0, the datasource's crawl jobs with lower generations are deleted from the job stream. They were
-	// withdrawn: their results would be refused, and deleting them early saves requests.
+	// If Crawls is not 0, the datasource's crawl jobs with lower generations are deleted from the job stream. These
+	// jobs were withdrawn, and their results would be refused. Deleting them early saves requests.
 	Crawls uint64
 }
 
