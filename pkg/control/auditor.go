@@ -48,8 +48,8 @@ type OriginalsList interface {
 	Exists(ctx context.Context, key string) (bool, error)
 }
 
-// Auditor compares the index and the store of originals with the catalog. It queues sweeps for stray rows and
-// originals, and jobs that replace missing ones. It ignores datasources with unfinished jobs.
+// Auditor compares the index and the store of originals with the catalog. It queues sweeps of stray rows and originals,
+// and jobs that restore missing rows and originals. It ignores datasources with unfinished jobs.
 type Auditor struct {
 	Catalog   AuditCatalog
 	Engines   Engines
