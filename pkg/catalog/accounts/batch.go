@@ -15,8 +15,8 @@ import (
 // Timeout for storing the combined uses of several callers.
 const batchTimeout = 10 * time.Second
 
-// usageQueue combines concurrent uses so that one transaction stores them all: while it stores some, the others wait
-// and form the next group.
+// usageQueue combines concurrent uses, so that one transaction stores them all. While some uses are being stored, later
+// uses wait and form the next batch.
 type usageQueue struct {
 	lock sync.Mutex // held while uses are stored
 
@@ -72,7 +72,7 @@ func (t *usageBatch) store(ctx context.Context, store func(context.Context, []ac
 	}
 }
 
-// join adds uses to the next group.
+// join adds uses to the next batch.
 func (y *usageQueue) join(a domain.Account, uses map[domain.Metric]int64) *usageBatch {
 	y.mu.Lock()
 	defer y.mu.Unlock()

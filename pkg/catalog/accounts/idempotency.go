@@ -23,7 +23,7 @@ const (
 	// IdempotencyLease is how long after its last KeepIdempotent call a request is considered lost, together with its
 	// process. The clocks of processes that share a catalog must differ by much less.
 	IdempotencyLease = 10 * time.Second
-	// Retry-After for the client of a request that is still in progress.
+	// Value of Retry-After if a request is repeated while it is still in progress.
 	idempotencyRetry = 2 * time.Second
 )
 
