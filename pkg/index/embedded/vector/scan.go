@@ -32,8 +32,8 @@ const (
 // Groups returns the number of groups of 64 slots.
 func (s *Set) Groups() int { return (int(s.Slots) + 63) / 64 }
 
-// eachGroup calls f for each group in [from, to) in which live slots pass the filter, and passes these slots as bits.
-// It verifies the checksums of the group first.
+// eachGroup calls f for each group in [from, to) in which live slots pass the filter. The parameter passing of f
+// contains these slots as bits. It verifies the checksums of the group first.
 func (s *Set) eachGroup(filter bitmap.Set, records slotfile.View, from, to int, f func(w int, passing uint64) error) error {
 	for w := from; w < to; w++ {
 		live := s.Live.Word(w)
