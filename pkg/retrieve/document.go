@@ -28,9 +28,9 @@ const (
 	minTermWeight = 0.05
 )
 
-// weighDocuments sets the document scores of the candidates of one space, which must be in the order of byDocument.
-// weights are the weights of the query's terms in the space. If the engine returns no term counts or the query has no
-// terms, the document score is the chunk's own lexical score.
+// weighDocuments sets the document scores of the candidates of one space, which must be in the order that byDocument
+// returns. weights are the weights of the query's terms in the space. If the engine returns no term counts or the query
+// has no terms, the document score is the chunk's own lexical score.
 func weighDocuments(order []*candidate, weights map[string]float64) {
 	words := slices.Sorted(maps.Keys(weights))
 	length := 0

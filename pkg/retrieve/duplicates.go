@@ -9,8 +9,8 @@ import (
 )
 
 // Two texts are near-duplicates if the Jaccard similarity of their shingles is at least minShared. A shingle is a
-// window of windowRunes letters and digits. One shingle in sampleOneIn is kept, chosen by its hash so that the same
-// ones are kept for every text. Short texts keep all shingles.
+// window of windowRunes letters and digits. About one in sampleOneIn shingles is kept. Its hash decides, so that the
+// same shingles are kept for every text. Short texts keep all shingles.
 const (
 	windowRunes = 8 // one byte each, in 64 bits
 	sampleOneIn = 8
@@ -105,8 +105,8 @@ func (f *duplicateFinder) fingerprint(text string) *textFingerprint {
 	return o
 }
 
-// maxUnshared returns the maximum number of shingles that only one of two near-duplicates may have. n is the number of
-// shingles of both texts together. With similarity s, n(1-s)/(1+s) shingles are unshared.
+// maxUnshared returns the maximum number of shingles that may occur in only one of two near-duplicates. n is the number
+// of shingles of both texts together. With similarity s, n(1-s)/(1+s) shingles are unshared.
 func maxUnshared(n int) int { return int(float64(n) * (1 - minShared) / (1 + minShared)) }
 
 // apart reports whether the bitmaps alone prove that the texts differ too much: a bit that only one text has belongs to

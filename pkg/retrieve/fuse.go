@@ -78,8 +78,8 @@ func (c *candidate) compare(other *candidate) int {
 	return strings.Compare(c.hit.Key, other.hit.Key)
 }
 
-// displayScore maps a final score to the score for callers, 0 to 1. The curve is monotonic and spreads the middle,
-// where relevant fragments are.
+// displayScore maps a final score to the score for callers, 0 to 1. The curve is monotonic and spreads the middle of
+// the range, where relevant fragments are.
 func displayScore(final float64) float64 {
 	x := 1 - min(max(final, 0), 1)
 	return 1 - x*x

@@ -128,7 +128,7 @@ const neighbourShare = 0.05
 
 // smooth adds to every candidate of a space a share of the scores of the adjacent candidates. The amount by which this
 // raises a document's best score is then subtracted from all its chunks, so that long documents have no advantage. The
-// candidates must be in the order of byDocument.
+// candidates must be in the order that byDocument returns.
 func smooth(order []*candidate) {
 	for len(order) > 0 {
 		n := 1
