@@ -18,8 +18,7 @@ const (
 var ErrPaused = errors.New("the server is not asked for a while")
 
 // breaker is a circuit breaker. It keeps queries from waiting for their time-out when the server does not respond.
-// After tripAfter failures it opens for a pause, after which one query probes the server. While probes fail, the pauses
-// grow.
+// After tripAfter failures, it opens for a pause. Then one query probes the server. While probes fail, the pauses grow.
 type breaker struct {
 	now func() time.Time
 
