@@ -10,7 +10,7 @@ import (
 )
 
 // Cache is an Embedder that caches the vectors of recent queries, because users repeat queries and a conversation sends
-// the same query to several datastores. Passages are not cached. It is safe for concurrent use.
+// the same query to several datastores. Passages are not cached. A Cache is safe for concurrent use.
 type Cache struct {
 	next    Embedder
 	limit   int

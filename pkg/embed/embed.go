@@ -20,7 +20,7 @@ type Model struct {
 }
 
 // Embedder turns texts into vectors of unit length. If the model knows none of the words in a text, the text's vector
-// is zero. It is safe for concurrent use.
+// is zero. An Embedder is safe for concurrent use.
 type Embedder interface {
 	Model() Model
 	// Embed returns one vector per text, in the order of the texts. Texts that are too long for the model are

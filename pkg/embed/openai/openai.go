@@ -162,8 +162,8 @@ func (e *Embedder) Discover(ctx context.Context) error {
 	return err
 }
 
-// Embed implements embed.Embedder. Blank texts are not sent, because servers reject them; their vectors are zero.
-// Errors are *embed.Error or the error of ctx.
+// Embed implements embed.Embedder. Blank texts are not sent, because servers reject them; their vectors are zero. It
+// returns an *embed.Error, or the error of ctx.
 func (e *Embedder) Embed(ctx context.Context, texts []string, purpose embed.Purpose) ([][]float32, error) {
 	vectors := make([][]float32, len(texts))
 	group, groupCtx := errgroup.WithContext(ctx)

@@ -13,8 +13,8 @@ const (
 	fragmentShare = 0.4
 	// Number of characters that an unknown token counts as. The token's real length is lost.
 	unknownRunes = 2
-	// Minimum number of ideographs in a vocabulary that was built from Chinese or Japanese text, among others. The
-	// vocabularies of English BERT models contain 244 ideographs, those of multilingual models 8,000.
+	// If a vocabulary contains at least this many ideographs, it was built from Chinese or Japanese text, among others.
+	// The vocabularies of English BERT models contain 244 ideographs, those of multilingual models 8,000.
 	minIdeographs = 1000
 )
 
@@ -22,7 +22,7 @@ const (
 type vocabularyCoverage struct {
 	pieces     []pieceKind // by id
 	unknown    int32
-	fragments  bool // whether words that are split into short pieces are unknown; otherwise only unknown characters are
+	fragments  bool // whether a word that is split into short pieces counts as unknown; if not, only unknown characters do
 	ideographs bool // whether the vocabulary was also built from text with ideographs
 }
 

@@ -14,7 +14,7 @@ type network struct {
 	activation   func([]float32)
 
 	words     *table    // one row per token
-	positions []float32 // one row per position, which includes the token-type vector of a single text
+	positions []float32 // one row per position; the token-type vector of a single text is already added
 	firstPos  int       // row of positions for the first token
 	norm      layerNorm
 
@@ -77,8 +77,8 @@ func (n *network) fit(w *workspace, tokens, longest int) {
 }
 
 // run computes the vector of each text from its tokens and writes it to vectors. The tokens of all texts form one
-// matrix without padding; only attention treats each text separately. It calls the function between before each layer.
-// The only possible error is the error of ctx.
+// matrix without padding; only attention treats each text separately. Before each layer, run calls the function
+// between. run fails only if ctx ends.
 func (n *network) run(ctx context.Context, w *workspace, texts [][]int32, vectors [][]float32, between func(context.Context)) error {
 	tokens, longest := 0, 0
 	for _, text := range texts {

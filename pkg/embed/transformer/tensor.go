@@ -29,7 +29,7 @@ type tensor struct {
 	data  []byte // its length matches dtype and shape
 }
 
-// decode decodes the numbers from index first on into out, until out is full.
+// decode fills out with the decoded numbers from index first on.
 func (t tensor) decode(out []float32, first int) {
 	data := t.data[first*t.dtype.size():]
 	switch t.dtype {

@@ -135,9 +135,8 @@ func assemble(s *settings, tensors map[string]tensor, kn *kernel) (*network, err
 	if w.err != nil {
 		return nil, w.err
 	}
-	// From here on, only the word vectors of the file are needed. They are copied, so that the rest can be freed. If
-	// they are most of the file, as in multilingual models, they are not copied, because that would double the memory
-	// for a while.
+	// From here on, only the word vectors of the file are needed. They are copied, so that the rest can be freed,
+	// unless they are most of the file, as in multilingual models. A copy would then double the memory for a while.
 	all := 0
 	for _, t := range tensors {
 		all += len(t.data)
