@@ -10,7 +10,7 @@
 // as pairs of adjacent characters.
 package analysis
 
-// Limits of the package, which also hold for malicious text.
+// Limits of the package. They hold even for malicious text.
 const (
 	// MaxTermRunes is the maximum length of a term in characters. Longer words are truncated, in documents and in
 	// queries.

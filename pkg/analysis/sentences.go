@@ -165,7 +165,7 @@ func abbreviated(s string) bool {
 }
 
 // germanMonths are the names of months that may follow the number of a day and a full stop. Other languages write
-// months in lower case, which the rules of Unicode recognise, or the number without a full stop.
+// months in lower case, which the rules of Unicode recognise, or they write the number without a full stop.
 var germanMonths = map[string]bool{
 	"januar": true, "jänner": true, "februar": true, "feber": true, "märz": true, "april": true, "mai": true, "juni": true, "juli": true,
 	"august": true, "september": true, "oktober": true, "november": true, "dezember": true,

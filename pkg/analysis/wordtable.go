@@ -48,7 +48,7 @@ type wordSlot struct {
 	word *knownWord
 }
 
-// find returns the slot that contains a word, or the free slot for it.
+// find returns the slot that contains a word, or the free slot for it if the table does not contain it.
 func (t *wordTable) find(key wordKey) *wordSlot {
 	if len(t.slots) == 0 {
 		t.grow()
