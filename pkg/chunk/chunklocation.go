@@ -27,8 +27,8 @@ func (s *chunkLocation) add(page int, h headingContext, term string, tokens int)
 	s.entries.add(definedTerm{h, term}, tokens)
 }
 
-// headings returns the headings above most of the chunk's text, or other if it has no text. If most of the text below
-// those headings belongs to a defined term, the result has the anchor of the term.
+// headings returns the headings above most of the chunk's text, or other if the chunk has no text. If most of the text
+// below those headings belongs to a defined term, the result has the anchor of the term.
 func (s *chunkLocation) headings(other headingContext) headingContext {
 	at := s.heads.largest(other)
 	var below tokenCount[definedTerm]

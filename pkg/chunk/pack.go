@@ -170,7 +170,7 @@ func (p *packer) add(b domain.Block, s piece, offset int, first bool) error {
 }
 
 // fits reports whether the piece fits into the current chunk. Normally the chunk may grow to the target size. It may
-// grow to the maximum size if it has only headings, if it is less than half full, or to keep code together.
+// grow to the maximum size if it has only headings, if it is less than half full, or if that keeps code together.
 func (p *packer) fits(b domain.Block, s piece) bool {
 	d := &p.cur
 	if d.text.Len()+len(domain.BlockSeparator)+s.end-s.start > domain.MaxChunkBytes {
