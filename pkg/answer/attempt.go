@@ -52,7 +52,7 @@ func (a *Answerer) completeBy(ctx context.Context, m chat.Model, d promptDraft, 
 	if tooLong != nil {
 		return out, err
 	}
-	a.deps.Log.WarnContext(ctx, "the model's window is smaller than was thought; the prompt is packed anew", "model", m.Name, "window", m.Window, "tried_tokens", p.Tokens(), "tokens", smaller.Tokens())
+	a.deps.Log.WarnContext(ctx, "the model's context window is smaller than expected; trying a shorter prompt", "model", m.Name, "window", m.Window, "tried_tokens", p.Tokens(), "tokens", smaller.Tokens())
 	return a.callModel(ctx, m, d, smaller, emit)
 }
 

@@ -79,7 +79,7 @@ func (r Request) check() error {
 		fault("conversationId", "%.40q is no conversation's id; leave it out to begin a conversation", r.ConversationID)
 	}
 	if r.ConversationID != "" && (len(r.History) > 0 || r.Ephemeral) {
-		fault("conversationId", "names a conversation that is kept; leave out what was said before")
+		fault("conversationId", "names a stored conversation; leave out its earlier messages")
 	}
 	if len(r.Instructions) > MaxInstructionBytes {
 		fault("instructions", "has %d bytes, the most is %d", len(r.Instructions), MaxInstructionBytes)

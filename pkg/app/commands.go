@@ -68,8 +68,8 @@ func (p *commandLine) root() *cobra.Command {
 	switch p.shape {
 	case API:
 		commands = append(append(commands, p.Remote()...),
-			p.processCommand(Ingestor, "Run an ingestor process of a fleet"),
-			p.processCommand(Crawler, "Run a crawler process of a fleet"),
+			p.processCommand(Ingestor, "Run an ingestor process in a fleet"),
+			p.processCommand(Crawler, "Run a crawler process in a fleet"),
 			p.MCP())
 		commands = append(commands, operate.Commands(&p.Program, readEmbedders)...)
 		commands = append(commands, measure.Commands(&p.Program, openDefaultChatModel)...)
@@ -89,7 +89,7 @@ func (p *commandLine) root() *cobra.Command {
 func (p *commandLine) processCommand(shape Shape, short string) *cobra.Command {
 	return cli.WithoutUsage(&cobra.Command{
 		Use: string(shape) + " [command]", Short: short, GroupID: cli.GroupProcess, DisableFlagsInUseLine: true,
-		Long:               short + ". A link to sluice named " + string(shape) + " does the same.",
+		Long:               short + ". A symbolic link to sluice with the name " + string(shape) + " runs the same process.",
 		DisableFlagParsing: true, // flags belong to the other process
 		RunE: func(cmd *cobra.Command, args []string) error {
 			other := newCommandLine(p.hooks, shape, p.Environ, p.Out, p.Err)

@@ -216,7 +216,7 @@ func TestEvalGeneratesUsableQuestions(t *testing.T) {
 	if len(questions) != 2 || !of["pump"] || !of["logger"] {
 		t.Errorf("made %+v", questions)
 	}
-	for _, part := range []string{"Generated 2 questions from 4 chunks", "1 dropped: the answer does not stand in the chunk", "1 dropped: the model's answer is not the requested JSON"} {
+	for _, part := range []string{"Generated 2 questions from 4 chunks", "1 dropped: the chunk does not contain the answer", "1 dropped: the model's answer is not the requested JSON"} {
 		if !strings.Contains(errs, part) {
 			t.Errorf("%q is not said in %q", part, errs)
 		}

@@ -45,7 +45,7 @@ func (s *Service) renewNATSLease(ctx context.Context) error {
 		held, err := s.catalog.Lease(ctx, natsLease, s.broker.Installation(), natsLeaseTime)
 		switch {
 		case err != nil && ctx.Err() == nil:
-			s.log.Warn("renewing the lease on the NATS servers of this database", "error", err)
+			s.log.Warn("cannot renew this database's lease on the NATS servers", "error", err)
 		case err == nil && !held:
 			return errors.New("another api process now uses this database with other NATS servers: set the same NATS_URL in all of them")
 		}

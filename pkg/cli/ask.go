@@ -24,9 +24,9 @@ func (p *Program) askCommand() *cobra.Command {
 	var f askFlags
 	cmd := &cobra.Command{
 		Use: "ask QUESTION [--agent AGENT | --datastore DATASTORE]", Short: "Ask an agent a question", GroupID: GroupUse,
-		Long: "Ask an agent and stream its answer with the sources that it cites. --datastore asks the agent of that datastore alone,\n" +
-			"and creates it if the datastore has results. Without either flag, the only agent or datastore is asked.",
-		Example: "sluice ask \"How long is the warranty?\" --datastore Handbook\nsluice ask \"And of the motor?\" --agent Support --conversation $ID",
+		Long: "Ask an agent and stream its answer with the sources that it cites. With --datastore, an agent of only that datastore\n" +
+			"answers; it is created if there is none. Without either flag, the only agent or datastore is asked.",
+		Example: "sluice ask \"How long is the warranty?\" --datastore Handbook\nsluice ask \"And for the motor?\" --agent Support --conversation $ID",
 		Args:    wantsText("question"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.agent != "" && f.datastore != "" {

@@ -38,7 +38,7 @@ func (p *Program) importCommand() *cobra.Command {
 		GroupID: GroupUse, DisableFlagsInUseLine: true,
 		Long: "Add documents exported by another system: JSON objects in sequence (JSONL) or in an array, or nested in lists\n" +
 			"(datastores, datasources, documents, data, items …) as in Chaindesk's exports; a list of web addresses, one per line;\n" +
-			"or a folder, as with ingest. - reads standard input.\n\n" +
+			"or a folder, as with ingest. Use - for standard input.\n\n" +
 			"Default fields: text, content, pageContent, page_content, body or config.text; name or title; custom_id, id or _id;\n" +
 			"source, url or config.source_url. Documents with an address but no text are pages, which the service fetches. The id\n" +
 			"becomes the custom id (without one, a hash of the content), so that the next run sends only new and changed documents.",

@@ -118,7 +118,7 @@ func (p *Program) queryCommand() *cobra.Command {
 	cmd.Flags().StringVar(&mode, "mode", "", "lexical, dense or hybrid (default hybrid)")
 	cmd.Flags().IntVar(&perDocument, "max-per-datasource", 0, "maximum results per document")
 	cmd.Flags().BoolVar(&rerank, "rerank", false,
-		"use the reranker; =false: do not (default: if the service has one)")
+		"use the reranker; --rerank=false skips it (default: used if the service has one)")
 	cmd.Flags().BoolVar(&full, "full", false, "show the full text of each result")
 	filter.flags(cmd)
 	where.Flags(cmd)

@@ -306,7 +306,7 @@ func TestResponsesAreBounded(t *testing.T) {
 		"a page of something else":       {fixedHandler("text/html", "<p>Hello</p>"), get, "is this the address of a Sluice service?"},
 		"an error of something else":     {lost, get, "Not Found"},
 		"an answer that is cut":          {cut, get, "unexpected EOF"},
-		"no answer":                      {silent, get, "silent for too long"},
+		"no answer":                      {silent, get, "timed out waiting for data"},
 		"a redirect without the body":    {moved, create, "redirects to https://moved.example"},
 		"a stream of something else":     {fixedHandler("application/json", "{}"), stream, "is this the address of a Sluice service?"},
 		"an event that does not end":     {endless, stream, "reading the stream"},

@@ -24,7 +24,7 @@ const (
 )
 
 // ErrIdleTimeout means that a request has neither sent nor received data for the time set by [WithIdleTimeout].
-var ErrIdleTimeout = errors.New("the service has been silent for too long")
+var ErrIdleTimeout = errors.New("timed out waiting for data from the service")
 
 // errContent means that the content of an upload could not be read, or could not be read again for a retry.
 var errContent = errors.New("reading the content to upload")

@@ -223,7 +223,7 @@ func (c Config) check() error {
 		return errors.New("NATS_CERT and NATS_KEY must be set together: set both or neither")
 	}
 	if c.NATSURL == "" && c.NATSReplicas > 1 {
-		return fmt.Errorf("SLUICE_NATS_REPLICAS is %d, but the embedded NATS server has only one copy: set NATS_URL to a cluster, or remove SLUICE_NATS_REPLICAS", c.NATSReplicas)
+		return fmt.Errorf("SLUICE_NATS_REPLICAS is %d, but the embedded NATS server cannot replicate: set NATS_URL to a cluster, or remove SLUICE_NATS_REPLICAS", c.NATSReplicas)
 	}
 	if c.DatabaseURL != "" && !strings.HasPrefix(c.DatabaseURL, "postgres://") && !strings.HasPrefix(c.DatabaseURL, "postgresql://") {
 		return errors.New("DATABASE_URL must have the form postgres://user:password@host:5432/database")

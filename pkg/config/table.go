@@ -11,7 +11,7 @@ func startSettings(c *Config) Group {
 			Doc: "Data directory, used by one process at a time."},
 		{Env: "SLUICE_API_KEY", Secret: true, set: key(&c.APIKey), Unset: "created at the first start, printed once, saved as `api-key` in the data directory",
 			Doc: "First API key, 16 to 512 ASCII characters."},
-		{Env: "SLUICE_CHAT_MODEL", set: text(&c.ChatModel), Unset: "built-in, quotes the documents",
+		{Env: "SLUICE_CHAT_MODEL", set: text(&c.ChatModel), Unset: "none: answers quote the documents",
 			Doc: "Chat model that writes answers, `model` or `provider:model` (`openai`, `azure`, `anthropic`)."},
 		{Env: "SLUICE_EMBED_MODEL", set: text(&c.EmbedModel), Unset: "`SLUICE_EMBED_DIR`, else `models` in the data directory, else built-in",
 			Doc: "Embedding model for new datastores, on the OpenAI-compatible server."},
@@ -52,7 +52,7 @@ func providerSettings(c *Config) Group {
 			Doc: "Azure OpenAI resource, such as `https://name.openai.azure.com`; models are named by deployment."},
 		{Env: "AZURE_OPENAI_API_KEY", Secret: true, set: text(&c.AzureKey), Doc: "API key for this resource."},
 		{Env: "AZURE_OPENAI_API_VERSION", set: text(&c.AzureVersion), Unset: "the v1 API",
-			Doc: "`api-version` of the dated Azure API, such as `2024-10-21`."},
+			Doc: "`api-version` of the Azure API with dated versions, such as `2024-10-21`."},
 		{Env: "ANTHROPIC_BASE_URL", set: httpAddress(&c.AnthropicURL), Unset: "Anthropic, if a key is set",
 			Doc: "Server with Anthropic's Messages API."},
 		{Env: "ANTHROPIC_API_KEY", Secret: true, set: text(&c.AnthropicKey), Doc: "API key for this server."},
@@ -73,7 +73,7 @@ func answerSettings(c *Config) Group {
 	}
 	return Group{Title: "Answers", About: "See [chat models](models.md).", Settings: []Setting{
 		{Env: "SLUICE_CHAT_FALLBACK", set: text(&c.ChatFallback), Unset: "none",
-			Doc: "Chat model that is asked if the first one fails before its first word."},
+			Doc: "Chat model used if `SLUICE_CHAT_MODEL` fails before the first word of its answer."},
 		named("SLUICE_MODEL_LLM_3_5_TURBO", "llm_3_5_turbo"),
 		named("SLUICE_MODEL_LLM_3_5_TURBO_16K", "llm_3_5_turbo_16k"),
 		named("SLUICE_MODEL_LLM_4", "llm_4"),
@@ -83,7 +83,7 @@ func answerSettings(c *Config) Group {
 		{Env: "SLUICE_CHAT_MAX_TOKENS", Default: "4096", set: number(&c.ChatMaxTokens, 1, 128_000),
 			Doc: "Tokens reserved for an answer without `maxTokens`, also the output limit of Anthropic's models and of public agents."},
 		{Env: "SLUICE_CHAT_FRAGMENTS", Default: "10", set: number(&c.ChatFragments, 1, 100), Doc: "Fragments retrieved for an answer."},
-		{Env: "SLUICE_CHAT_CONTEXT", Default: "3000", set: number(&c.ChatContext, 100, 1_000_000), Doc: "Maximum tokens of fragments in a prompt."},
+		{Env: "SLUICE_CHAT_CONTEXT", Default: "3000", set: number(&c.ChatContext, 100, 1_000_000), Doc: "Maximum number of tokens of retrieved fragments in a prompt."},
 		{Env: "SLUICE_CHAT_HISTORY", Default: "1500", set: number(&c.ChatHistory, 0, 1_000_000),
 			Doc: "Maximum tokens of earlier messages in a prompt; 0: none."},
 		{Env: "SLUICE_CHAT_START_TIMEOUT", Default: "60s", set: duration(&c.ChatStart),
@@ -91,7 +91,7 @@ func answerSettings(c *Config) Group {
 		{Env: "SLUICE_CHAT_STALL_TIMEOUT", Default: "30s", set: duration(&c.ChatStall), Doc: "Longest pause of a model within an answer."},
 		{Env: "SLUICE_CHAT_TIMEOUT", Default: "5m", set: duration(&c.ChatTimeout), Doc: "Time limit for a whole answer."},
 		{Env: "SLUICE_CHAT_ATTEMPTS", Default: "3", set: number(&c.ChatAttempts, 1, 10),
-			Doc: "Attempts at the first word of an answer."},
+			Doc: "Maximum attempts to get the first word of an answer; afterwards nothing is repeated."},
 	}}
 }
 
@@ -108,7 +108,7 @@ func retrievalSettings(c *Config) Group {
 		{Env: "RERANK_URL", set: httpAddress(&c.RerankURL), Unset: "none",
 			Doc: "Reranker for the best 50 candidates, such as `https://api.cohere.com/v2/rerank`."},
 		{Env: "RERANK_API_KEY", Secret: true, set: text(&c.RerankKey), Doc: "API key for the reranker."},
-		{Env: "RERANK_MODEL", set: text(&c.RerankModel), Doc: "Model of a reranker that has several, such as `rerank-v3.5`."},
+		{Env: "RERANK_MODEL", set: text(&c.RerankModel), Doc: "Model of the reranker, if it offers several, such as `rerank-v3.5`."},
 	}}
 }
 

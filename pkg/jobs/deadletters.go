@@ -32,7 +32,7 @@ type DeadLetter struct {
 func (b *Broker) storeDeadLetter(ctx context.Context, to target, dl DeadLetter) error {
 	data, err := encode(dl)
 	if err != nil {
-		return fmt.Errorf("encoding dead letter of generation %d: %w", dl.Generation, err)
+		return fmt.Errorf("encoding the dead letter of the job with generation %d: %w", dl.Generation, err)
 	}
 	msg := &nats.Msg{Subject: deadLetterSubject(dl.Kind, to.datastoreID, to.datasourceID), Data: data, Header: nats.Header{}}
 	id := string(dl.Kind) + "-" + strconv.FormatUint(dl.Generation, 10)

@@ -17,7 +17,7 @@ import (
 )
 
 // ErrSlotsClosed means that the process is stopping and grants no more slots.
-var ErrSlotsClosed = errors.New("jobs: the process is stopping and grants no more requests to hosts")
+var ErrSlotsClosed = errors.New("jobs: the process is stopping; no new requests to hosts are allowed")
 
 const (
 	// hostIdle is how long a host must be unused before this process forgets its state.

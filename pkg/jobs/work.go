@@ -120,7 +120,7 @@ type Outcome struct {
 var errStopping = errors.New("the worker is stopping")
 
 // errAbandoned means that a handler did not return after its context had ended.
-var errAbandoned = errors.New("processing did not stop when its time was up")
+var errAbandoned = errors.New("processing did not stop at its time limit")
 
 // Work passes the jobs of a lane to the handler until ctx ends. Then it accepts no more jobs, lets the running ones
 // continue for Grace, cancels their contexts, hands unfinished jobs back, and returns nil. It returns an error only if

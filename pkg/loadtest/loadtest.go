@@ -50,7 +50,7 @@ func (l Load) Validate() error {
 	case l.Warmup < 0 || l.Warmup > MaxFor:
 		return fmt.Errorf("a warm-up of %v: must be 0 to %v", l.Warmup, MaxFor)
 	case l.Requests < 0:
-		return fmt.Errorf("%d requests: must be 0 (as many as there is time for) or more", l.Requests)
+		return fmt.Errorf("%d requests: must be 0 (no limit) or more", l.Requests)
 	default:
 		return nil
 	}

@@ -21,7 +21,7 @@ var (
 	// ErrInvalidKey means that a key does not have the form that UploadKey or PageKey returns.
 	ErrInvalidKey = errors.New("originals: invalid key")
 	// ErrExists means that the key is already used: originals are never overwritten.
-	ErrExists = errors.New("originals: key has been used")
+	ErrExists = errors.New("originals: key is already in use")
 )
 
 // UploadKey returns a new, unique key for an upload to a datasource.

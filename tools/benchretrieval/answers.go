@@ -48,7 +48,7 @@ func readAnswers(folder string, c bench.Collection) (passages, error) {
 	}
 	for _, q := range c.Questions {
 		if len(found[q.ID]) == 0 {
-			return nil, fmt.Errorf("nothing says where the answer to question %s of %s is", q.ID, c.Name)
+			return nil, fmt.Errorf("question %s of %s has no answer location", q.ID, c.Name)
 		}
 	}
 	return found, nil

@@ -104,7 +104,7 @@ func checkTokens(ctx context.Context, t *db.Tx, a domain.Account, month string, 
 		err := t.QueryRow(ctx, `SELECT COALESCE(SUM(value), 0) FROM usage_counts WHERE workspace_id = ? AND month = ? AND metric = ?`,
 			a.WorkspaceID, month, domain.MetricTokens).Scan(&used)
 		if err != nil {
-			return fmt.Errorf("reading the workspace's tokens: %w", err)
+			return fmt.Errorf("reading the workspace's token usage: %w", err)
 		}
 		if used >= limit {
 			return quotaExceeded("workspace", ofWorkspace, domain.MetricTokens)

@@ -147,7 +147,7 @@ func testAdoption(t *testing.T, open world.Open) {
 		world.Equal(t, domain.CrawlSpec{URL: world.PageA, Depth: 1, Site: jobs[1].Crawl.Site}, *w.PublishAll()[1].Crawl)
 		world.Equal(t, 1, w.ApplyEvent(w.Get(site.ID), domain.EventDiscovered, world.Links(world.PageA)).NewPages)
 	})
-	t.Run("what is being deleted does not come back", func(t *testing.T) {
+	t.Run("content that is being deleted does not return", func(t *testing.T) {
 		t.Parallel()
 		w := world.New(t, open)
 		d := w.CreateFile()

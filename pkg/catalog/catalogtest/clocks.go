@@ -27,7 +27,7 @@ func testClocks(t *testing.T, open world.Open) {
 			"an answer is given again within its day":                     testAnswerInAJump,
 			"datasources go their way, and each of their jobs goes once":  testJobsInAJump,
 			"a job that is put off goes when the clock says so, and once": testDeferredInAJump,
-			"lists tell of each once, from page to page":                  testListInAJump,
+			"pages of a list contain each entry once":                     testListInAJump,
 			"a page to be fetched again later is fetched":                 testPostponedInAJump,
 		} {
 			t.Run(fmt.Sprintf("%s, the clock being set by %v", sentence, jump), func(t *testing.T) {

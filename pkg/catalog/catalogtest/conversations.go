@@ -92,7 +92,7 @@ func testConversations(t *testing.T, open world.Open) {
 		_, err := w.EnsureConversation(w.Ctx, v)
 		world.Code(t, domain.CodeNotFound, err)
 	})
-	t.Run("a conversation is begun with what was first said in it, all of it or nothing", func(t *testing.T) {
+	t.Run("a conversation is created together with its first messages, or not at all", func(t *testing.T) {
 		t.Parallel()
 		w, v := setup(t)
 		say := func(text string) domain.Message {
@@ -121,7 +121,7 @@ func testConversations(t *testing.T, open world.Open) {
 		world.OK(t, err)
 		world.Equal(t, []string{"one", "two", "three"}, world.IDs(ms, func(m domain.Message) string { return m.Text }))
 	})
-	t.Run("an id in use by another agent or workspace is told from one that is not in use", func(t *testing.T) {
+	t.Run("an id used by another agent or workspace differs from an unused one", func(t *testing.T) {
 		t.Parallel()
 		w, v := setup(t)
 		_, err := w.EnsureConversation(w.Ctx, v)
@@ -328,7 +328,7 @@ func testConversationsEnd(t *testing.T, open world.Open) {
 		world.OK(t, err)
 		world.Equal(t, []string{kept}, conversationIDs(left))
 	})
-	t.Run("what nobody went on with is forgotten, a batch at a time", func(t *testing.T) {
+	t.Run("idle conversations are deleted in batches", func(t *testing.T) {
 		t.Parallel()
 		w := world.New(t, open)
 		agent := NewAgent(w).ID

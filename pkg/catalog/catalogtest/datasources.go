@@ -77,7 +77,7 @@ func testDatasources(t *testing.T, open world.Open) {
 		_, err := w.CreateDatasources(w.Ctx, []catalog.NewDatasource{n, n})
 		world.Code(t, domain.CodeConflict, err)
 	})
-	t.Run("what cannot be encoded is an error and stores nothing", func(t *testing.T) {
+	t.Run("values that cannot be encoded are rejected and nothing is stored", func(t *testing.T) {
 		t.Parallel()
 		w := world.New(t, open)
 		n := w.File(func(n *catalog.NewDatasource) { n.Datasource.Metadata = map[string]any{"x": math.NaN()} })
@@ -159,7 +159,7 @@ func testDatasources(t *testing.T, open world.Open) {
 		_, err := w.ReplaceContent(w.Ctx, w.WS, site.ID, catalog.Replacement{Job: domain.Job{ID: domain.NewID()}})
 		world.Code(t, domain.CodeInvalid, err)
 	})
-	t.Run("what is to be read and has no content is refused", func(t *testing.T) {
+	t.Run("a datasource without content to read is rejected", func(t *testing.T) {
 		t.Parallel()
 		w := world.New(t, open)
 		n := []catalog.NewDatasource{w.File(func(n *catalog.NewDatasource) { n.Datasource.Original = nil })}
@@ -208,7 +208,7 @@ func testDatasources(t *testing.T, open world.Open) {
 		world.Equal(t, have, w.Get(have.ID))
 		world.Equal(t, 0, len(w.AllSweeps()))
 	})
-	t.Run("queueing again keeps what is active and forgets the error", func(t *testing.T) {
+	t.Run("queueing again keeps the active generation and clears the error", func(t *testing.T) {
 		t.Parallel()
 		w := world.New(t, open)
 		made := w.Synch(w.CreateFile().ID)
@@ -225,7 +225,7 @@ func testDatasources(t *testing.T, open world.Open) {
 		world.Equal(t, "", got.Error)
 		world.Equal(t, made.ActiveGeneration, got.ActiveGeneration)
 	})
-	t.Run("a job to read again says what readers see, so that what has not changed need not be done again", func(t *testing.T) {
+	t.Run("a job to read again names the active content, so that unchanged content is not processed again", func(t *testing.T) {
 		t.Parallel()
 		w := world.New(t, open)
 		d := w.CreateFile()
@@ -240,7 +240,7 @@ func testDatasources(t *testing.T, open world.Open) {
 		got := w.Get(d.ID)
 		world.Equal(t, []any{domain.StatusSynched, j.Generation - 1, "print"}, []any{got.Status, got.ActiveGeneration, got.Fingerprint})
 	})
-	t.Run("what has no stored content cannot be read again", func(t *testing.T) {
+	t.Run("a datasource without stored content cannot be read again", func(t *testing.T) {
 		t.Parallel()
 		w := world.New(t, open)
 		made := w.CreateFile(func(n *catalog.NewDatasource) { n.Datasource.Original, n.Job.Kind = nil, domain.JobCrawl })

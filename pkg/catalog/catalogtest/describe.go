@@ -15,7 +15,7 @@ func testDescriptions(t *testing.T, open world.Open) {
 	name, daily, depth := "Pumps, large", "@daily", 3
 	metadata := map[string]any{"author": "Ada"}
 
-	t.Run("what a page is called and how it is fetched are changed as one, and it is read anew", func(t *testing.T) {
+	t.Run("name and fetch settings of a page change together, and the page is fetched again", func(t *testing.T) {
 		t.Parallel()
 		w := world.New(t, open)
 		d := w.CreatePage()
@@ -71,7 +71,7 @@ func testDescriptions(t *testing.T, open world.Open) {
 		world.Equal(t, want, w.Get(site.ID).Config)
 		world.Equal(t, 0, len(w.PublishAll()))
 	})
-	t.Run("what is not there, or another workspace's, is not found", func(t *testing.T) {
+	t.Run("unknown datasources and those of other workspaces are not found", func(t *testing.T) {
 		t.Parallel()
 		w := world.New(t, open)
 		d := w.CreatePage()

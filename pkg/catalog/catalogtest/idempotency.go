@@ -109,7 +109,7 @@ func testLostRequest(t *testing.T, w *world.World) {
 		"another key": claimKey(w, "key 2", "hash").ID("agent"), "another request": claimKey(w, "key 3", "other").ID("agent"),
 	} {
 		if other, twice := seen[id]; twice || !domain.ValidID(id) {
-			t.Errorf("%s has the id %q, and so has %q", name, id, other)
+			t.Errorf("%s has the id %q, which %q has too", name, id, other)
 		}
 		seen[id] = name
 	}
@@ -194,7 +194,7 @@ func testKeyAfterADay(t *testing.T, w *world.World) {
 	second := claimKey(w, "key", "hash")
 	world.Equal(t, false, second.Repeated)
 	if first.ID("agent") == second.ID("agent") {
-		t.Error("what is made a day later has the id of what was made before")
+		t.Error("the resource created a day later has the earlier id")
 	}
 	world.OK(t, w.FinishIdempotent(w.Ctx, first, catalog.StoredResponse{Status: 200, Body: "a day late"}))
 	requireBusy(w, "key", "hash")

@@ -138,7 +138,7 @@ func testMoves(t *testing.T, open world.Open) {
 		world.Equal(t, map[domain.Place]uint64{world.Serving: w.Seq + 1}, sweptPlaces(w))
 		world.Equal(t, second.Name, w.Get(second.ID).Name)
 	})
-	t.Run("jobs of a move go after everything else, and no more than asked for", func(t *testing.T) {
+	t.Run("jobs of a move come last, at most as many as requested", func(t *testing.T) {
 		t.Parallel()
 		w := world.New(t, open)
 		for range 3 {
@@ -176,7 +176,7 @@ func testMoves(t *testing.T, open world.Open) {
 		world.Equal(t, world.Serving, w.AllSweeps()[0].Place)
 		world.Equal(t, domain.StatusSynched, w.Get(old.ID).Status)
 	})
-	t.Run("what is replaced while its move job runs is moved with its new content", func(t *testing.T) {
+	t.Run("content replaced during its move job is moved in its new version", func(t *testing.T) {
 		t.Parallel()
 		w := world.New(t, open)
 		d := w.Synch(w.CreateFile().ID)
@@ -207,7 +207,7 @@ func testMoves(t *testing.T, open world.Open) {
 		w.End(issue(w, move)[0], domain.EventSynched)
 		world.Equal(t, true, finish(w, move.ID))
 	})
-	t.Run("what cannot be moved holds the move and says why, until it is synched again or deleted", func(t *testing.T) {
+	t.Run("a datasource that cannot be moved blocks the move and says why, until it is synched again or deleted", func(t *testing.T) {
 		t.Parallel()
 		w := world.New(t, open)
 		first, second := w.Synch(w.CreateFile().ID), w.Synch(w.CreateFile().ID)
@@ -298,7 +298,7 @@ func testMoves(t *testing.T, open world.Open) {
 		a := w.ActiveOne(d.ID)
 		world.Equal(t, []any{placeC, w.Seq}, []any{a.Place, a.ActiveGeneration})
 	})
-	t.Run("there and back again ends where it began, with what was rebuilt", func(t *testing.T) {
+	t.Run("a move there and back ends in the first place, with the rebuilt content", func(t *testing.T) {
 		t.Parallel()
 		w := world.New(t, open)
 		d := w.Synch(w.CreateFile().ID)

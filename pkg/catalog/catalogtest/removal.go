@@ -78,7 +78,7 @@ func testDeletion(t *testing.T, open world.Open) {
 		}
 		world.Equal(t, map[string][]string{site.ID: nil, domain.ChildID(site.ID, world.PageA): {"a"}, domain.ChildID(site.ID, world.PageB): nil}, swept)
 	})
-	t.Run("of a large site nobody sees anything once it is deleted, and its pages are removed in batches", func(t *testing.T) {
+	t.Run("a deleted large site is invisible at once, and its pages are removed in batches", func(t *testing.T) {
 		if testing.Short() {
 			t.Skip("it is about numbers, not about goroutines")
 		}
@@ -356,7 +356,7 @@ func testSweeps(t *testing.T, open world.Open) {
 		}
 		world.Equal(t, 2, w.AllSweeps()[0].Attempts)
 	})
-	t.Run("sweeps never deferred come first, and no more than asked for", func(t *testing.T) {
+	t.Run("sweeps that were never deferred come first, at most as many as requested", func(t *testing.T) {
 		t.Parallel()
 		w := world.New(t, open)
 		var want []string

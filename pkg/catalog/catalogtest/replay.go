@@ -130,7 +130,7 @@ func testReplay(t *testing.T, open world.Open) {
 		world.OK(t, err)
 		world.Equal(t, int64(0), total)
 	})
-	t.Run("only what has changed since is queued", func(t *testing.T) {
+	t.Run("only content changed since then is queued", func(t *testing.T) {
 		t.Parallel()
 		w := world.New(t, open)
 		w.Synch(w.CreateFile().ID)

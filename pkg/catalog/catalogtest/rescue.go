@@ -12,7 +12,7 @@ import (
 )
 
 func testRescue(t *testing.T, open world.Open) {
-	t.Run("what is in flight and silent too long is stuck; a sign of life helps", func(t *testing.T) {
+	t.Run("a job without a sign of life for too long is stuck", func(t *testing.T) {
 		t.Parallel()
 		w := world.New(t, open)
 		silent, lively, ended := w.CreateFile(), w.CreateFile(), w.CreateFile()

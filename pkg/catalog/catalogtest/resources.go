@@ -292,7 +292,7 @@ func testLists(t *testing.T, open world.Open) {
 		})
 	}
 	for _, cursor := range []string{"?", "YQ", "LjE", "MQ"} {
-		t.Run("what is no cursor is refused: "+cursor, func(t *testing.T) {
+		t.Run("an invalid cursor is rejected: "+cursor, func(t *testing.T) {
 			t.Parallel()
 			w := world.New(t, open)
 			_, _, err := w.Agents(w.Ctx, w.WS, catalog.Page{Cursor: cursor})

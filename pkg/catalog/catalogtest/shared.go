@@ -19,7 +19,7 @@ type OpenShared func(t testing.TB, processes ...catalog.Options) []*catalog.Cata
 func RunShared(t *testing.T, open OpenShared) {
 	for sentence, test := range map[string]func(*testing.T, OpenShared){
 		"everything at once in three processes ends with everything in its place":      testConcurrentService,
-		"of several processes one begins a request, and the others are told":           testSharedIdempotency,
+		"one of several processes begins a request, and the others learn of it":        testSharedIdempotency,
 		"of several processes one takes over a request that was lost with its process": testSharedLostRequest,
 		"documents that several processes upsert at once are one by their custom id":   testSharedUpserts,
 		"messages stay in the order in which they were stored, whatever clocks say":    testSharedMessages,
@@ -29,7 +29,7 @@ func RunShared(t *testing.T, open OpenShared) {
 		"a datastore that is sent to and fro by several processes comes to rest whole": testSharedConcurrentMoves,
 		"a move is finished once, however many processes see that nothing is missing":  testSharedFinish,
 		"repairs and leases go to one of several processes":                            testSharedClaims,
-		"what depends on something that is deleted meanwhile is refused in words":      testSharedDeletion,
+		"a clear error rejects changes to a resource that another process has deleted": testSharedDeletion,
 		"the last pages of a site, ended by several processes at once, end its crawl":  testSharedSite,
 	} {
 		t.Run(sentence, func(t *testing.T) {

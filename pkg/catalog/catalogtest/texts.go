@@ -12,7 +12,7 @@ import (
 
 // testTexts requires that both engines treat texts in the same way, although the databases differ.
 func testTexts(t *testing.T, open world.Open) {
-	t.Run("NUL and what is no UTF-8 do no harm, in what callers and workers write and look for", func(t *testing.T) {
+	t.Run("NUL and invalid UTF-8 do no harm in stored and searched texts", func(t *testing.T) {
 		t.Parallel()
 		w := world.New(t, open)
 		const bad = "Pump\x00 \xff manual"

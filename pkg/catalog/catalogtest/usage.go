@@ -39,7 +39,7 @@ func createKey(w *world.World, k domain.APIKey) {
 }
 
 func testUsage(t *testing.T, open world.Open) {
-	t.Run("counters add up by metric and by key, and begin anew each month", func(t *testing.T) {
+	t.Run("counters add up by metric and key, and start again each month", func(t *testing.T) {
 		t.Parallel()
 		w := world.New(t, open)
 		march := w.Clock.Now()
@@ -61,7 +61,7 @@ func testUsage(t *testing.T, open world.Open) {
 		}, keys)
 		world.Equal(t, map[domain.Metric]int64{domain.MetricTokens: 5}, usageOf(w))
 	})
-	t.Run("what many count at once adds up, and what is taken away is gone", func(t *testing.T) {
+	t.Run("concurrent counts add up, and subtracted ones are gone", func(t *testing.T) {
 		t.Parallel()
 		w := world.New(t, open)
 		other := domain.Account{WorkspaceID: w.NewWorkspace()}
@@ -94,7 +94,7 @@ func testUsage(t *testing.T, open world.Open) {
 		world.OK(t, err)
 		world.Equal(t, map[domain.Metric]int64{domain.MetricRetrievals: 80}, theirs)
 	})
-	t.Run("what is counted soon is told at once", func(t *testing.T) {
+	t.Run("deferred counts are visible at once", func(t *testing.T) {
 		t.Parallel()
 		w := world.New(t, open)
 		var wg sync.WaitGroup
@@ -110,7 +110,7 @@ func testUsage(t *testing.T, open world.Open) {
 		world.OK(t, err)
 		world.Equal(t, map[string]map[domain.Metric]int64{"a": {domain.MetricRetrievals: 42}}, keys)
 	})
-	t.Run("what was embedded is counted once, however often its event comes", func(t *testing.T) {
+	t.Run("embedded tokens are counted once, even if their event arrives repeatedly", func(t *testing.T) {
 		t.Parallel()
 		w := world.New(t, open)
 		d := w.CreateFile()
@@ -198,7 +198,7 @@ func testQuotas(t *testing.T, open world.Open) {
 		}
 		world.Equal(t, int64(3), usageOf(w)[domain.MetricQueries])
 	})
-	t.Run("however many ask at once, no more than the limit pass", func(t *testing.T) {
+	t.Run("concurrent requests never exceed the limit", func(t *testing.T) {
 		t.Parallel()
 		w := world.New(t, open)
 		key := KeyOf(w)
@@ -244,7 +244,7 @@ func testStorage(t *testing.T, open world.Open) {
 		world.OK(w.T, err)
 		return [2]int64{chunks, bytes}
 	}
-	t.Run("what a workspace stores is measured by what was accepted and what is searchable", func(t *testing.T) {
+	t.Run("storage of a workspace counts accepted and searchable content", func(t *testing.T) {
 		t.Parallel()
 		w := world.New(t, open)
 		first, second := w.Create(sized(w, 100))[0], w.Create(sized(w, 20))[0]
@@ -262,7 +262,7 @@ func testStorage(t *testing.T, open world.Open) {
 		world.OK(t, err)
 		world.Equal(t, [2]int64{0, 0}, [2]int64{chunks, bytes})
 	})
-	t.Run("what has no room is refused whole, what is smaller than before passes, and what was accepted is finished", func(t *testing.T) {
+	t.Run("content over the limit is rejected whole, smaller replacements pass, and accepted content is finished", func(t *testing.T) {
 		t.Parallel()
 		w := world.New(t, open)
 		d := w.Create(sized(w, 100))[0]
@@ -295,7 +295,7 @@ func testStorage(t *testing.T, open world.Open) {
 		_, err := w.CreateDatasources(w.Ctx, []catalog.NewDatasource{sized(w, 1)})
 		world.Code(t, domain.CodeUsageLimit, err)
 	})
-	t.Run("however much comes in at once, no more than there is room for passes", func(t *testing.T) {
+	t.Run("concurrent uploads never exceed the storage limit", func(t *testing.T) {
 		t.Parallel()
 		w := world.New(t, open)
 		world.OK(t, w.SetLimits(w.Ctx, AccountOf(w, ""), domain.Limits{domain.MetricStoredBytes: 50}))

@@ -123,7 +123,7 @@ func lockDatastores(ctx context.Context, t *db.Tx, in []NewDatasource, begin fun
 }
 
 func missingContent(d domain.Datasource) error {
-	return domain.Invalid("original", "is missing: datasource %s is to be read and has no content", d.ID)
+	return domain.Invalid("original", "is missing: datasource %s has no content to read", d.ID)
 }
 
 func newRecord(ctx context.Context, t *db.Tx, n NewDatasource, store domain.Datastore) (record.Record, error) {

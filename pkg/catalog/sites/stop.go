@@ -39,7 +39,7 @@ func (c *Sites) StopCrawl(ctx context.Context, ws, id string) (domain.Datasource
 	for more := working; more && err == nil; {
 		var batch SiteBatch
 		if batch, err = c.WorkOnSite(ctx, SiteTask{siteTask{siteID: id, kind: workStop}}); err != nil {
-			err = fmt.Errorf("withdrawing pages that wait, which goes on by itself: %w", err)
+			err = fmt.Errorf("withdrawing waiting pages (continues in the background): %w", err)
 		}
 		more = batch.More
 	}

@@ -64,7 +64,7 @@ func (p commands) generateQuestions(ctx context.Context, sluice *service.Service
 		fmt.Fprintf(errs, "%5d failed: %v\n", r.Failed, r.LastError)
 	}
 	if err == nil && len(r.Questions) == 0 {
-		err = errors.New("no question was generated")
+		err = errors.New("no questions were generated")
 	}
 	return err
 }

@@ -68,7 +68,7 @@ export function uploadPanel(storeId, signal) {
     const done = ours.filter((u) => u.state === 'done').length;
     bar.max = Math.max(total, 1);
     bar.value = sent;
-    const waits = queue.resumeAt > Date.now() && queue.busy ? ' The service is busy; the upload continues shortly.' : '';
+    const waits = queue.resumeAt > Date.now() && queue.busy ? ' The service is busy; the upload will resume shortly.' : '';
     fill(text, `${number(done)} of ${counted(ours.length, 'file')} uploaded, ${bytes(sent)} of ${bytes(total)}.`, failed.length > 0 && ` ${number(failed.length)} failed:`, waits);
     fill(failures, failed.slice(0, shownFailures).map((u) => h('li', {}, h('strong', {}, u.path), `: ${sentence(u.error)}`)),
       failed.length > shownFailures && h('li', {}, `and ${number(failed.length - shownFailures)} more`));

@@ -33,7 +33,7 @@ const (
 	NotFound     Reason = "404 or 410"
 	Forbidden    Reason = "401 or 403"
 	ServerError  Reason = "5xx for good"
-	Broken       Reason = "the connection breaks off for good"
+	Broken       Reason = "the connection always breaks"
 	Loop         Reason = "redirects without end"
 	MovedAway    Reason = "redirects to another host"
 	TooLarge     Reason = "larger than allowed"

@@ -91,7 +91,7 @@ func New(o Options) (*Site, error) {
 	case o.Pages < MinPages:
 		return nil, fmt.Errorf("a site of %d pages: it needs at least %d", o.Pages, MinPages)
 	case o.MaxDepth < 4:
-		return nil, fmt.Errorf("a depth of %d links: it needs at least 4", o.MaxDepth)
+		return nil, fmt.Errorf("a link depth of %d is too small: the test site needs at least 4", o.MaxDepth)
 	}
 	s := &Site{
 		opts: o, modBase: time.Date(2026, 1, 5, 8, 0, 0, 0, time.UTC), pages: make(map[string]*page),

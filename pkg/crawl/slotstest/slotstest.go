@@ -27,7 +27,7 @@ func Test(t *testing.T, open Open) {
 		"any number is out where there is no limit":                unlimited,
 		"the delay lies between two starts":                        delay,
 		"a slot beyond the caller's patience is not granted":       boundedWait,
-		"nobody asks a host that is held":                          hold,
+		"a held host receives no requests":                         hold,
 		"a hold is never shortened":                                longestHold,
 		"a slot whose holder has died ends with its lease":         lease,
 		"a slot given back too late ends no other":                 lateRelease,

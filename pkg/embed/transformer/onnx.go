@@ -179,7 +179,7 @@ func parseONNXTensor(data []byte) (name string, t tensor, ok bool, err error) {
 		return "", tensor{}, false, nil
 	}
 	if location != 0 {
-		return "", tensor{}, false, fmt.Errorf("tensor %q lies in another file, which is not read; export the model as one file, or take its model.safetensors", name)
+		return "", tensor{}, false, fmt.Errorf("tensor %q is in another file, which is not supported; export the model as one file, or use its model.safetensors", name)
 	}
 	for _, dim := range dims {
 		t.shape = append(t.shape, int(min(dim, maxWeights+1)))

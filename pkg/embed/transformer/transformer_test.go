@@ -257,7 +257,7 @@ func TestUnsupportedModelsAreNamedWithTheRemedy(t *testing.T) {
 		"no heads":                     {config(map[string]any{"num_attention_heads": 0}), "num_attention_heads is 0; it has to be between 1 and"},
 		"heads that do not divide":     {config(map[string]any{"num_attention_heads": 5}), "hidden_size 24 is no multiple of num_attention_heads 5"},
 		"a million layers":             {config(map[string]any{"num_hidden_layers": 1_000_000}), "num_hidden_layers is 1000000; it has to be between 1 and 48"},
-		"more layers than weights":     {config(map[string]any{"num_hidden_layers": 3}), `model.safetensors: it holds no tensor "encoder.layer.2.attention.self.query.weight"`},
+		"more layers than weights":     {config(map[string]any{"num_hidden_layers": 3}), `model.safetensors: it has no floating-point tensor "encoder.layer.2.attention.self.query.weight"`},
 		"other sizes than the weights": {config(map[string]any{"intermediate_size": 41}), "has shape [40 24], but config.json asks for [41 24]"},
 		"an unknown activation":        {config(map[string]any{"hidden_act": "swish"}), `activation "swish"`},
 		"padding out of range":         {config(map[string]any{"pad_token_id": 1000}), "pad_token_id is 1000"},

@@ -67,7 +67,7 @@ func (f *tokenizerFile) unigram(words int) (segmenter, error) {
 			continue
 		}
 		if len(text) > maxPiece {
-			return nil, fmt.Errorf("piece %d of the vocabulary has %d bytes; at most %d are read", i, len(text), maxPiece)
+			return nil, fmt.Errorf("piece %d of the vocabulary is too long: %d bytes, the maximum is %d", i, len(text), maxPiece)
 		}
 		u.pieces[text] = p
 		word, begins := strings.CutPrefix(text, spaceMark)
@@ -119,7 +119,7 @@ func (u *unigram) readSplitter(raw json.RawMessage) error {
 			u.addPrefixSpace = s.Scheme == "always" || s.Scheme == "first" || s.Scheme == "" && (s.Prefix == nil || *s.Prefix)
 			return nil
 		default:
-			return fmt.Errorf("the step %q cannot be run with Unigram, only Metaspace, by itself or after WhitespaceSplit; serve the model with a model server instead", s.Type)
+			return fmt.Errorf("pre-tokenizer step %q is not supported with Unigram (supported: Metaspace, alone or after WhitespaceSplit); use a model server for this model", s.Type)
 		}
 	}
 	return errors.New("the step Metaspace is missing")

@@ -20,7 +20,7 @@ const (
 	NoQuestion Fault = "the model found nothing to ask"
 	Unreadable Fault = "the model's answer is not the requested JSON"
 	BadSize    Fault = "the question or its answer is too short or too long"
-	NotInChunk Fault = "the answer does not stand in the chunk"
+	NotInChunk Fault = "the chunk does not contain the answer"
 	Copied     Fault = "the question copies the chunk"
 	Repeated   Fault = "there is such a question already"
 )

@@ -74,10 +74,10 @@ func (s *suite) deleting() map[string]func(*testing.T) {
 			}
 			mustWrite(t, x, sp, row("a", 2, 0, "again"))
 			if r := mustSearch(t, x, sp, index.Query{Vector: vector(1)}); len(r.Hits) != 1 {
-				t.Errorf("hits %v, want what was written after", keys(r.Hits))
+				t.Errorf("hits %v, want the rows written later", keys(r.Hits))
 			}
 		},
-		"removing what is not there is no error": func(t *testing.T) {
+		"removing absent rows is no error": func(t *testing.T) {
 			x, sp := s.open(t), space()
 			if err := x.DeleteGenerations(t.Context(), sp, index.Generations{DatasourceID: "ds", Below: 5}); err != nil {
 				t.Errorf("in a space that does not exist: %v", err)
@@ -96,7 +96,7 @@ func (s *suite) deleting() map[string]func(*testing.T) {
 				t.Errorf("stored %v", got)
 			}
 		},
-		"generations of any size are told apart": func(t *testing.T) {
+		"generations of any size are distinguished": func(t *testing.T) {
 			x, sp := s.open(t), space()
 			mustWrite(t, x, sp, row("ds", 0, 0, "a"), row("ds", 1<<40, 0, "b"))
 			if got := mustRows(t, x, sp, "ds", 1<<40); len(got) != 1 || got[0].Generation != 1<<40 {

@@ -64,22 +64,22 @@ func (s *suite) deletingMany() map[string]func(*testing.T) {
 			},
 			left{one("a", 3): true, one("b", 5): true, one("c", 2): true, one("c", 3): true},
 		},
-		"absent datasources beside others change nothing": {
+		"absent datasources next to others change nothing": {
 			[]index.Generations{{DatasourceID: "absent", Below: 9}, {DatasourceID: "c", Below: 3}, {DatasourceID: "gone", Below: math.MaxUint64}},
 			left{one("a", 1): true, one("a", 2): true, one("a", 3): true, one("b", 1): true, one("b", 5): true, one("c", 3): true},
 		},
-		"no generations of one datasource beside some of another remove only those": {
+		"no generations of one datasource and some of another remove only those": {
 			[]index.Generations{{DatasourceID: "a", From: 3, Below: 3}, {DatasourceID: "b", From: 9, Below: 2}, {DatasourceID: "c", Below: 3}},
 			left{one("a", 1): true, one("a", 2): true, one("a", 3): true, one("b", 1): true, one("b", 5): true, one("c", 3): true},
 		},
 		"absent datasources alone remove nothing": {
 			[]index.Generations{{DatasourceID: "absent", Below: 9}, {DatasourceID: "gone", Below: math.MaxUint64}, {DatasourceID: "a", From: 4, Below: 9}}, all,
 		},
-		"generations of every datasource beside those of one": {
+		"generations of every datasource and of one": {
 			[]index.Generations{{DatasourceID: "b", Below: math.MaxUint64}, {Below: 2}, {DatasourceID: "c", Below: 2}},
 			left{one("a", 2): true, one("a", 3): true, one("c", 2): true, one("c", 3): true},
 		},
-		"all generations of every datasource beside those of one": {
+		"all generations of every datasource and of one": {
 			[]index.Generations{{DatasourceID: "b", Below: 2}, {Below: math.MaxUint64}}, left{},
 		},
 	} {

@@ -58,7 +58,7 @@ func (s *suite) filling() map[string]func(*testing.T) {
 				}
 			}
 		},
-		"datasources of any name are told": func(t *testing.T) {
+		"datasources of any name are distinguished": func(t *testing.T) {
 			x, sp := s.open(t), space()
 			var rows []index.Row
 			for n := 1; n <= 60; n++ { // from short to long ids

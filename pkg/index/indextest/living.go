@@ -17,7 +17,7 @@ var errStop = errors.New("enough")
 
 func (s *suite) living() map[string]func(*testing.T) {
 	return map[string]func(*testing.T){
-		"what was written survives closing and opening": func(t *testing.T) {
+		"written rows survive closing and opening": func(t *testing.T) {
 			if s.opts.Reopen == nil {
 				t.Skip("the engine cannot be reopened")
 			}
@@ -75,7 +75,7 @@ func (s *suite) living() map[string]func(*testing.T) {
 				t.Errorf("%d rows are left, want %d", rows, writers*size)
 			}
 		},
-		"listing what is stored ends with the caller's error": func(t *testing.T) {
+		"listing stored rows ends with the caller's error": func(t *testing.T) {
 			x, sp := s.open(t), space()
 			mustWrite(t, x, sp, row("a", 1, 0, "x"), row("b", 1, 0, "x"))
 			calls := 0

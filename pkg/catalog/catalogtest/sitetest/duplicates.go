@@ -255,7 +255,7 @@ func testDuplicates(t *testing.T, open world.Open) {
 		world.Equal(t, []domain.Status{domain.StatusSynched, domain.StatusError, domain.StatusSynched},
 			[]domain.Status{w.PageAt(site, pageX).Status, w.PageAt(site, world.PageA).Status, w.Get(site.ID).Status})
 	})
-	t.Run("pages that were left out for one which makes way are judged anew", func(t *testing.T) {
+	t.Run("pages skipped as duplicates of a page that is removed are compared again", func(t *testing.T) {
 		t.Parallel()
 		w := world.New(t, open)
 		worse := pageX + "/y"
@@ -270,7 +270,7 @@ func testDuplicates(t *testing.T, open world.Open) {
 		world.Equal(t, w.PageAt(site, world.PageA).ID, w.PageAt(site, worse).DuplicateOf)
 		world.Equal(t, domain.StatusSynched, w.Get(site.ID).Status)
 	})
-	t.Run("many pages that begin to name one address make way for it, but for those that name the root", func(t *testing.T) {
+	t.Run("pages that start to name one canonical address yield to it, unless it is the root", func(t *testing.T) {
 		if testing.Short() {
 			t.Skip("it is about numbers, not about goroutines")
 		}
@@ -309,7 +309,7 @@ func testDuplicates(t *testing.T, open world.Open) {
 			world.Equal(t, first, kept(w, site, world.PageA, world.PageB))
 		}
 	})
-	t.Run("pages that name the root as their address stay, but for other spellings of the root", func(t *testing.T) {
+	t.Run("pages that name the root as canonical stay, except other spellings of the root", func(t *testing.T) {
 		t.Parallel()
 		w := world.New(t, open)
 		index := root + "index.html"

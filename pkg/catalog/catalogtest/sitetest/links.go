@@ -205,7 +205,7 @@ func testScopes(t *testing.T, open world.Open) {
 		world.Equal(t, 0, change(w, site, domain.WebPatch{Include: list("/list/")}, p))
 		world.Equal(t, all[1:3], searchable(w, site, p))
 	})
-	t.Run("no more than three pages in a row are read for their links alone", func(t *testing.T) {
+	t.Run("at most three pages in a row are read only for their links", func(t *testing.T) {
 		t.Parallel()
 		w := world.New(t, open)
 		p, all := linked("/1", "/2", "/3", "/4", "/blog/a")
@@ -226,7 +226,7 @@ func testScopes(t *testing.T, open world.Open) {
 		world.Equal(t, all[3:5], searchable(w, site, p)) // the root is the third
 		world.Equal(t, []string{"The site has more pages than its limit of 3; the rest were skipped."}, w.Get(site.ID).Warnings)
 	})
-	t.Run("a change while pages wait has them fetched by the new settings", func(t *testing.T) {
+	t.Run("waiting pages are fetched with the changed settings", func(t *testing.T) {
 		t.Parallel()
 		w := world.New(t, open)
 		p, all := linked("/a", "/b")

@@ -234,7 +234,7 @@ func testRecrawls(t *testing.T, open world.Open) {
 }
 
 func testStops(t *testing.T, open world.Open) {
-	t.Run("stopping a crawl withdraws what waits, in the outbox and in the stream, lets what was fetched be read, and settles the site", func(t *testing.T) {
+	t.Run("stopping a crawl withdraws waiting pages from outbox and stream, indexes fetched pages, and settles the site", func(t *testing.T) {
 		t.Parallel()
 		w := world.New(t, open)
 		p, urls := twoBatches()
@@ -335,7 +335,7 @@ func testStops(t *testing.T, open world.Open) {
 		w.RunWorkers(p)
 		world.Equal(t, map[string]bool{world.PageA: false, pageX: true}, kept(w, site, world.PageA, pageX))
 	})
-	t.Run("a stop goes on by itself when the process that was asked dies over it", func(t *testing.T) {
+	t.Run("a stop continues after its process was killed", func(t *testing.T) {
 		t.Parallel()
 		ctx, die := context.WithCancel(t.Context())
 		defer die()
@@ -406,7 +406,7 @@ func testStops(t *testing.T, open world.Open) {
 		world.Equal(t, domain.StatusRunning, got.Status)
 		world.Equal(t, ingest.ID, got.JobID)
 	})
-	t.Run("stopping what is unknown, of another workspace, or no web content fails", func(t *testing.T) {
+	t.Run("stopping an unknown datasource, one of another workspace, or one without web content fails", func(t *testing.T) {
 		t.Parallel()
 		w := world.New(t, open)
 		site, file := w.CreateSite(domain.DatasourceConfig{}), w.CreateFile()

@@ -86,7 +86,7 @@ func testRefreshes(t *testing.T, open world.Open) {
 		w.FetchAgain(got)
 		world.Equal(t, exclude, w.PublishAll()[0].Crawl.Site.Exclude)
 	})
-	t.Run("what has no such setting is refused", func(t *testing.T) {
+	t.Run("datasources without the setting are rejected", func(t *testing.T) {
 		t.Parallel()
 		w := world.New(t, open)
 		site := w.CreateSite(domain.DatasourceConfig{}, world.PageA)

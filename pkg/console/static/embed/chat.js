@@ -275,7 +275,7 @@ class SluiceChat extends HTMLElement {
       });
     } catch (e) {
       if (signal.aborted) throw e;
-      throw new Failure(this.word('trouble'), `${this.home()} does not answer pages of ${location.origin}. Is the agent ${this.agent()} public, is this origin among its allowedOrigins, and does the page's Content-Security-Policy have the service in connect-src?`);
+      throw new Failure(this.word('trouble'), `${this.home()} cannot be reached from ${location.origin}. Check that the agent ${this.agent()} is public, that its allowedOrigins include this origin, and that the page's Content-Security-Policy allows the service in connect-src.`);
     }
     if (response.ok) return response;
     if (response.status === 404 && conversation) { // the conversation was deleted or belongs to another visitor

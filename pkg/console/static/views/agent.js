@@ -47,12 +47,12 @@ function settings(agent, stores) {
       go(`#/agents/${agent.id}`);
     }, [
       field('Name', name), field('Description', description), chosen.body,
-      h('div', { class: 'row' }, field('Model', model, 'A model name from the service\u2019s settings. Without a model, the built-in answerer quotes the documents.'), field('Temperature', temperature, '0: the same answer each time. 1: more varied.'), field('Access', visibility)),
-      field('System prompt', system, 'The agent\u2019s role and tone, for models only. {query}, {context} and {history} are replaced by the question, the passages found and the conversation so far.'),
+      h('div', { class: 'row' }, field('Model', model, 'The name of a model in the service\u2019s settings. If empty, the default model answers; without any model, answers quote the documents.'), field('Temperature', temperature, '0: the same answer each time. 1: more varied.'), field('Access', visibility)),
+      field('System prompt', system, 'The agent\u2019s role and tone; used only with a model. The placeholders {query}, {context} and {history} are replaced by the question, the passages found and the conversation so far.'),
       field('User prompt', user, 'A template for the question, with the same placeholders. Empty: the question alone.'),
     ]),
     h('h2', {}, 'Delete'),
-    h('button', { type: 'button', onclick: () => confirm(`Delete ${agent.name}?`, 'The agent is permanently deleted. Its datastores stay.', 'Delete', async () => {
+    h('button', { type: 'button', onclick: () => confirm(`Delete ${agent.name}?`, 'The agent will be permanently deleted. Its datastores stay.', 'Delete', async () => {
       await call('DELETE', `agents/${agent.id}`, {});
       announce('Deleted');
       go('#/agents');

@@ -39,7 +39,7 @@ export async function conversationList(fixed, signal, choice = null, more = () =
 function item(v) {
   const row = h('li', { class: 'head' },
     h('div', {}, h('a', { href: withQuery(`#/agents/${v.agentId}/conversations/${encodeURIComponent(v.id)}`, { visitorId: v.visitorId }) }, v.title || 'Untitled'), h('p', {}, h('small', {}, when(v.updatedAt)))),
-    may.write() && h('button', { type: 'button', 'aria-label': `Delete conversation ${v.title}`, onclick: () => confirm('Delete this conversation?', 'The conversation and its messages are permanently deleted.', 'Delete', async () => {
+    may.write() && h('button', { type: 'button', 'aria-label': `Delete conversation ${v.title}`, onclick: () => confirm('Delete this conversation?', 'The conversation and its messages will be permanently deleted.', 'Delete', async () => {
       await call('DELETE', withQuery(`conversations/${encodeURIComponent(v.id)}`, { agentId: v.agentId, visitorId: v.visitorId }), {});
       row.remove();
       announce('Deleted');

@@ -44,7 +44,7 @@ function changes(s) {
     (s.status !== 'error' || mayHelp(s)) && button(s.status === 'error' ? 'Retry' : 'Re-index', () => retry(s.id)),
     s.type.startsWith('web_') && h('button', { type: 'button', onclick: () => schedule(s) }, 'Schedule'),
     s.type === 'web_site' && !isSettled(s.status) && button('Stop crawl', () => call('POST', `datasources/${s.id}/stop`, {})),
-    h('button', { type: 'button', onclick: () => confirm(`Delete ${s.name}?`, 'It is permanently deleted and no longer found by searches.', 'Delete', async () => {
+    h('button', { type: 'button', onclick: () => confirm(`Delete ${s.name}?`, 'It will be permanently deleted and no longer appear in search results.', 'Delete', async () => {
       await call('DELETE', `datasources/${s.id}`, {});
       go(`#/datastores/${s.datastoreId}`);
     }) }, 'Delete'),
@@ -68,7 +68,7 @@ async function edit(s) {
     close();
     announce('Saved. The previous version stays searchable until the new one is ready.');
     window.dispatchEvent(new HashChangeEvent('hashchange'));
-  }, [field('Name', name), isText && field('Text', text), field('Metadata', metadata, 'A JSON object, for filters. source, author and date are shown with passages; custom_id is your own id.')], {
+  }, [field('Name', name), isText && field('Text', text), field('Metadata', metadata, 'A JSON object that searches can filter by. The keys \u201csource\u201d, \u201cauthor\u201d and \u201cdate\u201d are shown with passages; \u201ccustom_id\u201d is your own id.')], {
     buttons: [h('button', { type: 'button', onclick: close }, 'Cancel')],
   })]);
 }

@@ -97,7 +97,7 @@ function settings(store) {
         announce(`${counted(queued, 'datasource')} queued`);
         go(`#/datastores/${store.id}`);
       }),
-      h('button', { type: 'button', onclick: () => confirm(`Delete ${store.name}?`, 'The datastore and all its content are permanently deleted.', 'Delete', async () => {
+      h('button', { type: 'button', onclick: () => confirm(`Delete ${store.name}?`, 'The datastore and all its content will be permanently deleted.', 'Delete', async () => {
         await call('DELETE', path, {});
         announce('Deleted');
         go('#/datastores');

@@ -88,7 +88,7 @@ func (v Reader) Directory(ctx context.Context, seg Segment) ([]string, error) {
 	}
 	data, err := v.Source.Directory(ctx, seg.ID)
 	if err != nil {
-		return nil, fmt.Errorf("reading a directory of postings: %w", err)
+		return nil, fmt.Errorf("reading the term directory of a segment: %w", err)
 	}
 	firsts, err := decodeDirectory(seg.ID, data)
 	if err != nil {
