@@ -40,8 +40,8 @@ func checkFormat(meta map[string]string) error {
 func (b *Broker) Installation() string { return b.installation }
 
 // identify checks which catalog owns the jobs on the servers. It fails with ErrForeign if another catalog does. A
-// catalog that has never published a job takes over the streams if no process serves the catalog that owns them: the
-// owner must have been lost.
+// catalog that has never published a job takes over the streams if no process serves the catalog that owns them,
+// because that catalog must have been lost.
 func (b *Broker) identify(ctx context.Context, o Options) error {
 	var meta map[string]string
 	err := b.do(ctx, func(ctx context.Context) error {

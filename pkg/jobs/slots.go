@@ -125,7 +125,7 @@ func (t *HostSlots) Reserve(ctx context.Context, host string, pace domain.Pace, 
 	return t.slot(host, a), nil
 }
 
-// Hold keeps all crawlers from requesting the host until the given time of this machine's clock, but for at most
+// Hold keeps all crawlers from requesting the host until the given time by this machine's clock, but for at most
 // MaxHold. It never shortens a hold. It fails like Reserve; the hold is then retried in the background until it would
 // have ended.
 func (t *HostSlots) Hold(ctx context.Context, host string, until time.Time) error {

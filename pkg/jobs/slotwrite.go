@@ -129,7 +129,7 @@ func (t *HostSlots) round(h *slotHost, batch []*slotRequest) (rest []*slotReques
 	return nil, 0
 }
 
-// wanted drops requests that no longer have any effect.
+// wanted returns the requests that must still be applied.
 func (t *HostSlots) wanted(batch []*slotRequest, now time.Time) []*slotRequest {
 	t.mu.Lock()
 	defer t.mu.Unlock()
