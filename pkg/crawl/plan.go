@@ -80,7 +80,7 @@ type PlanSummary struct {
 const (
 	planAhead   = 8               // pages fetched in advance while others are judged; the host's limits also apply
 	planTries   = 3               // maximum attempts for a page with temporary errors
-	planTimeout = time.Minute     // maximum time that a page waits for slots and between attempts
+	planTimeout = time.Minute     // maximum time that a page spends waiting for slots and between attempts
 	planPause   = 2 * time.Second // delay between attempts if the host requests none
 	maxPlanLeft = 100_000         // maximum number of left-out addresses that are reported; all others are only counted
 )
@@ -129,7 +129,7 @@ type plan struct {
 	level   []*planned // the level being judged
 	next    []*planned // the next level
 	known   map[string]*planned
-	kept    map[string]string    // pages by hash of their text or, without text, of their content
+	kept    map[string]string    // addresses of pages by the hash of their text, or of their content if they have no text
 	leads   int                  // number of pages read only for their links
 	moved   []*planned           // pages that redirect, to be judged after all others with the same content
 	left    map[string]PlanEntry // addresses left out so far
@@ -141,7 +141,7 @@ type plan struct {
 type planned struct {
 	link   domain.Link
 	from   string
-	lead   int             // number of consecutive pages up to this one that match no include pattern; 0: it matches one
+	lead   int             // number of consecutive pages, ending with this one, that match no include pattern
 	done   chan planResult // receives the one result of its fetch
 	state  planState
 	result planResult
@@ -162,7 +162,7 @@ const (
 // planResult is the result of a fetch, without the body.
 type planResult struct {
 	page    Page
-	hash    string // of the text or, without text, of the content
+	hash    string // hash of the text, or of the content if there is no text
 	size    int64
 	refused []refusedLink
 	err     error

@@ -158,7 +158,7 @@ func cleanHeader(in *bufio.Reader) ([]byte, error) {
 	return nil, errors.New(headersTooLarge)
 }
 
-// readLine reads up to a line feed, or to limit bytes.
+// readLine reads a line, including its line feed. It fails if the line is much longer than `limit` bytes.
 func readLine(in *bufio.Reader, limit int) ([]byte, error) {
 	var line []byte
 	for {

@@ -70,7 +70,7 @@ func isEncoding(layer string) bool {
 	return !isNoEncoding(layer)
 }
 
-// isNoEncoding reports whether a value stands for an unchanged body. That is the case for "identity" and for other
+// isNoEncoding reports whether a value means that the body is not encoded. That is true of "identity" and of other
 // names, mostly of character encodings, that misconfigured servers send.
 func isNoEncoding(layer string) bool {
 	switch layer {

@@ -43,7 +43,7 @@ func cutOrigin(s string) (string, bool) {
 	return "/", true
 }
 
-// specificity ranks matching rules: the rule with the longer pattern wins.
+// specificity returns the rank of a matching rule. The rule with the longest pattern wins.
 func (r rule) specificity() int {
 	if r.end {
 		return len(r.pattern) + 1
@@ -52,7 +52,7 @@ func (r rule) specificity() int {
 }
 
 // matches reports whether the rule matches an address in the form that addressOf returns. It needs no backtracking,
-// whatever the number of asterisks: the first match of a part is always as good as a later one.
+// however many asterisks there are, because the first match of a part is always as good as a later one.
 func (r rule) matches(path string) bool {
 	part, rest, more := strings.Cut(r.pattern, "*")
 	path, ok := strings.CutPrefix(path, part)
@@ -73,8 +73,8 @@ func (r rule) matches(path string) bool {
 	return !r.end || path == ""
 }
 
-// allowedBy reports whether rules allow the address: the most specific one that matches decides, and an Allow wins over
-// a Disallow of the same length. An address without a matching rule is allowed.
+// allowedBy reports whether the rules allow the address. The most specific matching rule decides, and an Allow wins
+// over a Disallow of the same length. An address without a matching rule is allowed.
 func allowedBy(rules []rule, u *url.URL) bool {
 	path, best, allowed := addressOf(u), -1, true
 	for _, r := range rules {
@@ -86,7 +86,7 @@ func allowedBy(rules []rule, u *url.URL) bool {
 	return allowed
 }
 
-// addressOf returns the path and query of an address, as sent, normalised for comparison with rules.
+// addressOf returns the path and query of an address as they are sent, but normalised for comparison with rules.
 func addressOf(u *url.URL) string {
 	s := u.EscapedPath()
 	if s == "" {

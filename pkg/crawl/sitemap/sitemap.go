@@ -116,7 +116,7 @@ func textOf(r io.Reader, limit int64, budget *Budget) (*bufio.Reader, error) {
 // ErrTextSpent means that several sitemaps together are larger than their limit.
 var ErrTextSpent = errors.New("the size limit for all sitemaps is reached")
 
-// budgetReader is a reader within a budget that several readers share.
+// budgetReader limits the bytes that several readers together may read.
 type budgetReader struct {
 	r    io.Reader
 	left *int64
@@ -163,8 +163,8 @@ func decoderFor(head []byte) transform.Transformer {
 // rootForm matches the beginning of an XML sitemap: the declaration or the root element.
 var rootForm = regexp.MustCompile(`(?i)<\?xml[\s?]|<(?:[a-z0-9_-]+:)?(?:urlset|sitemapindex|rss|rdf|feed)[\s>]`)
 
-// xmlBegins returns the position in head, the first bytes of a file, where the XML of a sitemap begins. It is negative
-// if there is none. The XML may follow other output, such as PHP warnings.
+// xmlBegins returns the position at which the XML of a sitemap begins in head, the first bytes of a file, or a negative
+// number if there is none. The XML may follow other output, such as PHP warnings.
 func xmlBegins(head []byte) int {
 	trimmed := bytes.TrimSpace(head)
 	if len(trimmed) > 0 && trimmed[0] == '<' && readXML(bytes.NewReader(head), nil) == nil {
