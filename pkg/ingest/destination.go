@@ -99,8 +99,9 @@ func isUnchanged(ctx context.Context, job domain.Job, equal bool, d *destination
 	return rows == p.Chunks, nil
 }
 
-// findGeneration returns the space of a model that has the most rows of a generation, and the number of these rows.
-// dimensions is 0 as long as the number is unknown. A model server reports it with its first answer.
+// findGeneration looks through the spaces of a model. It returns the space with the most rows of a generation, and the
+// number of these rows. dimensions is 0 as long as it is unknown, because a model server reports it only with its first
+// answer.
 func findGeneration(ctx context.Context, idx Index, job domain.Job, model string, dimensions int, generation uint64) (space index.Space, rows int64, err error) {
 	spaces, err := idx.Spaces(ctx, job.DatastoreID)
 	if err != nil {

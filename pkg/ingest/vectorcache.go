@@ -49,8 +49,8 @@ type vectorCache struct {
 	cached     map[int][]float32
 }
 
-// openVectorCaches sets the caches of each destination: the active version, if it has vectors of the same model, and
-// the rows of an interrupted run of the same job.
+// openVectorCaches sets the caches of each destination: one for the active version, if that has vectors of the same
+// model, and one for the rows of an interrupted run of the same job.
 func (i *Ingestor) openVectorCaches(ctx context.Context, job domain.Job, destinations []*destination) error {
 	for _, d := range destinations {
 		if p := job.Previous; p != nil && p.Generation > 0 && p.Chunks > 0 && p.Place.Model == d.model {
