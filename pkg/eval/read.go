@@ -171,7 +171,7 @@ func decode(line []byte, into any) error {
 	return nil
 }
 
-// label is an id: a string, or an integer as in some collections.
+// label is an id. It may be a string or, as in some collections, an integer.
 type label string
 
 func (l *label) UnmarshalJSON(b []byte) error {
