@@ -119,8 +119,8 @@ func seek(slots []uint32, from int, slot uint32) (int, bool) {
 	return from + at, ok
 }
 
-// rangeOf returns the range of postings in a sparse list whose slots are in [begin, end). The search starts at the
-// given index, which must not be after the first of them.
+// rangeOf returns the range of the postings with slots in [begin, end) in a sparse list. The search starts at the given
+// index, which must not be after the first of these postings.
 func (t *TermList) rangeOf(begin, end uint32, at int) (from, to int) {
 	if at < len(t.slots) && t.slots[at] < begin {
 		at, _ = seek(t.slots, at, begin)

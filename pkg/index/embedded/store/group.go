@@ -58,7 +58,7 @@ func (g *group) leave() {
 }
 
 // take removes the batches of the next group from the queue and returns them. A batch that shares a key with an earlier
-// one waits for a later group, so that the last row written with a key is the one that stays stored.
+// one waits for a later group, so that the last row written with a key replaces earlier ones.
 func (g *group) take() []*waitingBatch {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -98,8 +98,8 @@ func (t *TopK) Best(n int) []Scored {
 	return kept[:min(n, len(kept))]
 }
 
-// selectBest moves the k best to the front by quickselect, with the k-th best as the last of them. It requires 1 ≤ k ≤
-// len(s).
+// selectBest moves the k best to the front by quickselect, so that the k-th best is the last of them. It requires 1 ≤ k
+// ≤ len(s).
 func selectBest(s []Scored, k int) {
 	from, to := 0, len(s) // bounds of the index of the k-th best
 	for to-from > 1 {
