@@ -118,16 +118,16 @@ type Result struct {
 	// Fragments holds at most TopK fragments, sorted by Score, best first. Scores are comparable between responses: 1
 	// means that a fragment contains every word of the query many times and has the same meaning; without relevant
 	// content, all scores are low. In a reranked result, Score is the reranker's score. Only the MaxReranked best are
-	// reranked; the score of a fragment that ranks below them is the lowest of their scores multiplied by its own.
+	// reranked; the score of a fragment that ranks below them is its own score multiplied by the lowest of theirs.
 	//
 	// Fragments differ from one another: adjacent chunks are merged, and of near-duplicates only the best is returned.
 	Fragments []domain.Fragment
 	// FirstScores holds each fragment's score before reranking. It is nil if the result is not reranked.
 	FirstScores []float64
-	// TermWeights holds the inverse document frequency of each analysed query term, the maximum over the searched
-	// spaces.
+	// TermWeights holds the inverse document frequency of each analysed query term, or the maximum if several spaces
+	// were searched.
 	TermWeights map[string]float64
-	// Candidates is the number of chunks that were ranked. For a small datastore, it is all chunks.
+	// Candidates is the number of chunks that were ranked. In a small datastore, all chunks are ranked.
 	Candidates int
 	// Degraded describes what is missing from the result, or is "" if nothing is missing: LexicalFallback was used, a
 	// model knows none of the words in a query with mode dense, or the reranker failed.
