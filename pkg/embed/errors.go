@@ -30,7 +30,7 @@ func (k Kind) String() string {
 	}
 }
 
-// Error is a failure of an embedding model. Its chain also contains a domain.Error with code UNAVAILABLE, which is
+// Error is a failure of an embedding model. Its chain also contains a domain.Error with code UNAVAILABLE. That error is
 // meant for callers of the API: it says how long to wait, but does not contain the cause.
 type Error struct {
 	Kind       Kind
