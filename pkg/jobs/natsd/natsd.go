@@ -279,7 +279,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 			if s.stopped != nil {
 				<-s.stopped
 			}
-			_ = s.lock.Unlock() // the process releases the lock at its end in any case
+			_ = s.lock.Unlock() // the lock is released in any case when the process ends
 		}()
 	})
 	select {

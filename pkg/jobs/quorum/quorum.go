@@ -1,5 +1,5 @@
-// Package quorum contains the client side of a replicated NATS cluster. It retries requests while a stream has no
-// leader, and reads data that a majority of the servers has agreed on. With a single server, it adds no cost.
+// Package quorum is a client for replicated NATS clusters. It retries requests while a stream has no leader, and reads
+// data that a majority of the servers has agreed on. With a single server, it adds no cost.
 package quorum
 
 import (
