@@ -32,7 +32,7 @@ type hostHealth struct {
 	pause      time.Duration // length of the last pause; 0 before the first
 	until      time.Time     // end of the pause, or the time that the host asked for
 	why        string        // reason for the pause
-	fails      bool          // the host is paused because it fails, not because it asked for a pause
+	fails      bool          // the host is paused because it is failing, not because it asked for a pause
 	lastServed string        // the last page that was served
 	refusals   int           // consecutive responses that asked the crawler to come back later
 	refused    time.Time     // time of the first of these responses

@@ -47,8 +47,8 @@ type Page struct {
 	Redirects []domain.Redirect
 	// Canonical is the page's normalised canonical address, or "" if that is its own address or out of scope.
 	Canonical string
-	// TextHash is the hash of the main text and title of HTML. Sketch is used to find similar texts; see package
-	// textid. Both are empty for a page without text.
+	// TextHash is the hash of the main text and title of an HTML page. Sketch is used to find similar texts; see
+	// package textid. Both are empty for a page without text.
 	TextHash  string
 	Sketch    []byte
 	Links     []domain.Link // within scope, normalised, without duplicates, in the page's order

@@ -17,11 +17,11 @@ import (
 const (
 	// maxHTMLTags is the maximum number of "<" characters that are parsed per page.
 	maxHTMLTags = 300_000
-	// maxHTMLNodes is the maximum estimated number of elements of a page that is parsed unchanged.
+	// maxHTMLNodes is the estimated number of elements up to which a page is parsed unchanged.
 	maxHTMLNodes = 500_000
 	// maxOpenElements is the maximum number of open elements in the parser.
 	maxOpenElements = 512
-	// maxBodies is the maximum number of html and body elements in a page that is parsed unchanged.
+	// maxBodies is the number of html and body elements up to which a page is parsed unchanged.
 	maxBodies = 16
 )
 

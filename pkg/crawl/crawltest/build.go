@@ -34,7 +34,7 @@ func (s *Site) build() error {
 	return nil
 }
 
-// casesPerKind returns the number of pages per special case, which grows with the size of the site.
+// casesPerKind returns the number of pages per special case. It grows with the size of the site.
 func (s *Site) casesPerKind() int { return 1 + s.opts.Pages/1000 }
 
 const (
