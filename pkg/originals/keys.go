@@ -29,7 +29,8 @@ func UploadKey(datasourceID string) string {
 	return datasourceID + ".u-" + strings.ToLower(rand.Text())
 }
 
-// PageKey returns the key of a page, from the generation of its crawl job and the hexadecimal SHA-256 of its content.
+// PageKey returns the key of a page. It contains the generation of the page's crawl job and the hexadecimal SHA-256 of
+// its content.
 func PageKey(datasourceID string, generation uint64, sha256 string) string {
 	return datasourceID + ".p-" + strconv.FormatUint(generation, 10) + "-" + sha256
 }
