@@ -21,7 +21,7 @@ import (
 // Mode is a retrieval mode.
 type Mode string
 
-// Retrieval modes. Hybrid is the default of queries if no reranker is configured.
+// Retrieval modes. Hybrid is the default for queries if no reranker is configured.
 const (
 	Lexical  Mode = "lexical"
 	Dense    Mode = "dense"
