@@ -144,9 +144,10 @@ func (s *window) score(idf []float64, average float64) (sum float64) {
 }
 
 // documentWeights estimates the inverse document frequency of each term over windows, and the average window length.
-// For this estimate, each document is divided into consecutive windows. The weights over chunks are known, but they are
-// too low for the subject of a long document, which occurs in many of its chunks. So a term's weight is raised by the
-// ratio of chunks to windows that contain it, relative to the ratio for all candidates.
+// For this estimate, each document is divided into consecutive windows. The weights over chunks are known. But a long
+// document repeats the terms of its subject in many chunks, so these weights are too low for such terms. Therefore a
+// term's weight is raised if the term occurs in more chunks per window than the average, and lowered if it occurs in
+// fewer.
 func documentWeights(order []*candidate, words []string, weights map[string]float64) (idf []float64, average float64) {
 	const size = 2*windowReach + 1
 	chunks, having := make([]float64, len(words)), make([]float64, len(words)) // number of chunks and of windows that contain each term

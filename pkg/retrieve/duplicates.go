@@ -9,8 +9,9 @@ import (
 )
 
 // Two texts are near-duplicates if the Jaccard similarity of their shingles is at least minShared. A shingle is a
-// window of windowRunes letters and digits. About one in sampleOneIn shingles is kept. Its hash decides, so that the
-// same shingles are kept for every text. Short texts keep all shingles.
+// window of windowRunes letters and digits. Only about one in sampleOneIn shingles is kept, except in short texts,
+// which keep all of them. Whether a shingle is kept depends only on its hash, so texts that share a shingle either both
+// keep it or both drop it.
 const (
 	windowRunes = 8 // one byte each, in 64 bits
 	sampleOneIn = 8
@@ -50,7 +51,8 @@ var plain = func() (table [utf8.RuneSelf]byte) {
 	return table
 }()
 
-// beyond maps a non-ASCII letter to one byte. Letters may collide, but several in a row seldom do.
+// beyond maps a non-ASCII letter to one byte. Different letters may share a byte, but different sequences of letters
+// seldom match.
 func beyond(r rune) byte { return 0x80 | byte(uint32(r)*0x9E3779B1>>25) }
 
 // fingerprint returns the fingerprint of a text. It reuses the buffers of f.
@@ -109,8 +111,8 @@ func (f *duplicateFinder) fingerprint(text string) *textFingerprint {
 // of shingles of both texts together. With similarity s, n(1-s)/(1+s) shingles are unshared.
 func maxUnshared(n int) int { return int(float64(n) * (1 - minShared) / (1 + minShared)) }
 
-// apart reports whether the bitmaps alone prove that the texts differ too much: a bit that only one text has belongs to
-// a shingle that only this text has.
+// apart reports whether the bitmaps alone prove that the texts differ too much to be near-duplicates. A bit that is set
+// in only one bitmap stands for at least one shingle that the other text lacks.
 func (o *textFingerprint) apart(other *textFingerprint) bool {
 	alone := 0
 	for i, m := range o.marks {

@@ -87,7 +87,8 @@ func rankStages(all []*candidate) stageRanks {
 	}
 }
 
-// ranks returns the candidates' ranks by a score, best first. Equal scores keep the order of the first stage.
+// ranks returns the rank of each candidate when the candidates are sorted by score, highest first. Candidates with
+// equal scores keep their order in the first stage. A candidate gets no rank if counts returns false for its score.
 func ranks(all []*candidate, score func(*candidate) float64, counts func(float64) bool) map[*candidate]int {
 	order := slices.Clone(all)
 	slices.SortStableFunc(order, func(a, b *candidate) int { return cmp.Compare(score(b), score(a)) })

@@ -11,8 +11,8 @@ import (
 )
 
 // A question of several parts is rarely answered by one passage, and a search for the whole question finds only
-// passages about the part with the rarest words. So each part is searched alone, and the parts share the fragments of
-// the result.
+// passages about the part with the rarest words. So each part is searched separately, and the parts take turns in
+// contributing fragments to the result.
 
 // leg is the search for a part of the query, or for the whole.
 type leg struct {
@@ -88,7 +88,7 @@ func (r *Retriever) rerankLegs(ctx context.Context, legs []leg, s *selection, re
 }
 
 // share returns the candidates of all legs, each once: the best one for the whole query, then those of the parts, taken
-// from each part in turn, then the rest. Their scores are the maximum over the legs.
+// from each part in turn, then the rest. The score of a candidate is its highest score in any leg.
 func share(legs []leg) []*candidate {
 	if len(legs) == 1 {
 		return legs[0].ranked

@@ -5,17 +5,18 @@ import (
 	"strings"
 )
 
-// Bounds of a fragment that is merged from adjacent chunks. A chunk is not merged if it ranks more than mergeWithin
-// behind the best chunk: for the same amount of text, such merges contain fewer answers than the fragments that they
-// displace. With a limit of up to 5, merges contain at least as many answers, and five fragments contain 4 to 7
-// percentage points more of the answers.
+// Limits on merging adjacent chunks into one fragment. A chunk is not merged if it ranks more than mergeWithin behind
+// the best chunk of the fragment. If mergeWithin is above 5, merged chunks contain fewer answers than the fragments
+// that they displace, for the same amount of text. Up to 5 they contain at least as many, and merging raises the share
+// of answers in the first five fragments by 4 to 7 percentage points.
 const (
 	maxMerged      = 3    // chunks
 	maxMergedBytes = 4096 // bytes of text in total; larger chunks are not merged
 	mergeWithin    = 5    // ranks
 )
 
-// Bounds of the text that two adjacent chunks share, in bytes. Shorter matches count as coincidence.
+// Minimum and maximum length, in bytes, of the text that two adjacent chunks share. A shorter match counts as
+// coincidence.
 const (
 	minOverlap = 16
 	maxOverlap = 2048

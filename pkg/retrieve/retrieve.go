@@ -23,7 +23,7 @@ import (
 	"github.com/sluice/sluice/pkg/question"
 )
 
-// Bounds of a request.
+// Limits of a request.
 const (
 	DefaultTopK        = 5
 	MaxTopK            = 100
@@ -84,8 +84,8 @@ type Options struct {
 	LexicalFallback bool
 }
 
-// Default weights of the dense leg. A transformer model counts as much as the words; the built-in static vectors count
-// less.
+// Default weights of the dense leg. The vectors of a transformer model weigh as much as the lexical leg, the built-in
+// static vectors weigh less.
 const (
 	DefaultDenseWeight = 0.5
 	BuiltinDenseWeight = 0.3

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Minimum standard deviations that the scores of the legs are divided by. Smaller ones would amplify noise among nearly
-// equal scores.
+// Minimum values of the standard deviations by which the scores of the two legs are divided. Dividing by less would
+// amplify the noise among nearly equal scores.
 const (
 	minLexicalSpread = 0.1
 	minDenseSpread   = 0.02
@@ -27,9 +27,10 @@ const (
 )
 
 // fuse sets the scores of the candidates. A score is the weighted sum of the scores of both legs, each divided by its
-// standard deviation over the candidates. It is relative to the score of a perfect candidate. So it ranks like a sum of
-// z-scores, but is also meaningful in absolute terms: 0 is unrelated text, and 1 is a row in which every query term is
-// saturated and whose vector equals the query's. If the engine compared no words, only the dense leg counts.
+// standard deviation over the candidates. The sum is then divided by the score of a perfect candidate. So the score
+// ranks like a sum of z-scores, but is also meaningful in absolute terms: 0 is unrelated text, and 1 is a row in which
+// every query term is saturated and whose vector equals the query's. If the engine compared no words, only the dense
+// leg counts.
 //
 // Candidates of different models are comparable by their words. So the lexical scores are divided by their standard
 // deviation over all candidates, the cosines of each model by their standard deviation over that model's candidates,

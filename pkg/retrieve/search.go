@@ -186,8 +186,8 @@ func (q *query) place(ctx context.Context, ds domain.Datastore) (datastoreResult
 				"the index of datastore %q cannot be searched at the moment; try again later", ds.ID)
 		}
 		if made.vector == nil && made.unfiltered != nil && (found.MaxLexical == 0 || len(found.Hits) == 0) {
-			// The engine compares no words, or no row contains one of them: use the vector, even if the model hardly
-			// knows the query.
+			// The engine compares no words, or no row contains any of the query's words. So use the vector, even if the
+			// model hardly knows the query.
 			made.vector, made.weight = made.unfiltered, 1
 			continue
 		}
