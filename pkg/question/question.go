@@ -31,9 +31,9 @@ type Part struct {
 	Query string // the part as a search query of its own, including what it refers to
 }
 
-// Parts returns the questions that a text consists of, in order, at least two and at most MaxParts. A part that refers to
-// an earlier one ("and how much does it weigh?") is searched with the names of that part. Parts returns nil if the text
-// is one question, or none.
+// Parts returns the questions that a text consists of, in order, at least two and at most MaxParts. A part that refers
+// to an earlier one ("and how much does it weigh?") is searched with the names of that part. Parts returns nil if the
+// text is one question, or none.
 func Parts(text string) []Part {
 	if utf8.RuneCountInString(text) > maxCharacters {
 		return nil
@@ -235,8 +235,9 @@ func hasContent(lower string) bool {
 	return true
 }
 
-// completed prefixes a part with the names in the previous part if the part refers to that one or says too little on
-// its own, and contains no names itself. If the previous part has no names, the prefix is the whole previous part.
+// completed returns a part as a query that can be searched on its own. A part that contains no names, and either refers
+// to the previous part (before) or says too little, is prefixed with the names in the previous part. If those are
+// missing, it is prefixed with the whole previous part.
 func completed(part, before string) string {
 	if unspaced(part) {
 		if utf8.RuneCountInString(part) <= maxUnspacedRest || containsAny(part, unspacedPointers) {
@@ -266,7 +267,7 @@ const (
 	maxUnspacedRest = 6
 )
 
-// named returns the names of a question: words with digits, and capitalised words inside it.
+// named returns the names in a question: words with digits, and capitalised words after the first word.
 func named(text string) string {
 	var names []string
 	for i, w := range wordsOf(text) {
@@ -321,5 +322,6 @@ func containsAny(text string, words []string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) })
 }
 
-// isKana reports whether a character is Japanese kana. A Japanese question ends in "か", also before a comma.
+// isKana reports whether a character is Japanese kana. Text with kana is Japanese, and a Japanese question ends in "か",
+// even before a comma.
 func isKana(r rune) bool { return unicode.In(r, unicode.Hiragana, unicode.Katakana) }

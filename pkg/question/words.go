@@ -74,10 +74,11 @@ var requests = wordset.Of(`
 	spiega descrivi elenca
 `)
 
-// openers are interrogatives at the beginning of a sentence and conjunctions or relative pronouns elsewhere.
+// openers are words that are interrogatives only at the beginning of a sentence. Elsewhere, they are conjunctions or
+// relative pronouns.
 var openers = wordset.Of(`che que qué qui`)
 
-// pointers refer to an earlier part of the same question.
+// pointers are words that refer to an earlier part of the same question.
 var pointers = wordset.Of(`
 	it its they them their theirs this these those that he him his she her hers there then one ones
 	er sie ihn ihm ihnen dieser dieses diese dort davon dafür damit dabei
@@ -95,5 +96,5 @@ var unspacedInterrogatives = []string{
 	"いつ", "どこ", "どの", "どれ", "どう", "なぜ", "いくつ", "いくら", "何", "誰", "무엇", "누구", "언제", "어디", "어떤", "어떻게", "왜", "몇", "얼마",
 }
 
-// unspacedPointers refer to an earlier part in scripts without spaces between words.
+// unspacedPointers are pointers in scripts without spaces between words.
 var unspacedPointers = []string{"它", "他", "她", "这", "這", "那", "其", "该", "該", "それ", "これ", "その", "この", "彼", "그것", "이것", "그는", "그녀"}
