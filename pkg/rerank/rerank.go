@@ -121,7 +121,7 @@ func (c *Client) Close() { c.http.CloseIdleConnections() }
 //
 // It fails with *Error if the server cannot be reached in time, rejects the request, or returns an invalid response,
 // and with the error of ctx if that ends first. After two consecutive failures, calls fail at once with ErrPaused for 5
-// seconds, and for up to a minute while the server keeps failing.
+// seconds. While the server keeps failing, these pauses grow to a minute.
 func (c *Client) Rerank(ctx context.Context, query string, passages []string) ([]Result, error) {
 	if len(passages) == 0 {
 		return nil, nil
