@@ -40,8 +40,8 @@ func (e *Embedder) responseError(response *http.Response) error {
 	}
 }
 
-// kindOf returns the kind of failure that a status means. Time-outs, conflicts, rate limits and server errors are
-// transient.
+// kindOf returns the kind of failure that an HTTP status indicates. Time-outs, conflicts, rate limits and server errors
+// are transient.
 func kindOf(status int) embed.Kind {
 	switch {
 	case status == http.StatusRequestTimeout, status == http.StatusConflict, status == http.StatusTooEarly,

@@ -12,7 +12,7 @@ import (
 	"slices"
 )
 
-// Model is a published model.
+// Model describes a published model and its files.
 type Model struct {
 	Name     string // name in Sluice, which is also the name of the model's directory
 	About    string // language and dimensions
@@ -22,7 +22,7 @@ type Model struct {
 	Files    []File
 }
 
-// File is a file of a model.
+// File describes one file of a model.
 type File struct {
 	Name   string // path within the model's directory, with slashes
 	Size   int64  // size in bytes

@@ -203,7 +203,8 @@ func expWide16(x []float32, shift float32) (sum float32) {
 	return sum
 }
 
-// lastPowers returns the numbers of x padded with shift. x has fewer than 16 numbers.
+// lastPowers returns the last, incomplete vector of numbers for exp8 or exp16: x, which has fewer than 16 numbers,
+// padded with shift.
 func lastPowers(x []float32, shift float32) (last [16]float32) {
 	n := copy(last[:], x)
 	for i := range last[n:] {

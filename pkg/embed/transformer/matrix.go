@@ -47,7 +47,7 @@ func (kn *kernel) apply(l *linear, w *workspace, c, a []float32, m int) {
 	kn.multiply(c, l.floats.n, a, l.floats.k, m, l.floats, w.tile)
 }
 
-// packRows packs n rows of k numbers as columns. In from, each row begins `stride` numbers after the previous one.
+// packRows packs n rows of k numbers as columns. The rows of `from` begin `stride` numbers apart.
 func (kn *kernel) packRows(to, from []float32, stride, n, k int) {
 	cols := kn.cols
 	for first := 0; first < n; first += cols {
@@ -72,7 +72,7 @@ func (kn *kernel) packRows(to, from []float32, stride, n, k int) {
 	}
 }
 
-// packColumns packs k rows of n numbers as rows. In from, each row begins `stride` numbers after the previous one.
+// packColumns packs k rows of n numbers as rows. The rows of `from` begin `stride` numbers apart.
 func (kn *kernel) packColumns(to, from []float32, stride, n, k int) {
 	cols := kn.cols
 	for first := 0; first < n; first += cols {
