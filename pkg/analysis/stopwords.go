@@ -30,8 +30,8 @@ var (
 // Maximum number of languages in a functionWordVotes, whose bit sets have 64 bits.
 const maxVoteLanguages = 64
 
-// functionWordVotes says which languages a function word votes for. The field of maps each function word to a bit set,
-// in which bit i stands for langs[i].
+// functionWordVotes says which languages a function word votes for. In the map `of`, the value of a function word is a
+// bit set: bit i is set if the word votes for langs[i].
 type functionWordVotes struct {
 	langs []Language
 	of    map[string]uint64
