@@ -65,9 +65,9 @@ func (c *Chunker) Sized(sizes domain.Chunking) *Chunker {
 }
 
 // Chunks splits the document. The chunks contain all of its text in reading order, except for white space where they
-// start and end. Two things are repeated. A table's header is repeated above its rows in other chunks. A chunk that
-// continues a paragraph longer than one chunk starts with the previous sentence, if that is short. No chunk crosses one
-// of the document's top-level headings. A document without text has no chunks.
+// start and end. Two things are repeated. A table's header is repeated above its rows in other chunks. If a paragraph
+// does not fit into one chunk, each chunk that continues it starts with the previous sentence, provided that the
+// sentence is short. No chunk crosses one of the document's top-level headings. A document without text has no chunks.
 //
 // Headings share a chunk with the beginning of their text; headings at the end of the document share one with the
 // preceding text. Headings form a chunk of their own only if the document has no other text, or if they are so long

@@ -27,8 +27,8 @@ func (s *chunkLocation) add(page int, h headingContext, term string, tokens int)
 	s.entries.add(definedTerm{h, term}, tokens)
 }
 
-// headings returns the headings above most of the chunk's text, or other if the chunk has no text. If most of the text
-// below those headings belongs to a defined term, the result has the anchor of the term.
+// headings returns the headings above most of the chunk's text, or the parameter `other` if the chunk has no text. If
+// most of the text below those headings belongs to a defined term, the result has the anchor of the term.
 func (s *chunkLocation) headings(other headingContext) headingContext {
 	at := s.heads.largest(other)
 	var below tokenCount[definedTerm]
@@ -57,8 +57,8 @@ func (t *tokenCount[K]) add(key K, tokens int) {
 	t.keys, t.tokens = append(t.keys, key), append(t.tokens, tokens)
 }
 
-// largest returns the key with the most tokens, or other if nothing was counted. If several keys have equally many, it
-// returns the first of them.
+// largest returns the key with the most tokens. If several keys tie, it returns the first of them; if nothing was
+// counted, it returns the parameter `other`.
 func (t *tokenCount[K]) largest(other K) K {
 	best := -1
 	for i, n := range t.tokens {

@@ -33,7 +33,7 @@ type draft struct {
 	tokens       int
 	offset       int
 	page         int            // page of the first piece
-	heads        headingContext // headings above the first piece that is not a heading, or at the last heading until there is such a piece
+	heads        headingContext // headings above the first piece of text; while the chunk has only headings, those at the last heading
 	location     chunkLocation  // location of the pieces that are not headings
 	sheet        string
 	rows         rows

@@ -11,7 +11,8 @@ import (
 )
 
 // Maximum size of a piece in bytes. It leaves room in domain.MaxChunkBytes for several pieces, their separators and a
-// repeated table header. Only a longer grapheme (a letter with thousands of combining marks) is split internally.
+// repeated table header. A grapheme is split only if it is longer than this (a letter with thousands of combining
+// marks).
 const maxPieceBytes = domain.MaxChunkBytes / 8
 
 // piece is a part of a block that is not split further.
