@@ -127,9 +127,9 @@ func newLexicalQuery(words []analysis.QueryTerm, rows float64, having []float64)
 	return q
 }
 
-// Bounds of the number of candidates: see candidateLimit. These values were measured with 14 languages whose rows have
-// 42 to 725 terms on average. In most of them, the candidates include all of the best rows. At worst, they include 99.4
-// % of the best 10 documents and 99.96 % of the best 50 chunks.
+// Limits on the number of candidates: see candidateLimit. These values were tested with texts in 14 languages, whose
+// rows have 42 to 725 terms on average. In most languages, the candidates include all of the best rows. In the worst
+// case, they include 99.4% of the best 10 documents and 99.96% of the best 50 chunks.
 const (
 	minExtraShare = 0.1
 	minExtraRows  = 20
@@ -137,7 +137,8 @@ const (
 )
 
 // candidateLimit returns the number of candidates to fetch if limit rows are requested. Stored weights assume an
-// average length. The further it is from the real one, the lower the best rows may rank among the candidates.
+// average length. The more it differs from the real one, the lower the best rows may rank among the candidates, and the
+// more candidates are needed.
 func (q lexicalQuery) candidateLimit(limit int) int {
 	more := float64(limit+minExtraRows) * (q.mismatch + minExtraShare)
 	return int(min(float64(limit)+math.Ceil(more), maxCandidates))

@@ -16,11 +16,11 @@ import (
 )
 
 // Document frequencies are counted by searching for single words and counting the hits. The first search has a low
-// limit, which suffices for most words; the other words are searched with a high limit. If a word has still more hits,
-// it is counted in an eighth of the rows, chosen by bucket, then in an eighth of those, and so on. So the counts of
-// rare words are exact, as are all counts in a datastore of up to maxCountedHits rows. Counts of common words are
-// accurate to a few per cent, which is enough because only their logarithm matters. The cost hardly grows with the
-// datastore, and results are cached for a while.
+// limit, which suffices for most words; the other words are searched with a high limit. If a word reaches that limit
+// too, it is counted in an eighth of the rows, chosen by bucket, then in an eighth of those, and so on. So the counts
+// of rare words are exact, as are all counts in a datastore of up to maxCountedHits rows. Counts of common words are
+// accurate to a few per cent, which is enough because only their logarithm matters. The cost is nearly the same for
+// small and large datastores, and results are cached for a while.
 const (
 	firstHits      = 512
 	maxCountedHits = 4096

@@ -49,7 +49,8 @@ func metadataTerm(key, value string) string {
 	return facet(metadataFacet, strconv.Itoa(len(key))+":"+key+value)
 }
 
-// alternatives returns the filter terms for the value of a metadata field or, if it is a list, for each of its values.
+// alternatives returns the filter terms for the value of a metadata field. If the value is a list, there is one term
+// for each item.
 func alternatives(key string, value any) ([]string, error) {
 	terms, err := index.Alternatives(key, value)
 	for i, v := range terms {

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// boundSlack keeps a sum of bounds above the sum of the scores, which may be added, and therefore rounded, in
-	// another order.
+	// boundSlack is the factor by which sums of bounds are raised, so that they are never below the sum of the scores.
+	// The scores may be added in another order and so be rounded differently.
 	boundSlack = 1 + 1e-9
 	// If at most this many postings have to be added up in a window, their slots are marked as touched, and then only
 	// these slots are read back.

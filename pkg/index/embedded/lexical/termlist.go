@@ -95,8 +95,8 @@ func (k *kindColumn) of(i int) uint32 {
 	return k.large[i]
 }
 
-// find returns the index of the posting of a slot. In a sparse list, the search starts at index from, which must not be
-// after the posting.
+// find returns the index of the posting of a slot. In a sparse list, the search starts at the index `from`, which must
+// not be after the posting.
 func (t *TermList) find(slot uint32, from int) (at int, ok bool) {
 	if !t.dense() {
 		return seek(t.slots, from, slot)
@@ -107,8 +107,8 @@ func (t *TermList) find(slot uint32, from int) (at int, ok bool) {
 	return int(begin) + n, n >= 0
 }
 
-// seek searches slots[from:] with galloping search. It returns the index of the first element that is at least slot,
-// and whether the two are equal.
+// seek searches the ascending slots[from:] by galloping. It returns the index of the first element that is not below
+// slot, and whether that element equals slot.
 func seek(slots []uint32, from int, slot uint32) (int, bool) {
 	step := 1
 	for from+step < len(slots) && slots[from+step] < slot {

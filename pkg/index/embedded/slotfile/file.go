@@ -87,8 +87,8 @@ func (v View) Record(slot uint32) []byte {
 	return v.extents[slot/ExtentSlots].data[at : at+v.Payload : at+v.Payload]
 }
 
-// Check verifies the checksums of the live slots among 64w to 64w+63, once each time the file is opened. It fails with
-// index.ErrCorrupt if one does not match.
+// Check verifies the checksums of the live slots among 64w to 64w+63, unless it has already done so since the file was
+// opened. It fails with index.ErrCorrupt if a checksum does not match.
 func (v View) Check(w int, live uint64) error {
 	e := v.extents[w*64/ExtentSlots]
 	bit := uint64(1) << (w % (ExtentSlots / 64))

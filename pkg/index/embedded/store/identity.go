@@ -24,8 +24,9 @@ type identity struct {
 	Dimensions int    `json:"dimensions"`
 }
 
-// Identify returns the space in a directory of a datastore. It reads the identity file. If that fails or the function
-// right rejects the content, it reads the database. It fails with ErrNotFound if there is no space.
+// Identify returns the space in a directory of a datastore. It reads the identity file. If that fails, or if the
+// callback `right` returns false for the space named there, it reads the database. It fails with ErrNotFound if there
+// is no space.
 func Identify(ctx context.Context, dir, datastoreID string, right func(index.Space) bool) (index.Space, error) {
 	if name, err := readIdentity(dir); err == nil {
 		id := index.Space{DatastoreID: datastoreID, Model: name.Model, Dimensions: name.Dimensions}

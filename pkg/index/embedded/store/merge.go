@@ -301,15 +301,15 @@ func (s *Space) writeMissingCodes(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// The table listed contains the slots that are in IVF lists, in the same format as the table live. Its content is
-// meaningless if the state contains no IVF.
+// The table "listed" contains the slots that are in IVF lists. It has the same format as the table "live". If the state
+// contains no IVF, the content of the table is meaningless.
 
 const listedTable = `CREATE TABLE IF NOT EXISTS listed (
 	chunk INTEGER PRIMARY KEY, -- 65,536 slots
 	bits  BLOB NOT NULL
 )`
 
-// storeListed replaces the content of the table listed.
+// storeListed replaces the content of the table "listed".
 func storeListed(ctx context.Context, tx *sql.Tx, listed bitmap.Bitmap) error {
 	for _, statement := range []string{listedTable, `DELETE FROM listed`} {
 		if _, err := tx.ExecContext(ctx, statement); err != nil {

@@ -87,7 +87,7 @@ func storedGeneration(g uint64) int64 { return int64(g ^ 1<<63) }
 
 func loadedGeneration(v int64) uint64 { return uint64(v) ^ 1<<63 }
 
-// storedRow is a row of the table rows.
+// storedRow is a row of the table "rows".
 type storedRow struct {
 	index.Row
 	slot     uint32

@@ -35,7 +35,7 @@ type Snapshot struct {
 	locations    slotfile.View
 }
 
-// stateBody is the content of the table state, as JSON.
+// stateBody is the content of the table "state", as JSON.
 type stateBody struct {
 	Format      int                         `json:"format"`
 	Model       string                      `json:"model"`
@@ -158,7 +158,7 @@ func loadSnapshot(ctx context.Context, db *sql.DB) (*Snapshot, error) {
 	return s, nil
 }
 
-// loadChunks reads the bitmap in the table live or listed. It fails with index.ErrCorrupt if the bitmap is damaged.
+// loadChunks reads the bitmap in a table, "live" or "listed". It fails with index.ErrCorrupt if the bitmap is damaged.
 func loadChunks(ctx context.Context, tx *sql.Tx, table string) (bitmap.Bitmap, error) {
 	var chunks [][]uint64
 	rows, err := tx.QueryContext(ctx, `SELECT chunk, bits FROM `+table+` ORDER BY chunk`)
@@ -190,7 +190,7 @@ func loadChunks(ctx context.Context, tx *sql.Tx, table string) (bitmap.Bitmap, e
 	return bitmap.FromChunks(chunks), rows.Err()
 }
 
-// storeChunks stores the changed chunks of a bitmap in the table live or listed.
+// storeChunks stores the changed chunks of a bitmap in a table, "live" or "listed".
 func storeChunks(ctx context.Context, tx *sql.Tx, table string, e *bitmap.Edit) error {
 	for chunk, words := range e.Changed() {
 		data := make([]byte, 0, bitmap.ChunkWords*8+4)

@@ -288,8 +288,8 @@ func (s *Space) DeleteGenerations(ctx context.Context, which []index.Generations
 	return nil
 }
 
-// deletion selects the rows of a datasource, or of all datasources if datasource is empty. first and last are the first
-// and last generation to delete, as stored.
+// deletion selects the rows of a datasource, or of all datasources if datasource is empty. It covers the generations
+// from first to last, inclusive. Both are results of storedGeneration.
 type deletion struct {
 	datasource  string
 	first, last int64

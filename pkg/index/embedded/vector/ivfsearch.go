@@ -223,7 +223,8 @@ func (c *listSearch) scan(ctx context.Context, rows, n int, visit func(sel *sele
 	return c.all.rescore(ctx, c.s, c.question, c.parts[:])
 }
 
-// list estimates the scores of those list rows from 64w to 64w+63 whose bits are set in the parameter of.
+// list estimates the scores of list rows 64w to 64w+63. The parameter `of` has a bit for each of these rows; rows whose
+// bit is 0 are skipped.
 func (s *selector) list(snap *Set, w int, of uint64) error {
 	c := snap.IVF
 	records, err := c.group(w)

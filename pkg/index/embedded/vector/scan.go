@@ -32,8 +32,8 @@ const (
 // Groups returns the number of groups of 64 slots.
 func (s *Set) Groups() int { return (int(s.Slots) + 63) / 64 }
 
-// eachGroup calls f for each group in [from, to) in which live slots pass the filter. The parameter passing of f
-// contains these slots as bits. It verifies the checksums of the group first.
+// eachGroup calls f for each group in [from, to) in which live slots pass the filter. It passes these slots to f as the
+// set bits of `passing`. Before each call, it verifies the checksums of the group.
 func (s *Set) eachGroup(filter bitmap.Set, records slotfile.View, from, to int, f func(w int, passing uint64) error) error {
 	for w := from; w < to; w++ {
 		live := s.Live.Word(w)
@@ -110,8 +110,9 @@ func parallel(ctx context.Context, rows, n int, begin func(part int) (visit func
 	return others.Wait()
 }
 
-// compare returns the best of the slots that visit passes to its argument compare. It splits n items, which have about
-// `rows` rows in total, into ranges and calls visit with each range. visit must verify the records.
+// compare returns the slots whose vectors are nearest to the query. It splits n items, which have about `rows` rows in
+// total, into ranges and calls visit with each range. For each slot in a range, visit must verify the record and then
+// call its argument `compare`.
 func (s *Set) compare(ctx context.Context, query []float32, limit, rows, n int, visit func(from, to int, compare func(slot uint32)) error) (*topk.TopK, error) {
 	var tops [maxScanners]*topk.TopK
 	err := parallel(ctx, rows, n, func(part int) func(from, to int) error {
@@ -141,7 +142,7 @@ func (s *Set) compare(ctx context.Context, query []float32, limit, rows, n int, 
 const exactUpTo = 20_000
 
 // Search returns the live slots that pass the filter and have the highest inner products with the query, a unit vector.
-// They are unordered. Search is exact up to 20,000 rows, and finds more than 99 % of the nearest rows in larger spaces.
+// They are unordered. Search is exact up to 20,000 rows, and finds more than 99% of the nearest rows in larger spaces.
 // It fails with index.ErrCorrupt if data is damaged.
 func Search(ctx context.Context, s *Set, filter bitmap.Set, query []float32, limit int) ([]topk.Scored, error) {
 	rows := int(s.Rows)
