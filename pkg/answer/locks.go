@@ -23,8 +23,8 @@ const (
 // Time limit for each catalog request that renews or releases a lock.
 const lockTimeout = 5 * time.Second
 
-// lockConversation waits until no other process answers a question of the conversation, and holds the lock until end is
-// called. end must be called once.
+// lockConversation waits until no other process is answering a question of the conversation, and holds the lock until
+// end is called. end must be called once.
 func (a *Answerer) lockConversation(ctx context.Context, conversationID string) (end func(), err error) {
 	holder := a.deps.NewID()
 	for wait := minLockWait; ; wait = min(2*wait, maxLockWait) {

@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/retrieve"
 )
 
-// Limits of a request.
+// Limits on a request.
 const (
 	MaxVisitorIDCharacters = 200
 	MaxPromptCharacters    = 32_000   // per prompt or template
@@ -42,8 +42,8 @@ type Request struct {
 	// Instructions are added after the system prompt, unchanged: placeholders in them are not replaced.
 	Instructions string
 
-	// Ignored, if not nil, is called before the first piece of the answer with the names of the parameters of the
-	// request that are not passed on to the model or were changed. It is not called if there are none.
+	// Ignored, if not nil, is called before the first piece of the answer, with the names of the request's parameters
+	// that were changed or not passed on to the model. It is not called if there are none.
 	Ignored func(names []string)
 
 	Temperature      *float64

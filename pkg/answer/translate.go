@@ -16,7 +16,7 @@ import (
 	"github.com/sluice/sluice/pkg/retrieve"
 )
 
-// Limits of a translation by a model. They are tight because a user is waiting.
+// Limits on a translation by a model. They are tight because a user is waiting.
 const (
 	translateTimeout = 6 * time.Second
 	translateTokens  = 300 // maximum tokens of the model's output

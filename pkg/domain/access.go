@@ -26,7 +26,7 @@ const (
 	MaxHeadersBytes = 16 << 10 // total size of all names and values, which every job of a site contains
 )
 
-// reservedHeaders maps the name of each header that users cannot configure to the reason.
+// reservedHeaders holds the headers that users cannot configure, each with the reason.
 var reservedHeaders = func() map[string]string {
 	reasons := map[string]string{
 		"comes from the address": "Host",

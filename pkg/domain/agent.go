@@ -45,16 +45,16 @@ type Agent struct {
 	UpdatedAt      time.Time
 }
 
-// AgentExtra holds additional fields of an agent, unchanged. Clients written for other services store their settings in
-// them.
+// AgentExtra holds fields of an agent that are stored unchanged. Clients written for other services keep their settings
+// in such fields.
 type AgentExtra map[string]json.RawMessage
 
 // RestrictKnowledge is the name of the field that restricts an agent to its documents. It is stored in Agent.Extra,
-// because clients of other services already sent it when Sluice still ignored it.
+// where clients written for other services put it.
 const RestrictKnowledge = "restrictKnowledge"
 
-// RestrictsKnowledge reports whether the agent answers only from its documents. Such an agent declines a message
-// without asking a model if its documents contain nothing about it.
+// RestrictsKnowledge reports whether the agent answers only from its documents. If the documents contain nothing about
+// a message, such an agent declines to answer and does not ask a model.
 func (a Agent) RestrictsKnowledge() bool {
 	return string(bytes.TrimSpace(a.Extra[RestrictKnowledge])) == "true"
 }

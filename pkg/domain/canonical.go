@@ -11,8 +11,7 @@ func (d *Datasource) HasCanonical(page DatasourceConfig, id string) bool {
 
 // MayBeReplacedBy reports whether a fetched page may be left out in favour of target, the known page that it names as
 // canonical. similar tells whether their texts are similar. A page with content stays until target has content or its
-// processing has ended. The two pages may already have been compared, and they are compared again only when the content
-// of target changes.
+// processing has ended. Once compared, the two pages are compared again only when the content of target changes.
 func (d *Datasource) MayBeReplacedBy(target Datasource, similar bool) bool {
 	switch {
 	case !target.Alive() || target.DuplicateOf == d.ID:
@@ -71,7 +70,7 @@ func BestPage(pages []DatasourceConfig) int {
 	return best
 }
 
-// PageChange is the effect of a page's completed job on pages that were left out in favour of it.
+// PageChange is the effect of a page's completed job on pages that were left out in favour of that page.
 type PageChange int
 
 // Page changes.
@@ -82,7 +81,7 @@ const (
 	PageDiffers                   // its content or redirect has changed: pages with its former content are fetched again
 )
 
-// ChangeFrom compares a page with its state before the job.
+// ChangeFrom returns the effect of a page's job. before is the state of the page before that job.
 func (d *Datasource) ChangeFrom(before Datasource) PageChange {
 	switch {
 	case d.GroupID == "":

@@ -50,7 +50,7 @@ type Datasource struct {
 
 	Status    Status
 	Progress  Progress
-	Error     string   // reason for status error or skipped, as text for users
+	Error     string   // reason for status error or skipped, worded for users
 	Warnings  []string // parts of the content that could not be read (pages without text, a truncated table)
 	Chunks    int64    // chunks of the active generation
 	TextBytes int64    // bytes of the chunks' text
@@ -87,7 +87,7 @@ type Processing struct {
 	Resume *Resume
 }
 
-// Target describes a datasource's generation in the place that its datastore moves to.
+// Target describes a datasource's generation in the place that its datastore is moving to.
 type Target struct {
 	Generation  uint64 `json:"generation"`
 	Chunks      int64  `json:"chunks"`

@@ -22,7 +22,7 @@ type Datastore struct {
 	EmbeddingModel string // id of the embedding model
 	Chunking       Chunking
 	// Since is the highest generation that is not valid in the serving place. Rows of this and older generations were
-	// there before the datastore moved to that place.
+	// left there before the datastore moved to that place.
 	Since     uint64
 	Move      *Move // nil: no move in progress
 	CreatedAt time.Time

@@ -52,7 +52,7 @@ type Document struct {
 	Language string   `json:"language,omitempty"` // as declared by the content (BCP 47); "" if unknown
 	Pages    int      `json:"pages,omitempty"`
 	Blocks   []Block  `json:"-"`
-	Warnings []string `json:"warnings,omitempty"` // parts that could not be read, as text for users
+	Warnings []string `json:"warnings,omitempty"` // parts that could not be read, worded for users
 	Route    string   `json:"route,omitempty"`    // the parser used, for diagnosis
 	// Metadata is the metadata found in the content. Its keys are the Meta constants or those of the front matter.
 	Metadata map[string]string `json:"metadata,omitempty"`
@@ -61,7 +61,7 @@ type Document struct {
 	LinkList bool `json:"link_list,omitempty"`
 }
 
-// DocumentInfo is the information about a document that a datasource keeps in addition to the text.
+// DocumentInfo holds the properties of a document that a datasource keeps in addition to the text.
 type DocumentInfo struct {
 	Title    string            `json:"title,omitempty"`
 	Language string            `json:"language,omitempty"`
@@ -71,7 +71,7 @@ type DocumentInfo struct {
 	LinkList bool              `json:"link_list,omitempty"`
 }
 
-// Info returns the document's information, or nil if there is none.
+// Info returns the document's properties, or nil if it has none.
 func (d *Document) Info() *DocumentInfo {
 	if d.Title == "" && d.Language == "" && d.Pages == 0 && d.Route == "" && len(d.Metadata) == 0 && !d.LinkList {
 		return nil
@@ -90,7 +90,7 @@ const (
 	MetaSite        = "site"          // of a page: the site's name
 )
 
-// Limits of Document.Metadata. Excess entries are dropped; longer values are cut.
+// Limits on Document.Metadata. Excess entries are dropped; longer values are cut.
 const (
 	MaxMetaKeys  = 32
 	MaxMetaKey   = 64  // bytes
@@ -109,8 +109,8 @@ type Chunk struct {
 	Tokens  int    // number of tokens as counted by the chunker
 }
 
-// MaxChunkBytes is the maximum size of a chunk's text in bytes. Every engine must accept texts of this size, which is
-// the limit of Milvus.
+// MaxChunkBytes is the maximum size of a chunk's text in bytes. This is the limit of Milvus, and every engine must
+// accept texts of this size.
 const MaxChunkBytes = 65_535
 
 // Fragment is a piece of text that a query returns.

@@ -20,7 +20,7 @@ type Explanation struct {
 	Model            *ExplainedModel // model that wrote the answer; nil if no language model was used
 }
 
-// Limits of an Explanation.
+// Limits on an Explanation.
 const (
 	MaxExplainedTerms = 100 // maximum number of query terms listed
 	MaxExplainedDrops = 50  // maximum number of dropped chunks listed

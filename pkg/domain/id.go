@@ -45,8 +45,8 @@ func PostponedJobID(jobID string, generation uint64) string {
 	return DerivedID("again", jobID, strconv.FormatUint(generation, 10))
 }
 
-// SitemapJobID returns the id of the site's crawl job after a page has turned out to be a sitemap. jobID is the id of
-// the page's job.
+// SitemapJobID returns the id of the crawl job for a page that turned out to be a sitemap and became a site. jobID is
+// the id of the page's job.
 func SitemapJobID(jobID string, generation uint64) string {
 	return DerivedID("sitemap", jobID, strconv.FormatUint(generation, 10))
 }
@@ -77,7 +77,7 @@ func NewKey() string {
 	return KeyPrefix + hex.EncodeToString(secret[:])
 }
 
-// HashKey returns the hex SHA-256 of an API key's secret. Keys are stored and looked up by it. A plain hash is
+// HashKey returns the hex SHA-256 of an API key's secret. Keys are stored and looked up by this hash. A plain hash is
 // sufficient, because a secret has 256 random bits.
 func HashKey(secret string) string {
 	sum := sha256.Sum256([]byte(secret))

@@ -88,7 +88,7 @@ const (
 	EventGone       EventType = "gone"       // crawl: the page does not exist (404, 410); Error is the reason
 	EventSitemap    EventType = "sitemap"    // crawl: the page is a list of pages, so the datasource becomes a site
 	EventSynched    EventType = "synched"    // ingest: all chunks of the generation are written; crawl of a site: discovery is complete
-	EventUnchanged  EventType = "unchanged"  // crawl: the page has not changed; ingest: the existing rows are those that the job would write
+	EventUnchanged  EventType = "unchanged"  // crawl: the page has not changed; ingest: the job would write the rows that already exist
 	EventError      EventType = "error"      // the job has failed permanently; Error is the reason
 )
 
@@ -148,7 +148,7 @@ type Event struct {
 	Error    string   `json:"error,omitempty"`    // message for users, in error, skipped, gone and postponed events, and in progress events of a retried job
 }
 
-// Limits of pages that match no include pattern of their site and are read only for their links.
+// Limits on pages that match no include pattern of their site and are read only for their links.
 const (
 	MaxLead  = 3     // consecutive pages of this kind on the path to a matching page
 	MaxLeads = 1_000 // pages of this kind per site

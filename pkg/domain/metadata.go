@@ -12,8 +12,8 @@ const metaDocument = "document"
 // metaLanguage is the key, below metaDocument, of the language stated by the document.
 const metaLanguage = "language"
 
-// Maximum size of the document's metadata in each row, in bytes of keys and values. More metadata is stored only with
-// the datasource.
+// Maximum size of the document's metadata in each row, in bytes of keys and values. Metadata beyond this size is stored
+// only with the datasource.
 const maxFoundMetadata = 2 << 10
 
 // FragmentMetadata returns a fragment's metadata, for filters and readers. It adds the document's metadata, title and
@@ -47,8 +47,8 @@ func FragmentMetadata(given map[string]any, doc *DocumentInfo) map[string]any {
 	return out
 }
 
-// StatedLanguage returns the language stated by a fragment's document, as written there ("de", "en-GB"), or "".
-// metadata may be nil.
+// StatedLanguage returns the language stated by a fragment's document, as written there ("de", "en-GB"), or "" if it
+// states none. metadata may be nil.
 func StatedLanguage(metadata map[string]any) string {
 	found, _ := metadata[metaDocument].(map[string]any)
 	language, _ := found[metaLanguage].(string)

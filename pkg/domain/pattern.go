@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// Reasons for refusing an address within a site, as phrases for users.
+// Reasons for refusing an address within a site, worded for users.
 const (
 	LeftNotIncluded = "not matched by an include pattern"
 	LeftExcluded    = "matched by an exclude pattern"
 	LeftTooDeep     = "too many links away from the root"
 )
 
-// Limits of a site's patterns. Patterns that exceed them are ignored.
+// Limits on a site's patterns. Patterns that exceed them are ignored.
 const (
 	maxGlobs     = 100
 	maxGlobBytes = 1_000

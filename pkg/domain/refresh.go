@@ -11,7 +11,7 @@ import (
 	"github.com/robfig/cron/v3"
 )
 
-// Limits of a refresh.
+// Limits on refresh schedules.
 const (
 	// MinRefresh is the minimum time between two refreshes of the same content.
 	MinRefresh = 10 * time.Minute

@@ -3,7 +3,7 @@ package domain
 // SearchMode selects how fragments are found and ranked.
 type SearchMode string
 
-// Modes of a search.
+// Search modes.
 const (
 	SearchHybrid  SearchMode = "hybrid"  // words and vectors
 	SearchLexical SearchMode = "lexical" // only the query's words

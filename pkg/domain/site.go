@@ -12,7 +12,7 @@ import (
 type Crawl struct {
 	StartedAt    time.Time      `json:"started_at"`
 	Removed      int64          `json:"removed"`             // pages that have been removed from the datastore
-	LeftOut      map[string]int `json:"left_out,omitempty"`  // addresses left out, by reason; an address may be counted on every page that links to it
+	LeftOut      map[string]int `json:"left_out,omitempty"`  // addresses left out, by reason; an address may be counted once for every page that links to it
 	MissingPages MissingPolicy  `json:"rest,omitempty"`      // handling of pages that the crawl has not found
 	StoppedAt    time.Time      `json:"stopped_at,omitzero"` // time at which the site's owner stopped the crawl; pages waiting at that time were left out; zero: not stopped
 	Widened      bool           `json:"widened,omitempty"`   // the settings were changed to include more pages after discovery had started
@@ -21,7 +21,7 @@ type Crawl struct {
 // Stopped reports whether the site's owner has stopped the crawl. It returns false for nil.
 func (c *Crawl) Stopped() bool { return c != nil && !c.StoppedAt.IsZero() }
 
-// MissingPolicy is the handling of a site's pages that its newest crawl has not found, once discovery is complete.
+// MissingPolicy says what happens to pages of a site that its newest crawl has not found, once discovery is complete.
 type MissingPolicy string
 
 // Policies.
@@ -207,7 +207,7 @@ func (s SiteScope) ReadsLinksOnly(why, address string) bool {
 	return s.Follow && (why == LeftNotIncluded || SameAddress(address, s.Root))
 }
 
-// LeftOutReason returns the reason for leaving out a page, as a sentence for users.
+// LeftOutReason returns a sentence that tells users why a page was left out.
 func (s SiteScope) LeftOutReason(why, address string) string {
 	if s.ReadsLinksOnly(why, address) {
 		return address + " was read only for its links: " + why + "."

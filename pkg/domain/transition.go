@@ -55,7 +55,7 @@ func (o *Outcome) sweepOriginal(d *Datasource, key string) {
 // Events are delivered at least once, possibly late and from runs that a newer job has overtaken. These rules make that
 // harmless:
 //   - Content only moves forward: a generation becomes active only if it is higher than the active one, and only in
-//     the serving place or the place that the datastore moves to. Rows written elsewhere are swept.
+//     the serving place or the place that the datastore is moving to. Rows written elsewhere are swept.
 //   - When a job fails, the jobs that it overtook fail with it: no older generation becomes active afterwards.
 //   - Status belongs to the newest accepted job: events of other jobs never change it.
 //   - A job that has ended is not reopened by its own late events, except for content that it fetched before it was
@@ -230,7 +230,7 @@ func (o *Outcome) activate(d *Datasource, store Datastore, ev Event) {
 	}
 }
 
-// recordMoved records that the event's generation is in the place that the datastore moves to.
+// recordMoved records that the event's generation is in the place that the datastore is moving to.
 func (o *Outcome) recordMoved(d *Datasource, p Place, ev Event) {
 	switch {
 	case d.Target == nil || ev.Generation > d.Target.Generation:

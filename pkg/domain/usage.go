@@ -26,7 +26,7 @@ const LimitRequests Metric = "requests_per_second"
 // Limits maps metrics to maximum values. A metric that is absent or 0 is unlimited.
 type Limits map[Metric]int64
 
-// Stricter returns the lower of both limits for each metric.
+// Stricter returns the lower of the two limits for each metric.
 func (l Limits) Stricter(other Limits) Limits {
 	out := make(Limits, len(l)+len(other))
 	for _, limits := range []Limits{l, other} {

@@ -149,8 +149,8 @@ func applySkipped(d *Datasource, ev Event, current bool) Outcome {
 	return d.Exclude(ev.Error, "", ev.Generation, ev.At)
 }
 
-// Exclude ends a page's crawl without content for readers, for the given reason. keeper is the id of the page kept in
-// its place, or "" if there is none. Generations up to the given one can no longer become active.
+// Exclude ends a page's crawl and removes the page's content. reason tells users why. keeper is the id of the page kept
+// in its place, or "" if there is none. Generations up to the given one can no longer become active.
 func (d *Datasource) Exclude(reason, keeper string, generation uint64, at time.Time) Outcome {
 	out := Outcome{Changed: true, Settled: true}
 	out.removeContent(d, generation)
@@ -159,8 +159,8 @@ func (d *Datasource) Exclude(reason, keeper string, generation uint64, at time.T
 	return out
 }
 
-// ExcludeFetched excludes a page that was fetched and found to be a duplicate of keeper. ev is the fetched event, which
-// the page must accept.
+// ExcludeFetched excludes a page that was fetched and found to be a duplicate of keeper. ev is the event that reported
+// the fetch. The page must accept it; see Accepts.
 func (d *Datasource) ExcludeFetched(reason, keeper string, ev Event) Outcome {
 	out := d.Exclude(reason, keeper, ev.Generation, ev.At)
 	d.storeFetch(ev.Fetched)

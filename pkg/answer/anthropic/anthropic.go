@@ -114,7 +114,7 @@ type contentBlock struct {
 	Name  string          `json:"name,omitempty"`
 	Input json.RawMessage `json:"input,omitempty"`
 
-	ToolUseID string `json:"tool_use_id,omitempty"` // id of the tool call that Content is the result of
+	ToolUseID string `json:"tool_use_id,omitempty"` // id of the tool call whose result is in Content
 	Content   string `json:"content,omitempty"`
 }
 
@@ -179,7 +179,7 @@ func ignoredParameters(asked chat.Params, sent remote.Parameters) []string {
 	return out
 }
 
-// event contains the fields used from a stream's events.
+// event contains those fields of a stream's events that the provider uses.
 type event struct {
 	Type    string `json:"type"`
 	Message struct {

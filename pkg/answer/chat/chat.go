@@ -98,7 +98,7 @@ type Turn struct {
 	Text string
 
 	Calls    []ToolCall // tool calls of the assistant
-	ResultOf string     // ID of the tool call that the text is the result of; Role is then domain.RoleUser
+	ResultOf string     // ID of the tool call whose result is the text; Role is then domain.RoleUser
 }
 
 // Params are the parameters of a language model. The provider uses its defaults for those that are nil.

@@ -44,7 +44,7 @@ const (
 	parenthesize
 )
 
-// Limits of a mark.
+// Limits on a mark.
 const (
 	maxMarkBytes   = 64
 	maxMarkDigits  = 3

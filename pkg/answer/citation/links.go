@@ -113,8 +113,8 @@ func (f *linkFilter) next(s string, last bool) (text string, taken int) {
 	return s, len(s)
 }
 
-// separate emits the first character of s. If the string on follows, which would give the character a meaning, it adds
-// a space.
+// separate emits the first character of s. If `on` follows, separate adds a space, because the character would have a
+// meaning before `on`.
 func separate(s string, last bool, on string) (text string, taken int) {
 	switch {
 	case len(s) == 1 && !last:

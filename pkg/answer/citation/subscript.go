@@ -67,7 +67,7 @@ func (c *citationFilter) learnArray(name string) {
 	}
 }
 
-// rangedWords are words that take a range of numbers, which are then no fragments: pages [3-5].
+// rangedWords are words that take a range of numbers, as in "pages [3-5]". Such numbers are not citations.
 var rangedWords = wordset.Of(`
 	page pages pp line lines row rows column columns chapter chapters section sections step steps item items figure figures
 	table tables version versions volume volumes article articles paragraph paragraphs question questions level levels year years
@@ -80,7 +80,7 @@ var rangedWords = wordset.Of(`
 	pagina's regel regels hoofdstuk hoofdstukken stap stappen tabel
 `)
 
-// intervalWords are words that take an interval or a vector: interval [1, 2].
+// intervalWords are words that take an interval or a vector, as in "interval [1, 2]".
 var intervalWords = wordset.Of(`
 	interval intervals range ranges between vector vectors coordinates tuple array
 	intervall intervalle bereich wertebereich zwischen vektor

@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/answer/language"
 )
 
-// Limits of quoted code.
+// Limits on quoted code.
 const (
 	maxCodeLines      = 40
 	maxCodeCharacters = 2000

@@ -60,9 +60,9 @@ const (
 	answeredAhead   = 5.3  // lead of the best score over the second
 	answeredAtLeast = -0.5 // log odds above which there is an answer
 
-	answeredTold = 0.8 // not fitted: for rows, the rarest word already detects unanswered questions
+	answeredTold = 0.8 // not fitted: lowers the threshold for a row or entry with the rarest word
 
-	answeredStrange = 6.0 // not fitted: outweighs all but the strongest other evidence
+	answeredStrange = 6.0 // not fitted: raises the threshold if strange, and outweighs all but the strongest other evidence
 
 	heldAtLeast     = 0.2 // minimum share of the question's words, whatever the other evidence
 	scoreOfNoSecond = 0.2 // minimum score assumed for a missing second fragment

@@ -28,7 +28,7 @@ type Provider struct {
 // nil, only the question's own words match.
 func New(words WordVectors) *Provider { return &Provider{words: words} }
 
-// Limits of an extractive answer.
+// Limits on an extractive answer.
 const (
 	maxQuotes          = 3
 	maxQuoteCharacters = 600

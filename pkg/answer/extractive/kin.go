@@ -17,10 +17,10 @@ type WordVectors interface {
 	Embed(ctx context.Context, texts []string, purpose embed.Purpose) ([][]float32, error)
 }
 
-// Limits of the search for related words.
+// Limits on the search for related words.
 const (
 	kinCosine     = 0.5 // related pairs such as phone and call have 0.52, cost and price 0.63; unrelated pairs have up to 0.27
-	kinShare      = 0.8 // share of a term's weight for a related word
+	kinShare      = 0.8 // fraction of a term's weight that a related word gets
 	minKinLetters = 3
 	maxKinWords   = 2000 // maximum number of words of the fragments to compare
 

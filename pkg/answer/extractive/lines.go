@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/chunk"
 )
 
-// Limits of the text that is added to a sentence ending in a colon.
+// Limits on the text that is added to a sentence ending in a colon.
 const (
 	maxTakenLines      = 8
 	maxTakenCharacters = 400

@@ -17,8 +17,8 @@ import (
 // topics are the terms of a question, or of a clause, that an answer has to be about.
 type topics []bool
 
-// topicsOf returns the terms of a clause that carry a topic. For a clause with nothing but names, it returns these
-// terms of the whole question and of the earlier questions that it continues.
+// topicsOf returns the terms of a clause that carry a topic. For a clause with nothing but names, it returns the topic
+// terms of the whole question, including those taken from earlier questions.
 func (q question) topicsOf(clause string) topics {
 	out := topics(termsIn(q.terms, strings.Fields(clause)))
 	any := false
@@ -54,7 +54,7 @@ func (q question) covered(about topics, texts ...wording) float64 {
 	return held / total
 }
 
-// page is a fragment prepared for the choice of passages.
+// page is a fragment split into lines. Passages are runs of these lines.
 type page struct {
 	fragment domain.Fragment
 	lines    []line
@@ -70,7 +70,7 @@ type line struct {
 	own    wording
 }
 
-// pagesOf prepares fragments for the choice of passages.
+// pagesOf returns the pages of the fragments.
 func pagesOf(fragments []domain.Fragment) []page {
 	var analyzer analysis.Analyzer
 	out := make([]page, len(fragments))
@@ -236,13 +236,13 @@ func (p page) grown(begin, end int, after bool) (int, int) {
 const (
 	passageCharacters = 700 // maximum length of one passage
 
-	// Minimum share of the topics in a passage with its headings, for the passage to be quoted. If no passage
-	// qualifies, keptCover is the minimum share in a fragment with its headings, for its sentences to be quoted.
+	// A passage is quoted if it and its headings contain at least minCover of the topics. If there is no such passage,
+	// sentences of a fragment are quoted if the fragment and its headings contain at least keptCover of the topics.
 	minCover  = 0.5
 	keptCover = 0.3
 
-	// Minimum share of the topics in a sentence, for it to be quoted without its surroundings. ownShare is enough if
-	// the sentence and its headings together have titledShare.
+	// A sentence is quoted without its surroundings if it contains at least sureShare of the topics. ownShare is enough
+	// if the sentence and its headings together contain titledShare.
 	sureShare   = 0.6
 	ownShare    = 0.4
 	titledShare = 0.9
@@ -335,15 +335,15 @@ func (q question) passagesFor(clauses []string, pages []page, supported bool, ch
 	return out, unanswered
 }
 
-// Minimum share of the topics other than names that a page contains if no sentence is likely to be an answer.
+// If no sentence is likely to be an answer, a page must contain at least this share of the topics that are not names.
 const otherTopics = 0.4
 
 // Minimum share of the total weight that a topic must have for its absence from the datastore to mean that the
 // documents do not answer the question.
 const unheardShare = 0.3
 
-// unheardOf reports whether a topic with at least unheardShare of the weight has the greatest possible rarity and is in
-// none of the pages.
+// unheardOf reports whether a topic is missing from all pages, although it has at least unheardShare of the weight and
+// the greatest possible rarity.
 func (q question) unheardOf(pages []page, about topics) bool {
 	if q.few || q.unspaced || len(q.options) > 0 {
 		return false
@@ -386,7 +386,7 @@ func (q question) speaksOf(p page, about topics) bool {
 	return !table || slices.ContainsFunc(p.lines, func(l line) bool { return q.holdsAll(named, l.own, p.title) })
 }
 
-// joined adds a passage, or merges it with a passage that it overlaps or adjoins.
+// joined returns the passages with p added, or with p merged into a passage that it overlaps or adjoins.
 func joined(passages []passage, p passage) []passage {
 	for i, o := range passages {
 		if o.fragment == p.fragment && p.begin <= o.end && o.begin <= p.end {

@@ -57,10 +57,10 @@ func (q question) rarestOf(words []string) (name properName, ok bool) {
 	return name, ok
 }
 
-// strangers marks the fragments about another city, person or thing. In these cases, neither the fragment, nor its
-// headings, nor another result from its datasource contains a name of the question. A text in another language may
-// spell names differently, and if the question's language is unknown, the capitalised words may be ordinary nouns; such
-// cases are not marked.
+// strangers reports, for each fragment, whether it is about another city, person or thing: neither the fragment, nor
+// its headings, nor another result from its datasource contains a name of the question. Fragments in another language
+// are never strangers, because they may spell names differently. If the question's language is unknown, no fragment is
+// a stranger, because the capitalised words may be ordinary nouns.
 func (q question) strangers(fragments []domain.Fragment) []bool {
 	out := make([]bool, len(fragments))
 	if len(q.proper) == 0 || q.lang == analysis.Unknown {

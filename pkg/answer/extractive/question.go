@@ -19,7 +19,7 @@ const (
 	nearDistance    = 3    // terms
 	scrapTokens     = 5
 
-	evenBelow = 4.0 // weight of a word that none of about thirty chunks contains
+	evenBelow = 4.0 // weight of a word that none of about thirty chunks contains; see evenness
 )
 
 // question is the analysed question: terms with weights.

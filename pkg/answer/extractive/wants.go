@@ -113,7 +113,8 @@ func countAt(words []string) int {
 	return -1
 }
 
-// unitsIn returns the index terms of the first counted word, which is not the verb in "how many are there".
+// unitsIn returns the index terms of the counted word at the beginning of words, or nil if there is none, as in "how
+// many are there".
 func unitsIn(words []string) map[string]bool {
 	if len(words) > 0 && (words[0] == "de" || words[0] == "d") { // combien de jours
 		words = words[1:]

@@ -39,8 +39,9 @@ func searchQuery(question string, history []chat.Turn) string {
 	return strings.TrimSpace(topic + " " + question)
 }
 
-// topicOf returns the topic of the questions before a follow-up: the words carried over from the last question that
-// stands alone or contains a name, and later follow-ups that add more than a pronoun.
+// topicOf returns the topic of the questions before a follow-up. It goes back to the last question that stands alone or
+// contains a name, and returns the part of it that still applies (see contextOf), followed by later follow-ups that add
+// more than a pronoun.
 func topicOf(history []chat.Turn, question string) string {
 	topic, links := "", 0
 	for _, t := range slices.Backward(history) {
@@ -193,7 +194,7 @@ var (
 // existenceVerbs are verbs with which "there" expresses existence.
 var existenceVerbs = wordset.Of(`is are was were be been will isn aren`)
 
-// includesLanguage reports whether langs contains lang. If lang is unknown, every word qualifies.
+// includesLanguage reports whether langs contains lang. If lang is unknown, it reports whether langs is not empty.
 func includesLanguage(langs []analysis.Language, lang analysis.Language) bool {
 	return len(langs) > 0 && (lang == analysis.Unknown || slices.Contains(langs, lang))
 }

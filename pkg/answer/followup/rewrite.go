@@ -17,7 +17,7 @@ import (
 	"github.com/sluice/sluice/pkg/retrieve"
 )
 
-// Limits of a rewrite by a model. They are tight because a user is waiting.
+// Limits on a rewrite by a model. They are tight because a user is waiting.
 const (
 	rewriteTimeout   = 6 * time.Second
 	rewriteTokens    = 200 // maximum tokens of the model's output
@@ -38,7 +38,8 @@ Write the question alone, on one line, in the language in which it was asked.`
 // a question that may be a follow-up so that it stands alone. If the rewrite fails, takes too long, or cannot have the
 // meaning of the question, the query comes from searchQuery.
 //
-// Search calls only the first model, with its own name or else modelName. Without models, it rewrites nothing.
+// Search calls only the first model. It sends the model's own name or, if the model has none, modelName. Without
+// models, it rewrites nothing.
 func Search(ctx context.Context, question, modelName string, history []chat.Turn, models []chat.Model, log *slog.Logger) (search string, used chat.Completion) {
 	question = language.WithoutClientText(question)
 	plain := searchQuery(question, history)

@@ -110,9 +110,9 @@ func PhrasesFor(question string, history []chat.Turn, fragments []domain.Fragmen
 	return phrasebook["en"]
 }
 
-// Minimum number of distinct function words, and minimum share of function words among all words, for a text to be
-// clearly in a language. In sentences, function words are a third or more. In rows, labels and measurements, apparent
-// function words are names and abbreviations.
+// A text is clearly in a language if it contains at least plainWords distinct function words of the language, and if
+// they make up at least plainShare of its words. In sentences, function words are a third or more. In rows, labels and
+// measurements, apparent function words are names and abbreviations.
 const (
 	plainWords = 2
 	plainShare = 0.15

@@ -129,7 +129,8 @@ func mergeRoles(turns []chat.Turn, instructions string) []chat.Turn {
 	return out
 }
 
-// event contains the fields used from an event of a stream, and from a response that is not streamed.
+// event contains the fields that the provider uses, both of an event in a stream and of a response that is not
+// streamed.
 type event struct {
 	Model   string `json:"model"`
 	Choices []struct {

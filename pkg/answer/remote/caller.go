@@ -64,7 +64,7 @@ func Client() *http.Client {
 	return &http.Client{Transport: transport, CheckRedirect: modelhttp.NoRedirects}
 }
 
-// Errors of a provider's function for responses without an answer.
+// Errors that a provider's ask function returns for responses without a complete answer; see Caller.Complete.
 var (
 	// ErrCut means that the stream ended before its last event.
 	ErrCut = errors.New("the model server ended the stream before the answer was complete")

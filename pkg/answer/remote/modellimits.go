@@ -65,7 +65,8 @@ var refusesSystem = regexp.MustCompile(`(?i)\bsystem['"]? (?:role|message|prompt
 	`|\bonly ['"]?user['"]?(?:,| and| or) (?:and |or )?['"]?(?:assistant|model)\b` +
 	`|\bshould be ['"]user['"](?:,| or) (?:or )?['"](?:assistant|model)\b`)
 
-// Learn learns from a rejection. It reports whether the same question would now be sent differently.
+// Learn records what a rejection reveals about a model. It reports whether the same question would now be sent
+// differently.
 func (q *ModelLimits) Learn(model string, s *Status, sent Parameters) bool {
 	at := ""
 	switch {

@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/bounded"
 )
 
-// Limits of the tool calls of one response.
+// Limits on the tool calls in one response.
 const (
 	maxToolCalls     = 128
 	maxToolCallBytes = 1 << 20
