@@ -45,8 +45,8 @@ type alignedBlock struct {
 	at       [][]int // by row: the column of each cell
 }
 
-// takeAligned recognises a table by its alignment alone and takes it from the front of lines. It returns nil and all
-// lines if there is no table.
+// takeAligned recognises a table at the start of lines by its alignment alone. It returns the table and the lines below
+// it, or nil and all lines if there is no table.
 func (l *layout) takeAligned(lines []pdftext.Line) (*pageTable, []pdftext.Line) {
 	rows := l.alignedRows(lines)
 	b := findAligned(rows)
@@ -275,8 +275,8 @@ func (b *alignedBlock) grown(r alignedCells) []column {
 	return columns
 }
 
-// isAligned reports whether the cells of each column have a common left edge, right edge or middle. One cell, such as a
-// header, and a fifth of the rest may be out of line.
+// isAligned reports whether the cells of each column share a left edge, a right edge or a middle. In each column, one
+// cell, such as a header, and a fifth of the others may be out of line.
 func (b *alignedBlock) isAligned(rows []alignedCells) bool {
 	places := make([][3][]float64, len(b.columns))
 	for i, at := range b.at {
@@ -305,8 +305,8 @@ func (b *alignedBlock) isAligned(rows []alignedCells) bool {
 }
 
 // headerRows returns the number of rows at the top that name columns: those above the block, and those at its top that
-// are bold or have no values. A single full row that is not bold does not count: table.Writer decides whether it is a
-// header.
+// are bold or have no values. A single row that fills every column but is not bold does not count, because table.Writer
+// decides whether it is a header.
 func (b *alignedBlock) headerRows(rows []alignedCells) int {
 	head, bold := b.from, b.from
 	named := map[int]bool{}

@@ -66,8 +66,8 @@ func (b *alignedBody) near(i, j int) bool {
 	return j < len(b.rows) && b.rows[i].y-b.rows[j].y < samePitch*b.pitch
 }
 
-// join joins the lines of multi-line cells into rows, and gives each row the name that spans it. Row names are in the
-// first column, which is the rightmost in right-to-left text.
+// join turns lines into rows: it joins the lines of multi-line cells, and repeats a row name in every row that it
+// spans. Row names are in the first column, which is the rightmost in right-to-left text.
 func (b *alignedBody) join(rtl bool) []joinedRow {
 	first, second := 0, 1
 	if rtl {
@@ -136,7 +136,7 @@ func (j *joinedRow) add(r alignedCells, at []int) {
 	j.lines = append(j.lines, r.lines...)
 }
 
-// cellOf returns the text of the cell with the row name: the first cell, or the last in right-to-left text.
+// cellOf returns the text of the cell that holds a row's name: the first cell or, in right-to-left text, the last.
 func cellOf(r alignedCells, first int, rtl bool) string {
 	if rtl && first > 0 {
 		return r.cells[len(r.cells)-1].Text
@@ -150,8 +150,8 @@ type spanName struct {
 	row alignedCells
 }
 
-// spansOf returns the first and the last row that each name spans. It returns nil unless all names are in the middle of
-// their rows, or all on their first row.
+// spansOf returns, for each name, the first and the last row that it spans. It returns nil unless every name is in the
+// middle of its rows, or every name is in the first of them.
 func spansOf(names []spanName, rows int) [][2]int {
 	if len(names) == 0 {
 		return nil
@@ -193,8 +193,8 @@ type layoutSigns struct {
 }
 
 // isTable reports whether aligned rows are a table rather than a list or text in columns. Signs of a table are labels
-// that end in colons, a header with a column of values or with names over several columns, text from right to left, and
-// lines that overlap.
+// that end in colons, a header with a column of values or with names over several columns, right-to-left text, and
+// overlapping lines.
 func (b *alignedBody) isTable(s layoutSigns) bool {
 	const prose, proseColumns = 25, 2 // minimum average characters of a line of prose; number of prose columns that make the rows text in columns
 	head, rtl := s.head, s.rtl

@@ -7,17 +7,16 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
 )
 
-// The use of PDFium is limited by the number of earlier calls and their results, never by time, so that a file has the
-// same text on every machine.
+// Limits on the use of PDFium. They depend on the number of earlier calls and on their results, never on time, so that
+// a file yields the same text on every machine.
 const (
-	// maxPDFiumCalls is the maximum number of calls into the sandbox per file. They suffice for the text of about 1,500
-	// ordinary pages and take half a minute. The page that reaches the limit is read to its end.
+	// maxPDFiumCalls is the maximum number of calls into the sandbox per file. This is enough for the text of about
+	// 1,500 ordinary pages and takes half a minute. The page that reaches the limit is still read to its end.
 	maxPDFiumCalls = 2_000_000
-	// maxHelpless is the number of consecutive pages with mostly unknown characters that make the reader use PDFium
-	// less.
+	// maxHelpless is the number of consecutive pages with mostly unknown characters after which PDFium is used less.
 	maxHelpless = 32
-	// helplessShare applies once maxHelpless is reached: only one in helplessShare doubtful pages is passed to PDFium,
-	// because later pages may be readable again.
+	// helplessShare is the number of doubtful pages for every one passed to PDFium once maxHelpless is reached. Some
+	// are still passed, because later pages may be readable again.
 	helplessShare = 16
 )
 
@@ -37,8 +36,8 @@ const (
 	spentCalls         // the calls to PDFium have reached the limit
 )
 
-// next decides whether the next doubtful page is passed to PDFium, given the number of calls so far. It returns noHelp
-// only if alternative is true, which means that the page has another text.
+// next decides whether the next doubtful page is passed to PDFium. calls is the number of calls so far. alternative
+// means that the page also has text from another reader; only then can the result be noHelp.
 func (b *pdfiumBudget) next(calls int, alternative bool) unasked {
 	if calls >= maxPDFiumCalls {
 		return spentCalls
@@ -55,7 +54,7 @@ func (b *pdfiumBudget) next(calls int, alternative bool) unasked {
 // exhausted reports whether PDFium did not help with the last maxHelpless pages.
 func (b *pdfiumBudget) exhausted() bool { return b.helpless >= maxHelpless }
 
-// came records the result of PDFium for a page. Pages without characters are ignored.
+// came records what PDFium found on a page. Pages without characters are ignored.
 func (b *pdfiumBudget) came(text pdfiumPage) {
 	switch {
 	case text.chars == 0:

@@ -11,11 +11,11 @@ import (
 )
 
 var (
-	// leader is the row of dots between a title and its page number, with or without blanks.
+	// leader matches the row of dots between a title and its page number, with or without blanks.
 	leader = regexp.MustCompile(`[ \t]*(?:(?:[.·•‧․_][ \t]?){4,}|[…⋯][ \t]*(?:[….·⋯][ \t]*)+)[ \t]*`)
-	// contentsEnd is the page number at the end of an entry, after the leader has been replaced.
+	// contentsEnd matches the page number at the end of an entry, after the leader has been replaced.
 	contentsEnd = regexp.MustCompile(` … (?:[A-Za-z]{1,3}[-–])?(?:\d{1,5}|[ivxlcIVXLC]{1,8})(?:[-–]\d{1,5})?$`)
-	// numbering is the number at the start of a section title.
+	// numbering matches the number at the start of a section title.
 	numbering = regexp.MustCompile(`^(\d{1,3}(?:\.\d{1,3}){0,5})\.?\s+\S`)
 )
 
@@ -96,8 +96,8 @@ func endsInPage(s string) bool {
 // isContents reports whether a line is an entry of a table of contents, or the end of one.
 func isContents(text string) bool { return contentsEnd.MatchString(text) }
 
-// numbersOn reports whether the section number at the start of a line follows that of another line: "5.1" after "5.",
-// "5.2" after "5.1.3", "6" after "5.2".
+// numbersOn reports whether text begins with the section number that comes next after the one at the start of before:
+// "5.1" after "5.", "5.2" after "5.1.3", "6" after "5.2".
 func numbersOn(text, before string) bool {
 	a, b := numbering.FindStringSubmatch(before), numbering.FindStringSubmatch(text)
 	if a == nil || b == nil {

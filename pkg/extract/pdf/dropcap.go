@@ -17,9 +17,9 @@ const (
 	maxDropCap     = 12
 	dropCapTop     = 0.8 // maximum distance between the tops of cap and text
 	maxDropCapGap  = 1.5 // maximum gap between cap and text
-	indented       = 0.3 // maximum overlap between a cap and a line that is indented for it
+	indented       = 0.3 // maximum overlap between a cap and a line that is indented to make room for it
 	capitalHeight  = 0.72
-	maxDropCaps    = 50 // maximum number per page
+	maxDropCaps    = 50 // maximum number of drop caps per page
 	maxSearchWords = 20_000
 )
 
@@ -69,8 +69,8 @@ func isInitial(s string) bool {
 	return n > 0 && n == len(s) && unicode.IsUpper(r)
 }
 
-// lineAfterInitial returns the index of the line that continues the word of an initial, or -1 if there is none. Lines
-// that are indented for the initial certainly belong to it, so the highest of them is chosen.
+// lineAfterInitial returns the index of the line that continues the word of an initial, or -1 if there is none. A line
+// that is indented to make room for the initial certainly belongs to it; the highest such line is chosen.
 func lineAfterInitial(initial pdftext.Line, lines []pdftext.Line) int {
 	best, least, highest := -1, math.Inf(1), math.Inf(-1)
 	letter := initial.Cells[0]
@@ -115,13 +115,13 @@ func wordCounts(lines []pdftext.Line) map[string]int {
 // oneLetterWords are the letters that are words in common languages.
 const oneLetterWords = "AIOÀÁÉÓYEUАВИКОСУЯΟΗ"
 
-// afterOneLetter are words that often follow "A" or "I" at the start of a text and do not complete a word with that
+// afterOneLetter are words that often follow "A" or "I" at the start of a text and form no word when joined to that
 // letter.
 var afterOneLetter = format.WordSet("was am have had do did can could will would should think know remember first never new few man woman good great small " +
 	"little very lot young old big large single couple group team recent major number year century day week world good-bye")
 
-// isWordBefore reports whether an initial is a separate word, like the "A" of "A new day". It checks whether the page
-// also contains the separate or the joined form.
+// isWordBefore reports whether an initial is a separate word, like the "A" of "A new day". To decide, it checks whether
+// the page also contains the text's first word with or without the initial.
 func isWordBefore(initial, text string, words map[string]int) bool {
 	letter, _ := utf8.DecodeLastRuneInString(initial)
 	rest := text

@@ -52,8 +52,8 @@ func placeFields(lines []pdftext.Line, fields []pdftext.Field, grids []grid) []p
 	return f.lines
 }
 
-// inTables reports, for each field, whether it is in a table with fields: only the first cell of its row has other
-// text, the first row names its column, and another such field is in the same row.
+// inTables reports, for each field, whether it is in a table of fields. In such a table, the first row names the
+// field's column, and the field's row has at least two fields and no other text after its first cell.
 func (f *fieldPlacer) inTables(grids []grid) []bool {
 	in := make([]bool, len(f.fields))
 	for g := range grids {
@@ -353,7 +353,7 @@ func (f *fieldPlacer) labelUnder(field pdftext.Field) (at, cell int) {
 	return at, cell
 }
 
-// insert adds a line for a value without a label, after the line above it.
+// insert adds a line for a value without a label. The line comes after the one above the field.
 func (f *fieldPlacer) insert(field pdftext.Field, cell pdftext.Cell) {
 	const usual = 10
 	size := min(usual, max(field.Box.Y1-field.Box.Y0, 1))

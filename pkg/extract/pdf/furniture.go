@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
 )
 
-// content returns a page's lines without headers and footers that earlier pages have shown.
+// content returns the lines of a page without headers and footers that earlier pages already contain.
 func (l *layout) content(lines []pdftext.Line) []pdftext.Line {
 	now := map[string]float64{}
 	drop := map[standing]bool{}
@@ -83,7 +83,7 @@ func (l *layout) running(masked string, y float64) bool {
 // maxRepeated is the maximum number of repeated lines that are stored.
 const maxRepeated = 10_000
 
-// numberedLine holds the numbers in a repeated line and the page that it is on.
+// numberedLine holds the numbers in a repeated line, and the number of the page that the line is on.
 type numberedLine struct {
 	page    int
 	numbers []int

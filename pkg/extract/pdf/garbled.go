@@ -19,7 +19,7 @@ import (
 // text is garbage. Two signs are measured: words of undecoded characters, and letter pairs that are unlike any
 // language.
 
-// garbledPages collects the pages, numbered from 1, whose text shows one of these signs.
+// garbledPages collects the pages whose text looks garbled, numbered from 1.
 type garbledPages struct {
 	unmapped []int
 	unlikely []int
@@ -101,22 +101,23 @@ func unknownOf(lines []pdftext.Line) unknownChars {
 	return u
 }
 
-// Bounds for likeNoLanguage. The share of common letter pairs is 0.4 to 0.9 in text in 30 languages, source code, lists
-// and assembler listings, but 0.15 to 0.35 in text with substituted letters.
+// Bounds used by likeNoLanguage. The share of common letter pairs is 0.4 to 0.9 in text in 30 languages, source code,
+// lists and assembler listings, but 0.15 to 0.35 in text with substituted letters.
 const (
 	minLetters     = 200  // minimum number of letters; a shorter sample is no evidence
 	maxLetters     = 4000 // maximum number of letters; a longer sample adds no evidence
 	minCommonShare = 0.35 // minimum share of common letter pairs
-	// minCoincidence is the minimum probability that two letters of the sample are the same. The probability is 0.05 to
-	// 0.08 in all languages and does not change if letters are substituted; random codes and part numbers have 0.04.
+	// minCoincidence is the minimum probability that two random letters of the sample are the same. The probability is
+	// 0.05 to 0.08 in all languages and does not change if letters are substituted; for random codes and part numbers
+	// it is 0.04.
 	minCoincidence = 0.055
 	// minRepeated is the minimum share of words that occur more than once. Lists of codes have fewer such words.
 	minRepeated = 0.15
 	minWords    = 20 // minimum number of different words
 )
 
-// likeNoLanguage reports whether the pairs of Latin letters are unlike any language although the letters are
-// distributed and repeated as in a language. This is the sign of a character map that substitutes letters.
+// likeNoLanguage reports whether the Latin letters of a text are distributed and repeated as in a language, but form
+// pairs that fit no language. Such text comes from a character map that substitutes letters.
 func likeNoLanguage(lines []pdftext.Line) bool {
 	var s letterSample
 	for _, line := range lines {
@@ -200,7 +201,7 @@ func (s *letterSample) word(word string) {
 	}
 }
 
-// coincidence returns the index of coincidence.
+// coincidence returns the index of coincidence: the probability that two random letters of the sample are the same.
 func (s *letterSample) coincidence() float64 {
 	same := 0
 	for _, n := range s.of {
@@ -220,7 +221,8 @@ func (s *letterSample) repeats() bool {
 	return len(s.words) >= minWords && float64(again) >= minRepeated*float64(all)
 }
 
-// commonShare returns the share of the letter pairs that are common in the best matching language.
+// commonShare returns the fraction of the sample's letter pairs that are common in a language, for the language that
+// fits best.
 func (s *letterSample) commonShare() float64 {
 	var all int
 	in := make([]int, len(commonPairs()))

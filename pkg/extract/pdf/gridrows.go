@@ -47,7 +47,7 @@ func (l *layout) gridRows(t *gridText, regions []region, stacked bool) []table.R
 		}
 		row := table.Row{Cells: make([]string, t.columns()), Marked: t.boldCells(t.cells[r]...), Links: linksOf(l.links, band...)}
 		for _, c := range byRow[r] {
-			if _, told := texts[c]; !told { // its text is missing if the region begins in a row above that was split
+			if _, told := texts[c]; !told { // the first row of the region, not counting rows that were split
 				down := c.row + c.down - r
 				texts[c] = t.regionText(region{r, c.column, down, c.across})
 				row.Cells[c.column] = texts[c]
@@ -224,8 +224,8 @@ func firstWordWidth(c pdftext.Cell) float64 {
 	return words[0].X1 - words[0].X0
 }
 
-// lineRows converts each line of a grid's row to a row. If columns are given, lines that look like the second line of a
-// cell are joined to the row above.
+// lineRows turns each line in a row of the grid into a row of the table. If columns are given, lines that look like the
+// second line of a cell are joined to the row above.
 func (l *layout) lineRows(t *gridText, r int, columns []column) []table.Row {
 	lines := make([]pdftext.Line, 0, len(t.bands[r]))
 	for i, line := range t.bands[r] {

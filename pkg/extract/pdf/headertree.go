@@ -204,8 +204,9 @@ func (h *headerTree) cost(r alignedCells, c pdftext.Cell, from, to int, isBelow 
 	return cost + off
 }
 
-// evenRuns shortens the last group of a row if it is longer than the others and those all have the same length. The end
-// of the last group is not visible if names start at the left edge of their columns.
+// evenRuns shortens the last group of a row (the first in right-to-left text) if it is longer than the other groups and
+// these all have the same length. Where names start at the left edge of their columns, the end of the last group is not
+// visible.
 func (h *headerTree) evenRuns(runs [][2]int) [][2]int {
 	groups := slices.Clone(runs)
 	groups = slices.DeleteFunc(groups, func(r [2]int) bool { return r[0] == r[1] })

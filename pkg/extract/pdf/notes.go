@@ -72,7 +72,8 @@ func startsNote(s string) string {
 	return s[:n]
 }
 
-// follows reports whether one note mark follows another in order.
+// follows reports whether note mark b may come after note mark a: as the next number, as a different symbol, or as a
+// mark of the other kind.
 func follows(a, b string) bool {
 	if a == "" || b == "" {
 		return false

@@ -62,8 +62,8 @@ func overlap(a, b pdftext.Line) float64 {
 	return max(0, min(a1, b1)-max(a0, b0)) / width
 }
 
-// byPlace sorts lines by recursive cuts of the page along white space: into columns if a gap runs through all lines, or
-// else horizontally at the widest gap.
+// byPlace sorts lines by cutting the page recursively along white space: into columns if a gap runs through all lines,
+// otherwise horizontally at the widest gap.
 func byPlace(lines []pdftext.Line, depth int) []pdftext.Line {
 	const deepest = 24
 	if len(lines) < 2 {
@@ -132,8 +132,8 @@ func isColumn(lines []pdftext.Line) bool {
 	return len(lines) >= 2 && long*2 >= len(lines)
 }
 
-// cutAcross splits lines at the largest vertical distance between two lines, if it is larger than a usual line
-// distance.
+// cutAcross splits lines at the largest vertical distance between neighbouring lines, if it is clearly larger than
+// ordinary line spacing.
 func cutAcross(lines []pdftext.Line) (upper, lower []pdftext.Line) {
 	sorted := slices.Clone(lines)
 	slices.SortStableFunc(sorted, func(a, b pdftext.Line) int { return cmp.Compare(b.Y, a.Y) })

@@ -8,8 +8,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
 )
 
-// withColumns finds the columns of a table that has rules only between rows: the borders are vertical white space
-// between the words of all lines. It returns nil if there are fewer than two columns.
+// withColumns returns a copy of a grid that has rules only between rows, with column borders in the vertical white
+// space between the words of all lines. It returns nil if there are fewer than two columns.
 func (g *grid) withColumns(lines []pdftext.Line) *grid {
 	t := g.textOf(lines)
 	body := t.bodyLines()
@@ -51,7 +51,7 @@ func (g *grid) withColumns(lines []pdftext.Line) *grid {
 	return out
 }
 
-// maxRivers is the maximum number of vertical white spaces in a table that are examined.
+// maxRivers is the maximum number of vertical strips of white space that are examined in a table.
 const maxRivers = 500
 
 // lineWords returns the words of each line.
@@ -170,7 +170,7 @@ func (g *grid) keepFilled(body [][]pdftext.Cell) {
 	}
 }
 
-// inColumn reports whether one of the words is in column k, by the rule of Cell.Cut.
+// inColumn reports whether one of the words is in column k. As in Cell.Cut, the middle of a word decides.
 func (g *grid) inColumn(k int, words []pdftext.Cell) bool {
 	return slices.ContainsFunc(words, func(w pdftext.Cell) bool {
 		middle := (w.X0 + w.X1) / 2

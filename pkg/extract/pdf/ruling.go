@@ -243,7 +243,7 @@ func nearest(places []float64, at float64) int {
 	return best
 }
 
-// covers reports whether a rule runs along most of a side.
+// covers reports whether a rule runs along most of the cell side that extends between the given positions.
 func covers(r rule, from, to float64) bool {
 	return min(r.to, to)-max(r.from, from) >= closing*(to-from)
 }

@@ -10,7 +10,7 @@ import (
 
 // source reads the pages of a file with one of two readers. The first is package pdftext, which knows fonts, table
 // cells and form fields. The second is PDFium, compiled to WebAssembly and confined in a sandbox. It reads files that
-// pdftext cannot open, and pages that pdftext could not decode according to measured signals.
+// pdftext cannot open, and pages whose text, by measured signs, was not decoded correctly by pdftext.
 type source struct {
 	p     *format.Parser
 	data  []byte
@@ -23,7 +23,7 @@ type source struct {
 	budget    pdfiumBudget
 	kept      map[int]page
 
-	// Results of the pages, numbered from 1.
+	// Results of reading. Page numbers start at 1.
 	letters  int
 	why      string // the first reason for using PDFium
 	byPDFium []int

@@ -22,13 +22,14 @@ type survey struct {
 	repeated map[string]bool  // headers and footers, by masked text
 }
 
-// tally counts the pages that show a text at one height.
+// tally counts the pages that show the same text at the same height.
 type tally struct {
 	y     float64
 	pages int
 }
 
-// survey reads a sample of the pages: runs of consecutive pages spread over the whole document.
+// survey determines the properties of the document from a sample of its pages: runs of consecutive pages spread over
+// the whole document.
 func (s *source) survey() (*survey, error) {
 	sample := samplePages(s.pages)
 	type read struct {
@@ -86,7 +87,7 @@ func samplePages(n int) []int {
 	return sample
 }
 
-// maxPlainLines is the maximum number of lines of a page that is not searched for headers and footers.
+// maxPlainLines is the number of lines up to which a page is not searched for headers and footers.
 const maxPlainLines = 6
 
 func (v *survey) add(lines []pdftext.Line) {
@@ -134,7 +135,7 @@ func (v *survey) conclude() {
 	v.repeated = map[string]bool{}
 	const atLeast = 3
 	for text, t := range v.edges {
-		if t.pages >= atLeast && t.pages*5 >= v.pages*2 && isFurniture(text) { // less than half, because left and right pages may differ
+		if t.pages >= atLeast && t.pages*5 >= v.pages*2 && isFurniture(text) { // two fifths are enough, because left and right pages may differ
 			v.repeated[text] = true
 		}
 	}

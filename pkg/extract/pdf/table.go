@@ -243,8 +243,8 @@ func rightToLeft(lines []pdftext.Line) bool {
 	return n*2 > len(lines)
 }
 
-// proseColumns splits lines that run across two or more columns of prose. Such lines look like a table, but their cells
-// are long and fill the columns. It returns nil for a table.
+// proseColumns recognises lines that run across two or more columns of prose, and returns the lines of one column after
+// another. Such lines look like a table, but their cells are long and fill the columns. For a table it returns nil.
 func proseColumns(table []pdftext.Line) []pdftext.Line {
 	columns := columnsOf(table)
 	if len(columns) < 2 || len(columns) > 4 || len(table) < 4 {

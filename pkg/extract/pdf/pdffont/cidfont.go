@@ -132,8 +132,8 @@ func (c *cidFont) loadGlyphs(file *pdfobject.File, desc pdf.Value) {
 	}
 }
 
-// cidMetrics reads the W or W2 array of a font, whose entries have one or three numbers. It keeps the first number of
-// each entry.
+// cidMetrics reads a font's W array, with one number per entry, or its W2 array, with three. It keeps only the first
+// number of each entry.
 func cidMetrics(w pdf.Value, numbers int) map[uint32]float64 {
 	out := map[uint32]float64{}
 	budget := maxMapped // limits the number of widths set: entries may repeat a long list or overlap

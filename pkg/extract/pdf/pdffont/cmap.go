@@ -237,7 +237,7 @@ func codeOf(s string) uint32 {
 	return c
 }
 
-// destination returns the text of an entry in a ToUnicode map, which is UTF-16 or the name of a glyph.
+// destination returns the text for an entry of a ToUnicode map. The entry is UTF-16 or the name of a glyph.
 func destination(t pdfobject.Token) string {
 	if t.Kind == pdfobject.Name {
 		return glyphName(t.Str)

@@ -146,8 +146,8 @@ func usable(s string) bool {
 	return r >= 0x20 && r != 0x7f && r != 0xfffd && r != 0xffff
 }
 
-// simpleTable returns the encoding of a simple font: the named or built-in one, modified by Differences. If these do
-// not name characters, it uses the embedded font program.
+// simpleTable returns the encoding of a simple font: the named or built-in one, modified by Differences. For characters
+// that neither names, it uses the embedded font program.
 func (f *Font) simpleTable(v, desc pdf.Value) *[256]string {
 	enc := v.Key("Encoding")
 	base := enc.Name()

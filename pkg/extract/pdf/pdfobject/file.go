@@ -243,7 +243,7 @@ func (f *File) image(number uint32) []byte {
 	return b
 }
 
-// write appends a value in the syntax of PDF. If the value is a dictionary, the entries of mark are added to it.
+// write appends a value in PDF syntax. If the value is a dictionary, the entries of mark are added to it.
 func (f *File) write(b []byte, v Token, mark []Token) []byte {
 	switch v.Kind {
 	case Number:
@@ -295,7 +295,7 @@ func writeName(b []byte, name string) []byte {
 }
 
 // cache keeps recently used entries up to an approximate size. It has two generations: when the young one reaches half
-// the size, the old one is dropped.
+// that size, it replaces the old one.
 type cache[K comparable, V any] struct {
 	young, old  map[K]V
 	size, limit int

@@ -11,7 +11,8 @@ import (
 )
 
 // readXrefs reads the chain of cross-reference sections from the end of the file. The newest section that lists an
-// object counts. It returns an error if a section cannot be read, because searching the file then finds more objects.
+// object applies to it. It returns an error if a section cannot be read, because searching the file then finds more
+// objects.
 func (f *File) readXrefs() error {
 	at := bytes.LastIndex(f.data, []byte("startxref"))
 	if at < 0 {
@@ -239,8 +240,8 @@ func (f *File) scanPacked() {
 // maxTrailers is the maximum number of trailers that are read.
 const maxTrailers = 4096
 
-// findTrailer merges the trailers of the file and the dictionaries of its cross-reference streams. The last value of a
-// key counts.
+// findTrailer merges the trailers of the file and the dictionaries of its cross-reference streams. If a key occurs
+// several times, its last value is used.
 func (f *File) findTrailer() {
 	f.trailer = Token{Kind: Dict}
 	found := map[string]Token{}

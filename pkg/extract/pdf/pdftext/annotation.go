@@ -12,7 +12,7 @@ const maxAnnotations = 5_000 // maximum number of annotations per page
 
 // annotations reads the annotations that show text: form fields with their values, free text and stamps.
 func (in *interpreter) annotations(list pdf.Value) error {
-	in.covering = false // the background of a field covers only the line to write on
+	in.covering = false // a field's background hides only the line to write on, not text
 	for i := range min(list.Len(), maxAnnotations) {
 		a := list.Index(i)
 		kind := a.Key("Subtype").Name()
@@ -111,7 +111,7 @@ func (in *interpreter) freeText(text string, a pdf.Value) {
 	in.out.breakLine()
 }
 
-// Link is an area of a page with a link.
+// Link is an area of a page that leads to an address.
 type Link struct {
 	X0, Y0, X1, Y1 float64 // in points from the lower left corner of the visible page
 	URL            string

@@ -147,7 +147,7 @@ func (c Cell) Prefixed(text string) Cell {
 	return joined
 }
 
-// Before joins the cell with a following cell, with a space between them.
+// Before joins the cell and the cell after it, with a space between them.
 func (c Cell) Before(next Cell) Cell {
 	shift := int32(len(c.Text) + 1)
 	joined := Cell{Text: c.Text + " " + next.Text, X0: c.X0, X1: next.X1}

@@ -18,8 +18,8 @@ type mark struct {
 	artifact bool
 }
 
-// beginMark opens marked content. Its replacement text, such as that of a ligature or a divided word, replaces the text
-// of the glyphs.
+// beginMark opens a marked-content sequence. If the sequence has replacement text, for example for a ligature or a
+// divided word, that text replaces the text of its glyphs.
 func (in *interpreter) beginMark(args []pdfobject.Token, properties bool) {
 	m := mark{}
 	tag := str(args, 0)

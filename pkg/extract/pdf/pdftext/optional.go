@@ -7,8 +7,8 @@ import (
 
 const (
 	maxGroups  = 10_000 // maximum number of optional content groups that are read
-	maxMembers = 1_000  // maximum number of groups of a membership
-	maxLogic   = 32     // maximum nesting of a visibility expression
+	maxMembers = 1_000  // maximum number of groups in a membership dictionary
+	maxLogic   = 32     // maximum nesting depth of a visibility expression
 )
 
 // hiddenGroups returns the optional content groups (layers) that are hidden on a screen, by object number.

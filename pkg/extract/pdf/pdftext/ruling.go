@@ -224,7 +224,7 @@ func (in *interpreter) seen(b Box) (Box, bool) {
 	return b, b.X0 <= b.X1 && b.Y0 <= b.Y1
 }
 
-// everywhere is the clip of a page before it is set.
+// everywhere is the clip of a page before a smaller one is set.
 var everywhere = rect{math.Inf(-1), math.Inf(-1), math.Inf(1), math.Inf(1)}
 
 // within returns the part of r inside another rectangle. If there is none, the corners of the result are in reverse

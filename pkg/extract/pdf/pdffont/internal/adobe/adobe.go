@@ -81,8 +81,8 @@ func UnpackCMap(b []byte) CMap {
 	return m
 }
 
-// Text holds the characters of glyphs by glyph number. One lists the glyphs with a single character, with 0 for all
-// others. Many holds the glyphs with several characters.
+// Text holds the characters of glyphs by glyph number. One holds the character of each glyph that has exactly one, and
+// 0 for all other glyphs. Many holds the texts of glyphs with several characters.
 type Text struct {
 	One  []rune
 	Many map[uint32]string

@@ -7,7 +7,8 @@ import (
 	"unicode/utf16"
 )
 
-// words splits a CMap into its words: names, numbers, codes with their brackets, operators and the brackets of arrays.
+// words splits the source of a CMap into tokens: names, numbers, codes with their brackets, operators and the brackets
+// of arrays.
 func words(data []byte) []string {
 	var out []string
 	for line := range bytes.Lines(data) {
