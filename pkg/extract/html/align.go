@@ -191,7 +191,8 @@ func centerOf(blocks []block, keep []bool) *html.Node {
 	return nil
 }
 
-// deepestWithMost descends from an element with most of the text as long as a single child contains most of it.
+// deepestWithMost returns the deepest element that contains three quarters of the total: n, which must contain that
+// much, or an element inside it.
 func deepestWithMost(n *html.Node, letters map[*html.Node]int, total int) *html.Node {
 	for c := n.FirstChild; c != nil; {
 		if letters[c]*4 >= total*3 {

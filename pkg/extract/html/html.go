@@ -21,7 +21,8 @@ const (
 	maxPageNodes    = 2_000_000
 
 	// minArticleText is the size of visible text below which an article is read whole, in bytes. Article extractors
-	// take short text for a failure and fall back on guesses that lose structure, and there is little to leave out.
+	// take short text for a failure and fall back on guesses that lose structure, and a short page has little to leave
+	// out.
 	minArticleText = 1000
 )
 

@@ -113,8 +113,8 @@ func (w *walker) inlineTo(b *strings.Builder, n *html.Node, links *[]domain.Bloc
 	}
 }
 
-// part writes a space between two adjacent elements without text around them, such as a name and a date, because styles
-// separate them visually.
+// part writes a space between two adjacent elements, such as a name and a date, because styles separate them visually.
+// It writes none if there is text before or after the two elements.
 func (w *walker) part(b *strings.Builder, n *html.Node) {
 	prev := n.PrevSibling
 	if prev == nil || prev.Type != html.ElementNode || isText(prev.PrevSibling) || isText(n.NextSibling) {

@@ -13,8 +13,8 @@ import (
 // page, such as the date of the last change.
 const maxAfterPager = 100
 
-// isPager recognises links to the previous and the next page at the end of the content by their form, as in GitBook:
-// one or two links that contain all the text, each with a label and then the title of a page.
+// isPager reports whether an element holds links to the previous and the next page, as at the end of a GitBook page.
+// One or two links must contain all its text, each with a label and then the title of a page.
 func (s *boilerplateFinder) isPager(n *html.Node, w weight) bool {
 	if w.links == 0 || w.links > 2 || w.prose() > 0 || w.headings > 0 || w.letters > 300 {
 		return false

@@ -210,7 +210,7 @@ func (t *pageTree) region(doc *html.Node) *html.Node {
 	return doc
 }
 
-// commonParent returns the element around several main elements with text, or nil if there is one or none.
+// commonParent returns the element around several main elements with text, or nil if there are fewer than two.
 func (t *pageTree) commonParent(mains []*html.Node) *html.Node {
 	var common *html.Node
 	count := 0

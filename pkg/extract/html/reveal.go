@@ -55,7 +55,7 @@ func (r *revealer) showPage(doc *html.Node) {
 type revealer struct {
 	measured map[*html.Node]panelWeight
 	controls map[string]*html.Node // by id: the control that opens the element
-	begun    bool                  // the survey has passed a heading: controls before it may belong to a menu
+	begun    bool                  // the survey has passed the first heading; controls before that may belong to a menu
 	rows     map[string]int        // number of hidden elements for each rowKey
 }
 

@@ -306,8 +306,8 @@ func (w *walker) imageDescription(img *html.Node) string {
 	return alt
 }
 
-// startText returns the text of the first elements of a subtree. The bound keeps it cheap to call for every picture of
-// a large page.
+// startText returns the text of the first elements of a subtree. It stops early, so that calling it for every picture
+// of a large page stays cheap.
 func startText(n *html.Node) string {
 	const maxNodes, maxBytes = 200, 8 << 10
 	var b strings.Builder
