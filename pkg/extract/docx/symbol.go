@@ -12,11 +12,11 @@ const (
 	lastSymbol  = 0xf0ff
 )
 
-// symbolFont lists the characters of the font Symbol, from code 0x20 on. A space stands for a code without a Unicode
+// symbolFont lists the characters of the Symbol font, from code 0x20 on. A space stands for a code without a Unicode
 // equivalent.
 const symbolFont = ` !∀#∃%&∋()∗+,−./0123456789:;<=>?` + `≅ΑΒΧΔΕΦΓΗΙϑΚΛΜΝΟΠΘΡΣΤΥςΩΞΨΖ[∴]⊥_` + `‾αβχδεφγηιϕκλμνοπθρστυϖωξψζ{|}∼`
 
-// symbolFontHigh lists the characters of the font Symbol, from code 0xa0 on.
+// symbolFontHigh lists the characters of the Symbol font, from code 0xa0 on.
 const symbolFontHigh = `€ϒ′≤⁄∞ƒ♣♦♥♠↔←↑→↓°±″≥×∝∂•÷≠≡≈…⏐⎯↵` + `ℵℑℜ℘⊗⊕∅∩∪⊃⊇⊄⊂⊆∈∉∠∇®©™∏√⋅¬∧∨⇔⇐⇑⇒⇓` + `◊〈®©™∑⎛⎜⎝⎡⎢⎣⎧⎨⎩⎪ 〉∫⌠⎮⌡⎞⎟⎠⎤⎥⎦⎫⎬⎭ `
 
 // wingdings maps codes of the Wingdings fonts to characters: the ticks, boxes, bullets and arrows that documents use.
@@ -46,7 +46,7 @@ func symbol(font, char string) string {
 	return string(r)
 }
 
-// symbolSign returns the Unicode character for a code of the font Symbol.
+// symbolSign returns the Unicode character for a code in the Symbol font.
 func symbolSign(code rune) string {
 	signs, at := []rune(symbolFont), int(code)-0x20
 	if code >= 0xa0 {
