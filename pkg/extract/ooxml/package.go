@@ -137,9 +137,9 @@ func (a *Package) EmbedsRest(rels []Relation) {
 	}
 }
 
-// MainPart returns the part that the package's relationships name as its document. Without such a relationship it
-// returns fallback if that part exists. If it does not, MainPart returns a part whose content type is that of a
-// document or, failing that, fallback.
+// MainPart returns the main document part: the part that the package's relationships name, otherwise fallback if that
+// part exists, otherwise a part whose content type is that of a document. If there is no such part, it returns
+// fallback.
 func (a *Package) MainPart(fallback string) string {
 	if part := a.Related(a.Relations(""), "officeDocument", ""); part != "" {
 		return part
@@ -159,7 +159,7 @@ func (a *Package) MainPart(fallback string) string {
 	return slices.Min(declared)
 }
 
-// contentTypes returns the declared content types of the parts, by zip.PartName.
+// contentTypes returns the declared content types, keyed by zip.PartName of the part.
 func (a *Package) contentTypes() map[string]string {
 	types := map[string]string{}
 	err := a.Walk("[Content_Types].xml", func(sc *xmlscan.Scanner) {
