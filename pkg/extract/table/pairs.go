@@ -108,8 +108,8 @@ func (c PairColumns) colons(rows [][]string) bool {
 	return with*2 > all
 }
 
-// HasMixedKinds reports whether the kinds of the values differ from row to row. The values of properties do; the values
-// of a column do not. The first pair is ignored, because it can be a header.
+// HasMixedKinds reports whether the kind of value changes from row to row, as it does in a list of properties but not
+// in a column of a table. The first pair is ignored, because it can be a header.
 func (c PairColumns) HasMixedKinds(rows [][]string) bool {
 	at := slices.IndexFunc(rows, func(r []string) bool { return c.label < len(r) && c.value < len(r) && r[c.value] != "" })
 	if at < 0 || namesValues(rows[at][c.value]) {
