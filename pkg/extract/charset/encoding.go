@@ -224,7 +224,7 @@ const (
 
 func (t *Evidence) high() bool { return len(t.sample) > 0 }
 
-// Add examines the next piece.
+// Add examines the next piece of the text.
 func (t *Evidence) Add(piece []byte) {
 	if capacity := evidenceHead - len(t.head); capacity > 0 {
 		t.head = append(t.head, piece[:min(capacity, len(piece))]...)
