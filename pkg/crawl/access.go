@@ -14,8 +14,8 @@ import (
 	"github.com/sluice/sluice/pkg/crawl/weburl"
 )
 
-// Access holds additional headers for the requests to one protected site, such as credentials. It has no exported
-// fields and prints only its origin, which keeps the values out of logs.
+// Access holds additional headers, such as credentials, for requests to one protected site. It has no exported fields
+// and prints only its origin, so that the values stay out of logs.
 type Access struct {
 	origin  string
 	headers map[string]string
@@ -67,8 +67,8 @@ func (a *Access) covers(u *url.URL) bool { return a != nil && originOf(u) == a.o
 
 type accessKey struct{}
 
-// WithAccess returns a context in which all requests to the origin carry the headers. This includes redirects within
-// the origin, robots.txt, sitemaps, and the resources that a browser loads to render the page.
+// WithAccess returns a context that makes all requests to the origin carry the headers. This applies to redirects
+// within the origin, robots.txt, sitemaps, and the resources that a browser loads to render a page.
 func WithAccess(ctx context.Context, a *Access) context.Context {
 	return context.WithValue(ctx, accessKey{}, a)
 }
@@ -90,8 +90,8 @@ func WithAsker(ctx context.Context, origin string) context.Context {
 }
 
 // forBrowser prepares a request sent by a document in a browser. The request carries the headers only if its method is
-// GET or HEAD and the document has the same origin. All other requests to that origin are sent without cookies as well,
-// because the site may have set the cookies in response to the headers.
+// GET or HEAD and the document has the same origin. All other requests to that origin lose their cookies, too, because
+// the site may have set the cookies in response to the headers.
 func (a *Access) forBrowser(req *http.Request) *http.Request {
 	asker, _ := req.Context().Value(askerKey{}).(string)
 	reads := req.Method == http.MethodGet || req.Method == http.MethodHead

@@ -10,7 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/bounded"
 )
 
-// Maximum size of a body kept in memory, in bytes. Longer bodies are stored in a temporary file.
+// Maximum size, in bytes, of a body that is kept in memory. Longer bodies are stored in a temporary file.
 const memoryBody = 1 << 20
 
 // Body is the fetched content, decompressed, but in the character encoding that the server sent. It is in memory or in
@@ -44,7 +44,8 @@ func (b *Body) rewind() error {
 	return err
 }
 
-// head returns up to the first n bytes and rewinds the body. The caller must not modify the bytes.
+// head returns the first n bytes, or the whole body if it is shorter, and rewinds the body. The caller must not modify
+// the bytes.
 func (b *Body) head(n int) ([]byte, error) {
 	if b.mem != nil {
 		return b.mem[:min(n, len(b.mem))], b.rewind()

@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/crawl/guard"
 )
 
-// Limits of the requests for one rendered page. A Renderer may have lower limits.
+// Limits on the requests for one rendered page. A Renderer may have lower limits.
 const (
 	maxRenderRequests = 400
 	maxRenderBytes    = 128 << 20 // counted as transferred, before decompression

@@ -18,7 +18,7 @@ const (
 // client sends requests. It enforces the address guard, robots.txt and each host's pace. All fetches share its state.
 type client struct {
 	opts      Options
-	product   string // product name from the user agent, which rules in robots.txt may name
+	product   string // product name from the user agent; rules in robots.txt may name it
 	guard     guard.Guard
 	transport *transport
 	outer     *transport // connects only to the public internet, even if the configuration allows more

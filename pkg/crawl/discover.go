@@ -211,7 +211,8 @@ func (d *discovery) search(ctx context.Context) error {
 	return d.add(domain.Link{URL: at})
 }
 
-// sitemapsOf reads the sitemaps listed in a host's robots.txt, or else the first one found in the usual locations.
+// sitemapsOf reads the sitemaps listed in a host's robots.txt. If it lists none, sitemapsOf reads the first one found
+// in the usual locations.
 func (d *discovery) sitemapsOf(ctx context.Context, root *url.URL) error {
 	if err := checkURL(d.crawler.guard, root); err != nil {
 		return err

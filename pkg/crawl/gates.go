@@ -7,8 +7,8 @@ import (
 )
 
 // gates queues the requests of this process that want a slot at the same host. At any time, only as many requests ask
-// for a slot as may hold one; the rest wait in order of arrival. If all of them polled, a request could wait for ever.
-// A request does not join a queue that moves too slowly.
+// for a slot as may hold one; the rest wait in order of arrival. If all requests polled, one of them could wait for
+// ever. A request does not join a queue that moves too slowly.
 type gates struct {
 	mu    sync.Mutex
 	hosts map[string]*gate
@@ -22,9 +22,9 @@ type gate struct {
 	pace  time.Duration // recent average interval between releases while others were waiting
 }
 
-// enter waits up to p.slot for a permit to ask for a slot at the host. leave is nil if no permit became free, or if the
-// expected wait exceeds p.queue. width is the number of permits, or 0 for no limit. minimum is the minimum interval
-// between two requests to the host.
+// enter waits up to p.slot for a permit, which allows a request to ask for a slot at the host. The caller must call
+// leave afterwards. leave is nil if no permit became free, or if the expected wait exceeds p.queue. width is the number
+// of permits, or 0 for no limit. minimum is the minimum interval between two requests to the host.
 func (g *gates) enter(ctx context.Context, host string, width int, minimum time.Duration, p maxWaits) (leave func(), err error) {
 	if width == 0 {
 		return func() {}, nil
@@ -55,8 +55,8 @@ func (g *gates) enter(ctx context.Context, host string, width int, minimum time.
 	}, nil
 }
 
-// join adds a request to the queue. It returns nil if the expected wait exceeds limit. The expected wait is based on
-// the recent pace of the queue and the time since it last moved.
+// join adds a request to the queue. It returns nil if the expected wait exceeds `limit`. The expected wait is based on
+// the recent pace of the queue, and on the time since the queue last moved.
 func (g *gates) join(host string, width int, minimum, limit time.Duration) *gate {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -19,7 +19,7 @@ import (
 const (
 	maxTitleRunes    = 300
 	maxHrefs         = 10_000  // maximum number of references examined per page
-	maxHrefBytes     = 1 << 20 // maximum total size of these, because parsing addresses can be expensive
+	maxHrefBytes     = 1 << 20 // maximum total size of these references, because parsing addresses can be expensive
 	maxLinksFromPage = 2_000   // maximum number of links used per page
 )
 

@@ -100,7 +100,7 @@ func (d *discovery) read(ctx context.Context, at string, level int, admit bool) 
 	return d.readListed(ctx, a.url, maybe, level+1)
 }
 
-// Limits for trying entries of a page sitemap as sitemaps. At most maxMaybe entries are tried. After maxMisses entries
+// Limits on trying entries of a page sitemap as sitemaps. At most maxMaybe entries are tried. After maxMisses entries
 // that were not sitemaps, the rest are treated as pages.
 const (
 	maxMaybe  = 100

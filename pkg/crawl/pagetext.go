@@ -12,13 +12,14 @@ import (
 const (
 	// maxPageText is the maximum number of bytes of a page's text used for comparison.
 	maxPageText = 8 << 20
-	// minWords is the minimum number of words that a text needs to be used for comparing pages.
+	// minWords is the number of words from which the main text of a page is enough to compare pages. If there are
+	// fewer, the navigation is used, too.
 	minWords = 10
 )
 
-// identify computes the page's TextHash and Sketch from the main text. Navigation would mislead, because it may differ
-// between two addresses of one page, and be the same on all pages of a template. Navigation is used only if a page has
-// too little other text.
+// identify computes the page's TextHash and Sketch from the main text. Navigation would be misleading: it may differ
+// between two addresses of one page, and be the same on all pages with one template. Navigation is used only if a page
+// has too little other text.
 func (p *pageReader) identify(page *Page) {
 	if p.root == nil || p.scope == nil { // a single page is not compared with others
 		return

@@ -275,7 +275,7 @@ func (p *plan) start(it *planned) {
 	p.fetches.Go(func() { it.done <- p.fetch(it) })
 }
 
-// fetch fetches a page. It retries after errors for which a crawl would reschedule the job.
+// fetch fetches a page. It retries after errors that would make a crawl reschedule the job.
 func (p *plan) fetch(it *planned) planResult {
 	maxWait := planTimeout
 	for try := 1; ; {
@@ -320,7 +320,7 @@ func (p *plan) fetchOnce(it *planned) (r planResult) {
 	return r
 }
 
-// errorKind returns the short text under which an error is counted.
+// errorKind returns a short name for the kind of error. Errors with the same name are counted together.
 func errorKind(err error) string {
 	var e *Error
 	switch {

@@ -16,7 +16,7 @@ import (
 	"github.com/sluice/sluice/pkg/textid"
 )
 
-// Keys under which PlanSummary.Reasons counts addresses.
+// Keys of PlanSummary.Reasons.
 const (
 	kindNoIndex   = "marked noindex"
 	kindList      = "a sitemap or a feed"
@@ -26,7 +26,7 @@ const (
 	kindLead      = "read only for its links"
 )
 
-// judge takes the links of a fetched page and decides on its outcome.
+// judge adds the links of a fetched page to the plan, and decides on the page's outcome.
 func (p *plan) judge(it *planned) error {
 	r := it.result
 	if r.err != nil {

@@ -100,7 +100,7 @@ func (p *politeness) acquire(ctx context.Context, host, u string, delay time.Dur
 	return func() { slot.Release(); leave() }, nil
 }
 
-// reserve requests a slot until one is granted, and waits for its start.
+// reserve requests a slot repeatedly until one is granted, and then waits for the slot's start.
 func (p *politeness) reserve(ctx context.Context, host, u string, pace domain.Pace, delay, maxWait time.Duration) (domain.HostSlot, error) {
 	for {
 		maxWait = max(maxWait, 0)

@@ -16,14 +16,14 @@ type Rendered struct {
 	Status int    // of the server's response for the page
 }
 
-// Number of letters and digits of text below which a part of a page counts as empty.
+// A part of a page counts as empty if its text has fewer letters and digits than this.
 const (
 	emptyPage   = 100 // a page without its navigation; a shell may contain a greeting
 	emptyRoot   = 30  // an element filled by scripts; it may contain a loading message
 	emptyNotice = 250 // a page that asks the reader to enable JavaScript, possibly at length
 )
 
-// Limits of the examination, for pages that were built to make it slow.
+// Limits on how much of a page is examined, because a page can be built to make this slow.
 const (
 	maxTexts = 2000 // pieces of text
 	maxRoots = 16   // elements that scripts could fill

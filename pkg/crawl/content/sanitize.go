@@ -17,11 +17,11 @@ import (
 const (
 	// maxHTMLTags is the maximum number of "<" characters that are parsed per page.
 	maxHTMLTags = 300_000
-	// maxHTMLNodes is the estimated number of elements up to which a page is parsed unchanged.
+	// maxHTMLNodes is the highest estimated number of elements at which a page is still parsed unchanged.
 	maxHTMLNodes = 500_000
 	// maxOpenElements is the maximum number of open elements in the parser.
 	maxOpenElements = 512
-	// maxBodies is the number of html and body elements up to which a page is parsed unchanged.
+	// maxBodies is the highest number of html and body elements at which a page is still parsed unchanged.
 	maxBodies = 16
 )
 
@@ -83,7 +83,7 @@ func estimateCost(page []byte) pageCost {
 }
 
 // tagName returns the lower-case tag name at the beginning of the text after a "<", or "" if the name is longer than
-// all relevant names. In UTF-16, there is a zero byte before or after each letter.
+// all relevant names. It skips zero bytes, because UTF-16 has one before or after each letter.
 func tagName(text []byte) string {
 	var name [maxFormattingName]byte
 	n := 0

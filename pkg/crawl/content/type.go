@@ -142,9 +142,9 @@ func FileName(disposition string) string {
 }
 
 // PageCharset determines the encoding of HTML. In order of decreasing reliability, it relies on a byte order mark,
-// valid UTF-8 beyond ASCII, the header, a meta element, and finally the most plausible decoding, as extraction does.
-// Valid UTF-8 comes before the header, because text in other encodings is almost never valid UTF-8 by accident, while
-// headers and meta elements of converted pages are often wrong.
+// valid UTF-8 that is not just ASCII, the header, a meta element, and finally the most plausible decoding, as
+// extraction does. Valid UTF-8 comes before the header, because text in other encodings is almost never valid UTF-8 by
+// accident, while headers and meta elements of converted pages are often wrong.
 func PageCharset(head []byte, declared string) string {
 	wide := bytes.HasPrefix(head, []byte{0xff, 0xfe}) || bytes.HasPrefix(head, []byte{0xfe, 0xff})
 	if !wide && !isASCII(head) && validUTF8Prefix(head) {

@@ -25,10 +25,10 @@ func (s *Site) addDuplicates(lab *page) {
 		s.inFavourOf(article, hub, fmt.Sprintf("/d/print/%d", i))
 		s.inFavourOf(article, hub, article.address+"?print=1")
 
-		// A template that names the same canonical address on every page must be ignored.
+		// A canonical address that a template repeats on every page must be ignored.
 		s.page(hub, fmt.Sprintf("/d/template-%d", i)).head = canonical(article.address)
 
-		// A page that is found only because its AMP version names it as canonical.
+		// This page is found only because its AMP version names it as canonical.
 		full := s.page(hub, fmt.Sprintf("/d/full/%d.html", i))
 		hub.links = hub.links[:len(hub.links)-1]
 		full.listed, full.named = false, true

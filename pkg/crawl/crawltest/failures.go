@@ -13,7 +13,7 @@ func (s *Site) addFailures(lab *page) {
 		x.w.Header().Set("Retry-After", "1")
 		http.Error(x.w, "busy", http.StatusServiceUnavailable)
 	}
-	aborted := func(x *exchange) { // in the middle of a body without Content-Length
+	aborted := func(x *exchange) { // closes the connection in the middle of a body without Content-Length
 		x.w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		_, _ = x.w.Write([]byte(x.body[:len(x.body)/2]))
 		_ = http.NewResponseController(x.w).Flush()

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// addLinks adds pages that are reachable only by links other than plain ones, and links that do not lead to pages.
+// addLinks adds pages that only unusual links lead to, and links that do not lead to pages.
 func (s *Site) addLinks(lab *page) {
 	hub := s.page(lab, "/lab/links/")
 	for i := range s.casesPerKind() {

@@ -15,7 +15,7 @@ type page struct {
 	depth   int    // minimum number of links from the root
 	linked  bool   // linked from a page whose links are followed
 	listed  bool   // in the sitemap
-	named   bool   // found from the sitemap because a listed page names it as canonical
+	named   bool   // found through the sitemap: a listed page names it as canonical
 	plain   bool   // may be changed and removed
 	off     bool   // was removed from the sitemap
 	gone    bool   // was removed
@@ -94,7 +94,8 @@ func (s *Site) fact(p *page) string {
 	return fmt.Sprintf("The code word of %s is %s.", s.title(p), s.token(p))
 }
 
-// sentence returns a sentence of the page's text. On a page in another script, only the right charset decodes it.
+// sentence returns a sentence of the page's text. On a page in another script, it can be decoded only with the right
+// charset.
 func (s *Site) sentence(p *page) string {
 	if p.language != nil {
 		return p.language(s.token(p))

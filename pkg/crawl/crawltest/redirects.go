@@ -22,7 +22,7 @@ func (s *Site) addRedirects(lab *page) {
 		s.addChain(hub, i)
 		s.addLoops(hub, i)
 
-		// A page whose new address is not linked: it keeps its old address.
+		// A page keeps its old address if no page links to the new one.
 		moved := s.page(hub, fmt.Sprintf("/r/old-%d.html", i))
 		target := s.hidden(fmt.Sprintf("/r/new-%d.html", i), moved)
 		moved.answer = redirect(http.StatusMovedPermanently, target.address)

@@ -49,7 +49,7 @@ func (s *Site) addTraps(lab *page) {
 
 	s.addFacets(hub)
 
-	// Relative links that extend the path with each step.
+	// Relative links make the path longer with each step.
 	spiral := s.page(hub, "/spiral/a/b/")
 	spiral.links = append(spiral.links, link{href: "a/b/"})
 	s.left = append(s.left, leftOut{ref: "/spiral/a/b/a/b/", reason: Trap, listed: true})

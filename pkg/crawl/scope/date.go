@@ -71,7 +71,7 @@ func dateOf(u *url.URL, last int) (date, bool) {
 	return monthFirst(segments, last)
 }
 
-// monthFirst parses 11/2026 at the end of a path, or 11-2026.
+// monthFirst parses 11/2026 or 11-2026 at the end of a path.
 func monthFirst(segments []string, last int) (date, bool) {
 	parts := strings.Split(segments[len(segments)-1], "-")
 	if len(parts) == 1 {

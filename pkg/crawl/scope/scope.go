@@ -16,7 +16,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Refusal is the reason for rejecting an address, as a phrase for display.
+// Refusal is the reason for rejecting an address, worded for users.
 type Refusal string
 
 // Reasons for rejecting an address.
@@ -45,7 +45,7 @@ type Scope struct {
 	page     *url.URL        // the page that contains the links; nil: none
 	patterns domain.Patterns
 	maxDepth int
-	Now      time.Time // start of the crawl; links of archives to later dates are rejected as endless
+	Now      time.Time // start of the crawl; an archive's links to later dates are rejected
 	Listed   bool      // the addresses come from a sitemap, so traps are not checked
 }
 

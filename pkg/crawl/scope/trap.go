@@ -187,16 +187,16 @@ func isCalendarLink(from, to *url.URL, now time.Time) bool {
 	if is.dashed && !is.padded {
 		return false // a part number: 2027-1
 	}
-	// Reject only a link that crosses the horizon. If the linking page is already beyond it, its number is not a date,
-	// because no page in between was accepted.
+	// Reject a link only if it crosses the horizon. A linking page that is already beyond the horizon was accepted, so
+	// the number in its address is not a date.
 	end := now.Add(maxAhead)
 	horizon := date{year: end.Year(), month: int(end.Month()), day: end.Day()}
 	return !was.after(horizon) && is.after(horizon)
 }
 
-// patternOf returns the shape of an address, with its numbers and the name of its month replaced, and the words in the
-// address. Names of parameters that hold a part of the date are not included, because the query of any archive may
-// contain "month".
+// patternOf returns the shape of an address, that is, the address without its particular numbers and month. It also
+// returns the words in the address, except the names of parameters that hold a part of the date: the query of any
+// archive may contain "month".
 func patternOf(u *url.URL, d date) (shape string, words []string) {
 	s := strings.ToLower(strings.TrimSuffix(u.Path, "/"))
 	named := s

@@ -35,8 +35,8 @@ const (
 var (
 	// ErrNotSitemap means that the content is something else, such as a page for readers.
 	ErrNotSitemap = errors.New("not a sitemap")
-	// ErrTooManyEntries means that a file has more entries than the protocol allows. The entries up to the limit were
-	// taken.
+	// ErrTooManyEntries means that a file has more entries than the protocol allows. The entries up to that limit were
+	// passed on.
 	ErrTooManyEntries = errors.New("more than 50,000 entries")
 )
 

@@ -224,8 +224,8 @@ func isPermanentLink(t xml.StartElement) bool {
 	return true
 }
 
-// tokenLimiter fails if one token is too long, because the XML decoder keeps a whole token in memory. It counts the
-// bytes read since taken was last set to 0.
+// tokenLimiter fails if one token is too long, because the XML decoder keeps a whole token in memory. The field `taken`
+// counts the bytes that the current token has taken; readXML resets it before each token.
 type tokenLimiter struct {
 	r     io.Reader
 	taken int

@@ -151,7 +151,7 @@ func delay(t *testing.T, f *fleet) {
 func boundedWait(t *testing.T, f *fleet) {
 	pace := domain.Pace{Concurrency: 10, Delay: 10 * time.Second, Lease: time.Minute}
 	f.granted(t, pace, 0)
-	for range 5 { // a refused slot uses no start
+	for range 5 { // a refused request uses up no start
 		if wait := f.refused(t, pace, 9*time.Second); wait != 10*time.Second {
 			t.Errorf("the slot is said to come in %s", wait)
 		}
@@ -174,7 +174,7 @@ func hold(t *testing.T, f *fleet) {
 	}
 	f.pass(4 * time.Minute)
 	f.granted(t, pace, time.Minute)             // a patient caller waits for the end of the hold
-	f.granted(t, pace, time.Minute+time.Second) // and the delay counts from there
+	f.granted(t, pace, time.Minute+time.Second) // and the delay counts from the end of the hold
 	f.pass(3 * time.Minute)
 	f.granted(t, pace, 0)
 }
