@@ -37,7 +37,7 @@ var switches = []struct {
 	{"password-store", "basic"},
 	{"use-mock-keychain", true},
 
-	// No network access, whatever the page or the browser requests.
+	// Deny all network access, whatever the page or the browser requests.
 	{"proxy-server", deadProxy},
 	{"proxy-bypass-list", proxyLoopback},
 	{"host-resolver-rules", "MAP * ~NOTFOUND"},
@@ -58,14 +58,14 @@ var switches = []struct {
 	{"metrics-recording-only", true},
 	{"no-pings", true},
 
-	// No features that a page could open or request.
+	// Turn off windows, permissions and other features that a page could ask for.
 	{"block-new-web-contents", true},
 	{"deny-permission-prompts", true},
 	{"disable-notifications", true},
 	{"disable-file-system", true},
 
-	// Little memory: one process for a page and its frames. They need no protection from each other, because a page
-	// starts without cookies or storage and has access to public content only.
+	// Save memory by running a page and its frames in one process. They need no protection from each other, because a
+	// page starts without cookies or storage and can access only public content.
 	{"disable-site-isolation-trials", true},
 	{"disable-features", "IsolateOrigins,site-per-process,IsolateSandboxedIframes,SpareRendererForSitePerProcess,Translate,MediaRouter,OptimizationHints,BackForwardCache," +
 		"AcceptCHFrame,DialMediaRouteProvider,InterestFeedContentSuggestions,CertificateTransparencyComponentUpdater"},
@@ -73,7 +73,7 @@ var switches = []struct {
 	{"disable-gpu", true},
 	{"disable-dev-shm-usage", true},
 
-	// Pages run as if visible.
+	// Run pages as if they were visible.
 	{"disable-background-timer-throttling", true},
 	{"disable-backgrounding-occluded-windows", true},
 	{"disable-renderer-backgrounding", true},

@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	pollInterval = 50 * time.Millisecond  // interval at which to check whether the page is at rest
+	pollInterval = 50 * time.Millisecond  // interval between checks whether the page is at rest
 	idleTime     = 500 * time.Millisecond // time without requests and changes after which the page is at rest
 	// A page that has sent no requests for maxBusyTime also counts as at rest, because some pages never stop changing.
 	maxBusyTime = 3 * time.Second

@@ -42,7 +42,7 @@ type traffic struct {
 	mu               sync.Mutex
 	ended            bool
 	pending          map[fetch.RequestID]time.Time // start times of pending requests
-	last             time.Time                     // time at which the latest request started or ended
+	last             time.Time                     // time when the latest request started or ended
 	requests         int                           // requests sent
 	refused          int
 	dialogs          int
@@ -220,8 +220,8 @@ func (n *traffic) isPage(e *fetch.EventRequestPaused) bool {
 	return e.ResourceType == network.ResourceTypeDocument && e.FrameID == n.main
 }
 
-// isDownload reports whether a page is already shown, so that the browser can stay on it when a navigation turns out to
-// be a download.
+// isDownload reports whether a navigation that led to something other than HTML counts as a download. It does if a page
+// is already shown, because the browser can then stay on that page.
 func (n *traffic) isDownload(e *fetch.EventRequestPaused) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
