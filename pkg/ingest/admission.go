@@ -30,8 +30,9 @@ type Admission struct {
 	texts   *semaphore.Weighted
 }
 
-// NewAdmission returns an Admission for the given number of long documents, or ShortPerLong times as many short ones. A
-// few more documents may be in memory while they are being read.
+// NewAdmission returns an Admission that admits up to `long` long documents at once, or ShortPerLong times as many
+// short ones. A few more documents may be in memory while they are being read; `readers` says how many can be read at
+// once.
 func NewAdmission(readers, long int) *Admission {
 	parts := int64(max(long, 1)) * ShortPerLong
 	return &Admission{
@@ -44,8 +45,8 @@ func NewAdmission(readers, long int) *Admission {
 // read reads a document with the given function, and waits until the document is admitted. The caller must call leave
 // once it no longer needs the document.
 //
-// A document that waits for admission still occupies a reading slot, so that few documents wait in memory. There is no
-// deadlock: admitted documents never wait for a reading slot.
+// A document that is waiting for admission still occupies a reading slot, so that few documents wait in memory. There
+// is no deadlock: admitted documents never wait for a reading slot.
 func (r *Admission) read(ctx context.Context, read func() (*domain.Document, error)) (doc *domain.Document, leave func(), err error) {
 	if r == nil {
 		doc, err = read()

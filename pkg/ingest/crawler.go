@@ -36,8 +36,8 @@ type Crawler struct {
 	Events    Events
 	Measure   Measure
 	Now       func() time.Time
-	// MaxTries is the number of attempts to fetch content after temporary errors. Default 20, which takes about two
-	// hours with the growing delays.
+	// MaxTries is the maximum number of attempts to fetch content. A fetch is repeated after temporary errors. Default
+	// 20; with the growing delays, these take about two hours.
 	MaxTries int
 	// Access decrypts the headers of a protected site for a workspace. It is nil if this process has no key.
 	Access func(workspaceID string, a domain.SiteAccess) (*crawl.Access, error)
@@ -68,7 +68,7 @@ func (c *Crawler) Handle(ctx context.Context, job domain.Job) error {
 	return c.classify(ctx, do(ctx, job, report), job, report)
 }
 
-// withAccess returns a context in which the job's requests carry the headers of its site, if there are any.
+// withAccess returns a context that makes the job's requests carry the headers of its site, if there are any.
 func (c *Crawler) withAccess(ctx context.Context, job domain.Job) (context.Context, error) {
 	sealed := job.Crawl.Access
 	if sealed == nil {
@@ -89,8 +89,8 @@ const (
 	// so in the catalog.
 	maxStreamWait = time.Second
 	defaultTries  = 20
-	// faultTries is the number of attempts after status 500, which take about two minutes. Usually the page itself is
-	// broken, and its site cannot finish before the last attempt.
+	// faultTries is the maximum number of attempts after status 500. They take about two minutes. Usually the page
+	// itself is broken, and its site cannot finish before the last attempt.
 	faultTries = 8
 	// The delay between attempts doubles from firstRetry to lastRetry.
 	firstRetry, lastRetry = time.Second, 10 * time.Minute
@@ -143,7 +143,7 @@ func (c *Crawler) retry(ctx context.Context, report reporter, e *crawl.Error, er
 	})
 }
 
-// maxAttempts returns the maximum number of attempts after this error.
+// maxAttempts returns the maximum number of attempts, which depends on the error.
 func (c *Crawler) maxAttempts(e *crawl.Error) int {
 	limit := c.MaxTries
 	if limit == 0 {
@@ -299,8 +299,8 @@ func linkScope(spec *domain.CrawlSpec) *domain.SiteScope {
 	return &site
 }
 
-// reportLinks reports the links of a page. If stored is true, the event is sent even if there are no links, so that the
-// catalog stores this too.
+// reportLinks reports the links of a page. If `stored` is true, the catalog stores the links; reportLinks then also
+// reports that a page has none.
 func reportLinks(ctx context.Context, report reporter, page crawl.Page, stored bool) error {
 	refused := leftOut(page.Refused)
 	parts := (len(page.Links) + domain.MaxLinksPerEvent - 1) / domain.MaxLinksPerEvent

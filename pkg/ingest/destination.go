@@ -15,8 +15,8 @@ import (
 	"github.com/sluice/sluice/pkg/telemetry"
 )
 
-// destination is an embedding model with the places of a job that store its vectors. Text is embedded once for all
-// these places.
+// destination is an embedding model, and those places of a job that store the model's vectors. Text is embedded once
+// for all of these places.
 type destination struct {
 	datastore string
 	model     string

@@ -26,7 +26,7 @@ type Events interface {
 
 // Originals is the store of raw content.
 type Originals interface {
-	// Take returns the content under a key. Only the first reader calls it, because it may drop the copy that was
+	// Take returns the content under a key. Only the first reader calls Take, because Take may drop the copy that was
 	// cached for that reader. It fails with originals.ErrNotFound if the key does not exist.
 	Take(ctx context.Context, key string) (io.ReadCloser, error)
 }
@@ -94,9 +94,9 @@ func (i *Ingestor) logger() *slog.Logger {
 // Handle processes one job. Its error is marked by jobs.Permanent if a retry cannot help.
 //
 // If the job's rows are already in the index, it ends with domain.EventUnchanged without reading the content. If a web
-// page's text has not changed, it ends in the same way after the extraction. Vectors of the same model are copied from
-// the previous version and from an interrupted run of the same job. The remaining texts are embedded, each distinct
-// text once.
+// page's text has not changed, the job ends in the same way after the extraction. Vectors of the same model are copied
+// from the previous version and from an interrupted run of the same job. The remaining texts are embedded, each
+// distinct text once.
 //
 // If a place other than the first cannot be written, Handle drops it after a few attempts. The final event names the
 // places that were written.

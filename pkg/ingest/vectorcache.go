@@ -23,8 +23,8 @@ const (
 	maxVectorReads = 16
 	// Maximum gap, in unneeded rows, between two rows that are read together.
 	maxVectorGap = 32
-	// optionalFailures is the number of runs that may fail because of something optional: vectors to copy, or a place
-	// that does not serve searches. Both may depend on an engine that the datastore is leaving or cannot reach.
+	// optionalFailures is the number of runs of a job that may fail because of an engine that the job can do without.
+	// Vectors to copy are optional, and so is a place that does not serve searches.
 	optionalFailures = 2
 )
 
@@ -115,8 +115,8 @@ func (s *vectorCache) rows(ctx context.Context, from, limit int) ([]index.Row, e
 }
 
 // failed returns nil if a job should continue without the cache after a read error, else an error. Damaged rows and
-// invalid requests do not go away, so the job continues at once. Other errors may be temporary, so the job is retried a
-// few times.
+// invalid requests are permanent, so the job continues at once. Other errors may be temporary, so the job is retried a
+// few times first.
 func (s *vectorCache) failed(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
@@ -128,7 +128,7 @@ func (s *vectorCache) failed(ctx context.Context, err error) error {
 	}
 }
 
-// missingVector stands for a text of a batch. The text's vector must be read from the index.
+// missingVector is a text of a batch whose vector must be read from the index.
 type missingVector struct {
 	ordinal int // ordinal of its row in the cache's generation
 	place   int // position in the batch
@@ -170,7 +170,7 @@ func (s *vectorCache) fill(ctx context.Context, texts []string, out [][]float32)
 	return nil
 }
 
-// run returns how many of the first entries are close enough to be read together.
+// run returns how many entries, counted from the first, are close enough to be read together.
 func run(again []missingVector) int {
 	n := 1
 	for n < len(again) && again[n].ordinal-again[n-1].ordinal <= maxVectorGap && again[n].ordinal-again[0].ordinal < vectorPage {
