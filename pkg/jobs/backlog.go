@@ -15,7 +15,7 @@ import (
 type Backlog struct {
 	Waiting uint64 // not yet delivered: the pending messages of the lane's consumer
 	Taken   uint64 // delivered: running, or waiting for a retry
-	Retried uint64 // those of Taken that were delivered more than once
+	Retried uint64 // the jobs in Taken that were delivered more than once
 }
 
 // Unfinished returns the number of unfinished jobs. The admission window limits this number.

@@ -98,7 +98,7 @@ func persist(ctx context.Context, write func() error) error {
 // errSourceGone means that the job's stream or consumer no longer exists.
 var errSourceGone = errors.New("the job's stream is gone")
 
-// isPointlessRetry reports whether a write that failed with err would fail again if it were retried.
+// isPointlessRetry reports whether a write that failed with err would certainly fail again.
 func isPointlessRetry(err error) bool {
 	for _, lasting := range []error{ErrInvalid, ErrTooLarge, nats.ErrConnectionClosed, jetstream.ErrMsgAlreadyAckd, errRevision, errSourceGone} {
 		if errors.Is(err, lasting) {

@@ -7,7 +7,7 @@
 //	DEADLETTERS  deadletters.<kind>.<datastore>.<datasource>  the last abandoned job, with the reason
 //	SCHEDULES    schedules.<datastore>.<datasource>           the refresh schedule of web content
 //	             due.<datastore>.<datasource>                 a due refresh, published by the servers
-//	TURNS        turns.<hash of the host>                     when a host may be requested next, and by which crawlers; in memory
+//	TURNS        turns.<hash of the host>                     the state of a host: when it may be requested next, and its slots; in memory
 //
 // JOBS is both a log and a queue. A newer job replaces an older one that is still queued. An acknowledged job stays in
 // the stream. The sequence number of a job's message is its generation: it only grows, and it fences off older runs.

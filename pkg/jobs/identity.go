@@ -85,7 +85,8 @@ func (b *Broker) identify(ctx context.Context, o Options) error {
 }
 
 const (
-	// subjectServed is the subject on which processes that apply events to a catalog answer with the catalog's id.
+	// subjectServed is the subject for asking which catalog is served. Each process that applies events to a catalog
+	// answers with the catalog's id.
 	subjectServed = "sluice.catalog.served"
 	servedTimeout = 2 * time.Second
 )
@@ -104,7 +105,7 @@ func (b *Broker) answerServed() (stop func(), err error) {
 }
 
 // served reports whether an api process is running. It asks the processes themselves first, because the consumer of
-// events shows no waiting process while events are being applied, which may last as long as the catalog's database is
+// events shows no waiting process while events are being applied. That may take as long as the catalog's database is
 // down.
 func (b *Broker) served(ctx context.Context) (bool, error) {
 	asking, cancel := context.WithTimeout(ctx, servedTimeout)
@@ -119,7 +120,7 @@ func (b *Broker) served(ctx context.Context) (bool, error) {
 	default:
 		return false, fmt.Errorf("checking whether an api process is running: %w", err)
 	}
-	waiting := false // an older api process, which does not answer on subjectServed
+	waiting := false // whether an older api process, which does not answer on subjectServed, is waiting for events
 	err := b.do(ctx, func(ctx context.Context) error {
 		consumer, err := b.js.Consumer(ctx, StreamEvents, ConsumerCatalog)
 		if errors.Is(err, jetstream.ErrConsumerNotFound) || errors.Is(err, jetstream.ErrStreamNotFound) {

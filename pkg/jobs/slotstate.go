@@ -7,7 +7,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Limits for the state of a host.
+// Limits on the state of a host.
 const (
 	// MaxHold is the maximum duration of a hold.
 	MaxHold = 24 * time.Hour

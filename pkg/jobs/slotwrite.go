@@ -26,7 +26,8 @@ const (
 	// conflict means that another crawler succeeded, so even with a dozen crawlers at one host, few writes need many
 	// attempts.
 	writeTries = 12
-	// writePause is the maximum pause between these attempts. Pauses are random and grow up to it.
+	// writePause is the maximum pause between two attempts at a write. Pauses are random, and on average grow with each
+	// attempt.
 	writePause = 64 * time.Millisecond
 	// failedPause is the maximum pause after a failed batch.
 	failedPause = time.Second
@@ -164,8 +165,8 @@ func (t *HostSlots) attempt(h *slotHost, batch []*slotRequest) (again []*slotReq
 	if err != nil {
 		return nil, err
 	}
-	// If an older state says that all slots are taken, read the state again, because a slot may have ended since. Other
-	// refusals remain valid, because their times can only move later.
+	// If an older state says that all slots are taken, read the state again, because a slot may have been released
+	// since. Other refusals remain valid, because their times can only move later.
 	if !changed && !fresh && anyFull(answers) {
 		if err := t.load(h); err != nil {
 			return nil, err
@@ -248,8 +249,8 @@ func (t *HostSlots) deliver(h *slotHost, batch []*slotRequest, answers []slotRes
 	return again
 }
 
-// rejectConflicts handles a batch that conflicted in every attempt: it refuses slots, and returns the other requests to
-// retry.
+// rejectConflicts handles a batch that conflicted in every attempt. It refuses the requests for slots, and returns the
+// other requests, which must be retried.
 func rejectConflicts(batch []*slotRequest) (rest []*slotRequest) {
 	for _, r := range batch {
 		if r.kind == reserveSlot {
