@@ -28,7 +28,7 @@ type Difference struct {
 	Worse  int `json:"worse"`
 }
 
-// Compare returns the mean of b minus a with its interval. a and b must have the values of the same questions in the
+// Compare returns the mean of b minus a with its interval. a and b must hold the values of the same questions in the
 // same order, because pairing removes the variance of questions that are hard for both rankings.
 func Compare(a, b []float64) Difference {
 	n := min(len(a), len(b))
@@ -55,9 +55,9 @@ func mean(values []float64) float64 {
 	return sum / float64(len(values))
 }
 
-// BootstrapMeans returns the mean of the means of several groups, such as collections of questions, with its interval.
-// All groups have the same weight. As in Bootstrap, samples are drawn with replacement, within each group. Empty groups
-// are ignored.
+// BootstrapMeans computes the mean of each group, such as a collection of questions. It returns the mean of these means
+// with its interval, so all groups have the same weight. As in Bootstrap, samples are drawn with replacement, within
+// each group. Empty groups are ignored.
 func BootstrapMeans(groups [][]float64) Interval {
 	groups = slices.DeleteFunc(slices.Clone(groups), func(g []float64) bool { return len(g) == 0 })
 	if len(groups) == 0 {

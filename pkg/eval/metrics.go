@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Grades maps the documents that are relevant to one question to their grades, which are above 0.
+// Grades maps each document that is relevant to a question to its grade, which is above 0.
 type Grades map[string]int
 
 // Relevant returns the question's documents with a grade above 0.
@@ -19,8 +19,8 @@ func (j Judgements) Relevant(question string) Grades {
 	return g
 }
 
-// Judged returns the questions that have a relevant document, sorted. Only they are scored, since a question without
-// relevant documents cannot be answered well or badly.
+// Judged returns the questions that have a relevant document, sorted. Only these questions are scored, since a question
+// without relevant documents cannot be answered well or badly.
 func (j Judgements) Judged() []string {
 	var questions []string
 	for q, documents := range j {

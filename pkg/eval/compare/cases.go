@@ -42,7 +42,7 @@ func (n *Names) find(name string) []string {
 // Truth holds the expected results of the questions, from their own lines and from judgements.
 type Truth struct {
 	Cases   []Case   // judged questions
-	Unknown []string // documents of the judgements that the datastore does not contain, without duplicates, in order of appearance
+	Unknown []string // judged documents that the datastore does not contain, without duplicates, in order of appearance
 	Without []string // ids of the questions without expected results, which are skipped
 }
 

@@ -49,8 +49,7 @@ type Searcher interface {
 // Case is a question with its expected results.
 type Case struct {
 	Question eval.Question
-	// Documents are the grades of the relevant documents, which are above 0. If there are none, documents are not
-	// judged.
+	// Documents maps each relevant document to its grade, which is above 0. If it is empty, documents are not judged.
 	Documents eval.Grades
 	// Of maps the ids of datasources to the names of documents. Other datasources are not relevant.
 	Of map[string]string
@@ -102,7 +101,7 @@ func Run(ctx context.Context, s Searcher, cases []Case, o Options) (Report, erro
 			return report, ctx.Err()
 		case o.SkipRejected && errors.As(err, &refused) && (refused.Status == http.StatusBadRequest || refused.Status == http.StatusConflict):
 			report.Skipped = append(report.Skipped, SkippedMode{mode, refused.Message})
-			asked-- // the rejected question
+			asked-- // the rejected question does not count
 			total -= len(cases)
 		case err != nil:
 			return report, fmt.Errorf("asking in mode %s: %w", mode, err)

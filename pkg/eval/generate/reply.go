@@ -34,7 +34,7 @@ const (
 )
 
 const (
-	copiedWeight = 12  // weight from which consecutive units count as copied: six words, or twelve characters in a script without spaces
+	copiedWeight = 12  // minimum weight of consecutive units that count as copied: six words, or twelve characters in a script without spaces
 	similarShare = 0.8 // share of common words above which two questions count as the same
 )
 
