@@ -53,7 +53,7 @@ func Read(ctx context.Context, r io.Reader, o Options, sink Sink) (Report, error
 	if err := a.run(ctx); err != nil {
 		return a.report, a.explain(ctx, err, in)
 	}
-	// Read to the very end, because the checksums of the compression are there.
+	// Read to the very end, because the checksums of the compressed data are at the end.
 	if n, err := io.Copy(io.Discard, unpacker); err != nil {
 		return a.report, a.explain(ctx, err, in)
 	} else if n > maxTrailer {
@@ -299,7 +299,7 @@ func (c *countingReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// faultReader records the error of a read.
+// faultReader records the error of a failed read.
 type faultReader struct {
 	r   io.Reader
 	err error

@@ -18,8 +18,8 @@ import (
 	"github.com/sluice/sluice/pkg/originals"
 )
 
-// Operators request a backup from a running service with a POST to Path. RateParameter limits the read rate of the
-// service, in bytes per second.
+// Operators request a backup from a running service with a POST to Path. The query parameter RateParameter limits the
+// service's read rate, in bytes per second.
 const (
 	Path          = "/admin/backup"
 	RateParameter = "rate"
@@ -66,8 +66,8 @@ func lostOriginal(err error) string {
 	return ""
 }
 
-// Refusal returns the reason why a service with these settings cannot be backed up in this way: it stores data outside
-// its data directory. It returns "" if the service can be backed up.
+// Refusal returns the reason why a service with these settings cannot be backed up in this way, or "" if it can. A
+// service cannot be backed up if it stores data outside its data directory.
 func Refusal(c config.Config) string {
 	switch {
 	case c.DatabaseURL != "":
