@@ -24,7 +24,7 @@ type AuditCatalog interface {
 	QueueSweep(ctx context.Context, s domain.Sweep) error
 	// DeleteIf deletes a datasource if it has not changed since it was read, and reports whether it did.
 	DeleteIf(ctx context.Context, d domain.Datasource) (bool, error)
-	// Adopt updates the catalog from a job that is newer than its own state.
+	// Adopt updates the catalog from a job that is newer than the catalog's state.
 	Adopt(ctx context.Context, job domain.Job) (catalog.Adopted, error)
 	Leases
 }
@@ -37,7 +37,7 @@ type Leases interface {
 	Release(ctx context.Context, name, holder string) error
 }
 
-// Log is the job log. LastJobs calls f for the last job of every datasource, skipping generations below from.
+// Log is the job log. LastJobs calls f for the last job of every datasource, but skips generations below `from`.
 type Log interface {
 	LastJobs(ctx context.Context, from uint64, f func(domain.Job) error) error
 }
@@ -213,8 +213,8 @@ func (a *audit) auditAll(ctx context.Context) error {
 	return errors.Join(append(faults, a.originals(ctx))...)
 }
 
-// Adopt updates the catalog from the job log, skipping generations below from. If an old copy of the database was
-// restored, the job log contains jobs that the copy lacks.
+// Adopt updates the catalog from the job log, but skips generations below `from`. This is needed after an old copy of
+// the database has been restored: the job log contains jobs that the copy lacks.
 func (a *Auditor) Adopt(ctx context.Context, from uint64, report *Report, note Note) error {
 	err := a.JobLog.LastJobs(ctx, from, func(job domain.Job) error {
 		adopted, err := a.Catalog.Adopt(ctx, job)

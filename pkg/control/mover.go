@@ -14,8 +14,8 @@ import (
 type Moves interface {
 	// Moving returns the datastores with an unfinished move.
 	Moving(ctx context.Context) ([]domain.Datastore, error)
-	// IssueMoves adds up to limit jobs of the move to the outbox, for content that has no such job yet, and returns
-	// their number.
+	// IssueMoves adds up to `limit` jobs of the move to the outbox, for content that has no such job yet. It returns
+	// the number of jobs added.
 	IssueMoves(ctx context.Context, datastoreID, moveID string, limit int) (int, error)
 	MoveProgress(ctx context.Context, datastoreID string) (domain.MoveProgress, error)
 	// FinishMove switches searches to the new place if it is complete, and reports whether it did.
@@ -92,7 +92,7 @@ func (m *Mover) step(ctx context.Context, d domain.Datastore) (more bool, err er
 	return false, nil
 }
 
-// logFailures logs the failed datasources that block a move, once for each change.
+// logFailures logs the number of failed datasources that block a move, whenever the number or its cause has changed.
 func (m *Mover) logFailures(ctx context.Context, d domain.Datastore, p domain.MoveProgress) {
 	now := ""
 	if p.Failed > 0 {

@@ -37,8 +37,8 @@ const (
 	repairPoll = time.Second
 	// Interval at which a running repair renews its claim.
 	repairBeat = 10 * time.Second
-	// repairQuietTime is how long a job that is not in the stream must have been without events to be considered lost.
-	// Until then, its last event may still be in transit.
+	// repairQuietTime is the time without events after which a job that is not in the stream is considered lost. Before
+	// that, its last event may still be in transit.
 	repairQuietTime = 15 * time.Second
 )
 
@@ -76,7 +76,7 @@ func (r *Repairer) round(ctx context.Context) (more bool, err error) {
 	stop()
 	<-beat
 	if ctx.Err() != nil {
-		return false, ctx.Err() // another process, or this one after a restart, resumes it
+		return false, ctx.Err() // another process, or this one after a restart, resumes the repair
 	}
 	if err != nil {
 		failure = err.Error()

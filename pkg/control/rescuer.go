@@ -29,7 +29,7 @@ type Rescuer struct {
 	Stream  Stream
 	Log     *slog.Logger
 	Now     func() time.Time
-	// Timeout is how long a datasource must have been without events to be checked; 0 means 2 minutes.
+	// Timeout is the time without events after which a datasource is checked; 0 means 2 minutes.
 	Timeout time.Duration
 
 	shortTimeoutUntil atomic.Int64 // end of the period with the short timeout, in microseconds since 1970; see ExpectLostJobs

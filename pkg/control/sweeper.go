@@ -113,7 +113,7 @@ func (s *Sweeper) forget(ctx context.Context) (more bool, err error) {
 	return more, nil
 }
 
-// aged returns the clock for deletions by age. It is slower or, if that is nil, now.
+// aged returns the clock for deletions by age: `slower`, or `now` if slower is nil.
 func aged(slower, now func() time.Time) func() time.Time {
 	if slower == nil {
 		return now

@@ -15,7 +15,7 @@ const (
 	// Time limit of a group of sweeps. It is well below that of a round, so that hanging sweeps do not block later
 	// ones.
 	sweepBound = time.Minute
-	// Delay of a sweep whose originals must stay for the time being.
+	// Delay of a sweep while its originals must stay.
 	holdDelay = 15 * time.Second
 )
 
@@ -25,7 +25,7 @@ type sweepGroup struct {
 	attempts    int
 	datastoreID string // "" if no rows are removed
 	place       domain.Place
-	drops       string // id of a sweep that drops the datastore; it is not grouped
+	drops       string // id of a sweep that drops the datastore; such a sweep is not grouped
 }
 
 // grouped groups sweeps, keeping their order.
