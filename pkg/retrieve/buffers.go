@@ -48,7 +48,7 @@ type datasourceHits struct {
 	current                  bool // whether it has hits of its active generation
 }
 
-// deletedDatasource is the state of a datasource that does not exist.
+// deletedDatasource stands for the state of a datasource that no longer exists.
 var deletedDatasource = &domain.ActiveDatasource{}
 
 // datasourceSet maps hits to their datasources.

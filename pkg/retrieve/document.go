@@ -84,7 +84,7 @@ func isInWindow(a, b *candidate) bool {
 	return a.number == b.number && max(a.hit.Ordinal-b.hit.Ordinal, b.hit.Ordinal-a.hit.Ordinal) <= windowReach
 }
 
-// numberWords sets the field numbers of each candidate. For each term of the candidate, it contains the term's index in
+// numberWords sets candidate.numbers, which contains one number for each term of the candidate: the term's index in
 // words, or -1 if the term is not in words or has no count. Candidates that share a slice of terms share the result.
 func numberWords(order []*candidate, words []string) {
 	number := make(map[string]int, len(words))

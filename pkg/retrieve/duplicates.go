@@ -9,9 +9,9 @@ import (
 )
 
 // Two texts are near-duplicates if the Jaccard similarity of their shingles is at least minShared. A shingle is a
-// window of windowRunes letters and digits. Only about one in sampleOneIn shingles is kept, except in short texts,
-// which keep all of them. Whether a shingle is kept depends only on its hash, so texts that share a shingle either both
-// keep it or both drop it.
+// window of windowRunes letters and digits. A short text keeps all its shingles. A longer one keeps about one in
+// sampleOneIn of them. The choice depends only on the hash of a shingle, so that longer texts with the same shingle all
+// keep it or all drop it.
 const (
 	windowRunes = 8 // one byte each, in 64 bits
 	sampleOneIn = 8

@@ -7,8 +7,8 @@ import (
 
 // Limits on merging adjacent chunks into one fragment. A chunk is not merged if it ranks more than mergeWithin behind
 // the best chunk of the fragment. If mergeWithin is above 5, merged chunks contain fewer answers than the fragments
-// that they displace, for the same amount of text. Up to 5 they contain at least as many, and merging raises the share
-// of answers in the first five fragments by 4 to 7 percentage points.
+// that they displace, for the same amount of text. With values of up to 5, they contain at least as many, and the share
+// of the answers that five fragments contain rises by 4 to 7 percentage points.
 const (
 	maxMerged      = 3    // chunks
 	maxMergedBytes = 4096 // bytes of text in total; larger chunks are not merged
@@ -82,8 +82,8 @@ func (p *mergedFragment) text() string {
 	return out.String()
 }
 
-// overlapText returns the text that b adds to the adjacent chunk a: the separator, and b's text without the parts that
-// the chunker repeated, which are the end of a or a table's header.
+// overlapText returns the text that b adds to the adjacent chunk a: the separator, and b's text without what the
+// chunker repeated there, namely the end of a or the header of a table.
 func overlapText(a, b *candidate) string {
 	text, before := b.hit.Text, a.hit.Text
 	if header, rest, ok := strings.Cut(text, "\n"); ok && strings.Contains(header, "\t") && hasLine(before, header) {
