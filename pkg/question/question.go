@@ -21,7 +21,7 @@ const (
 	// Minimum number of content words in a part, or of characters in scripts without spaces.
 	minContent         = 1
 	minUnspacedContent = 3
-	// Maximum number of words after a conjunction that are searched for an interrogative.
+	// Number of words after a conjunction among which an interrogative is looked for.
 	maxLead = 4
 )
 
@@ -236,8 +236,8 @@ func hasContent(lower string) bool {
 }
 
 // completed returns a part as a query that can be searched on its own. A part that contains no names, and either refers
-// to the previous part (before) or says too little, is prefixed with the names in the previous part. If those are
-// missing, it is prefixed with the whole previous part.
+// to the previous part (before) or says too little, is prefixed with the names in the previous part. If that contains
+// no names, the whole previous part is the prefix.
 func completed(part, before string) string {
 	if unspaced(part) {
 		if utf8.RuneCountInString(part) <= maxUnspacedRest || containsAny(part, unspacedPointers) {
