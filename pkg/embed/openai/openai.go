@@ -44,7 +44,7 @@ type Config struct {
 	QueryPrefix, PassagePrefix string
 
 	// Base64 requests vectors in base64 instead of JSON numbers. Base64 takes a third of the space, but not every
-	// server supports it. Responses may always have either form.
+	// server supports it. The server may respond in either form, whichever was requested.
 	Base64 bool
 
 	MaxInputTokens int           // maximum number of tokens per text, estimated high; longer texts are truncated; default 8,000

@@ -22,7 +22,7 @@ type fixedPoint struct {
 }
 
 const (
-	// Maximum length of an integer row, as a vector. By the Cauchy–Schwarz inequality, the sum of the products of two
+	// Maximum Euclidean length of a row of integers. By the Cauchy–Schwarz inequality, the sum of the products of two
 	// rows is at most the square of this length, so 31 bits leave room for the rounding errors of rows of up to 400,000
 	// numbers. Partial sums may overflow: they wrap around, and the total is right.
 	fixedLength = 46000

@@ -86,7 +86,7 @@ func (f *tokenizerFile) unigram(words int) (segmenter, error) {
 	return u, nil
 }
 
-// readSplitter parses the rule that splits text into words. It is Metaspace, alone or after WhitespaceSplit.
+// readSplitter parses the rule that splits text into words. It accepts Metaspace, alone or after WhitespaceSplit.
 func (u *unigram) readSplitter(raw json.RawMessage) error {
 	type step struct {
 		Type   string `json:"type"`
