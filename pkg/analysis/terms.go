@@ -79,7 +79,8 @@ func termOf(t token, lang Language) string {
 	return term(t.text, lang)
 }
 
-// QueryTerm is a word of a query: its name in results, and the index terms that match it. The name is one of the forms.
+// QueryTerm is a word of a query: its name in results, and the index terms that match it. The name is one of these
+// terms.
 type QueryTerm struct {
 	Name  string
 	Forms []string
