@@ -135,8 +135,8 @@ func number(f float64) string {
 	return "n" + strconv.FormatFloat(f, 'g', -1, 64)
 }
 
-// Alternatives returns the identity (see Scalar) of a metadata filter's value or, if it is a list, of each item. It
-// fails with ErrInvalid if any of these is not filterable.
+// Alternatives returns the identity (see Scalar) of a metadata filter's value. If the value is a list, it returns the
+// identity of each item. It fails with ErrInvalid if any of these values is not filterable.
 func Alternatives(key string, value any) ([]string, error) {
 	if v, ok := Scalar(value); ok {
 		return []string{v}, nil

@@ -3,7 +3,7 @@ package index
 import "sync"
 
 const (
-	// Minimum capacity of new hits, and maximum capacity of pooled ones.
+	// Minimum capacity, in hits, of new slices, and maximum capacity of slices that are put into the pool.
 	minHitCapacity = 512
 	maxPooledHits  = 4096
 )

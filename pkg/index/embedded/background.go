@@ -133,8 +133,8 @@ type ivfBuilds struct {
 	stops map[*index.Space]context.CancelFunc
 }
 
-// with calls do for a space. If the datastore is dropped during the call, the call's context is cancelled and with
-// returns nil.
+// with calls the callback `do` with a space. If the datastore is dropped in the meantime, the context of the callback
+// is cancelled and the result is nil.
 func (c *ivfBuilds) with(ctx context.Context, x *Index, id index.Space, do func(s *store.Space, ctx context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -46,8 +46,8 @@ func (x *Index) Damaged() []index.Space {
 }
 
 // Discard sets a damaged space aside, so that a replay can rebuild it, and reports whether it did. The files stay
-// available for inspection in a directory with the suffix ".corrupt", until the next Discard of the space or until it
-// loses its last row.
+// available for inspection in a directory with the suffix ".corrupt", until the next Discard of the space or until the
+// space loses its last row.
 //
 // Discard does nothing unless Damaged lists the space. It reads the whole space and sets it aside only if it finds
 // damage, so repeated calls and calls after a temporary fault lose no data. Meanwhile, other calls on the datastore

@@ -61,7 +61,7 @@ func (f *freshGenerations) unseen(collection, datastore string, batch []*prepare
 	return ok && last != knownRows && batch[0].row.Ordinal > last // batches are sorted
 }
 
-// known reports whether the generation was checked before.
+// known reports whether anything has been recorded about the generation.
 func (f *freshGenerations) known(collection string, g generation) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

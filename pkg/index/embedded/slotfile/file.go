@@ -116,7 +116,7 @@ func (v View) Check(w int, live uint64) error {
 	return nil
 }
 
-// File is a file of records for one writer. Readers use its views.
+// File is a slot file that is open for writing. It has only one writer. Readers use its views.
 type File struct {
 	Path string
 	View View // view of all records written so far

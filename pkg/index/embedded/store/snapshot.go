@@ -50,8 +50,8 @@ type stateBody struct {
 	Epoch       int                         `json:"epoch,omitempty"`
 	CodedAt     uint32                      `json:"coded_at,omitempty"`
 	Centroid    []byte                      `json:"centre,omitempty"`
-	// HasInt8 reports whether there are int8 codes of the same epoch. Earlier versions of the program neither write
-	// this field nor update the codes.
+	// HasInt8 reports whether there are int8 codes of this epoch. Earlier versions of the program neither write this
+	// field nor update the codes.
 	HasInt8 bool `json:"fine,omitempty"`
 	// HasLocations reports whether there is a location file. Earlier versions of the program neither write this field
 	// nor update the file.

@@ -60,9 +60,9 @@ type Space struct {
 // ErrNotFound means that the space was never written.
 var ErrNotFound = errors.New("no such space")
 
-// Open opens the space in a directory. If there is none, Open creates it if create is set, and otherwise fails with
-// ErrNotFound. It fails with index.ErrCorrupt if files are damaged or incomplete. number identifies this opening in the
-// caches.
+// Open opens the space in a directory. If there is none, it is created if create is set; otherwise Open fails with
+// ErrNotFound. Open fails with index.ErrCorrupt if files are damaged or incomplete. number identifies this opening in
+// the caches.
 func Open(ctx context.Context, dir string, id index.Space, number uint64, c cache.Caches, z vector.Thresholds, create bool) (_ *Space, err error) {
 	path := filepath.Join(dir, databaseName)
 	if _, err := os.Stat(path); err != nil {
@@ -184,8 +184,8 @@ func (s *Space) Close() error {
 // errBroken is returned after a commit with an unknown outcome, until the space is reopened.
 var errBroken = errors.New("the space is being reopened after a failed commit: try again")
 
-// commit runs one write transaction. In it, change edits the next snapshot and the database. The caller must hold
-// writeMu.
+// commit runs one write transaction, in which the callback `change` edits the next snapshot and the database. The
+// caller must hold writeMu.
 func (s *Space) commit(ctx context.Context, change func(tx *sql.Tx, next *Snapshot) error) error {
 	s.mu.Lock()
 	next, broken := s.current.next(), s.broken

@@ -137,7 +137,8 @@ func replaceKeys(ctx context.Context, tx *sql.Tx, next *Snapshot, live *bitmap.E
 	return nil
 }
 
-// hasKeys reports whether any key of the batch already exists. Usually none does, and no further statement is needed.
+// hasKeys reports whether any key of the batch already exists. Usually none does, so that this is the only statement
+// needed to look for rows to replace.
 func hasKeys(ctx context.Context, tx *sql.Tx, batch []*Prepared) (has bool, err error) {
 	keys := make([]string, len(batch))
 	for i, p := range batch {
