@@ -1,5 +1,5 @@
 // Requests to the service. Every failure is an Error with a message for users. This is the service's own message or, if
-// the service has not answered, a message about the connection.
+// the service did not answer, a message about the connection.
 import { key } from './session.js';
 import { events } from './sse.js';
 import { complaint } from './words.js';
@@ -25,7 +25,7 @@ export class Problem extends Error {
 }
 
 /**
- * Sends a request. Returns the response if it is a success, otherwise throws a Problem.
+ * Sends a request. Returns the response if the request succeeded; otherwise throws a Problem.
  * @param {string} method
  * @param {string} path
  * @param {{body?: any, signal?: AbortSignal, headers?: Record<string, string>}} [options]

@@ -11,7 +11,7 @@ const properties = new Set(['value', 'checked', 'disabled', 'selected', 'hidden'
 /**
  * Creates an element.
  * @param {string} tag
- * @param {Record<string, any>} [props] attributes; functions under "on…" are listeners; attributes that are null, undefined or false are left out
+ * @param {Record<string, any>} [props] attributes, and event listeners under names that begin with "on"; values that are null, undefined or false are left out
  * @param {...Child} children
  * @returns {any} the element; its type is any because callers know the kind of element
  */

@@ -1,9 +1,9 @@
-// The files that the user dropped or chose, with their paths in folders.
+// Finds the files that the user dropped or chose, and their paths within folders.
 
 /** @typedef {{file: File, path: string}} Found */
 
 /**
- * Whether a file is hidden or created by the operating system, so that the user does not mean to upload it.
+ * Whether a file is hidden or was created by the operating system. Users do not mean to upload such files.
  * @param {string} path
  */
 const isHidden = (path) => path.split('/').some((part) => part.startsWith('.') || part === 'Thumbs.db' || part === 'desktop.ini' || part === '__MACOSX');

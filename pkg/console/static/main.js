@@ -79,7 +79,7 @@ async function show() {
   arrive();
 }
 
-/** Shows the places that the key may use, and marks the current one. @param {string} hash */
+/** Shows links to the views that the key may use, and marks the current one. @param {string} hash */
 function navigation(hash) {
   if (offered !== key()) offer();
   for (const a of nav.querySelectorAll('a')) {

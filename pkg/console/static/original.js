@@ -9,7 +9,7 @@ import { bytes } from './words.js';
 
 const shownText = 200_000; // maximum number of characters shown around the fragment in a text
 const mostElements = 30_000; // maximum number of elements of a web page
-const unasked = 25_000_000; // maximum size in bytes that is fetched without asking the user
+const unasked = 25_000_000; // maximum size, in bytes, of an original that is fetched without asking the user
 
 /**
  * Shows a datasource's original in an element, and marks fragments in it.
@@ -75,7 +75,7 @@ function pdf(content, source, place, signal) {
   let asked = 0;
   return async (/** @type {any} */ f) => {
     const at = f.page ?? 1;
-    if (at !== shown) fill(picture, h('iframe', { src: `${address}#page=${at}`, title: `The original, page ${at}` })); // a viewer goes to another page only if it is created again
+    if (at !== shown) fill(picture, h('iframe', { src: `${address}#page=${at}`, title: `The original, page ${at}` })); // the viewer must be recreated to show another page
     shown = at;
     const turn = ++asked;
     try {

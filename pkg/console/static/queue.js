@@ -14,7 +14,7 @@ import { address, authorization, noAnswer, problemOf, requestKey } from './api.j
  * @property {number} sent bytes
  * @property {number} tries
  * @property {string} error why it failed
- * @property {boolean} hopeless it would fail again with every attempt
+ * @property {boolean} hopeless whether every further attempt would fail too
  */
 
 const atOnce = 3; // browsers open at most six connections to a host, and the console needs some for itself
@@ -121,7 +121,7 @@ export class Queue extends EventTarget {
 }
 
 /**
- * Whether the same request may succeed later.
+ * Whether a failure passes, so that the same request may succeed later.
  * @param {{status: number, retryAfter: number}} answer
  */
 function passes({ status, retryAfter }) {

@@ -10,7 +10,7 @@ export function key() {
 
 /**
  * @param {string} secret
- * @param {boolean} stay whether to store the key for longer than the tab exists
+ * @param {boolean} stay whether to keep the key after the tab is closed
  */
 export function signIn(secret, stay) {
   signOut();

@@ -57,7 +57,7 @@ export function chip(s) {
 }
 
 /**
- * A button for an operation that takes a while. It is disabled meanwhile, and failures are shown.
+ * A button for an operation that takes a while. During the operation, the button is disabled. Failures are shown.
  * @param {string} label
  * @param {() => Promise<any>} work
  * @param {Record<string, any>} [props]
@@ -130,7 +130,7 @@ export function dialog(title, content) {
   element.append(h('div', { class: 'head' }, heading, h('button', { type: 'button', class: 'quiet', 'aria-label': 'Close', onclick: close }, '×')), ...content(close));
   document.body.append(element);
   element.showModal();
-  // The browser would focus the first button, which closes the dialog.
+  // By default, the browser would focus the first button, which closes the dialog.
   if (!element.querySelector('[autofocus]')) element.querySelector('input, select, textarea')?.focus();
   return element;
 }

@@ -1,4 +1,4 @@
-// Numbers, sizes, dates and statuses in words for users.
+// Formats numbers, sizes, dates and statuses for users.
 
 const whole = new Intl.NumberFormat('en');
 const short = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
@@ -35,7 +35,7 @@ const fields = {
   topK: 'the number of passages', maxPerDatasource: 'the number of passages per datasource', 'chunking.targetTokens': 'the chunk size', 'chunking.maxTokens': 'the maximum chunk size',
 };
 
-/** Describes the fault of a request's field, with the name of the field in the form. @param {{field: string, message: string}} fault */
+/** Describes a fault in a field of a request. The field is named as in the form. @param {{field: string, message: string}} fault */
 export const complaint = ({ field, message }) => (fields[field] ? `${fields[field]} ${message}` : `${field}: ${message}`);
 
 /** @param {string | null | undefined} at */

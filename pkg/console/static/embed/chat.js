@@ -23,7 +23,7 @@ const words = {
   trouble: 'The chat is not available right now. Try again later.', broken: 'The answer was interrupted. Ask again.',
 };
 
-/** A failure. Its message is for the visitor; its cause goes to the browser's console, for the owner of the site. */
+/** An error whose message is shown to the visitor. The cause is logged to the browser's console, for the owner of the site. */
 class Failure extends Error {
   /** @param {string} shown @param {string} [cause] */
   constructor(shown, cause) {
@@ -99,7 +99,7 @@ class SluiceChat extends HTMLElement {
     this.log = h('div', { class: 'log', part: 'log', role: 'log', tabindex: '0', 'aria-live': 'off', 'aria-label': this.word('conversation') });
     this.status = h('div', { class: 'unseen', role: 'status' });
     this.question = h('textarea', { rows: '2', maxlength: '8000', part: 'input', 'aria-label': this.word('placeholder'), placeholder: this.word('placeholder'), onkeydown: (/** @type {KeyboardEvent} */ e) => {
-      // With Shift, or while an input method is composing a word, Enter belongs to the text.
+      // With Shift, or while an input method is composing a word, Enter does not send the question.
       if (e.key === 'Enter' && !e.shiftKey && !e.isComposing) {
         e.preventDefault();
         this.ask();

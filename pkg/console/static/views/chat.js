@@ -12,7 +12,7 @@ import { placeOf } from './playground.js';
  * @param {any} agent
  * @param {string} conversationId "": a new conversation
  * @param {AbortSignal} signal
- * @param {string} visitorId the conversation's visitor, in case several visitors have chosen the same id
+ * @param {string} visitorId the conversation's visitor, needed if several visitors have chosen the same conversation id
  */
 export async function chat(agent, conversationId, signal, visitorId = '') {
   const root = may.read() ? `#/agents/${agent.id}` : '#/'; // a key that may only ask has no other view
@@ -20,8 +20,7 @@ export async function chat(agent, conversationId, signal, visitorId = '') {
   const log = h('div', { class: 'chat', role: 'log', 'aria-label': 'Conversation', 'aria-live': 'polite' },
     kept?.messages.map((/** @type {any} */ m) => (m.role === 'user' ? asked(m.text) : answered(m.text, m.sources))));
   const question = h('textarea', { rows: '2', maxlength: '8000', 'aria-label': 'Question', placeholder: 'Ask a question', autofocus: matchMedia('(min-width: 46rem)').matches, onkeydown: (/** @type {KeyboardEvent} */ e) => {
-    // Enter sends, as in other chats. With Shift, or while an input method is composing a word, Enter belongs to the
-    // text.
+    // Enter sends the question, as in other chats, except with Shift or while an input method is composing a word.
     if (e.key === 'Enter' && !e.shiftKey && !e.isComposing) {
       e.preventDefault();
       ask.requestSubmit();

@@ -164,7 +164,7 @@ class List {
     }
   }
 
-  /** Reads changes whose events were lost: in the newest rows, and in rows that are not settled. */
+  /** Applies changes whose events were lost. It looks up rows that are not settled, and compares the newest rows. */
   async mend() {
     const waiting = [...this.rows.values()].filter(({ item }) => !isSettled(item.status));
     await this.lookUp(waiting.map(({ item }) => item.id));
@@ -264,17 +264,17 @@ class List {
       met ||= read.data.some((/** @type {any} */ item) => this.rows.has(item.id));
       cursor = read.nextCursor ?? '';
     } while (cursor && this.rows.size > 0 && items.length < mostCompared && (!met || (whole && items.length < this.rows.size)));
-    if (!met && cursor) return this.restart(); // there are so many new rows that those shown are out of date
+    if (!met && cursor) return this.restart(); // so many rows are new that none of those shown was found
     const gone = this.missing(items, !cursor);
     if (this.merge(items, !cursor)) this.changed();
     await this.lookUp(gone);
   }
 
   /**
-   * Updates the rows from the top of the list on, inserts new ones in their places, and returns whether anything has
-   * changed.
+   * Merges the given items into the rows at the top of the list. New rows are inserted in order. Returns whether
+   * anything changed.
    * @param {any[]} items the newest first
-   * @param {boolean} ended whether the list ends with them
+   * @param {boolean} ended whether the items reach the end of the list
    */
   merge(items, ended) {
     let isNew = false;
