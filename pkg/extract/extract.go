@@ -211,7 +211,7 @@ func openDocument(path string) (*os.File, error) {
 	return f, nil
 }
 
-// logMissingRights logs once which restrictions of the children the system does not support.
+// logMissingRights logs, only once, which restrictions on the children the system does not support.
 func (x *Extractor) logMissingRights(w *sandbox.Worker) {
 	if len(w.Missing) > 0 {
 		x.reportMissing.Do(func() {

@@ -95,8 +95,8 @@ func preamble(p *format.Parser, r *reader) error {
 
 const (
 	sample              = 200       // maximum number of lines that are read ahead to find the separator
-	sampleBytes         = 1 << 20   // size in bytes after which no more lines are read ahead
-	maxSampleFieldLines = 50        // maximum number of lines of a quoted field in the lines read ahead
+	sampleBytes         = 1 << 20   // number of bytes after which no more lines are read ahead
+	maxSampleFieldLines = 50        // maximum number of lines of a quoted field while reading ahead
 	maxRecordLines      = 500       // maximum number of lines of a quoted field; a longer field counts as an unclosed quotation mark
 	maxRecordBytes      = 512 << 10 // maximum size of a record in bytes
 )
@@ -204,7 +204,8 @@ func (r *reader) record() (fields []string, at int, ok bool, err error) {
 	return record.fields, first.number, true, nil
 }
 
-// record splits a record into fields. It takes one line at a time, so that a long quoted field is scanned only once.
+// record is a record that is being split into fields. It takes one line at a time, so that a long quoted field is
+// scanned only once.
 type record struct {
 	sep     rune
 	escaped bool // as in reader
@@ -299,8 +300,8 @@ func quotedField(s, sep string, escaped bool) (field, rest string, closed bool) 
 	}
 }
 
-// separators lists the possible separators in the order of trial. edge is added to a separator's score; it is higher
-// for separators that are rare in text and numbers.
+// separators lists the possible separators in the order in which they are tried. A separator's edge is added to its
+// score. It is higher for separators that are rare in text and numbers.
 var separators = []struct {
 	r    rune
 	edge float64

@@ -51,7 +51,7 @@ type book struct {
 type item struct {
 	part, mediaType string
 	nav             bool // whether it is the table of contents of EPUB 3
-	extra           bool // whether it is outside the reading order: notes, answers, advertisements
+	extra           bool // whether it is outside the reading order, like notes, answers and advertisements
 }
 
 // heading is an entry of the table of contents.
@@ -265,7 +265,7 @@ func (b *book) chapter(it item) error {
 	chapter.Out = &format.Sink{Left: b.p.Lim.MaxText, Max: b.p.Lim.MaxText, Emit: func(block domain.Block) error {
 		switch {
 		case !titled || block.Kind == domain.BlockHeading:
-		case strings.EqualFold(block.Text, title.text): // this becomes a heading, although only its style marks it as one
+		case strings.EqualFold(block.Text, title.text): // only its style marks this block as a heading
 			block.Kind, block.Level = domain.BlockHeading, title.level
 		default:
 			if err := b.p.Out.Heading(title.level, title.text, 0); err != nil {

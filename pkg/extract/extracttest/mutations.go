@@ -11,25 +11,26 @@ import (
 	"math/rand/v2"
 )
 
-// Damage says how many damaged copies of each kind Cases makes. A zero field means none.
+// Damage says how many damaged copies of each kind Cases makes. If a field is zero, there are no copies of its kind.
 type Damage struct {
 	Seed uint64
-	// Truncations sets how finely the file is truncated. With 10, copies end at 10 %, 20 %, … 90 % of the length.
+	// Truncations is the number of equal parts into which the file is divided. One copy ends after each part except the
+	// last: with 10, at 10%, 20%, … 90% of the length.
 	Truncations int
 	// Flips is the number of copies with randomly changed bytes. One byte in 10,000, 1,000 or 100 is changed, in turn.
 	Flips int
-	// Numbers is the number of copies with decimal numbers replaced by numbers that no file should contain.
+	// Numbers is the number of copies in which decimal numbers are replaced with numbers that no file should contain.
 	Numbers int
-	// Inside is the number of copies whose packed content is changed and packed again: parts of a zip file, Flate
-	// streams of a PDF. Other files have no such copies.
+	// Inside is the number of copies whose packed content (parts of a zip file, Flate streams of a PDF) is unpacked,
+	// damaged and packed again. Other files have no such copies.
 	Inside int
 }
 
 // flipRates lists the rates of change: one byte in this many is changed.
 var flipRates = []int{10_000, 1000, 100}
 
-// Cases yields the document itself under the name "whole", and then its damaged copies, one at a time. The bytes are
-// valid, and must not be modified, until the next step.
+// Cases yields the document itself under the name "whole", and then its damaged copies, one at a time. The caller must
+// not modify the bytes. They are valid until the next iteration.
 func (d Damage) Cases(name string, data []byte) iter.Seq2[string, []byte] {
 	return func(yield func(string, []byte) bool) {
 		if !yield("whole", data) {
@@ -60,7 +61,7 @@ func (d Damage) Cases(name string, data []byte) iter.Seq2[string, []byte] {
 	}
 }
 
-// random returns the random source for one copy. It does not depend on the other copies.
+// random returns the random source for one copy. Its numbers do not depend on the other copies.
 func (d Damage) random(name, kind string, round int) *rand.Rand {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%s\x00%s\x00%d", name, kind, round)
@@ -79,7 +80,7 @@ func flip(r *rand.Rand, data []byte, rate int) []byte {
 	return out
 }
 
-// oddNumbers are the numbers that replace lengths, counts, references and positions.
+// oddNumbers are the numbers that replace the file's own, such as lengths, counts, references and positions.
 var oddNumbers = []string{"0", "1", "-1", "65536", "2147483647", "4294967296", "9223372036854775807", "99999999999999999999", "1e308", "0.000001"}
 
 // odd returns a copy with up to eight numbers replaced. The length may change.

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// Zip packs the parts. It repeats the content of each part `repeat` times, so that a small file can hold large parts.
+// Zip packs the parts into a zip file. It repeats the content of each part `repeat` times, so that a small file can
+// hold large parts.
 func Zip(t testing.TB, parts map[string]string, repeat int) []byte {
 	t.Helper()
 	var buf bytes.Buffer
@@ -33,7 +34,7 @@ func Zip(t testing.TB, parts map[string]string, repeat int) []byte {
 // Part is the name and the content of a part of an office document.
 type Part [2]string
 
-// Office packs the parts in the given order.
+// Office packs the parts into a zip file, in the given order.
 func Office(t testing.TB, parts ...Part) []byte {
 	t.Helper()
 	var buf bytes.Buffer

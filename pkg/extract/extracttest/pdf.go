@@ -98,16 +98,15 @@ func Repeated(format string, n, lines int) []string {
 	return texts
 }
 
-// StrangePDF returns a book of pages with many glyphs whose meaning is unknown, so that PDFium is asked about every
-// page. Each page has about 500 known characters. It also has the given number of strange lines, each with 60 unknown
-// characters.
+// StrangePDF returns a book with many glyphs whose meaning is unknown, so that PDFium is asked about every page. Each
+// page has about 500 known characters and the given number of strange lines, which have 60 unknown characters each.
 func StrangePDF(strangeLines ...int) []byte {
 	pages := len(strangeLines)
 	contents := make([]string, pages)
 	for i, n := range strangeLines {
 		var strange strings.Builder
 		strange.WriteString("BT /F9 11 Tf 72 600 Td 14 TL ")
-		for line := range n { // the lines are all different, because PDFium reads text that is shown twice only once
+		for line := range n { // all lines differ, because PDFium reports text that is drawn twice only once
 			strange.WriteString("<")
 			for c := range 60 {
 				fmt.Fprintf(&strange, "%02x", 14+(line+c*(line+1))%18)

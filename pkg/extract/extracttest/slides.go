@@ -31,7 +31,7 @@ func SlidePart(root, shapes string) string {
 	return `<p:` + root + ` xmlns:p="p" xmlns:a="a" xmlns:r="r" xmlns:c="c" xmlns:dgm="dgm" xmlns:mc="mc"><p:cSld><p:spTree>` + shapes + `</p:spTree></p:cSld></p:` + name + `>`
 }
 
-// Shape returns a shape with the given paragraphs. Unless holder is "", the shape is a placeholder of that type.
+// Shape returns a shape with the given paragraphs. If holder is not "", the shape is a placeholder of that type.
 func Shape(holder string, paragraphs ...string) string {
 	ph := ""
 	if holder != "" {
@@ -45,7 +45,7 @@ func Drawn(props, text string) string {
 	return `<a:p>` + props + `<a:r><a:rPr/><a:t>` + text + `</a:t></a:r></a:p>`
 }
 
-// SlideField returns a field on a slide, with the text that it shows.
+// SlideField returns a field of a slide, such as its number, with the text that it shows.
 func SlideField(kind, shown string) string {
 	return `<a:p><a:fld type="` + kind + `"><a:t>` + shown + `</a:t></a:fld></a:p>`
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/charset"
 )
 
-// MIME types that other formats refer to, because their documents can contain such files or must not be confused with
-// them.
+// MIME types to which other formats refer: documents in those formats can contain files of these types or must not be
+// confused with them.
 const (
 	TypeCSV      = "text/csv"
 	TypeText     = "text/plain"

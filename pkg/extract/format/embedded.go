@@ -11,7 +11,7 @@ import (
 const maxEmbedding = 3
 
 // Embedded reads a file that is inside the document. The file's name becomes a heading of the given level above its
-// blocks. what names the file in warnings. A file that cannot be read is skipped with a warning.
+// blocks. A file that cannot be read is skipped with a warning, in which `what` names the file.
 func (p *Parser) Embedded(content []byte, name, declared string, level int, what string) error {
 	kind := p.Formats.Detect(content[:min(len(content), 4096)], name, declared)
 	switch {

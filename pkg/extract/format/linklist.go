@@ -6,16 +6,17 @@ const (
 	// minListLinks is the minimum number of links in a list of links.
 	minListLinks = 5
 	// minLinkedPercent is the minimum share of link text in a list of links, not counting headings. Indexes and tables
-	// of contents have 80 % or more; articles, and reference pages that link every name, have up to 40 %.
+	// of contents have 80% or more. Articles have up to 40%, and so do reference pages that link every name.
 	minLinkedPercent = 60
 	// minListingPercent is the minimum share of code in the text of a source listing.
 	minListingPercent = 80
-	// docsLink is the text of the links that Sphinx puts into source listings. They lead from a definition to its
-	// documentation.
+	// docsLink is the text of the links that Sphinx puts into source listings. Such a link leads from a definition to
+	// its documentation.
 	docsLink = "[docs]"
 )
 
-// linkCount counts a document's links and its letters: in total, in links, and in code. back counts the docsLinks.
+// linkCount counts a document's links and its letters: in total, in links, and in code. back is the number of links
+// with the text docsLink.
 type linkCount struct{ letters, linked, links, code, back int }
 
 // add counts the links and letters of a block. Headings do not count.

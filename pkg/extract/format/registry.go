@@ -15,8 +15,8 @@ type Format struct {
 	Type       string   // MIME type
 	Aliases    []string // other MIME types that senders declare for it
 	Extensions []string // extensions of file names, in lower case with the dot
-	Name       string   // as used in sentences: "a docx document"
-	Label      string   // as shown in lists: "PDF"; "" for a container, which is no document itself
+	Name       string   // the name for use in sentences: "a docx document"
+	Label      string   // the name for use in lists: "PDF"; "" for a container, which is not a document itself
 	// Text is set for formats that are plain text, in any encoding.
 	Text bool
 	// Packed is set for formats that are zip files with parts.
@@ -126,9 +126,8 @@ func (r *Registry) Unsupported(mimeType string) *Error {
 	return Errorf(Unsupported, "files of type %s cannot be read; upload %s", mimeType, oneOf(labels))
 }
 
-// misnamedWarning returns a warning for a file whose name is that of a binary format although its content is not, such
-// as an error page saved instead of a download. It returns "" if name and content agree, or if the extension is
-// unknown.
+// misnamedWarning returns a warning for a file that has the extension of a binary format but other content, such as an
+// error page saved instead of a download. It returns "" if name and content agree, or if the extension is unknown.
 func (r *Registry) misnamedWarning(name, found string) string {
 	named, is := r.Named(name), r.byType(found)
 	if named == nil || named.Text || named == is || named.Packed && is != nil && is.Packed && is.Label != "" {

@@ -25,8 +25,8 @@ func (p *Parser) DeclaredCharset() string {
 	return params["charset"]
 }
 
-// Decoded returns the whole source as text. It is for formats whose parsers need the whole text. It records the
-// encoding in the route, as TextReader does.
+// Decoded returns the whole source as text. It is for formats whose parsers need the whole text. Like TextReader, it
+// records the encoding in the document's route.
 func (p *Parser) Decoded(route string) (string, error) {
 	r, err := p.TextReader(route, "")
 	if err != nil {
@@ -45,10 +45,10 @@ type textSource struct {
 	Paged bool // whether the text contains form feeds
 }
 
-// TextReader returns a reader of the source as UTF-8 without a byte order mark, and records the encoding in the route.
-// It first scans the whole source to detect the encoding, so that a single invalid byte, even late in the text, does
-// not turn UTF-8 into another encoding. standard is the encoding that the format prescribes if none is declared; it may
-// be "".
+// TextReader returns a reader of the source as UTF-8 without a byte order mark, and records the encoding in the
+// document's route. It first scans the whole source to detect the encoding, so that a single invalid byte, even late in
+// the text, does not turn UTF-8 into another encoding. standard is the encoding that the format prescribes if none is
+// declared; it may be "".
 func (p *Parser) TextReader(route, standard string) (*textSource, error) {
 	var evidence charset.Evidence
 	piece := make([]byte, 256<<10)

@@ -5,7 +5,7 @@ import (
 	"unicode"
 )
 
-// WordSet returns the set of the space-separated words.
+// WordSet returns the set of the space-separated words in s.
 func WordSet(s string) map[string]bool {
 	set := map[string]bool{}
 	for w := range strings.FieldsSeq(s) {

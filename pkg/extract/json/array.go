@@ -9,20 +9,20 @@ import (
 )
 
 const (
-	// maxShownNumbers is the number of values that remain of a long run of numbers: nobody searches for the thousandth
-	// coordinate.
+	// maxShownNumbers is the number of values that are kept of a long run of numbers. Nobody searches for the
+	// thousandth coordinate.
 	maxShownNumbers = 8
-	// minShortenedRun is the length in values above which a run of numbers is shortened.
+	// minShortenedRun is the number of values above which a run of numbers is shortened.
 	minShortenedRun = 64
-	// listedScalars is the maximum number of array values that are listed in one pair.
+	// listedScalars is the maximum number of array values listed in one name-value pair.
 	listedScalars = 1000
 )
 
 // list collects the values of an array and of the arrays within it. Objects are not collected.
 type list struct {
 	texts   []string
-	size    int // bytes of texts
-	numbers int // length of the run of numbers at the end, including numbers that were dropped
+	size    int // total size of texts in bytes
+	numbers int // length of the run of numbers at the end of texts, including dropped numbers
 }
 
 func (l *list) add(text string, number bool) {

@@ -31,7 +31,7 @@ func read(p *format.Parser) error {
 		return err
 	}
 	lines, structured, valid := probeJSON(p, head)
-	if !structured || !valid { // a single word or number is valid JSON, but is plain text for people
+	if !structured || !valid { // a single word or number is valid JSON, but people mean it as plain text
 		if !valid {
 			p.Out.Warn("the file is not valid JSON and was read as plain text")
 		}
@@ -73,11 +73,11 @@ func probeJSON(p *format.Parser, head []byte) (lines, structured, valid bool) {
 	return w.values > 1 || w.topLevelValues > 1 || named == ".jsonl" || named == ".ndjson", w.hasStructure, valid
 }
 
-// record collects the "path: value" pairs that become one block.
+// record collects the "path: value" pairs that form one block.
 type record struct {
 	row   bool // whether the record is an element of an array; its pairs are then separated by "; "
 	at    int  // line number in a JSON Lines file; 0 in other files
-	plain bool // whether names that the previous pair already has are omitted
+	plain bool // whether a path omits the leading names that it shares with the previous pair
 	pairs []string
 	last  []string // path of the previous pair
 	size  int
@@ -166,7 +166,7 @@ func (w *walker) broken(what string) error {
 	return &syntaxError{line: w.scan.line, what: what}
 }
 
-// brokenAt returns the error for the word that has just been read.
+// brokenAt returns the error for invalid JSON at the word that was just read.
 func (w *walker) brokenAt(what string) error {
 	return &syntaxError{line: w.scan.line, what: what, text: string(w.scan.text)}
 }

@@ -71,7 +71,7 @@ func (s *scanner) next() (token, error) {
 	}
 }
 
-// closes reports whether the object or array that has just begun is empty.
+// closes reports whether the next token closes the object or array that has just begun, so that it is empty.
 func (s *scanner) closes() bool {
 	for {
 		c, err := s.r.Peek(1)

@@ -96,8 +96,9 @@ func (m *reader) split(part mimePart) []mimePart {
 	}
 }
 
-// root returns the page of a web archive, or the text of a multipart/related body: the part that the start parameter
-// names, or else the first HTML part, or else the first text part. It returns nil if there is none of these.
+// root returns the main part of a multipart/related body, such as the page of a web archive. This is the part that the
+// start parameter names, or else the first HTML part, or else the first text part. If there is none of these, root
+// returns nil.
 func (m *reader) root(part mimePart, nesting int) (*mimePart, error) {
 	mediaType, params := part.mediaType()
 	switch {

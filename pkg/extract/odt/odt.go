@@ -24,7 +24,7 @@ var Format = format.Format{
 	Inside: inside, Read: read, Flat: isFlat, ReadFlat: readFlat,
 }
 
-// inside recognises a text document by the type that all OpenDocument formats declare in the file mimetype.
+// inside recognises a text document by its file "mimetype", in which all OpenDocument formats declare their type.
 func inside(p *format.Parser) string {
 	if kind, err := zip.Opened(p).Read("mimetype"); err == nil && strings.HasPrefix(strings.TrimSpace(string(kind)), mimeType) {
 		return mimeType
@@ -46,7 +46,7 @@ type reader struct {
 	p      *format.Parser
 	styles map[string]style
 	lists  map[string]listStyle
-	titles int // number of paragraphs in the style Title
+	titles int // number of paragraphs in the Title style
 	title  string
 }
 
@@ -94,7 +94,8 @@ func newReader(p *format.Parser) *reader {
 	return &reader{p: p, styles: map[string]style{}, lists: map[string]listStyle{}}
 }
 
-// finish makes the only paragraph in the style Title the document's title, unless the document already has a title.
+// finish sets the document's title, unless the document already has one: if exactly one paragraph is in the Title
+// style, that paragraph is the title.
 func (r *reader) finish() {
 	if r.p.Doc.Title == "" && r.titles == 1 {
 		r.p.Doc.Title = r.title

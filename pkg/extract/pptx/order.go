@@ -78,7 +78,7 @@ func (r *reader) placeholderFrames(part string) map[string]slideFrame {
 	}
 	frames := map[string]slideFrame{}
 	r.frames[part] = frames
-	// If this exceeds a limit, reading the part itself exceeds it again and reports it.
+	// An exceeded limit is reported later, because reading the part itself exceeds it again.
 	_ = r.a.Walk(part, func(sc *xmlscan.Scanner) {
 		if _, ok := sc.Root(); !ok {
 			return
@@ -119,8 +119,8 @@ const maxOrderedBoxes = 400
 
 // inReadingOrder returns the blocks of the boxes in reading order. It splits them recursively along the widest gap that
 // separates them (an XY-cut), from top to bottom and in the direction of the script. A box without a position stays
-// directly after the box that precedes it in the file. Plain text keeps the order of the file, as other tools do,
-// unless that order is clearly wrong.
+// directly after the box that precedes it in the file. If plain is set, the boxes keep the order of the file, as in
+// other tools, unless that order is clearly wrong.
 func inReadingOrder(boxes []slideBox, plain bool) []domain.Block {
 	var placed []slideBox
 	var blocks []domain.Block // blocks of the boxes before the first one that has a position
@@ -229,7 +229,7 @@ func widestGap(boxes []slideBox, along func(slideFrame) (float64, float64)) (at 
 	return at, gap
 }
 
-// isRightToLeft reports whether most letters in the boxes are of a script that is written from right to left.
+// isRightToLeft reports whether most letters in the boxes belong to scripts that are written from right to left.
 func isRightToLeft(boxes []slideBox) bool {
 	left, right := 0, 0
 	for _, b := range boxes {

@@ -87,7 +87,7 @@ func Parts(f *testing.F, suffix string, names ...string) {
 	})
 }
 
-// Blocks checks that all blocks keep the contract of domain.Block.
+// Blocks checks that all blocks fulfil the contract of domain.Block.
 func Blocks(t *testing.T, doc *domain.Document) {
 	t.Helper()
 	for i, b := range doc.Blocks {

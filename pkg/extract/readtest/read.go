@@ -1,5 +1,5 @@
-// Package readtest reads documents in tests and checks the results. It imports package extract, so only external tests
-// of the formats can import it.
+// Package readtest reads documents in tests and checks the results. It imports package extract, so the tests of the
+// formats can import it only from external test packages.
 package readtest
 
 import (

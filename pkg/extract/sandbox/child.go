@@ -63,7 +63,7 @@ func RunIfAsked(read ParseFunc) {
 	debug.SetMaxStack(maxStack)
 	folders := []string{os.TempDir()}
 	if cache := os.Getenv(childCache); cache != "" {
-		if err := os.MkdirAll(cache, 0o700); err == nil { // without the folder, code is compiled again by each child, and nothing else changes
+		if err := os.MkdirAll(cache, 0o700); err == nil { // without the folder, each child compiles the code again, and nothing else changes
 			folders = append(folders, cache)
 		}
 	}

@@ -45,7 +45,7 @@ type Request struct {
 	Limits     format.Limits `json:"limits"`
 }
 
-// refusal is an *Error whose cause is turned into text.
+// refusal is the transmitted form of an *Error, with its cause as text.
 type refusal struct {
 	Kind    format.Kind `json:"kind"`
 	Message string      `json:"message"`

@@ -34,13 +34,14 @@ type codeToken struct {
 	text string
 }
 
-// codeSection is one of the up to four sections of a number format. Each section formats certain numbers.
+// codeSection is one of the up to four sections of a number format. Each section applies to certain numbers, such as
+// negative ones.
 type codeSection struct {
 	tokens        []codeToken
 	condition     string // "<", ">=" …; "" if there is none
 	bound         float64
 	thousands     bool // whether digits are grouped by thousands
-	shift         int  // number of digits that percent signs and commas move the decimal point to the right
+	shift         int  // number of places by which percent signs and commas move the decimal point to the right
 	places        int  // number of decimal places, or of digits of a fraction of a second
 	dated         bool // whether the section formats a date or time
 	needsExcelize bool // whether only excelize can format it: fractions, eras, names in other languages

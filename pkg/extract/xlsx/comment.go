@@ -124,7 +124,7 @@ func (s *sheetRemarks) add(cell cellName, text string) {
 	s.texts[cell].lines = append(s.texts[cell].lines, text)
 }
 
-// recordRow records values of a row that has comments, so that the comments can repeat what they refer to.
+// recordRow records values of a row that has comments, so that each comment can be shown with what it refers to.
 func (s *sheetRemarks) recordRow(row table.Row) {
 	if s == nil {
 		return

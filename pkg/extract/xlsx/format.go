@@ -23,8 +23,8 @@ const (
 	maxForeignCode   = 255     // maximum length of a format in characters, as in Excel; it bounds the time that excelize takes
 )
 
-// builtInFormats are the predefined formats, by number. The order in some date formats depends on the locale of the
-// computer; they are replaced by ISO 8601.
+// builtInFormats are the predefined formats, by number. In some date formats, the order depends on the computer's
+// locale. These formats are replaced with ISO 8601.
 var builtInFormats = map[int]string{
 	1: "0", 2: "0.00", 3: "#,##0", 4: "#,##0.00", 5: "#,##0", 6: "#,##0", 7: "#,##0.00", 8: "#,##0.00", 9: "0%", 10: "0.00%", 11: "0.00E+00",
 	12: "# ?/?", 13: "# ??/??", 14: "yyyy-mm-dd", 15: "d-mmm-yy", 16: "d-mmm", 17: "mmm-yy", 18: "h:mm AM/PM", 19: "h:mm:ss AM/PM", 20: "h:mm",

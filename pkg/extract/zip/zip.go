@@ -63,7 +63,7 @@ func read(p *format.Parser) error {
 // Opened returns the archive of a packed document. The archive is already open when the format's Read is called.
 func Opened(p *format.Parser) *Archive { return p.Container.(*Archive) }
 
-// Open opens the document as a zip file, which must be complete. what names the expected format in errors.
+// Open opens the document as a zip file, which must be complete. In errors, `what` names the expected format.
 func Open(p *format.Parser, what string) (*Archive, error) {
 	zr, err := zip.NewReader(p.Src.Data, p.Src.Size)
 	if err != nil {
@@ -72,8 +72,8 @@ func Open(p *format.Parser, what string) (*Archive, error) {
 	return newArchive(p, zr)
 }
 
-// newArchive rejects containers whose declared unpacked sizes exceed the limits. Declared sizes can be false, so reads
-// are bounded too. If several parts have the same name, only the first is read.
+// newArchive rejects containers whose declared unpacked sizes exceed the limits. Declared sizes can be wrong, so
+// reading is bounded too. If several parts have the same name, only the first is read.
 func newArchive(p *format.Parser, zr *zip.Reader) (*Archive, error) {
 	if len(zr.File) > format.MaxZipEntries {
 		return nil, format.Errorf(format.TooLarge, "the file contains %d parts; at most %d can be read", len(zr.File), format.MaxZipEntries)
