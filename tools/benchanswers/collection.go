@@ -99,9 +99,9 @@ type part struct {
 	has  func(i, n int) bool // whether document i of n belongs to the part
 }
 
-// parts are the parts of a collection that are measured. Without every second document, the missing documents still
-// have neighbours on the same subject. Without the second half, whole subjects are missing from a collection that is
-// ordered by subject.
+// parts lists the parts of a collection that are measured. If every second document is missing, neighbours on the same
+// subject remain. If the second half is missing from a collection that is ordered by subject, whole subjects are
+// missing.
 var parts = []part{
 	{"all", func(int, int) bool { return true }},
 	{"every second document", func(i, _ int) bool { return i%2 == 0 }},

@@ -16,9 +16,9 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-const concurrent = 2 // concurrent questions
+const concurrent = 2 // number of concurrent questions
 
-// measure runs the measurements, prints the figures and writes them into the document.
+// measure runs the measurements, prints the figures and, if the flag -write is set, writes them into a document.
 func measure(ctx context.Context, s settings, out, errs io.Writer) (err error) {
 	wanted, err := names(s)
 	if err != nil {

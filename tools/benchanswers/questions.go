@@ -22,7 +22,7 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// Kinds of questions of a set, in the order of the table.
+// Kinds of questions in a set, in the order of the table.
 const (
 	kindSingle   = "single"    // one fact
 	kindSeveral  = "several"   // two or three facts
@@ -32,7 +32,7 @@ const (
 
 var kinds = []string{kindSingle, kindSeveral, kindFollowUp, kindNearMiss}
 
-// setQuestion is a question of a set.
+// setQuestion is a question in a set.
 type setQuestion struct {
 	ID       string   `json:"id"`
 	Document string   `json:"document"` // HALF/NAME
@@ -40,7 +40,7 @@ type setQuestion struct {
 	Kind     string   `json:"kind"`
 	History  []string `json:"history"` // earlier questions of the conversation
 	Question string   `json:"question"`
-	Facts    []string `json:"facts"` // regular expressions, all of which a right answer matches
+	Facts    []string `json:"facts"` // regular expressions; a right answer matches all of them
 	Wrong    string   `json:"wrong"` // regular expression that a right answer does not match
 
 	facts []*regexp.Regexp
@@ -101,7 +101,7 @@ func (q *setQuestion) compile() (err error) {
 	return nil
 }
 
-// held returns the number of the question's facts that a text states; 0 if the text states something wrong.
+// held returns the number of the question's facts that a text states, or 0 if the text states something wrong.
 func (q setQuestion) held(text string) int {
 	text = strings.Join(strings.Fields(text), " ")
 	if q.wrong != nil && q.wrong.MatchString(text) {
@@ -208,7 +208,7 @@ func topText(e exchange) string {
 	return e.top[0].Text
 }
 
-// setTally sums up the figures of one kind of questions.
+// setTally sums up the figures for one kind of question.
 type setTally struct {
 	questions int
 	right     int // answered with all facts; for near misses: declined

@@ -12,13 +12,13 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// smallSizes are datastore sizes that are typical of new users. The numbers of datastores are such that each size has
-// about the same number of documents in total.
+// smallSizes are datastore sizes that are typical of new users. The numbers of datastores are chosen so that each size
+// has about the same total number of documents.
 var smallSizes = []struct{ documents, datastores int }{{1, 48}, {3, 16}, {8, 8}, {30, 3}}
 
 const (
-	smallSeed      = 7 // random seed, so that each run draws the same datastores
-	smallQuestions = 4 // maximum number per document, so that no document dominates
+	smallSeed      = 7 // random seed; it is fixed, so that each run draws the same datastores
+	smallQuestions = 4 // maximum number of questions per document, so that no document dominates
 )
 
 // smallResult holds the figures of datastores of one size.
@@ -104,7 +104,7 @@ func measureSmall(ctx context.Context, b *bench.Service, c collection, errs io.W
 	return out, nil
 }
 
-// writeSmall writes the table of small datastores and the mean of each size.
+// writeSmall writes the table of small datastores and the mean for each size.
 func writeSmall(out io.Writer, results []smallResult) {
 	bench.Header(out, 1, "collection", "documents", "questions", "answer held", "answered", "of others: declined")
 	row := func(name string, r smallResult) {

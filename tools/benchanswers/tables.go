@@ -42,7 +42,7 @@ func writeRow(out io.Writer, name, questions string, v [columns]float64) {
 	fmt.Fprintln(out)
 }
 
-// values returns the figures of a row; NaN if no question was asked.
+// values returns the figures of a row. A figure is NaN if no question counts towards it.
 func (r result) values() [columns]float64 {
 	a := r.answered
 	return [columns]float64{

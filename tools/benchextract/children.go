@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// usedTime returns the total processor time of those of the processes that are still running.
+// usedTime returns the total processor time of the given processes. It ignores processes that have ended.
 func usedTime(pids ...int) (used time.Duration) {
 	for _, pid := range pids {
 		if t, err := bench.ProcessorTime(pid); err == nil {
@@ -18,7 +18,7 @@ func usedTime(pids ...int) (used time.Duration) {
 	return used
 }
 
-// resetPeaks resets the peak resident memory of the children to the present value.
+// resetPeaks resets the peak resident memory of each child to its present value.
 func resetPeaks() {
 	for _, pid := range bench.Children() {
 		// The child may just have ended.
@@ -26,7 +26,7 @@ func resetPeaks() {
 	}
 }
 
-// childPeak returns the highest peak resident memory of the children since resetPeaks, in bytes; 0 if there is no
+// childPeak returns the highest peak resident memory of any child since resetPeaks, in bytes, or 0 if there is no
 // child.
 func childPeak() (peak int64) {
 	for _, pid := range bench.Children() {

@@ -19,7 +19,7 @@ type document struct {
 	path string
 }
 
-// Maximum bytes read of one file.
+// Maximum number of bytes read from one file.
 const maxDocument = 256 << 20
 
 // content returns the content of the file. It decompresses web pages, which are stored as gzip.
@@ -50,7 +50,8 @@ const (
 	kindTestdata = "testdata"
 )
 
-// anchors are the suffixes of files that hold the texts of other extractors. They are stored next to the document.
+// anchors lists the suffixes of the files that contain the texts found by other extractors. These files are stored next
+// to the documents.
 var anchors = []string{".pdftotext.txt", ".tika.txt", ".pymupdf.txt", ".markitdown.txt", ".pandoc.txt", ".pypptx.txt", ".openpyxl.txt", ".lxml.txt", ".gold.txt"}
 
 // documents returns the samples of the repository, and the documents and web pages in the folder of benchmark data.
@@ -70,7 +71,8 @@ func documents(s settings, errs io.Writer) (samples, shared, pages []document, e
 	return samples, shared, pages, nil
 }
 
-// sharedDocuments returns the documents in the folder of benchmark data, by kind; none if the folder is missing.
+// sharedDocuments returns the documents in the folder of benchmark data, in order of kind. It returns none if the
+// folder is missing.
 func sharedDocuments(data string) ([]document, error) {
 	kinds, err := os.ReadDir(filepath.Join(data, "docs"))
 	if os.IsNotExist(err) {
@@ -92,7 +94,7 @@ func sharedDocuments(data string) ([]document, error) {
 	return docs, nil
 }
 
-// sharedPages returns the saved web pages in the folder of benchmark data; none if it is missing.
+// sharedPages returns the saved web pages in the folder of benchmark data. It returns none if the folder is missing.
 func sharedPages(data string) ([]document, error) {
 	files, err := filepath.Glob(filepath.Join(data, "web", "*.html.gz"))
 	if err != nil {

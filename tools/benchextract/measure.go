@@ -13,7 +13,8 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// measure runs the requested measurements, prints the figures and writes them into the document.
+// measure runs the requested measurements, prints the figures and, if the flag -write is set, writes them into a
+// document.
 func measure(ctx context.Context, s settings, out, errs io.Writer) error {
 	samples, shared, pages, err := documents(s, errs)
 	if err != nil {
@@ -55,7 +56,8 @@ func measure(ctx context.Context, s settings, out, errs io.Writer) error {
 	return bench.Publish(out, s.write, "bench-extract", text.String())
 }
 
-// readSamples reads the documents of the repository with the program. All of them must be readable.
+// readSamples runs the measured program on the repository's sample documents. It returns an error if the program cannot
+// read one of them.
 func readSamples(ctx context.Context, s settings, samples []document, out io.Writer) error {
 	folder, err := os.MkdirTemp("", "benchextract-")
 	if err != nil {

@@ -15,7 +15,8 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// minTokens is the number of words from which the extracted text of a document without text counts as junk.
+// minTokens decides whether text extracted from a document without text counts as junk: it does if it has at least this
+// many words.
 const minTokens = 20
 
 // extracted is the result of the measured program for one document.
@@ -24,8 +25,8 @@ type extracted struct {
 	cause  string // error message
 }
 
-// extractAll reads documents with the program, and writes the texts where the scorers expect them: KIND/FILE.txt, and
-// KEY.txt for web pages.
+// extractAll runs the measured program on documents, and writes the texts where the scorers expect them: KIND/FILE.txt,
+// without ".html" for web pages.
 func extractAll(ctx context.Context, s settings, docs []document, folder string) (map[string]extracted, error) {
 	results := map[string]extracted{}
 	for _, d := range docs {

@@ -48,7 +48,7 @@ type outcome struct {
 // document.
 func (o outcome) isHarmful() bool { return o.crash != "" || o.err != nil && o.kind == "" }
 
-// describe describes the harm.
+// describe returns the harm in words: the reason for the crash, or the error.
 func (o outcome) describe() string {
 	if o.crash != "" {
 		return o.crash
@@ -237,7 +237,7 @@ func reportTorture(out io.Writer, all []outcome, left []string, s tortureSetting
 	}
 }
 
-// writeTop writes the ten documents that come first in the order, each with its worst copy.
+// writeTop writes the ten documents that come first in the given order, each with its worst copy.
 func writeTop(out io.Writer, all []outcome, order func(a, b outcome) int) {
 	sorted := slices.Clone(all)
 	slices.SortStableFunc(sorted, order)

@@ -17,9 +17,9 @@ import (
 //go:embed peers.py
 var peersScript []byte
 
-// store is a peer: Python packages, or a Go module in a folder of this command.
+// store is a peer. It consists of Python packages, or is a Go module in a subfolder of this command's folder.
 type store struct {
-	name     string // name of the part of peers.py, or of the module's folder
+	name     string // name of the peer in peers.py, or of the module's folder
 	title    string
 	packages []string
 	module   bool
@@ -68,7 +68,7 @@ func measurePeers(ctx context.Context, s settings, embedder, dir string, errs io
 	return results
 }
 
-// install returns the program that runs the peer.
+// install installs or builds the peer and returns the program that runs it.
 func (p store) install(ctx context.Context, s settings, dir string, errs io.Writer) (string, error) {
 	if !p.module {
 		return bench.InstallPython(ctx, s.venv, append([]string{"numpy==2.4.6", "pyarrow==26.0.1", "openai==3.57.0"}, p.packages...), errs)

@@ -139,8 +139,8 @@ func fillSluice(ctx context.Context, s settings, w *workload, dir string, enviro
 	return made.ID, took, err
 }
 
-// waitIdle waits until a process has been idle for some seconds. It returns when the idle time began, because merges
-// after the last write count as part of filling.
+// waitIdle waits until a process has been idle for some seconds. It returns the time at which the process became idle,
+// because merges after the last write count as part of filling.
 func waitIdle(ctx context.Context, pid int) (since time.Time, err error) {
 	const (
 		rest  = 4 * time.Second
@@ -211,7 +211,7 @@ var clientCounts = []int{1, 8}
 type querySettings struct {
 	process   int // process id
 	one       asker
-	truth     func(question) []int // the correct rows; nil: unknown
+	truth     func(question) []int // returns the correct rows; nil if they are unknown
 	questions []question           // asked in this order
 	once      bool                 // ask each question once; the first few only warm up
 	clients   int

@@ -21,12 +21,12 @@ const (
 	rowsPerDocument = 100
 	// Number of parts that the documents are divided into. A filter selects one part.
 	parts = 100
-	// The part that filtered queries select.
+	// Number of the part that filtered queries select.
 	filteredPart = 7
 	// Number of results per query.
 	best = 10
-	// Some figures ask each question only once. Number of questions for one of these figures, and number of these
-	// figures.
+	// Some figures are measured with questions that are asked only once. Number of questions for each of these figures,
+	// and number of these figures.
 	uniqueQuestions = 2_000
 	uniqueSets      = 4
 )
@@ -109,7 +109,7 @@ func newWorkload(rows, questions int) *workload {
 	return w
 }
 
-// uniqueSet returns the questions for the n-th figure that asks each question only once.
+// uniqueSet returns the questions for the n-th of the figures that are measured with questions asked only once.
 func (w *workload) uniqueSet(n int) []question {
 	return w.fresh[n*uniqueQuestions : (n+1)*uniqueQuestions]
 }
@@ -126,7 +126,7 @@ func unit(v []float64) []float32 {
 	return out
 }
 
-// stopWords are the most common words, from which the language is detected.
+// stopWords are the most common words. The language is detected from them.
 var stopWords = strings.Fields("the of and to in is for that with was on by as at from it be are this which")
 
 // word returns the n-th most common word.

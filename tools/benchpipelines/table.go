@@ -40,7 +40,7 @@ func writeTable(out io.Writer, title string, g inputFiles, results []result) {
 	fmt.Fprintln(out)
 }
 
-// wordsRead returns the average number of distinct words per file; "" if they were not counted.
+// wordsRead returns the average number of distinct words per file, or "" if they were not counted.
 func (r result) wordsRead() string {
 	if r.Words == 0 || r.Files == 0 {
 		return ""

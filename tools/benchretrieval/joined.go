@@ -15,8 +15,8 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// Questions of several parts are made by joining questions of a collection. Such a question is answered if a relevant
-// document of every part is among the first joinedTop fragments.
+// Questions with several parts are made by joining questions of a collection. Such a question counts as answered if the
+// first joinedTop fragments include, for every part, a fragment of a relevant document.
 const (
 	joinedTop   = 10
 	joinedParts = 4   // maximum number of parts
@@ -24,19 +24,19 @@ const (
 	joinedSeed  = 31
 )
 
-// conjunctions are the words that join two questions, by language. The language is the end of a collection's name. In
-// collections of other languages, questions are joined only with question marks.
+// conjunctions are the words that join two questions, by language. The name of a collection ends with its language.
+// Questions in languages that are not listed are joined only with question marks.
 var conjunctions = map[string]string{
 	"en": " and ", "reddit": " and ", "es": " y ", "it": " e ", "ro": " și ", "ru": " и ", "el": " και ", "tr": " ve ", "hi": " और ", "vi": " và ", "ar": " و", "zh": "，",
 }
 
-// joined is a question of several parts.
+// joined is a question with several parts.
 type joined struct {
 	text  string
 	parts []string // ids of the joined questions
 }
 
-// join makes questions of n parts. Half of them are joined with question marks, half with the conjunction of the
+// join makes questions with n parts. Half of them are joined with question marks, half with the conjunction of the
 // language.
 func join(c collection, n int) []joined {
 	random := rand.New(rand.NewPCG(joinedSeed, uint64(n)))

@@ -12,8 +12,8 @@ import (
 // fragmentLocator locates fragments in their documents.
 type fragmentLocator map[string]*condensed
 
-// condensed holds only the letters and digits of a document, because ingestion may change white space and joins words
-// that are hyphenated at the end of a line.
+// condensed holds only the letters and digits of a document. Other characters are not compared, because ingestion may
+// change white space and join words that are hyphenated at the end of a line.
 type condensed struct {
 	text string
 	at   []int // offset in the document of each byte of text

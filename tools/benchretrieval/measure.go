@@ -20,10 +20,11 @@ import (
 
 const (
 	maxFragments = 100 // maximum number of fragments per query
-	concurrent   = 4   // concurrent questions
+	concurrent   = 4   // number of concurrent questions
 )
 
-// measure runs the requested measurements, prints the figures and writes them into the document.
+// measure runs the requested measurements, prints the figures and, if the flag -write is set, writes them into a
+// document.
 func measure(ctx context.Context, s settings, out, errs io.Writer) (err error) {
 	wanted, err := bench.Collections(s.data, s.collections)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/tools/local/engines"
 )
 
-// measured is the measured service and its dependencies.
+// measured is the service under measurement, with the dependencies that were started for it.
 type measured struct {
 	*bench.Service
 	top     int            // number of fragments per query

@@ -10,15 +10,15 @@ import (
 	"github.com/sluice/sluice/pkg/eval/service"
 )
 
-// content is the content of a datastore.
+// content describes a datastore to be filled: its documents and how they are chunked.
 type content struct {
 	name      string // name without engine and model
 	chunking  *service.Chunking
 	documents []service.Document
 }
 
-// datastore returns the id of the datastore with the content on the engine. It reuses a complete datastore of an
-// earlier run, and otherwise fills one and waits until everything is searchable.
+// datastore returns the id of a datastore with the given content on the given engine. It reuses a complete datastore
+// from an earlier run; otherwise it fills one and waits until everything is searchable.
 func (b *measured) datastore(ctx context.Context, s settings, c content, engine string, errs io.Writer) (string, error) {
 	name := fmt.Sprintf("%s, %s, %s", c.name, engine, modelName(s))
 	var id string

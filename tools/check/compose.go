@@ -15,7 +15,7 @@ import (
 // composeSets are the documented combinations of files.
 var composeSets = [][]string{{"compose.yaml"}, {"compose.yaml", "compose.cluster.yaml"}}
 
-// required are the secrets without which no service may start.
+// required lists the secrets that must be set before any service starts.
 var required = []string{"SLUICE_API_KEY", "POSTGRES_PASSWORD", "SLUICE_NATS_TOKEN", "MILVUS_PASSWORD"}
 
 const composeSecret = "0123456789abcdef-secret"

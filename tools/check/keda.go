@@ -9,7 +9,7 @@ import (
 )
 
 // scaledObject declares the fields of KEDA's ScaledObject that the chart uses. KEDA's own package is not used, because
-// it depends on large parts of Kubernetes. A field that is missing here is a fault.
+// it depends on large parts of Kubernetes. If the chart uses a field that is missing here, this is reported as a fault.
 type scaledObject struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
@@ -43,7 +43,7 @@ type scaleTrigger struct {
 	Metadata   map[string]string              `json:"metadata"`
 }
 
-// streamScaler are the keys of KEDA's nats-jetstream scaler; true: required.
+// streamScaler holds the keys of KEDA's nats-jetstream scaler. The value is true for required keys.
 var streamScaler = map[string]bool{
 	"natsServerMonitoringEndpoint": true, "account": true, "stream": true, "consumer": true,
 	"lagThreshold": true, "activationLagThreshold": false, "useHttps": false,

@@ -1,7 +1,7 @@
 // Command check verifies the files in deployments/ without an installed Docker, Kubernetes or Helm. Helm's packages
 // lint and render the chart, and its objects are decoded strictly. Compose's loader reads the compose files, BuildKit's
-// parser the Dockerfile, the NATS server its configuration, and Prometheus's loader the alerts and the dashboard. In
-// addition to the formats it checks rules of the project: processes run without privileges, workers get no database
+// parser the Dockerfile, the NATS server its configuration, and Prometheus's loader the alerts and the dashboard.
+// Besides the formats, it checks rules of the project: processes run without privileges, workers get no database
 // credentials, and all settings exist. It prints every fault, and exits with 1 if there is one.
 //
 // It is a separate module, so that the service does not get its dependencies.

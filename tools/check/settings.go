@@ -29,7 +29,7 @@ func readSettings(path string) (settings, error) {
 	return known, nil
 }
 
-// ofTheRuntime are variables that are no settings of Sluice but affect the Go runtime or libraries.
+// ofTheRuntime lists variables that are not settings of Sluice but affect the Go runtime or libraries.
 var ofTheRuntime = map[string]bool{"XDG_CACHE_HOME": true, "GOMEMLIMIT": true, "TZ": true}
 
 func (s settings) check(f *faults, where, name string) {

@@ -103,7 +103,7 @@ func validate[T runtime.Object](v validator, o object, value runtime.Object, int
 	return ask(internal)
 }
 
-// checkStandard checks a pod against the profile "restricted" of the Kubernetes pod security standards.
+// checkStandard checks a pod against the "restricted" profile of the Kubernetes pod security standards.
 func (v validator) checkStandard(d *appsv1.Deployment, f *faults) {
 	level := api.LevelVersion{Level: api.LevelRestricted, Version: api.LatestVersion()}
 	results := v.pods.EvaluatePod(level, &d.Spec.Template.ObjectMeta, &d.Spec.Template.Spec)

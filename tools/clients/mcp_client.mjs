@@ -1,4 +1,4 @@
-// The official client of the Model Context Protocol for Node, over HTTP and over standard streams.
+// Tests the service with the official Model Context Protocol client for Node, over HTTP and over standard streams.
 import assert from "node:assert/strict";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
@@ -26,7 +26,8 @@ for (const [name, open] of Object.entries(transports)) {
   const fetched = await client.callTool({ name: "fetch", arguments: { id: found.results[0].id } });
   assert.match(fetched.structuredContent.text, /memory card is full/);
 
-  // The client drops progress that it reads together with the result, as it may on a busy machine: it is asked again then.
+  // The client drops progress messages that it reads together with the result, which can happen on a busy machine. In
+  // that case, ask again.
   let pieces = "";
   for (let attempt = 0; attempt < 10 && pieces === ""; attempt++) {
     const answer = await client.callTool(

@@ -1,4 +1,4 @@
-// The official OpenAI client for Node against /v1.
+// Tests /v1 with the official OpenAI client for Node.
 import assert from "node:assert/strict";
 import OpenAI from "openai";
 
@@ -30,7 +30,7 @@ assert.equal(typeof usage.total_tokens, "number");
 console.log("   stream");
 
 const runner = client.chat.completions.stream({ model, messages });
-assert.match(await runner.finalContent(), /thirty months/); // the client's own accumulation of chunks
+assert.match(await runner.finalContent(), /thirty months/); // the client joins the chunks itself
 console.log("   helper");
 
 const leaving = await client.chat.completions.create({ model, messages, stream: true });

@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/client"
 )
 
-// questions are answered by a PDF and by a web page.
+// questions lists the demo's questions. A PDF answers one of them, a web page the other.
 var questions = []string{
 	"How long is the warranty of the Aurora X2 pump?",
 	"The Nimbus Logger shows error code E-23. What should I do?",

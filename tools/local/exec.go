@@ -27,7 +27,8 @@ func execute(ctx context.Context, command []string, stdout, stderr io.Writer) (e
 		return err
 	}
 	defer func() { err = errors.Join(err, set.Stop()) }()
-	// A separate directory for the socket, because its users have full access to the engines.
+	// The socket gets a directory of its own that only this user can enter, because the socket gives full access to the
+	// engines.
 	dir, err := os.MkdirTemp("", "sluice-local-")
 	if err != nil {
 		return err

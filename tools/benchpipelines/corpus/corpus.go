@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 )
 
-// kind is a format with its percentage of the documents.
+// kind is a format and its share of the documents in percent.
 type kind struct {
 	extension string
 	share     int

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// XML namespaces and other names of ECMA-376.
+// XML namespaces and other names from ECMA-376.
 const (
 	xmlHead = `<?xml version="1.0" encoding="UTF-8" standalone="yes"?>` + "\n"
 	relNS   = "http://schemas.openxmlformats.org/package/2006/relationships"

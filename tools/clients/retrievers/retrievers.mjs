@@ -1,4 +1,5 @@
-// What programs have had in use before, as it is: fetch-event-source reads an agent's stream, ChaindeskRetriever a datastore.
+// Tests the service with libraries that existing programs use: fetch-event-source reads an agent's stream, and
+// ChaindeskRetriever queries a datastore.
 import assert from "node:assert/strict";
 import { ChaindeskRetriever } from "@langchain/community/retrievers/chaindesk";
 import { fetchEventSource } from "@microsoft/fetch-event-source";
@@ -6,7 +7,7 @@ import { fetchEventSource } from "@microsoft/fetch-event-source";
 const { SLUICE_URL: base, SLUICE_API_KEY: apiKey, CHECK_AGENT: agent, DATASTORE: datastoreId } = process.env;
 const ask = "How long is the warranty of the Aurora pump?";
 
-// The library is made for browsers, and asks these two whether its page is seen.
+// fetch-event-source is made for browsers. It uses these two objects to find out whether the page is visible.
 globalThis.window = globalThis;
 globalThis.document = Object.assign(new EventTarget(), { hidden: false });
 
@@ -26,7 +27,7 @@ async function stream(body, key = apiKey) {
       else if (m.event === "endpoint_response") response += m.data;
       else if (m.event === "answer") text += m.data;
     },
-    onerror(e) { throw e; }, // else it asks again
+    onerror(e) { throw e; }, // otherwise the library repeats the request
   });
   return { text, done, status, ...JSON.parse(response) };
 }
@@ -42,7 +43,8 @@ await assert.rejects(stream({}, "sk_wrong"), /403 UNAUTHORIZED/);
 await assert.rejects(stream({ temperature: 7 }), /400 INVALID_REQUEST/);
 console.log("   @microsoft/fetch-event-source");
 
-// Its host is in its code. What leads it here says so, as proxies do.
+// ChaindeskRetriever always sends its requests to app.chaindesk.ai. Redirect them to the service and name the original
+// host in a header, as a proxy does.
 const direct = globalThis.fetch;
 globalThis.fetch = (address, options) => {
   const url = new URL(address);

@@ -43,7 +43,7 @@ func NewFlags(name string, errs io.Writer) *Flags {
 // Program adds the flag -api, the path of the service's program.
 func (f *Flags) Program(p *string) { f.StringVar(p, "api", "bin/sluice", "the service's program") }
 
-// Write adds the flag -write, the document whose section of figures Publish replaces.
+// Write adds the flag -write, which names the document in which Publish replaces the section of figures.
 func (f *Flags) Write(p *string) {
 	f.StringVar(p, "write", "", "a Markdown file whose section of figures is replaced")
 }
@@ -59,8 +59,8 @@ func (f *Flags) Peers(venv *string, alone *bool, name string) {
 	f.BoolVar(alone, "alone", false, "measure Sluice alone")
 }
 
-// Path adds a flag for a file or folder, which Parse makes absolute. The environment variable, unless it is "",
-// replaces the default value.
+// Path adds a flag for a file or folder, which Parse makes absolute. If the environment variable env is set, its value
+// is the default.
 func (f *Flags) Path(p *string, name, env, value, usage string) {
 	value, usage = fromEnvironment(env, value, usage)
 	f.StringVar(p, name, value, usage)

@@ -17,7 +17,7 @@ import (
 // Timeout for installing packages or running a peer.
 const peerTimeout = 30 * time.Minute
 
-// InstallPython returns the path of the Python in the virtual environment dir, with the packages installed. It creates
+// InstallPython installs the packages into the virtual environment dir and returns the path of its Python. It creates
 // the environment if necessary, and does not check an existing installation. It writes a line to errs before it
 // installs anything.
 func InstallPython(ctx context.Context, dir string, packages []string, errs io.Writer) (program string, err error) {
@@ -46,7 +46,7 @@ func InstallPython(ctx context.Context, dir string, packages []string, errs io.W
 	return program, os.WriteFile(filled, nil, 0o644)
 }
 
-// RunPython runs the text of a Python script in a separate process, as RunPeer does.
+// RunPython runs a Python script, given as text, with the Python at `program`. It runs and decodes like RunPeer.
 func RunPython(ctx context.Context, program string, script []byte, args []string, into any) (*os.ProcessState, error) {
 	dir, err := os.MkdirTemp("", "peer-")
 	if err != nil {

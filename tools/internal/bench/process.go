@@ -51,7 +51,8 @@ func Memory(pid int, kind string) (int64, error) {
 	return 0, errors.New("the system does not report the memory of a process")
 }
 
-// Children returns the child processes that have not been waited for; none if the system does not report them.
+// Children returns the child processes that have not been waited for. It returns none if the system does not report
+// them.
 func Children() []int {
 	tasks, err := os.ReadDir("/proc/self/task")
 	if err != nil {

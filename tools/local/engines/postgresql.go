@@ -166,7 +166,7 @@ func execute(ctx context.Context, serverURL, statement string) error {
 // postgresqlPrograms returns the directory of initdb and postgres.
 func postgresqlPrograms(ctx context.Context) (string, error) {
 	if path, err := exec.LookPath("postgres"); err == nil {
-		// The link may be in another directory than the rest of the server, so resolve it.
+		// The program may be a symbolic link outside the server's directory, so resolve it.
 		if path, err = filepath.EvalSymlinks(path); err == nil && isFile(filepath.Join(filepath.Dir(path), "initdb")) {
 			return filepath.Dir(path), nil
 		}

@@ -180,7 +180,7 @@ func (c *child) end(word string) error {
 	}
 }
 
-// logTail returns the end of a log for an error message; "" if the log is empty or missing.
+// logTail returns the end of a log for an error message, or "" if the log is empty or missing.
 func logTail(path string) string {
 	const limit = 2 << 10
 	f, err := os.Open(path)
