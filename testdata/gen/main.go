@@ -1,6 +1,6 @@
-// Command gen writes the documents of testdata/documents: small files of every format that Sluice reads, about a
-// company that does not exist, each with facts that no other file contains. It also writes the PDF and Office documents
-// of testdata/answers; the other documents there are plain text. Its output is the same on every run.
+// Command gen writes the documents of testdata/documents: small files about a made-up company, in every format that
+// Sluice reads. Each file contains facts that no other file contains. It also writes the PDF and Office documents of
+// testdata/answers; the other documents there are plain text. Its output is the same on every run.
 //
 //	go run ./testdata/gen
 package main
@@ -47,7 +47,7 @@ type document struct {
 	make func() ([]byte, error)
 }
 
-// folders are the documents by folder within testdata.
+// folders lists the documents by their folder in testdata.
 var folders = map[string][]document{
 	"documents":        samples,
 	"answers/tuning":   {{"vehicle-claim.pdf", claimPDF}, {"dienstanweisung-lager.docx", instructionDocx}},

@@ -12,7 +12,7 @@ type part struct{ name, body string }
 
 const xmlHead = `<?xml version="1.0" encoding="UTF-8" standalone="yes"?>` + "\n"
 
-// container packs parts into a ZIP file without times, so that the file is the same on every run.
+// container packs parts into a ZIP file without timestamps, so that the file is the same on every run.
 func container(parts []part) ([]byte, error) {
 	var buf bytes.Buffer
 	z := zip.NewWriter(&buf)
@@ -53,7 +53,8 @@ func types(pairs ...string) part {
 	return part{"[Content_Types].xml", b.String()}
 }
 
-// relations returns a relationships part. pairs are kinds and targets, which get the ids rId1, rId2, …
+// relations returns a relationships part. pairs are the kind and the target of each relationship. The relationships get
+// the ids rId1, rId2, …
 func relations(name string, pairs ...string) part {
 	var b strings.Builder
 	fmt.Fprintf(&b, `<Relationships xmlns="%s">`, relNS)
@@ -139,7 +140,7 @@ func slide(root, shapes string) string {
 		root, drawNS, presNS, shapes, root)
 }
 
-// roadmapPptx returns a presentation of two slides, stored in the opposite order, with notes.
+// roadmapPptx returns a presentation with notes. Its two slides are stored in reverse order.
 func roadmapPptx() ([]byte, error) {
 	return container([]part{
 		types("ppt/presentation.xml", "presentationml.presentation.main+xml", "ppt/slides/slide1.xml", "presentationml.slide+xml",

@@ -40,7 +40,7 @@ type pageText struct {
 	y float64
 }
 
-// show writes one line at x in a font (F1 regular, F2 bold) and moves down by a line and a quarter.
+// show writes one line at x in a font (F1 regular, F2 bold) and moves down by 1.25 times the font size.
 func (p *pageText) show(font string, size, x float64, text string) {
 	escaped := strings.NewReplacer(`\`, `\\`, `(`, `\(`, `)`, `\)`).Replace(text)
 	fmt.Fprintf(p, "BT /%s %g Tf 1 0 0 1 %g %g Tm (%s) Tj ET\n", font, size, x, p.y, escaped)
