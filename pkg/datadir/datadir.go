@@ -16,7 +16,7 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// Names in the data directory.
+// Names of the files and folders in the data directory.
 const (
 	Catalog   = "catalog.db"
 	APIKey    = "api-key" // the key created at the first start
@@ -92,7 +92,7 @@ func (d *Dir) holder() string {
 // Path returns the absolute path of the directory.
 func (d *Dir) Path() string { return d.path }
 
-// Join returns the path of a name in the directory.
+// Join returns the path of the file or folder with the given name in the directory.
 func (d *Dir) Join(name string) string { return filepath.Join(d.path, name) }
 
 // Close releases the lock.

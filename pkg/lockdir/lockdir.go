@@ -1,6 +1,6 @@
 // Package lockdir creates directories for temporary files that must not outlive their process. A killed process leaves
-// its directory behind; the next process that creates a directory with the same pattern removes it. A file lock marks
-// the directories in use, because the operating system releases it when the process ends.
+// its directory behind; the next process that creates a directory with the same pattern removes it. Each directory in
+// use has a file lock, which the operating system releases when the process ends.
 package lockdir
 
 import (
@@ -16,8 +16,8 @@ import (
 
 const (
 	lockName = "lock"
-	// Age below which a directory is not removed, because another process may have just created it and not locked it
-	// yet.
+	// Minimum age of a directory that may be removed. Another process may have just created a younger one and not
+	// locked it yet.
 	minAge       = time.Minute
 	removeRounds = 50 // maximum number of attempts, because a dying process may still write to the directory
 	removePause  = 20 * time.Millisecond
@@ -59,7 +59,7 @@ func (d *Dir) Remove() error {
 
 // removeAbandoned removes the directories whose lock is free.
 func removeAbandoned(parent, pattern string) {
-	before, after := pattern, "" // split as in os.MkdirTemp; in a glob pattern, [ would be special
+	before, after := pattern, "" // split as in os.MkdirTemp; filepath.Glob would treat [ as special
 	if i := strings.LastIndexByte(pattern, '*'); i >= 0 {
 		before, after = pattern[:i], pattern[i+1:]
 	}
