@@ -30,7 +30,7 @@ type Mode struct {
 	kind     kind
 	latency  time.Duration
 	rate     int           // bytes per second; 0 means no limit
-	after    int64         // number of bytes before a connection is reset
+	after    int64         // number of bytes after which a connection is reset
 	up, down time.Duration // lengths of the phases of a flapping mode
 }
 
@@ -245,8 +245,8 @@ func (p *Proxy) pipe(l *link, to, from net.Conn) {
 	}
 }
 
-// delay waits for as long as the mode delays n bytes. It returns how many of them may pass, and whether the connection
-// ends after them. The number is -1 if the connection ends without passing any.
+// delay waits for as long as the mode delays n bytes. It returns how many of these bytes may pass, or -1 if the
+// connection ends before any of them passes. last reports whether the connection ends after them.
 func (p *Proxy) delay(l *link, n int) (allowed int, last bool) {
 	for {
 		p.mu.Lock()

@@ -10,16 +10,15 @@ import (
 var count = runtime.GOMAXPROCS(0)
 
 // Count returns the number of goroutines that can compute at the same time without competing for processors. Use it to
-// limit computation, and not GOMAXPROCS, which Spare changes.
+// limit computation. Do not use GOMAXPROCS for this, because Spare changes it.
 func Count() int { return count }
 
 // Spare raises GOMAXPROCS by one if there are several processors and the environment does not set GOMAXPROCS. Servers
 // call it because of how the Go runtime polls the network: an idle processor notices new data at once, but while all
-// processors are computing, the network is polled only every ten milliseconds. Until then, a connection that has just
-// been answered can continue with its next request, although a request on another connection arrived earlier. With an
-// additional processor, the operating system shares the real processors between threads, and no connection waits that
-// long. GOMAXPROCS stays unchanged if there is only one processor, because the system's time slices are longer than
-// most queries take.
+// processors are computing, the network is polled only every ten milliseconds. Until then, a connection that was just
+// answered can get its next request served before an earlier request on another connection. If GOMAXPROCS is one
+// higher, the operating system divides the processors among the threads, and no connection waits that long. With only
+// one processor, GOMAXPROCS stays unchanged, because the system's time slices are longer than most queries take.
 func Spare() {
 	if os.Getenv("GOMAXPROCS") == "" {
 		runtime.GOMAXPROCS(withSpare(count))
