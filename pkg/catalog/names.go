@@ -11,7 +11,8 @@ import (
 	"github.com/sluice/sluice/pkg/catalog/sites"
 )
 
-// Types that the stores' methods use, for users of a complete Catalog.
+// Types in the signatures of the stores' methods, so that users of a Catalog need not import the packages of the
+// stores.
 type (
 	// ActiveState is maintenance.ActiveState.
 	ActiveState = maintenance.ActiveState

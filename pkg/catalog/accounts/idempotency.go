@@ -27,9 +27,9 @@ const (
 	idempotencyRetry = 2 * time.Second
 )
 
-// Claim is the right to execute the request with an idempotency key. A holder that did not renew its claim, and so has
-// lost it, may continue: the ids of created objects are derived from the request, so two runs create each object only
-// once.
+// Claim is the right to execute the request with an idempotency key. A holder that has lost its claim, because it did
+// not renew the claim in time, may continue: the ids of created objects are derived from the request, so two runs
+// create each object only once.
 type Claim struct {
 	// Repeated tells whether an earlier run of the request ended without a response. That run may have done all, some
 	// or none of the work.

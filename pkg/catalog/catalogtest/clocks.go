@@ -10,9 +10,9 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// testClocks sets the clock forward or back between two steps of every operation that depends on it. The catalog cannot
-// detect the change. It must lose nothing, do nothing twice, and leave nothing to a dead holder for longer than without
-// the change.
+// testClocks tests every operation that depends on the clock, and sets the clock forward or back between two of its
+// steps. The catalog cannot detect the change. It must lose nothing and do nothing twice, and a dead holder must not
+// keep anything for longer than it would without the change.
 func testClocks(t *testing.T, open world.Open) {
 	jumps := []time.Duration{-24 * time.Hour, -time.Hour, time.Hour, 24 * time.Hour}
 	if testing.Short() { // for the race detector one jump is sufficient
@@ -50,7 +50,7 @@ func testLeaseInAJump(t *testing.T, w *world.World, jump time.Duration) {
 	world.Equal(t, true, lease("a"))
 	world.Equal(t, false, lease("b"))
 	w.Clock.Advance(jump)
-	world.Equal(t, true, lease("a")) // its holder renews it, unless another has asked
+	world.Equal(t, true, lease("a")) // no other process has asked for the lease, so its holder can renew it
 	world.Equal(t, false, lease("b"))
 }
 
@@ -87,7 +87,7 @@ func testRepairInAJump(t *testing.T, w *world.World, jump time.Duration) {
 func testRequestInAJump(t *testing.T, w *world.World, jump time.Duration) {
 	lost := claimKey(w, "key", "hash")
 	w.Clock.Advance(jump)
-	world.Equal(t, true, keepClaim(w, lost)) // while its process lives
+	world.Equal(t, true, keepClaim(w, lost)) // its process is alive and renews the claim
 	requireBusy(w, "key", "hash")
 	w.Clock.Advance(-jump) // now the process dies; the next jump must end within the day for which the claim is kept
 	w.Clock.Advance(min(jump, 23*time.Hour))

@@ -118,8 +118,8 @@ func (b *concurrentService) dispatch(c *catalog.Catalog, stop <-chan struct{}) {
 	}
 }
 
-// publish puts the job into the stream before it calls Published, as in production, so a worker may be faster than
-// Published.
+// publish puts the job into the stream before it calls Published, as in production, so a worker may finish the job
+// before Published is called.
 func (b *concurrentService) publish(j domain.Job) uint64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -196,7 +196,8 @@ func testConversations(t *testing.T, open world.Open) {
 	})
 }
 
-// talk creates a conversation of the agent and the visitor with the given texts in turn.
+// talk creates a conversation between the visitor and the agent. texts are the questions and answers, alternately,
+// starting with a question.
 func talk(w *world.World, agent, visitor string, texts ...string) domain.Conversation {
 	w.T.Helper()
 	v, err := w.EnsureConversation(w.Ctx, domain.Conversation{ID: domain.NewID(), WorkspaceID: w.WS, AgentID: agent, VisitorID: visitor})

@@ -202,7 +202,7 @@ func testMoves(t *testing.T, open world.Open) {
 		move := setPlace(w, placeB).Move
 		issued, err := w.IssueMoves(w.Ctx, w.StoreID, move.ID, 10)
 		world.OK(t, err)
-		world.Equal(t, 0, issued) // it waits for another job
+		world.Equal(t, 0, issued) // the datasource is still waiting for another job
 		w.End(w.PublishAll()[0], domain.EventSynched)
 		w.End(issue(w, move)[0], domain.EventSynched)
 		world.Equal(t, true, finish(w, move.ID))
@@ -274,7 +274,7 @@ func testMoves(t *testing.T, open world.Open) {
 		world.Equal(t, made[0].ActiveGeneration, w.ActiveOne(made[0].ID).ActiveGeneration)
 		world.Equal(t, placeB, w.AllSweeps()[0].Place)
 		world.Equal(t, flying.Generation+1, w.AllSweeps()[0].Below)
-		w.End(byID[made[3].ID], domain.EventSynched) // it was published nevertheless
+		w.End(byID[made[3].ID], domain.EventSynched) // simulates that the fourth job was published nevertheless
 		world.Equal(t, domain.StatusError, w.Get(made[3].ID).Status)
 		world.Equal(t, int64(0), w.CountInFlight())
 	})

@@ -38,7 +38,8 @@ func newConcurrentMoves(w *world.World, others ...*catalog.Catalog) *concurrentM
 	return u
 }
 
-// run moves the datastore back and forth, and requires that it ends with all active content in its place.
+// run moves the datastore back and forth, and requires that in the end all active content is in the place of the
+// datastore.
 func (u *concurrentMoves) run() {
 	u.T.Helper()
 	var working sync.WaitGroup

@@ -237,8 +237,8 @@ func Scan[T any](into func(*T) []any) func(Scanner) (T, error) {
 	}
 }
 
-// InLists splits values into lists and calls f for each list. The argument in is a condition that follows a column's
-// name in a statement: the column's value is in the list. args are the arguments of the condition.
+// InLists splits values into lists and calls f for each list. `in` is an IN condition for the list, to be put after a
+// column's name in a statement. args are the arguments of this condition.
 func InLists(q Querier, values []string, f func(in string, args []any) error) error {
 	d := q.engine()
 	for len(values) > 0 {

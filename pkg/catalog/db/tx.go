@@ -23,7 +23,7 @@ type Tx struct {
 	locals     map[any]any     // see Local
 }
 
-// stmt returns the prepared statement, or nil if the driver must get the text of the statement.
+// stmt returns the prepared statement, or nil if the driver must be given the text of the statement.
 func (t *Tx) stmt(ctx context.Context, text string) *sql.Stmt {
 	if !t.db.dialect.prepares {
 		return nil

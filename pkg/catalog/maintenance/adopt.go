@@ -35,7 +35,7 @@ const (
 func (c *Maintenance) Adopt(ctx context.Context, job domain.Job) (Adopted, error) {
 	what := NothingAdopted
 	if job.Move != "" || job.Kind == domain.JobIngest && job.Original == nil || job.Kind == domain.JobCrawl && job.Crawl == nil {
-		return what, nil // such a job contains nothing that earlier jobs do not contain
+		return what, nil // such a job adds nothing to what earlier jobs contain
 	}
 	// Check without a transaction first: a whole log is processed, and most of its datasources are known.
 	r, err := record.Scan(c.db.Read.QueryRow(ctx, `SELECT `+record.Columns+` FROM datasources WHERE id = ?`, job.DatasourceID))
@@ -77,7 +77,7 @@ func includesJob(r *record.Record, job domain.Job) bool {
 	}
 	mine, theirs := isTimeOrdered(r.JobID), isTimeOrdered(job.ID)
 	if mine && theirs {
-		return r.JobID > job.ID // both ids contain their times
+		return r.JobID > job.ID // both ids contain the time of their creation
 	}
 	return r.Location == record.InOutbox // the record's job was accepted but not yet published, so the log does not contain it
 }

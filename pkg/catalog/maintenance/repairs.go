@@ -38,7 +38,7 @@ const (
 	repairTimeout = time.Minute
 	// How long finished repairs are kept.
 	repairRetention = 30 * 24 * time.Hour
-	// Limits of a repair's report. One additional line says that further lines were dropped.
+	// Limits on a repair's report. One additional line says that further lines were dropped.
 	maxRepairLines = 2000
 	maxRepairLine  = 2000 // bytes
 )

@@ -173,12 +173,12 @@ func (s *Snapshot) EachOriginal(ctx context.Context, f func(datasourceID string,
 // Close closes and deletes the copy.
 func (s *Snapshot) Close() error { return errors.Join(s.file.Close(), os.Remove(s.Path)) }
 
-// generationLeap is far larger than the number of jobs that can be accepted between the copying of a catalog and its
-// loss.
+// generationLeap is the number that RaiseGenerations adds to the highest generation. No catalog can accept nearly as
+// many jobs between the time of its last copy and its loss.
 const generationLeap = 1_000_000_000
 
-// RaiseGenerations must be called once on a catalog restored from a copy. New generations are then far above those in
-// the copy. An index or job log that still exists may contain rows and jobs created after the copy, which must not be
+// RaiseGenerations raises the highest generation by generationLeap. It must be called once on a catalog restored from a
+// copy. An index or job log that still exists may contain rows and jobs created after the copy, and they must not be
 // mistaken for new ones.
 func (c *Maintenance) RaiseGenerations(ctx context.Context) error {
 	return c.db.Update(ctx, "raising the generation", func(t *db.Tx) error {

@@ -303,7 +303,8 @@ func storeOutcome(ctx context.Context, t *db.Tx, r *record.Record, ev domain.Eve
 }
 
 // enqueueNext puts the job that follows from an event into the outbox, with the highest priority, so that work in
-// progress is finished first. A postponed job waits until it is due, and then for the jobs queued before it.
+// progress is finished first. A postponed job waits until it is due; if it fetches a page of a site, it has the
+// priority of pages.
 func enqueueNext(ctx context.Context, t *db.Tx, r record.Record, out domain.Outcome) error {
 	switch {
 	case out.NotBefore.IsZero():

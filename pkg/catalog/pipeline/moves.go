@@ -56,7 +56,7 @@ func placeSweep(d domain.Datastore, p domain.Place, mark uint64) domain.Sweep {
 	return domain.Sweep{WorkspaceID: d.WorkspaceID, DatastoreID: d.ID, Place: p, Below: mark + 1}
 }
 
-// cancelMove cancels the datastore's move and discards the rows that it has already written.
+// cancelMove cancels the datastore's move and discards the rows that the move has already written.
 func cancelMove(ctx context.Context, t *db.Tx, d *domain.Datastore, mark uint64) error {
 	if err := t.ExtendTimeout(ctx); err != nil {
 		return err
@@ -105,8 +105,8 @@ func (c *Pipeline) Moving(ctx context.Context) ([]domain.Datastore, error) {
 const notMoved = `datastore_id = ? AND target_generation = 0 AND active_generation > 0`
 
 // IssueMoves puts up to limit jobs of the move into the outbox, behind all other work, and returns their number. It
-// selects datasources that have active content, but not in the new place, and have neither a job of this move nor any
-// other pending job. It does nothing if the move is over.
+// selects datasources whose active content is not yet in the new place, except those that already got a job of this
+// move or are waiting for another job. It does nothing if the move is over.
 func (c *Pipeline) IssueMoves(ctx context.Context, datastoreID, moveID string, limit int) (issued int, err error) {
 	err = c.db.Update(ctx, "issuing jobs of a move", func(t *db.Tx) error {
 		issued = 0

@@ -220,8 +220,8 @@ func published(ctx context.Context, t *db.Tx, j domain.Job) error {
 	return nil
 }
 
-// DeferJob delays a job that cannot be published until the given time, so that it does not block other jobs of the
-// workspace. A newer job of the datasource is not delayed.
+// DeferJob delays a job in the outbox until the given time. Delaying a job that cannot be published keeps it from
+// blocking other jobs of the workspace. A newer job of the datasource is not delayed.
 func (c *Pipeline) DeferJob(ctx context.Context, job domain.Job, until time.Time) error {
 	return c.db.Update(ctx, "deferring a job", func(t *db.Tx) error {
 		_, err := t.Exec(ctx, `UPDATE outbox SET not_before = ? WHERE datasource_id = ? AND job_id = ?`,
@@ -262,7 +262,8 @@ func (c *Pipeline) RaiseMark(ctx context.Context, t *db.Tx, generation uint64) e
 	return nil
 }
 
-// MarkStored must be called after the commit. RaiseMark then no longer writes generations up to this one.
+// MarkStored tells this process that the stored mark is at least as high as the generation, so that RaiseMark need not
+// store it again. MarkStored must be called after the commit.
 func (c *Pipeline) MarkStored(generation uint64) {
 	for {
 		have := c.generation.Load()

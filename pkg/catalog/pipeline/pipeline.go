@@ -19,7 +19,7 @@ type Pipeline struct {
 	accounts *accounts.Accounts
 	sites    *sites.Sites
 
-	generation atomic.Uint64 // the stored mark of generations is known to be at least this high
+	generation atomic.Uint64 // the highest generation stored in the database is known to be at least this one
 
 	lastMu sync.Mutex
 	last   map[record.Priority]string // the workspace served last, by priority

@@ -199,7 +199,7 @@ func Scan(s db.Scanner) (Record, error) {
 	return r, err
 }
 
-// Insert stores a new record. If the id exists, it returns the error taken.
+// Insert stores a new record. If the id exists, it returns taken, an error chosen by the caller.
 func (r *Record) Insert(ctx context.Context, t *db.Tx, taken error) error {
 	args, err := r.stored(db.Micros(r.UpdatedAt)).InsertArgs()
 	if err != nil {

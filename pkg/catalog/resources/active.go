@@ -99,8 +99,9 @@ func scanActive(s db.Scanner) (sizedDatasource, error) {
 }
 
 // ResolveFilters returns the ids of the datastores' datasources that match the CustomIDs and the DatasourceIDs of the
-// filter, as far as they are given. A site includes its pages. The result is nil if neither is given, and empty if
-// nothing matches. ResolveFilters ignores Metadata, because the index applies that part of the filter.
+// filter. An empty field matches every datasource, and a site includes its pages. The result is nil if both fields are
+// empty, and empty if nothing matches. ResolveFilters ignores Metadata, because the index applies that part of the
+// filter.
 func (c *Resources) ResolveFilters(ctx context.Context, datastoreIDs []string, f domain.Filters) ([]string, error) {
 	if len(f.CustomIDs) == 0 && len(f.DatasourceIDs) == 0 {
 		return nil, nil

@@ -10,9 +10,9 @@ import (
 )
 
 // canonical returns the id of the page that replaces the fetched page r, or "" if r stays. The replacement is the page
-// that r names as its canonical address: a known page with similar text, or a page that has not been fetched yet. This
-// call adds the page to the site if necessary. If r has content and the other page has none yet, r stays until the
-// other page has content; see QueueYield. If the other page has not been fetched, its text is unknown: r is left out at
+// at the canonical address that r names: a known page with similar text, or a page that has not been fetched yet. If
+// necessary, canonical adds it to the site. If r has content and the other page has none yet, r stays until the other
+// page has content; see QueueYield. If the other page has not been fetched, its text is unknown: r is left out at
 // first, and is fetched again if the two texts turn out to differ; see release.
 func (c *Sites) canonical(ctx context.Context, t *db.Tx, site, r record.Record, store domain.Datastore, f domain.Fetched) (string, error) {
 	id, said := domain.ChildID(site.ID, f.Canonical), r.Config

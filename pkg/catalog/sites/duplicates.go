@@ -14,7 +14,7 @@ import (
 // verdict is the result of comparing a fetched page with the other pages of its site.
 type verdict struct {
 	Keeper  string   // id of the page kept instead; "": this page is kept
-	Reason  string   // why the page is left out in favour of Keeper, as text for users
+	Reason  string   // why the page is left out in favour of Keeper, worded for users
 	Yielded []string // ids of pages left out in favour of this page
 }
 

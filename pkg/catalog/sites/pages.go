@@ -51,7 +51,7 @@ func (c *Sites) Discovered(ctx context.Context, t *db.Tx, siteID string, from re
 }
 
 // acceptsPages reports whether a site accepts the links of an event about the site or one of its pages. It does so if
-// its crawl was not stopped and is the crawl that the event belongs to.
+// the event belongs to the site's newest crawl and that crawl was not stopped.
 func acceptsPages(r *record.Record, from record.Record, ev domain.Event) bool {
 	switch {
 	case r.Crawl.Stopped():
