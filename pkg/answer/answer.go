@@ -50,11 +50,11 @@ type Options struct {
 	HistoryTokens int           // maximum tokens of earlier messages in a prompt; default 1,500, negative: no messages
 	MinScore      float64       // minimum relevance of a fragment; default DefaultMinScore, negative: all fragments are relevant
 
-	// Composes means that the models write their own answers. In this case, a model rewrites follow-up questions before
-	// the search, so that they stand alone (otherwise words of the earlier questions are added), and prompts without
-	// documents cause no search. If nothing relevant is found, a model translates the question into the language of the
-	// documents for a second search. If that finds nothing either, the model still answers, unless the agent restricts
-	// knowledge.
+	// Composes means that the models write their own answers. A model then rewrites follow-up questions before the
+	// search, so that they stand alone; without Composes, words of earlier questions are added to them instead. Prompts
+	// without documents cause no search. If nothing relevant is found, a model translates the question into the
+	// language of the documents for a second search. If that finds nothing either, the model still answers, unless the
+	// agent restricts knowledge.
 	Composes bool
 
 	lockTime time.Duration // lifetime of locks, for tests; default defaultLockTime
@@ -79,8 +79,8 @@ type Answer struct {
 	// sources.
 	Sources []domain.Fragment
 
-	// Explanation describes how the fragments in the prompt and those that were not relevant enough were found, and the
-	// model's usage. It is nil if it was not requested or the agent has no datastores.
+	// Explanation describes how fragments were found, both those in the prompt and those that were not relevant enough,
+	// and the usage of the model. It is nil if it was not requested or the agent has no datastores.
 	Explanation *domain.Explanation
 
 	Model            string // the provider's name for the model; "" if no model was called
@@ -89,7 +89,7 @@ type Answer struct {
 	EmbedTokens      int64 // estimated tokens embedded for the search
 	Cut              bool  // the answer was truncated at MaxTokens or the model's own limit
 
-	// ToolCalls are calls of the request's tools. In this case nothing is stored yet: the answer follows when the
+	// ToolCalls are calls of the request's tools. If there are any, nothing is stored yet: the answer follows when the
 	// caller sends the results in Request.Continuation.
 	ToolCalls []chat.ToolCall
 }

@@ -143,7 +143,7 @@ func applyUnchanged(d *Datasource, ev Event, current bool) Outcome {
 	return Outcome{Changed: true, Settled: true}
 }
 
-// finishUnchanged ends a job that found the active content up to date.
+// finishUnchanged ends the datasource's job, which found the active content up to date.
 func (d *Datasource) finishUnchanged(at time.Time) {
 	d.finish(StatusSynched, at)
 	d.LastSynch = &at
@@ -152,7 +152,7 @@ func (d *Datasource) finishUnchanged(at time.Time) {
 
 func applySynched(d *Datasource, store Datastore, ev Event, current bool) Outcome {
 	var out Outcome
-	serves := false // the job has written the content that readers may see
+	serves := false // the job has written the content that readers see
 	for _, p := range ev.Places {
 		switch {
 		case d.isCurrentIn(store, p, ev.Generation):

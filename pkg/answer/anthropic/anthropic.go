@@ -20,7 +20,7 @@ import (
 type Options struct {
 	BaseURL   string // without the version path; default: Anthropic's
 	APIKey    string // "" for gateways that need none
-	MaxTokens int    // limit of an answer if the prompt sets none, because the API requires one; default 4,096
+	MaxTokens int    // maximum tokens of an answer if the prompt sets no limit, because the API requires one; default 4,096
 
 	Limits     remote.Limits
 	HTTPClient *http.Client // default: remote.Client()

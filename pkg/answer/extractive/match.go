@@ -32,7 +32,7 @@ func (q question) look(own, before, heading, under wording) (e evidence) {
 }
 
 // lacksNames returns the share of the question's names that a fragment lacks, as a negative number, and whether a
-// number or code is among them. Another model, year or version does not answer the question.
+// number or code is among these names: a text about another model, year or version does not answer the question.
 func (q question) lacksNames(whole, heading wording) (share float64, coded bool) {
 	names, lacking := 0.0, 0.0
 	for i, name := range q.names {

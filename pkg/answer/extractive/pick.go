@@ -142,7 +142,8 @@ func candidates(sentences []sentence) []sentence {
 // single reports whether a part describes one of several things.
 func (p part) single() bool { return p.kind == partRow || p.kind == partEntry }
 
-// afterOrders returns a filter for sentences that address a language model, and those after them in the same fragment.
+// afterOrders returns a function that reports whether a sentence addresses a language model or follows such a sentence
+// in the same fragment.
 func afterOrders(fragments []domain.Fragment) func(sentence) bool {
 	from := make(map[int]int) // by fragment
 	return func(s sentence) bool {

@@ -111,7 +111,7 @@ func skeletons(patterns ...string) *regexp.Regexp {
 	return regexp.MustCompile(replaceLookalikes(strings.Join(patterns, "|")))
 }
 
-// replaceLookalikes removes accents and invisible characters from a text, as skeleton does.
+// replaceLookalikes replaces letters with accents by plain letters and removes invisible characters, as skeleton does.
 func replaceLookalikes(text string) string {
 	return norm.NFC.String(strings.Map(visibleRune, norm.NFKD.String(text)))
 }

@@ -116,9 +116,9 @@ const (
 	minRetainedShare = 0.5 // minimum share of the original question's words that it retains
 )
 
-// isFaithful reports whether a rewritten question can have the meaning of the original: one line of similar length,
-// composed of words of the conversation, with the names, the numbers and most of the words of the question, and without
-// words that refer back.
+// isFaithful reports whether a rewritten question can have the meaning of the original. It must be one line of similar
+// length and consist of words of the conversation. It must contain the names, the numbers and most of the words of the
+// original, and no words that refer back.
 func isFaithful(written, question string, history []chat.Turn) bool {
 	length := utf8.RuneCountInString(written)
 	if length == 0 || length > min(retrieve.MaxQueryCharacters, 3*utf8.RuneCountInString(question)+300) || strings.ContainsAny(written, "\n\r") {

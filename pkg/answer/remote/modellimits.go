@@ -10,7 +10,7 @@ import (
 	"sync"
 )
 
-// Parameters are the parameters of one request and their values, by their names in the server's API.
+// Parameters holds the parameters of one request, by their names in the server's API.
 type Parameters map[string]float64
 
 // ModelLimits records the parameters that models reject: reasoning models reject temperature, older servers do not know
@@ -100,8 +100,8 @@ func (q *ModelLimits) Learn(model string, s *Status, sent Parameters) bool {
 	return true
 }
 
-// rejectedParameter returns the parameter that the rejection names: in its own field, otherwise the first one in the
-// message.
+// rejectedParameter returns the parameter that the rejection names in its Param field or, if it names none there, the
+// first one in its message.
 func rejectedParameter(s *Status, sent Parameters) string {
 	if _, ok := sent[s.Param]; ok {
 		return s.Param
