@@ -79,7 +79,7 @@ func (s *server) agentToQuery(ctx context.Context, caller access.Caller, id stri
 		func() (domain.Agent, error) { return s.Agents.PublicAgent(ctx, id) })
 }
 
-// toQuery returns an agent or a datastore if the caller may query it: it belongs to the caller's workspace or is
+// toQuery returns an agent or a datastore. The caller may query it if it belongs to the caller's workspace or is
 // public. A caller without a key gets the same error for a private resource as for one that does not exist.
 func toQuery[T any](caller access.Caller, kind, id string, own, public func() (T, error)) (v T, err error) {
 	if err = checkID(kind, id); err == nil && !caller.Anonymous {
@@ -103,7 +103,7 @@ func toQuery[T any](caller access.Caller, kind, id string, own, public func() (T
 }
 
 // storedAnswer returns the answer that an earlier run of the request stored in its conversation, or nil. If another
-// request has asked the same question since then, its answer is just as good.
+// request asked the same question later, the answer to that request is returned, which is just as good.
 func (s *server) storedAnswer(ctx context.Context, agent domain.Agent, body AgentQuery) (*answer.Answer, error) {
 	if !idempotency.IsRepeated(ctx) {
 		return nil, nil
@@ -121,7 +121,7 @@ func (s *server) storedAnswer(ctx context.Context, agent domain.Agent, body Agen
 	if err != nil {
 		return nil, err
 	}
-	const newest = 20 // number of messages to search; few questions are asked in the seconds before a repeat
+	const newest = 20 // number of messages to search; a request is repeated within seconds, so few questions follow it
 	messages, err := s.Conversations.Messages(ctx, v.ID, newest)
 	if err != nil {
 		return nil, err
@@ -140,10 +140,10 @@ func (s *server) storedAnswer(ctx context.Context, agent domain.Agent, body Agen
 type agentRequest struct {
 	server  *server
 	request answer.Request
-	reads   bool // the caller may read all content of the agent's datastores
+	reads   bool // whether the caller may read all content of the agent's datastores
 	account domain.Account
 	named   conversationName
-	holds   bool // hold back the last character of a streamed answer: see sse.TokenWriter
+	holds   bool // whether to hold back the last character of a streamed answer (see sse.TokenWriter)
 }
 
 // newAgentRequest checks the query. It counts the query only after all checks, so that rejected queries are not

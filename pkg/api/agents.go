@@ -161,7 +161,8 @@ func datastoreIDs(ids *[]string, tools *[]AgentTool) (list []string, field strin
 	return list, field
 }
 
-// originsOf returns the origins as they are stored, without duplicates. Package rules has already checked the list.
+// originsOf returns the origins in the form in which they are stored, without duplicates. Package rules has already
+// checked the list.
 func originsOf(list []string) []string {
 	out := []string{}
 	for _, text := range list {
@@ -172,7 +173,7 @@ func originsOf(list []string) []string {
 	return out
 }
 
-// checkDatastores reports every datastore that the agent names but that does not exist in the workspace.
+// checkDatastores returns an error that lists the agent's datastores that do not exist in the workspace.
 func (s *server) checkDatastores(ctx context.Context, ws string, ids *[]string, tools *[]AgentTool) error {
 	list, field := datastoreIDs(ids, tools)
 	var faults []domain.FieldError

@@ -77,7 +77,7 @@ func (s *server) CreateChatCompletion(ctx context.Context, r CreateChatCompletio
 	}, err
 }
 
-// model returns the agent with the id, if the caller may query it.
+// model returns the agent whose id a chat completion names as its model, if the caller may query the agent.
 func (s *server) model(ctx context.Context, caller access.Caller, id string) (domain.Agent, error) {
 	agent, err := s.agentToQuery(ctx, caller, id)
 	if domain.CodeOf(err) == domain.CodeNotFound {
@@ -91,7 +91,7 @@ func (s *server) model(ctx context.Context, caller access.Caller, id string) (do
 type chat struct {
 	question     string
 	before       []domain.Message
-	after        []answerchat.Turn // tool calls that answered the question, and their results
+	after        []answerchat.Turn // tool calls that the agent made to answer the question, and their results
 	instructions string
 }
 
@@ -103,7 +103,7 @@ func (s *server) readChat(messages []ChatMessage) (chat, error) {
 	for i, m := range messages {
 		text := rules.MessageText(orZero(m.Content))
 		if m.Role == ChatMessageRoleUser {
-			c.after = nil // drop tool calls before the question; the history contains only the answers that followed them
+			c.after = nil // drop the tool calls of earlier questions; the history contains only the final answers
 		}
 		switch {
 		case m.Role == ChatMessageRoleTool:
@@ -141,7 +141,7 @@ func chatQuery(body ChatRequest, question string) AgentQuery {
 		PresencePenalty: body.PresencePenalty, FrequencyPenalty: body.FrequencyPenalty,
 	}
 	if q.Temperature != nil {
-		q.Temperature = new(min(*q.Temperature, 1)) // OpenAI's range is 0 to 2, that of agents 0 to 1
+		q.Temperature = new(min(*q.Temperature, 1)) // OpenAI allows 0 to 2, agents allow 0 to 1
 	}
 	if q.MaxTokens == nil {
 		q.MaxTokens = body.MaxTokens
@@ -159,7 +159,8 @@ func (s *server) ListModels(ctx context.Context, _ ListModelsRequestObject) (Lis
 	return ListModels200JSONResponse{Object: ChatModelListObjectList, Data: renderAll(agents, renderModel)}, err
 }
 
-// agentsOf returns up to limit agents that the caller may query in the caller's workspace, newest first.
+// agentsOf returns the agents of the caller's workspace that the caller may query, newest first and at most limit of
+// them.
 func (s *server) agentsOf(ctx context.Context, caller access.Caller, limit int) ([]domain.Agent, error) {
 	if caller.Key.Can(domain.ScopeQuery) {
 		agent, err := s.Agents.Agent(ctx, caller.Workspace(), caller.Key.AgentID)
@@ -196,7 +197,7 @@ func renderModel(a domain.Agent) ChatModel {
 type completion struct {
 	id, model string
 	created   int64
-	usage     bool // the stream ends with a chunk that contains the token usage
+	usage     bool // whether the stream ends with a chunk that contains the token usage
 }
 
 // chatChunk is a chunk of a streamed completion. It matches OpenAI's format exactly, including fields that must be null

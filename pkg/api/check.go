@@ -35,8 +35,8 @@ func (s *server) check(c *gin.Context) {
 				s.fail(c, err)
 				return
 			}
-			// The handler streams the body. The generated routing compares the beginning of the header literally, so
-			// normalise it.
+			// The body is not checked here, because the handler streams it. Normalise the Content-Type, because the
+			// generated routing compares the beginning of that header literally.
 			_, params, err := mime.ParseMediaType(c.GetHeader("Content-Type"))
 			if err != nil || params["boundary"] == "" {
 				s.fail(c, domain.Invalid("Content-Type", "is multipart/form-data without a boundary; let the HTTP client set the header"))

@@ -69,19 +69,19 @@ func (s *server) DeleteConversation(ctx context.Context, r DeleteConversationReq
 	return DeleteConversation200JSONResponse(renderConversation(v)), err
 }
 
-// conversationName is the conversation that a question names.
+// conversationName identifies the conversation that a question continues or begins.
 type conversationName struct {
 	id       string // the id in the catalog; "" if the question names no conversation
 	callerID string // the id that the caller chose, if it is not a UUID
 	visitor  string // the conversation's visitor; "": the stored visitor, or a new one
 }
 
-// resolveConversation returns the conversation that a question names. A UUID is the id of a conversation. It is
-// converted to lower case, because some languages write UUIDs in upper case.
+// resolveConversation identifies the conversation that a question names. If the name is a UUID, it is the
+// conversation's id. It is converted to lower case, because some languages write UUIDs in upper case.
 //
-// Any other id is chosen by the caller and may be easy to guess, so it is valid only within the agent. For callers
-// without a key for the agent's workspace, it is also valid only for the visitor: two visitors who choose the same id
-// have two conversations.
+// Any other name was chosen by the caller and may be easy to guess, so it is valid only within the agent. For callers
+// without a key for the agent's workspace, it is also valid only for the visitor: two visitors who choose the same name
+// have separate conversations.
 func (s *server) resolveConversation(ctx context.Context, caller access.Caller, agent domain.Agent, body AgentQuery) conversationName {
 	given := orZero(body.ConversationId)
 	named := conversationName{id: strings.ToLower(given), visitor: orZero(body.VisitorId)}
@@ -101,8 +101,8 @@ func (s *server) resolveConversation(ctx context.Context, caller access.Caller, 
 	return named
 }
 
-// checkConversation rejects a conversation of another workspace, agent or visitor. The answerer does so too; this
-// check reports it earlier. An unknown id names a new conversation.
+// checkConversation rejects a conversation of another workspace, agent or visitor. The answerer makes the same check,
+// but later. An unknown id is not an error: it begins a new conversation.
 func (s *server) checkConversation(ctx context.Context, agent domain.Agent, named conversationName) error {
 	if named.id == "" {
 		return nil

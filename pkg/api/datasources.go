@@ -101,7 +101,8 @@ func (s *server) createFromJSON(ctx context.Context, caller access.Caller, body 
 	return created, err
 }
 
-// newDatasource returns an empty datasource of the datastore. It is the n-th datasource that the request creates.
+// newDatasource returns a datasource without content for the datastore. n is the position of the datasource among those
+// that the request creates.
 func (s *server) newDatasource(ctx context.Context, store domain.Datastore, kind domain.DatasourceType, n int) domain.Datasource {
 	return domain.Datasource{ID: idempotency.ID(ctx, s.NewID, "datasource", strconv.Itoa(n)), WorkspaceID: store.WorkspaceID, DatastoreID: store.ID, Type: kind, Status: domain.StatusUnsynched}
 }
@@ -115,8 +116,8 @@ func (s *server) createOne(ctx context.Context, d domain.Datasource, job domain.
 	return created[0], nil
 }
 
-// findExisting returns a function that reads the datasource. It is used to find a datasource that an earlier run of the
-// request has created.
+// findExisting returns a function that reads the datasource from the catalog. With it, a repeated request finds the
+// datasource that its earlier run created.
 func (s *server) findExisting(ctx context.Context, d domain.Datasource) func() (domain.Datasource, error) {
 	return func() (domain.Datasource, error) { return s.Datasources.Datasource(ctx, d.WorkspaceID, d.ID) }
 }

@@ -62,8 +62,8 @@ type Watcher interface {
 type Check struct {
 	Name  string
 	Ready func(ctx context.Context) error
-	// Degrades means that the service stays ready without the dependency, because it can still do part of its work.
+	// Degrades means that the service stays ready if the dependency is down, because it can still do part of its work.
 	Degrades bool
-	// Note returns a limitation of the dependency, or "" if there is none. It may be nil.
+	// Note describes a limitation of a dependency that is up. It returns "" if there is none. Note may be nil.
 	Note func(ctx context.Context) string
 }

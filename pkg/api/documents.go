@@ -17,13 +17,14 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// parallelOriginals is the number of documents of one upsert that are stored at the same time.
+// parallelOriginals is the maximum number of documents of one upsert that are stored at the same time.
 const parallelOriginals = 8
 
 // DocumentStore stores the content of text datasources.
 type DocumentStore interface {
 	// UpsertDatasources stores all datasources or none. If a datasource's CustomID already exists in the datastore, the
-	// existing datasource keeps its id and gets the new content. The results are in the same order as in.
+	// existing datasource keeps its id and gets the new content. The results have the same order as the elements of
+	// `in`.
 	UpsertDatasources(ctx context.Context, in []catalog.NewDatasource) ([]domain.Datasource, error)
 	DatasourceByCustomID(ctx context.Context, ws, datastoreID, customID string) (domain.Datasource, error)
 	ReplaceContent(ctx context.Context, ws, id string, r catalog.Replacement) (domain.Datasource, error)
@@ -55,7 +56,7 @@ func (s *server) UpsertDocuments(ctx context.Context, r UpsertDocumentsRequestOb
 
 // upsert stores the whole batch or nothing.
 func (s *server) upsert(ctx context.Context, store domain.Datastore, batch []*upsertItem) ([]domain.Datasource, error) {
-	if !slices.ContainsFunc(batch, (*upsertItem).replaces) { // a document that replaces another may need less storage
+	if !slices.ContainsFunc(batch, (*upsertItem).replaces) { // not checked otherwise: a document that replaces another may need less storage
 		if err := s.Usage.CheckStorage(ctx, store.WorkspaceID); err != nil {
 			return nil, err
 		}
@@ -104,7 +105,7 @@ func (s *server) storedUpserts(ctx context.Context, batch []*upsertItem) ([]doma
 // upsertItem is one document of an upsert, with the datasource in which it is stored.
 type upsertItem struct {
 	newID      string            // id of the datasource if it is new
-	datasource domain.Datasource // new, or with the id of the datasource that it replaces
+	datasource domain.Datasource // a new datasource, or one with the id of the datasource that it replaces
 	text       string
 	original   domain.Original
 }

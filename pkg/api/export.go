@@ -118,7 +118,7 @@ func (e export) one(ctx context.Context, out conversationWriter, v domain.Conver
 // jsonExport writes an array of ConversationDetail.
 type jsonExport struct {
 	w        *bufio.Writer
-	next     bool // a conversation has been written
+	next     bool // whether a conversation has been written
 	messages int  // number of messages written for the current conversation
 }
 
@@ -160,7 +160,7 @@ func (j *jsonExport) text(s string) error {
 	return err
 }
 
-// csvExport writes a row for each message (RFC 4180). Line ends within texts stay as they are.
+// csvExport writes a row for each message (RFC 4180). Line breaks within texts are not changed.
 type csvExport struct{ w *csv.Writer }
 
 func (c *csvExport) open() error {
@@ -191,7 +191,7 @@ func (c *csvExport) close() error {
 }
 
 // escapeFormula puts a ' before a cell that a spreadsheet would read as a formula, because employees open exports that
-// contain texts written by visitors. Some programs also accept the full-width forms of the characters.
+// contain texts written by visitors. Some programs also accept the full-width forms of =, +, - and @.
 func escapeFormula(cell string) string {
 	if strings.IndexAny(cell, "=+-@\t\r\n＝＋－＠") == 0 {
 		return "'" + cell

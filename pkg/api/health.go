@@ -53,7 +53,7 @@ func RunChecks(ctx context.Context, checks []Check, log *slog.Logger) []Dependen
 // returns.
 func (c Check) run(ctx context.Context, log *slog.Logger) DependencyCheck {
 	answer := make(chan error, 1)
-	note := "" // read only after an answer
+	note := "" // read only after the goroutine has sent its answer
 	go func() {
 		defer func() {
 			if cause := recover(); cause != nil {

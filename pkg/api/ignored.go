@@ -2,7 +2,8 @@ package api
 
 import "strings"
 
-// ignoredHeader is the header that lists the query parameters that the model does not support or that were changed.
+// ignoredHeader is the response header that lists ignored parameters: the model does not support them, or their values
+// were changed.
 const ignoredHeader = "Sluice-Ignored-Parameters"
 
 // agentNames returns a parameter's name in agent queries, which use the names of package answer.

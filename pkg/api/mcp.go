@@ -40,7 +40,7 @@ func (s *server) serveMCP(c *gin.Context) {
 		s.fail(c, err)
 		return
 	}
-	if _, faults := jsonbody.Parse(raw); len(faults) > 0 { // check the body as strictly as other bodies; above all, this limits its nesting
+	if _, faults := jsonbody.Parse(raw); len(faults) > 0 { // check the body as strictly as all others; this also limits its nesting
 		s.fail(c, problem.Invalid(faults))
 		return
 	}
@@ -62,7 +62,7 @@ func (s *server) failCall(c *gin.Context, e *domain.Error) bool {
 	return isCall
 }
 
-// mcpLibrary gives the Model Context Protocol access to what the request's key may see.
+// mcpLibrary implements mcp.Library. It gives access to everything that the request's key may see.
 type mcpLibrary struct{ *server }
 
 var _ mcp.Library = mcpLibrary{}

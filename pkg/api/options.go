@@ -27,11 +27,11 @@ type Options struct {
 	MaxPages       int   // largest value of a web site's max_pages; default 10,000
 	MaxQueryChars  int   // maximum length of a query; default 8,000
 
-	RatePerSecond    int // requests of one key per second, with bursts of twice as many; 0: no limit
-	VisitorPerMinute int // questions of one visitor of a public agent per minute; 0: no limit
+	RatePerSecond    int // maximum number of requests of one key per second; bursts may be twice as large; 0: no limit
+	VisitorPerMinute int // maximum number of questions of one visitor to a public agent per minute; 0: no limit
 	VisitorMaxTokens int // largest maxTokens that a caller without a key may request from a public agent; default 4,096
 
-	Admission admit.Options // limits of concurrent requests; default: none
+	Admission admit.Options // limits on concurrent requests; default: none
 
 	MCPHosts    []string // additional host names, without ports, that are allowed in Host and Origin of MCP requests; "*": any
 	CORSOrigins []string // origins of web pages that may call every endpoint, as returned by domain.ParseOrigin
@@ -43,11 +43,11 @@ type Options struct {
 	EmbeddingModels []string        // models that datastores may use, the default one first; at least one is required
 
 	Heartbeat      time.Duration // interval between comment lines in a silent stream; default 15 s
-	WriteTimeout   time.Duration // limit for sending one piece of a response; default 30 s
-	ReadTimeout    time.Duration // limit for reading a JSON body, or one piece of an upload; default 30 s
-	ReadyTimeout   time.Duration // limit for all checks of /readyz together; default 2 s
-	PlanTimeout    time.Duration // limit for the plan of a site; default 20 s
-	KeyTimeout     time.Duration // limit for looking up a key, so that a hanging catalog is noticed before work begins; default 10 s
+	WriteTimeout   time.Duration // time limit for sending one piece of a response; default 30 s
+	ReadTimeout    time.Duration // time limit for reading a JSON body, or one piece of an upload; default 30 s
+	ReadyTimeout   time.Duration // time limit for all checks of /readyz together; default 2 s
+	PlanTimeout    time.Duration // time limit for planning a site; default 20 s
+	KeyTimeout     time.Duration // time limit for looking up a key, so that a hanging catalog is noticed before work begins; default 10 s
 	ClaimHeartbeat time.Duration // interval at which a request with an Idempotency-Key renews its claim; default a quarter of catalog.IdempotencyLease
 }
 
@@ -75,7 +75,7 @@ type Deps struct {
 
 	// DetectType returns the type of a file from its first bytes, its name and the type that the client declared.
 	DetectType func(head []byte, name, declared string) string
-	Formats    []format.Format // formats of files that can be read
+	Formats    []format.Format // file formats that can be read
 
 	// Scheduled is called when the refresh schedule of a datasource was added, changed or removed. It may be nil.
 	Scheduled func()
@@ -83,8 +83,8 @@ type Deps struct {
 	// Planner shows what a crawl would fetch. It is nil if this process does not crawl.
 	Planner Planner
 
-	// Sealer encrypts headers of protected sites. It is nil if the service has no encryption key. Headers are then
-	// rejected.
+	// Sealer encrypts headers of protected sites. It is nil if the service has no encryption key. In that case requests
+	// with such headers are rejected.
 	Sealer Sealer
 
 	Secrets domain.Secrets       // secrets of the operator; removed from responses and logs

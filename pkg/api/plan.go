@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Bounds of a plan. They are low because a person is waiting for the result.
+// Bounds on a plan. They are low because a person is waiting for the result.
 const (
 	maxPlanAddresses = 100 // maximum number of the site's addresses in a plan
 	maxPlanShown     = 300 // maximum number of entries in a plan, including addresses that a crawl would skip
@@ -53,7 +53,7 @@ func (s *server) PlanSite(ctx context.Context, r PlanSiteRequestObject) (PlanSit
 	return PlanSite200JSONResponse(p), err
 }
 
-// plan lets the Planner visit at most limit addresses of a site. When ctx's deadline passes, plan returns what was
+// plan lets the Planner visit at most limit addresses of a site. When ctx's deadline passes, plan returns the addresses
 // found so far.
 func (s *server) plan(ctx context.Context, site domain.DatasourceConfig, limit int) (SitePlan, error) {
 	out := SitePlan{Addresses: []PlannedAddress{}}
@@ -93,10 +93,10 @@ func (s *server) plan(ctx context.Context, site domain.DatasourceConfig, limit i
 	return out, nil
 }
 
-// planDecision returns a decision in the spelling of the OpenAPI document.
+// planDecision returns a decision as it is spelled in the OpenAPI document.
 func planDecision(d crawl.Decision) string { return strings.ReplaceAll(string(d), " ", "_") }
 
-// planField returns the field to name in an error when the site cannot be read.
+// planField returns the field that the error names if the site cannot be read.
 func planField(site domain.DatasourceConfig) string {
 	if site.Sitemap != "" {
 		return "config.sitemap"

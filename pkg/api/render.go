@@ -23,7 +23,7 @@ func renderAgent(a domain.Agent) Agent {
 		AllowedOrigins: append([]string{}, a.AllowedOrigins...),
 		CreatedAt:      a.CreatedAt.UTC(), UpdatedAt: a.UpdatedAt.UTC(),
 		RestrictKnowledge: a.RestrictsKnowledge(),
-		PromptType:        PromptType(cmp.Or(a.PromptType, domain.PromptRaw)), // an empty type means the same as raw
+		PromptType:        PromptType(cmp.Or(a.PromptType, domain.PromptRaw)), // an empty type means raw
 	}
 	if len(a.Extra) > 0 {
 		out.AdditionalProperties = make(map[string]any, len(a.Extra))

@@ -34,7 +34,7 @@ type server struct {
 	Deps
 	options   Options
 	document  *document.Document
-	served    func() (document.Served, error) // the document as clients get it
+	served    func() (document.Served, error) // the OpenAPI document as it is sent to clients
 	log       *slog.Logger
 	keyring   access.Keyring
 	cors      access.CORS
@@ -115,7 +115,7 @@ func (s *server) routes() http.Handler {
 	r.Use(s.observe, s.recover, s.checkOrigin, s.limitBodyTime, s.findOperation, s.authenticate, s.check, s.idempotent)
 	r.NoRoute(s.notFound)
 	r.NoMethod(func(c *gin.Context) {
-		if methods, isFixed := s.document.Methods(c.Request.URL.Path); isFixed { // Gin would also list methods of routes that take a part of this path for an id
+		if methods, isFixed := s.document.Methods(c.Request.URL.Path); isFixed { // Gin would also list the methods of routes whose id parameter matches a part of this path
 			c.Header("Allow", strings.Join(methods, ", "))
 		}
 		if allowed := c.Writer.Header().Get("Allow"); strings.Contains(allowed, http.MethodGet) {

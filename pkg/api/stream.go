@@ -38,7 +38,7 @@ func (s *server) streamAnswer(ctx context.Context, w http.ResponseWriter, t *age
 		return err
 	}
 	s.metrics.streamed.Inc()
-	_ = tokens.Close() // text that arrived before the failure
+	_ = tokens.Close() // send the rest of the text that arrived before the failure
 	// The status has been sent, so the error is reported in the stream.
 	return events.Send("", "[ERROR] "+oneLine(problem.Explain(ctx, s.log, s.Secrets, err).Message))
 }
@@ -86,7 +86,7 @@ func (s *server) WatchDatastore(ctx context.Context, r WatchDatastoreRequestObje
 	}
 	return written(func(w http.ResponseWriter) error {
 		ctx, cancel := context.WithCancel(ctx)
-		defer cancel() // ends the watch, however the stream ends
+		defer cancel() // ends the watch when the stream ends for any reason
 		changed, err := s.Watcher.Watch(ctx, store.ID)
 		if err != nil {
 			return err

@@ -30,7 +30,7 @@ type UsageMeter interface {
 // AccountStore stores limits and returns usage.
 type AccountStore interface {
 	Usage(ctx context.Context, ws string, month time.Time) (map[domain.Metric]int64, error)
-	// KeyUsage returns the usage by key id. Usage without a key is under "".
+	// KeyUsage returns the usage by key id. Usage without a key is stored under the id "".
 	KeyUsage(ctx context.Context, ws string, month time.Time) (map[string]map[domain.Metric]int64, error)
 	Stored(ctx context.Context, ws string) (chunks, bytes int64, err error)
 	// Limits returns the limits set for a workspace or a key.

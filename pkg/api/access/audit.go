@@ -20,15 +20,15 @@ type Audit struct {
 	lastRefusal map[string]*entry
 }
 
-// entry records when something was last logged.
+// entry records when a use or refusal was last logged for a key and an address.
 type entry struct {
 	recordedAt time.Time
-	count      int // requests since then
+	count      int // number of requests since then
 }
 
 const (
-	useInterval     = time.Hour   // minimum time between two entries for the use of a key from the same address, so that requests cannot fill the disk
-	refusalInterval = time.Minute // minimum time between two entries for rejected requests from the same address
+	useInterval     = time.Hour   // minimum time between two entries about the use of one key from one address, so that requests cannot fill the disk
+	refusalInterval = time.Minute // minimum time between two entries about rejected requests of one key from one address
 	maxAudited      = 10_000      // maximum size of each map; a full map is cleared, so some entries are logged again early
 )
 
@@ -50,8 +50,8 @@ func (a *Audit) RecordUse(ctx context.Context, caller Caller) {
 	}
 }
 
-// RecordRefusal logs that a request was rejected because its key is missing, invalid or not sufficient. caller.Key is
-// set only if the key exists but lacks a scope.
+// RecordRefusal logs that a request was rejected because its key is missing or invalid, or lacks a scope. caller.Key is
+// set only if the key exists.
 func (a *Audit) RecordRefusal(ctx context.Context, caller Caller) {
 	if n := a.count(a.lastRefusal, caller, refusalInterval); n > 0 {
 		a.Record(ctx, actionRefused, caller, Host(caller.Remote), slog.Int("count", n))
@@ -81,7 +81,7 @@ func (a *Audit) count(entries map[string]*entry, caller Caller, every time.Durat
 	return n
 }
 
-// Record logs an action that the caller performed from the address.
+// Record logs an action of the caller. address is the caller's address without its port.
 func (a *Audit) Record(ctx context.Context, action string, caller Caller, address string, more ...any) {
 	fields := append([]any{
 		slog.String("action", action), slog.String("workspace", caller.Workspace()), slog.String("key", caller.Key.ID),

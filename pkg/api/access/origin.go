@@ -12,9 +12,9 @@ import (
 	"github.com/sluice/sluice/pkg/api/problem"
 )
 
-// CheckOrigin protects against web pages that make a browser send requests without permission. It rejects requests from
-// other origins, and requests to a host name that the page's owner has pointed at this machine (DNS rebinding). The
-// Model Context Protocol requires both checks.
+// CheckOrigin protects against web pages that make the user's browser send requests without the user's permission. It
+// rejects requests from other origins, and requests to a host name that the page's owner has pointed at this machine
+// (DNS rebinding). The Model Context Protocol requires both checks.
 func CheckOrigin(r *http.Request, hosts []string) error {
 	local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	if local != nil && isLoopback(local.String()) && !isLoopback(r.Host) && !isConfiguredHost(hosts, r.Host) {

@@ -14,8 +14,8 @@ import (
 // RateLimits holds one token bucket for every key, for every address that calls without a key, and for every visitor of
 // a public agent. Each process counts separately.
 type RateLimits struct {
-	perSecond        int // requests of one key or address; 0: no limit
-	visitorPerMinute int // questions of one visitor; 0: no limit
+	perSecond        int // maximum number of requests of one key or address; 0: no limit
+	visitorPerMinute int // maximum number of questions of one visitor; 0: no limit
 	now              func() time.Time
 
 	mu      sync.Mutex
@@ -26,8 +26,8 @@ type RateLimits struct {
 // this lets some clients send another burst.
 const maxBuckets = 100_000
 
-// NewRateLimits returns limits for the requests of a key or an address (perSecond) and for the questions of a visitor
-// (visitorPerMinute). 0 means no limit.
+// NewRateLimits returns rate limits. perSecond limits the requests of a key or an address, and visitorPerMinute the
+// questions of a visitor. 0 means no limit.
 func NewRateLimits(perSecond, visitorPerMinute int, now func() time.Time) *RateLimits {
 	return &RateLimits{perSecond: perSecond, visitorPerMinute: visitorPerMinute, now: now, buckets: map[string]*rate.Limiter{}}
 }
@@ -38,7 +38,7 @@ func (l *RateLimits) Allow(caller Caller) error {
 	perSecond, name := l.perSecond, "key "+caller.Key.ID
 	if own := int(caller.Key.Limits[domain.LimitRequests]); own > 0 && (perSecond == 0 || own < perSecond) {
 		perSecond = own
-		name = fmt.Sprintf("%s at %d", name, own) // a bucket's limit is fixed, so another limit needs another bucket
+		name = fmt.Sprintf("%s at %d", name, own) // the limit of a bucket is fixed, so each limit needs its own bucket
 	}
 	if perSecond <= 0 {
 		return nil
@@ -49,8 +49,8 @@ func (l *RateLimits) Allow(caller Caller) error {
 	return l.take(name, rate.Limit(perSecond), 2*perSecond, fmt.Sprintf("more than %d requests per second; slow down", perSecond))
 }
 
-// AllowVisitor takes one token from the visitor's bucket for the agent. A caller who sends no visitor id is counted by
-// address, or not at all if the caller has a key.
+// AllowVisitor takes one token from the visitor's bucket for the agent. If the caller sends no visitor id, the caller's
+// address stands for the visitor. A caller who has a key and sends no visitor id is not limited.
 func (l *RateLimits) AllowVisitor(caller Caller, agentID, visitorID string) error {
 	name := fmt.Sprintf("visitor %s %s", agentID, visitorID)
 	switch {

@@ -29,10 +29,10 @@ const (
 	classAnswer = "answer" // questions to agents
 	classUpload = "upload" // content
 	classOther  = "other"
-	classAlways = "" // health checks and metrics; never limited, because they matter most when the process is busy
+	classAlways = "" // health checks and metrics; they are never limited, because they matter most when the process is busy
 )
 
-// Options limit the number of concurrent requests. A request counts towards the limit of its class until its response
+// Options limit how many requests run concurrently. A request counts towards the limit of its class until its response
 // begins. Open streams therefore do not count towards it; MaxOpen limits them. The zero value has no limits.
 type Options struct {
 	// The gates of the classes: queries of datastores, questions to agents, uploads, and everything else. A nil gate
@@ -48,7 +48,7 @@ type Options struct {
 
 // Server holds what New needs from the surrounding server.
 type Server struct {
-	ReadTimeout time.Duration  // limit for reading the body of a rejected request
+	ReadTimeout time.Duration  // time limit for reading the body of a rejected request
 	Secrets     domain.Secrets // removed from responses
 	NewID       func() string  // generates the id of a request
 	Metrics     prometheus.Registerer
@@ -71,7 +71,7 @@ type handler struct {
 	refused   *prometheus.CounterVec
 }
 
-// Reasons for rejecting requests, as values of a metric's label.
+// Reasons for rejecting requests, used as the values of a metric's label.
 const (
 	refusedBusy    = "busy" // too many concurrent requests of the class
 	refusedOpen    = "open" // too many open streams
@@ -144,8 +144,8 @@ func (g *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if class == classSearch || class == classAnswer {
-		// Let goroutines that reject a request or write a response run first. Otherwise, on a busy processor,
-		// connections are served tens of milliseconds late.
+		// Before this request is processed, let other goroutines run that reject a request or write a response.
+		// Otherwise, on a busy processor, their clients wait tens of milliseconds longer.
 		runtime.Gosched()
 	}
 	if class != classUpload && r.Body != nil && r.Body != http.NoBody {
@@ -248,7 +248,7 @@ func (b *releasingBody) Read(p []byte) (int, error) {
 	if timer.Stop() {
 		return n, err
 	}
-	b.permit.held = false // the timer has released the slot or is about to
+	b.permit.held = false // the timer has released the slot or is about to release it
 	if err != nil && !errors.Is(err, io.EOF) {
 		return n, err
 	}

@@ -41,8 +41,8 @@ func (op *Operation) TakesJSON() bool { return op.body != nil }
 
 // Document is the OpenAPI document with the limits of a server filled in.
 type Document struct {
-	operations map[string]*Operation // by method and Gin route, for every base
-	fixed      map[string][]string   // methods of each path without parameters, for every base
+	operations map[string]*Operation // keyed by method and Gin route, with every base
+	fixed      map[string][]string   // methods of each path that has no parameters, with every base
 
 	agentFields map[string]bool // fields of an agent that the document defines, in requests or responses
 }
@@ -65,12 +65,11 @@ type Limits struct {
 	QueryChars, Documents, PagesOfSite int
 }
 
-// loaded caches documents by their limits, for tests: they start hundreds of servers, and reading the document takes
-// longer than everything else that a start does.
+// loaded caches documents by their limits. The cache is for tests, which start hundreds of servers: reading the
+// document takes longer than the rest of a server's start.
 var loaded sync.Map
 
-// Load reads the document. All callers must pass the same yaml, because the cache distinguishes results only by their
-// limits.
+// Load reads the document. All callers must pass the same yaml, because the cache looks only at the limits.
 func Load(yaml []byte, l Limits) (*Document, error) {
 	load, _ := loaded.LoadOrStore(l, sync.OnceValues(func() (*Document, error) { return read(yaml, l) }))
 	return load.(func() (*Document, error))()

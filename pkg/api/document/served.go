@@ -54,8 +54,8 @@ func pack(encoded []byte) Served {
 	return Served{Plain: encoded, Packed: b.Bytes()}
 }
 
-// setEnums lists, in the document, the engines and models that requests may choose. Responses may contain others,
-// chosen when the configuration was different.
+// setEnums adds the engines and models that requests may choose to the document. Responses may contain others, which
+// were chosen under an earlier configuration.
 func setEnums(doc *openapi3.T, engines []domain.Engine, models []string) {
 	for _, of := range []struct {
 		field, name string
@@ -111,7 +111,7 @@ func exclusiveRange(low, high float64) []any {
 	return out
 }
 
-// allowNulls documents, for each field, that null and the number that means no limit count as not given.
+// allowNulls documents that a field counts as not given if it is null or the number that means no limit.
 func allowNulls(schema *openapi3.Schema, seen map[*openapi3.Schema]bool) {
 	if seen[schema] {
 		return

@@ -47,8 +47,8 @@ func KeyedID(ctx context.Context, parts ...string) string {
 // Begun returns the time at which the first run of a repeated request started.
 func Begun(ctx context.Context) time.Time { return claimOf(ctx).Begun }
 
-// CreateOnce creates a resource whose id comes from ID, unless an earlier run of the request has created it. find
-// returns domain.CodeNotFound if the resource does not exist.
+// CreateOnce creates a resource whose id comes from ID, unless an earlier run of the request has created it. find reads
+// the resource and must fail with domain.CodeNotFound if it does not exist.
 func CreateOnce[T any](ctx context.Context, find, create func() (T, error)) (T, error) {
 	if IsRepeated(ctx) {
 		if have, err := find(); domain.CodeOf(err) != domain.CodeNotFound {
@@ -57,7 +57,7 @@ func CreateOnce[T any](ctx context.Context, find, create func() (T, error)) (T, 
 	}
 	made, err := create()
 	if domain.CodeOf(err) == domain.CodeConflict && claimOf(ctx) != nil {
-		// Another run of the request may have created the resource, because a run that was taken for dead can still be
+		// Another run of the request may have created the resource, because a run that was considered dead may still be
 		// active.
 		if have, notFound := find(); notFound == nil {
 			return have, nil
@@ -66,9 +66,9 @@ func CreateOnce[T any](ctx context.Context, find, create func() (T, error)) (T, 
 	return made, err
 }
 
-// WithJobID sets the id of the n-th job of the request's first run. From this id, a repeat recognises that the request
-// was accepted. Jobs of a repeat keep their own ids, because the first run's job may have been superseded and its
-// events may still arrive.
+// WithJobID gives the n-th job of the request's first run an id that is derived from the request. A repeat that finds
+// this id knows that the first run was accepted. Jobs of a repeat keep their own ids, because the first run's job may
+// have been superseded and its events may still arrive.
 func WithJobID(ctx context.Context, job domain.Job, n int) domain.Job {
 	if claim := claimOf(ctx); claim != nil && !claim.Repeated {
 		job.ID = acceptedJobID(claim, n)

@@ -43,8 +43,8 @@ type Store interface {
 
 const header = "Idempotency-Key"
 
-// keyPattern matches valid keys, as in the OpenAPI document. An empty key is an error: the client relies on idempotency
-// and would not get it.
+// keyPattern matches valid keys, as in the OpenAPI document. An empty key is an error, because the client relies on
+// idempotency and would not get it.
 var keyPattern = regexp.MustCompile(`^[ -~]{1,200}$`)
 
 // replayedHeader is the header that marks a replayed response.
@@ -123,7 +123,7 @@ func (k *Responses) serveOnce(c *gin.Context, claim *accounts.Claim, secret bool
 	served = true
 }
 
-// claimTimeout is the time-out for writing a change of a claim to the store.
+// claimTimeout is the time-out for storing a change to a claim.
 const claimTimeout = 5 * time.Second
 
 // renewClaim renews the claim at intervals until release is called. release waits until renewing has stopped.

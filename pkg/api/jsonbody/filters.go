@@ -9,7 +9,7 @@ import (
 // maxFilterValues is the maximum number of alternatives in one metadata filter. The schema sets the same limit for ids.
 const maxFilterValues = 1000
 
-// FilterFaults reports values in a body's metadata filters with which metadata cannot be compared.
+// FilterFaults reports values in a body's metadata filters that metadata cannot be compared with.
 func FilterFaults(body map[string]any) []domain.FieldError {
 	filters, _ := body["filters"].(map[string]any)
 	metadata, _ := filters["metadata"].(map[string]any)

@@ -7,7 +7,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Patterns for the beginnings of bodies that are forms instead of JSON. Some clients send forms by default.
+// Patterns that match the beginning of a form. Some clients send forms instead of JSON by default.
 var (
 	formEncoded = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.%\[\]-]{0,100}=`)
 	multipartIn = regexp.MustCompile(`(?i)^--[^\r\n]{1,100}\r?\ncontent-`)
@@ -37,7 +37,7 @@ func FormFaults(body []byte, takesFile bool) []domain.FieldError {
 	return nil
 }
 
-// isFile reports whether a body begins like a file of a common kind, or is binary.
+// isFile reports whether a body is binary or begins like a file in a common format.
 func isFile(body []byte) bool {
 	const head = 4 << 10 // bytes
 	for _, magic := range []string{"%PDF-", "PK\x03\x04", "<!DOCTYPE", "<!doctype", "<html", "<?xml"} {

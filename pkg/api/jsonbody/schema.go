@@ -14,13 +14,13 @@ import (
 )
 
 // Check validates a body against a schema of the document and returns all faults. It removes fields that count as not
-// given: those that are null, and limits whose value means no limit.
+// given: null fields, and limits set to the number that means no limit.
 func Check(schema *openapi3.Schema, value any) []domain.FieldError {
 	dropAbsent(schema, value)
 	return append(SchemaFaults(schema, "", value), unknownFields(schema, "", value)...)
 }
 
-// SchemaFaults returns all violations of the schema. Each one contains the field's path and value, and says how to
+// SchemaFaults returns all violations of the schema. Each fault contains the field's path and value, and says how to
 // correct it.
 func SchemaFaults(schema *openapi3.Schema, path string, value any) []domain.FieldError {
 	err := schema.VisitJSON(value, openapi3.MultiErrors(), openapi3.EnableFormatValidation())
@@ -127,7 +127,8 @@ func enumComplaint(e *openapi3.SchemaError) string {
 	return fmt.Sprintf("is %s; it must be one of %s", Describe(e.Value), strings.Join(known, ", "))
 }
 
-// patternComplaint shows an example that matches the pattern, if there is one: few people can read patterns.
+// patternComplaint says what the value must look like. If the schema has an example, it shows the example instead of
+// the pattern, because few people can read patterns.
 func patternComplaint(e *openapi3.SchemaError) string {
 	if text, _ := e.Value.(string); strings.TrimSpace(text) == "" {
 		return "is empty; it must contain text"
@@ -200,7 +201,7 @@ func characterCount(v any) int {
 	return utf8.RuneCountInString(text)
 }
 
-// dropAbsent removes the fields of the schema that count as not given: those that are null, and limits whose value
+// dropAbsent removes the fields of the schema that count as not given: null fields, and limits set to the number that
 // means no limit. Fields that are not in the schema are kept.
 func dropAbsent(schema *openapi3.Schema, value any) {
 	switch v := value.(type) {
@@ -225,7 +226,7 @@ func dropAbsent(schema *openapi3.Schema, value any) {
 	}
 }
 
-// Unlimited returns the number that means no limit in a field with the schema, or nil if there is no such number. The
+// Unlimited returns the number that stands for "no limit" in a field with this schema, or nil if there is none. That
 // number is below the schema's minimum.
 func Unlimited(schema *openapi3.Schema) any {
 	return schema.Extensions["x-unlimited"]

@@ -16,11 +16,11 @@ import (
 const maxFields = 1000
 
 // unknownFields returns faults for fields that are not in the schema. In a closed schema every unknown field is a
-// fault, so that a misspelt name cannot drop a query's filter or a key's scope. The same holds for a body without any
-// known field, which would have no effect. Otherwise only names that resemble a known field, here or at another
-// endpoint, are faults. Other unknown fields are ignored, because clients send fields of other services and send back
-// whole objects that they have read. In objects that are stored with their unknown fields, only likely typing mistakes
-// are faults. Objects with arbitrary keys have no unknown fields.
+// fault, so that a misspelt name cannot drop a query's filter or a key's scope. In a body without any known field,
+// every field is a fault too, because the request would have no effect. Otherwise a field is a fault only if its name
+// resembles a known field, here or at another endpoint. Other unknown fields are ignored, because clients send fields
+// of other services, and send back whole objects that they have read. In an object whose unknown fields are stored,
+// only likely typing mistakes are faults. An object with arbitrary keys has no unknown fields.
 func unknownFields(schema *openapi3.Schema, path string, value any) []domain.FieldError {
 	var faults []domain.FieldError
 	switch v := value.(type) {
@@ -69,8 +69,8 @@ func hasKnownField(schema *openapi3.Schema, object map[string]any) bool {
 	return false
 }
 
-// foreignField returns the schema's hint for a field that exists at another endpoint or service, or "" for other names.
-// Such a field must not be ignored, because it would change the answer.
+// foreignField returns the schema's hint for a field that exists at another endpoint or service, or "" if there is no
+// hint. Such a field must not be ignored, because it would change the answer.
 func foreignField(schema *openapi3.Schema, name string) string {
 	names, _ := schema.Extensions["x-elsewhere"].(map[string]any)
 	for known, way := range names {

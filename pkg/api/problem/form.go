@@ -19,7 +19,7 @@ const (
 	FormRPC // JSON-RPC, for the Model Context Protocol
 )
 
-// Paths of other protocols, under every base.
+// Paths of other protocols. They exist under every base.
 const (
 	OpenAIPath = "/v1/" // prefix of the paths that OpenAI's clients call
 	MCPPath    = "/mcp"
@@ -143,7 +143,7 @@ func openAIKind(e *domain.Error) (kind, code string) {
 // writeRPC sends an error as a JSON-RPC message. As clients of the protocol expect, the status distinguishes a missing
 // key from a key without permission.
 func writeRPC(w http.ResponseWriter, e *domain.Error) {
-	status, code := statusFor(e), int64(-32000) // first code of the range that JSON-RPC reserves for servers
+	status, code := statusFor(e), int64(-32000) // first code of the range that JSON-RPC reserves for servers' own errors
 	if status == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", "Bearer")
 	}

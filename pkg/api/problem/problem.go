@@ -62,8 +62,9 @@ func MissingKey() error {
 }
 
 // IsClientGone reports whether the error occurred only because the client disconnected. Engines return various errors
-// when a request is cancelled, so internal errors and unavailability count too. Faults of the request do not count: the
-// server also ends the context of a slow client, which is still connected and should read the reason.
+// when a request is cancelled, so IsClientGone also returns true for internal errors and unavailability. It returns
+// false for faults of the request: the server also ends the context of a slow client, which is still connected and
+// should read the reason.
 func IsClientGone(ctx context.Context, err error) bool {
 	if ctx.Err() == nil {
 		return false
@@ -75,7 +76,7 @@ func IsClientGone(ctx context.Context, err error) bool {
 // StatusClientClosed is the status that metrics show for requests whose client disconnected before the response.
 const StatusClientClosed = 499
 
-// Explain turns any error into one that clients may see, without secrets, and logs causes that they may not see.
+// Explain turns any error into one without secrets that clients may see. It logs causes that clients may not see.
 func Explain(ctx context.Context, log *slog.Logger, secrets domain.Secrets, err error) *domain.Error {
 	var e *domain.Error
 	var tooLarge *http.MaxBytesError
@@ -157,7 +158,8 @@ func write(w http.ResponseWriter, kind string, status int, v any) {
 	_, _ = w.Write(body) // an error means that the client has disconnected
 }
 
-// Invalid combines the faults of a request into one error, up to a maximum number. It returns nil if there are none.
+// Invalid combines the faults of a request into one error, which lists at most a fixed number of them. It returns nil
+// if there are no faults.
 func Invalid(faults []domain.FieldError) error {
 	const shown = 100
 	if len(faults) == 0 {

@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// RequestIDHeader carries the id of a request, in both directions.
+// RequestIDHeader is the header that carries the request's id, in requests and in responses.
 const RequestIDHeader = "X-Request-Id"
 
 // requestIDPattern matches the request ids that are accepted from callers.

@@ -21,7 +21,7 @@ func createDatasourceRule(body map[string]any) []domain.FieldError {
 		faults = append(faults, domain.FieldError{Field: "config." + field, Message: why})
 	}
 	faults = append(faults, CustomIDFaults(body, "custom_id", "config.custom_id", "metadata.custom_id")...)
-	given := func(field string) bool { // clients with forms send an empty text if there is no address
+	given := func(field string) bool { // clients that use forms send an empty text if there is no address
 		text, isText := config[field].(string)
 		return config[field] != nil && (!isText || strings.TrimSpace(text) != "")
 	}
@@ -144,7 +144,7 @@ func updateDatasourceRule(body map[string]any) []domain.FieldError {
 // are limited because every job of the site contains them.
 const maxPatternBytes = 108 << 10
 
-// patternFaults reports include and exclude patterns that together are too long.
+// patternFaults returns a fault if the include and exclude patterns are too long in total.
 func patternFaults(config map[string]any) []domain.FieldError {
 	var bytes, limit int
 	var longest string

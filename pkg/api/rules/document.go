@@ -50,7 +50,7 @@ func MetadataFaults(field string, value any) []domain.FieldError {
 // caller's.
 const maxMetadataValues = index.MaxFacets - 1000
 
-// CustomIDFaults reports a custom id that is given in several places with different values.
+// CustomIDFaults returns a fault if a document's custom id is given in several places and the values differ.
 func CustomIDFaults(body map[string]any, places ...string) []domain.FieldError {
 	first, at := "", ""
 	for _, place := range places {

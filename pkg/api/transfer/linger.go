@@ -11,12 +11,12 @@ import (
 const (
 	lingerTime  = 2 * time.Second
 	lingerBytes = 64 << 20
-	serverDrain = 256 << 10 // number of body bytes that net/http's server reads in any case
+	serverDrain = 256 << 10 // number of body bytes that net/http's server reads even without Linger
 
-	maxLingering = 64 // maximum number of clients whose rejected requests a Lingerer reads at once
+	maxLingering = 64 // maximum number of clients whose rejected requests a Lingerer reads at the same time
 )
 
-// sentBody is a request's body that records when its end has been reached. Only the request's goroutine uses it.
+// sentBody is a request body that records whether it has been read to its end. Only the request's goroutine uses it.
 type sentBody struct {
 	io.ReadCloser
 	ended bool // the body has been read to its end, or reading it failed
@@ -29,9 +29,9 @@ func (b *sentBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Linger lets a client that is still sending a large body read why the request was rejected. Most clients read the
-// response only after they have sent everything, and lose it if the connection is closed earlier. The caller writes the
-// response and then calls after, which reads the body for a little longer.
+// Linger is for rejected requests whose client is still sending a large body. It gives the client time to read the
+// response. Most clients read the response only after they have sent everything, and lose it if the connection is
+// closed earlier. The caller writes the response and then calls after, which reads the body for a little longer.
 func Linger(w http.ResponseWriter, r *http.Request) (after func()) {
 	sent, ok := r.Context().Value(sentKey).(*sentBody)
 	if !ok {
@@ -40,8 +40,8 @@ func Linger(w http.ResponseWriter, r *http.Request) (after func()) {
 	return lingerOn(w, r, sent)
 }
 
-// Lingerer is used for requests that are rejected before any of their body has been read. It lets a limited number of
-// clients at once read why their request was rejected. The zero value is ready for use.
+// Lingerer is used for requests that are rejected before any of their body has been read. It does the same as Linger,
+// but for a limited number of clients at a time. The zero value is ready for use.
 type Lingerer struct{ clients atomic.Int64 }
 
 // Linger does the same as the function Linger. If the limit of clients is reached, it closes the connection at once,

@@ -11,7 +11,7 @@ import (
 type pacedBody struct {
 	io.ReadCloser
 	control *http.ResponseController
-	header  http.Header // of the response
+	header  http.Header // header of the response
 	timeout time.Duration
 }
 

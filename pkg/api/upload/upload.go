@@ -32,7 +32,7 @@ const (
 	maxParts      = 50
 	maxFieldBytes = 16 << 10
 	maxNameChars  = 500
-	headBytes     = 4 << 10 // number of bytes from which the file's type is detected
+	headBytes     = 4 << 10 // number of bytes at the beginning of a file that are used to detect its type
 )
 
 // MaxCustomID is the maximum length of a custom id, in characters.
@@ -78,7 +78,7 @@ type Options struct {
 	ReadTimeout time.Duration // the time-out passed to PaceUpload, for error messages
 }
 
-// MaxBody returns the maximum size of the whole form.
+// MaxBody returns the maximum size of the whole form in bytes.
 func (o Options) MaxBody() int64 { return o.MaxBytes + maxParts*maxFieldBytes }
 
 // Receive reads all parts. The returned form is never nil, and the caller must close it.
@@ -287,7 +287,7 @@ func CleanFileName(name string) string {
 	return name
 }
 
-// Head returns the first bytes of the file, from which its type is detected.
+// Head returns the first bytes of the file. They are used to detect its type.
 func (f *Form) Head() ([]byte, error) {
 	head := make([]byte, headBytes)
 	n, err := f.File.ReadAt(head, 0)
