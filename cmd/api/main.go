@@ -1,8 +1,8 @@
 // Command api is Sluice's HTTP service. Without configuration, all of Sluice runs in this one process: HTTP API,
 // embedded NATS server, ingestor and crawler, with everything kept in ./data.
 //
-//	api [serve] [settings]   serve (the default)
-//	api COMMAND              a command; `api --help` lists them
+//	api [serve] [settings]   serve the HTTP API (the default)
+//	api COMMAND              run a command; `api --help` lists them
 //
 // `api serve --help` lists the settings.
 package main
@@ -15,6 +15,6 @@ import (
 )
 
 func main() {
-	extract.RunChildIfAsked() // does not return in a process that reads documents
+	extract.RunChildIfAsked() // in a child process that reads documents, this call never returns
 	os.Exit(app.Main(app.API, os.Args[1:], os.Environ(), os.Stdout, os.Stderr))
 }

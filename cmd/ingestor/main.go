@@ -10,6 +10,6 @@ import (
 )
 
 func main() {
-	extract.RunChildIfAsked() // does not return in a process that reads documents
+	extract.RunChildIfAsked() // in a child process that reads documents, this call never returns
 	os.Exit(app.Main(app.Ingestor, os.Args[1:], os.Environ(), os.Stdout, os.Stderr))
 }

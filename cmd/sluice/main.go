@@ -6,7 +6,7 @@
 //	sluice crawler              fetch web pages for a service, as one of any number of processes
 //	sluice COMMAND              run a command; `sluice --help` lists them
 //
-// If the program is started through a link named api, ingestor or crawler, it runs that process.
+// If the program is started through a link named api, ingestor or crawler, it runs as the process of that name.
 package main
 
 import (
@@ -17,6 +17,6 @@ import (
 )
 
 func main() {
-	extract.RunChildIfAsked() // does not return in a process that reads documents
+	extract.RunChildIfAsked() // in a child process that reads documents, this call never returns
 	os.Exit(app.Main(app.ShapeOf(os.Args[0]), os.Args[1:], os.Environ(), os.Stdout, os.Stderr))
 }

@@ -8,8 +8,8 @@ import (
 // Backpressure delays low-priority work while other requests are being refused. It is not a lock: the work continues
 // after at most MaxWait, so it always finishes.
 type Backpressure struct {
-	Gates     []*Gate               // gates of the requests that have priority
-	QuietTime time.Duration         // the work continues when no gate has refused a caller for this long
+	Gates     []*Gate               // gates for the requests that take priority
+	QuietTime time.Duration         // the delayed work continues once no gate has refused a caller for this long
 	MaxWait   time.Duration         // maximum delay
 	Observe   func(d time.Duration) // called with each delay; may be nil
 }

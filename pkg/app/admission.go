@@ -18,22 +18,22 @@ import (
 	"github.com/sluice/sluice/pkg/processors"
 )
 
-// Default limits of concurrent requests per processor. A query that is computed in this process takes a few
-// milliseconds of processor time. Running more of them at once would only make each one slower.
+// Default limits on concurrent requests, per processor. A query that is computed in this process takes a few
+// milliseconds of processor time, so running more queries at once would only make each of them slower.
 const (
 	computedPerProcessor = 4   // queries
-	awaitedPerProcessor  = 64  // queries that mostly wait for another server, such as an engine or a model
-	composedPerProcessor = 256 // answers of chat models, which take seconds to begin
+	awaitedPerProcessor  = 64  // searches and answers that mostly wait for another server, such as an engine or a model
+	composedPerProcessor = 256 // answers of chat models, which need seconds to begin
 	otherPerProcessor    = 32
 
-	waitingPerPermit   = 8  // maximum queue length per admitted request; about as many requests are served within the time-out of a burst
+	waitingPerPermit   = 8  // maximum queue length per admitted request; a queue of this length can be served within the time-out of a burst
 	otherTimeoutFactor = 10 // time-out of other requests as a multiple of the queries' time-out; no user is waiting for them
 	burstTimeout       = 10 // time-out in a burst as a multiple of the time-out under sustained load
 	burstInterval      = 4  // longest burst as a multiple of the time-out
 )
 
-// Limits of ingestion's pauses while queries are being refused: a pause ends when no query has been refused for the
-// quiet time, and at the latest after the maximum wait.
+// Limits on the pauses that ingestion makes while queries are being refused. A pause ends when no query has been
+// refused for the quiet time, at the latest after the maximum wait.
 const (
 	backpressureQuietTime = 500 * time.Millisecond
 	backpressureMaxWait   = 2 * time.Second

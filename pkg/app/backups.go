@@ -23,7 +23,7 @@ const backupWriteTimeout = 2 * time.Minute
 
 // backups creates backups of the running service, one at a time.
 type backups struct {
-	refused string // reason why backups are unavailable; "": available
+	refused string // why backups are unavailable; "": they are available
 	content backupsource.Source
 	audit   *slog.Logger
 	log     *slog.Logger

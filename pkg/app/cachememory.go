@@ -10,11 +10,12 @@ import (
 )
 
 const (
-	// Default total size of all caches in bytes, without the enlargement of the postings cache (see postingsShare).
+	// Default total size of all caches in bytes. By default, the postings cache is larger than its share of this size
+	// (see postingsShare).
 	defaultCacheMemory = 120 << 20
-	// By default, the postings cache is enlarged by 1/postingsShare of the memory. An index of a million chunks is
-	// searched twice as fast if the postings of common words fit into the cache. The cache is emptied when there are no
-	// queries.
+	// By default, the postings cache holds at least 1/postingsShare of the memory available to the process. An index of
+	// a million chunks is searched twice as fast if the postings of common words fit into the cache. The cache is
+	// emptied when there are no queries.
 	postingsShare = 64
 )
 

@@ -17,14 +17,14 @@ import (
 
 // chatProvider is a type of server for chat models.
 type chatProvider struct {
-	name     string // prefix of model names
-	settings string // names of the settings that configure the provider; one is enough
+	name     string // prefix of model names, as in "openai:gpt-4o"
+	settings string // settings that configure the provider, for error messages; one of them is enough
 	address  string // "": the provider's default
 	key      string
 	open     func(address, key string, limits remote.Limits) (chat.Provider, error)
 }
 
-// chatProviders returns the providers in the order in which they are tried for a model without a provider's name.
+// chatProviders returns the providers. For a model without a provider's name, they are tried in this order.
 func chatProviders(c config.Config) []chatProvider {
 	return []chatProvider{
 		{"openai", "OPENAI_BASE_URL or OPENAI_API_KEY", c.OpenAIBaseURL, c.OpenAIKey, func(address, key string, limits remote.Limits) (chat.Provider, error) {
@@ -47,8 +47,8 @@ type chatModels map[string][]chat.Model
 // Models implements chat.Models.
 func (m chatModels) Models(name string) []chat.Model { return m[name] }
 
-// openChatModels opens the configured chat models. If there are none, it opens the extractive answerer, which
-// recognises related words by the given word vectors.
+// openChatModels opens the configured chat models. If there are none, it opens the extractive answerer, which uses the
+// given word vectors to recognise related words.
 func openChatModels(c config.Config, words extractive.WordVectors) (chat.Models, error) {
 	if c.ChatModel == "" && len(c.ModelNames) == 0 {
 		if c.ChatFallback != "" {
@@ -142,8 +142,9 @@ func (o *chatOpener) open(p chatProvider) (chat.Provider, error) {
 	return opened, nil
 }
 
-// window returns the size of a model's context window. The setting may name the model with or without its provider. If
-// the setting is missing, window returns the built-in value for known models.
+// window returns the size of a model's context window in tokens. The setting may name the model with or without its
+// provider. If it has no value for the model, window returns the built-in value for a known model, and otherwise a
+// default.
 func window(configured config.Windows, written, name string) int {
 	for _, n := range []int{configured.ByModel[written], configured.ByModel[name], configured.All, chat.KnownWindow(name)} {
 		if n > 0 {

@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/control"
 )
 
-// startControl starts the control loops, which drive the pipeline from the catalog.
+// startControl starts the control loops, which read the catalog and drive the pipeline.
 func (s *Service) startControl(ctx context.Context) error {
 	s.hub = control.NewHub(s.broker.Announce)
 	applier := control.Applier{Events: s.broker, States: s.stages.States(s.catalog, s.options.Traces), Hub: s.hub, Log: s.log}
@@ -56,8 +56,8 @@ func (s *Service) startControl(ctx context.Context) error {
 }
 
 // catchUp reconciles the job log with the catalog before anything new is published. If the log has lost its jobs,
-// catchUp publishes them again. If the catalog was restored from a copy and is older than the log, catchUp adds the
-// jobs accepted since the copy to the catalog.
+// catchUp publishes them again. If the catalog was restored from a copy and is older than the log, catchUp adds to the
+// catalog the jobs that were accepted after the copy was made.
 func (s *Service) catchUp(ctx context.Context) error {
 	if s.broker.Reset() {
 		if _, err := s.rescuer.Rescue(ctx, 0); err != nil {
@@ -114,7 +114,7 @@ func (s *Service) requestAudit() {
 	notify(s.indexAlarm)
 }
 
-// reschedule requests an early comparison of the schedules with the catalog.
+// reschedule asks the scheduler to compare the schedules with the catalog early.
 func (s *Service) reschedule() { notify(s.scheduled) }
 
 // build requests an early audit, because the embedded index is missing and must be rebuilt from the catalog.

@@ -18,8 +18,8 @@ func newDisk(dir string) *disk { return &disk{dir: dir, probing: make(chan struc
 // Number of bytes that a probe writes.
 const probeBytes = 256 << 10
 
-// ready reports whether the disk accepts a write. If the write hangs, it continues in the background after ctx has
-// ended.
+// ready returns an error if the disk does not accept a write. If the write hangs, it continues in the background after
+// ctx has ended.
 func (d *disk) ready(ctx context.Context) error {
 	select {
 	case d.probing <- struct{}{}:

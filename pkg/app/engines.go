@@ -24,7 +24,7 @@ type engines struct {
 	embedded *embedded.Index // nil: not configured here
 	remote   []remoteEngine  // the first is the default for new datastores
 	// rebuilding describes the content that is missing from the embedded index, or returns "" if nothing is missing. It
-	// is nil if this is unknown.
+	// is nil if this process cannot know.
 	rebuilding func(context.Context) string
 }
 
@@ -99,7 +99,8 @@ func (e *engines) checks() (out []api.Check) {
 	return out
 }
 
-// logMissingFeatures logs which features each server lacks, once, as soon as the server can be reached.
+// logMissingFeatures logs which features each server lacks. It does so once for each server, as soon as the server can
+// be reached.
 func (e *engines) logMissingFeatures(ctx context.Context, log *slog.Logger) {
 	var asking sync.WaitGroup
 	for _, r := range e.remote {

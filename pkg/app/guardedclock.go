@@ -6,10 +6,10 @@ import (
 )
 
 const (
-	// Time for which a forward jump of the clock is ignored. Afterwards, all work from before the jump has ended, and
-	// an operator who set the clock by mistake has probably noticed.
+	// How long a forward jump of the clock is ignored. By then, all work from before the jump has ended, and an
+	// operator who set the clock by mistake has probably noticed it.
 	maxIgnoredJump = 24 * time.Hour
-	// Maximum lead of the wall clock over the guarded time that does not count as a jump.
+	// Maximum lead of the wall clock over the guarded time. A larger lead counts as a jump.
 	maxDrift = 10 * time.Second
 )
 

@@ -11,9 +11,9 @@ import (
 	"github.com/sluice/sluice/pkg/config"
 )
 
-// modelChecks returns health checks of the model servers whose addresses are configured. If one is down, the service is
-// only degraded: new documents wait, or answers consist of fragments. Hosted services at default addresses are not
-// checked.
+// modelChecks returns health checks of the model servers whose addresses are configured. If a model server is down, the
+// service is only degraded: new documents wait, or answers consist of fragments. Hosted services at default addresses
+// are not checked.
 func modelChecks(c config.Config) (out []api.Check) {
 	if c.EmbedModel == "" && c.ChatModel == "" && len(c.ModelNames) == 0 {
 		return nil
@@ -48,7 +48,8 @@ const (
 	modelServerTimeout = 1500 * time.Millisecond
 )
 
-// ready reports whether the server answers. Any response counts, except a gateway's error that the server is down.
+// ready returns an error if the server does not answer. Any response counts as an answer, except a gateway's error that
+// the server is down.
 func (m *modelServerCheck) ready(ctx context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-// natsLease is the name of a lease in the catalog. All api processes that share the catalog hold it together, in the
-// name of their job log.
+// natsLease is the name of a lease in the catalog. Its holder is the job log, so all api processes that share the
+// catalog and the job log hold the lease together.
 const (
 	natsLease     = "nats"
 	natsLeaseTime = 30 * time.Second
 )
 
-// leaseNATS checks that all api processes that share a database also share the NATS servers. With two job logs, both
-// would assign the same generations, and each process would treat the other's jobs as lost. A catalog in a data
-// directory needs no check, because only one process uses it.
+// leaseNATS checks that all api processes that share a database also share the NATS servers. Otherwise there would be
+// two job logs. Both would assign the same generations, and each process would treat the other's jobs as lost. A
+// catalog in a data directory needs no check, because only one process uses it.
 func (s *Service) leaseNATS(ctx context.Context) error {
 	if s.config.DatabaseURL == "" {
 		return nil

@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// errFound stops an iteration after its first element.
+// errFound stops the iteration over datastores at the first one.
 var errFound = errors.New("found a datastore")
 
 // printNextSteps prints the next steps for an empty service. Errors are ignored, because the text is optional.

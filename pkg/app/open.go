@@ -29,7 +29,7 @@ func (s *Service) openModels(context.Context) (err error) {
 	if s.embedders, err = openEmbedders(s.config, s.log); err != nil {
 		return err
 	}
-	if s.config.RerankURL != "" { // no health check, because without the reranker only the order of results changes
+	if s.config.RerankURL != "" { // no health check: if the reranker is down, only the order of results changes
 		client, err := rerank.New(rerank.Config{URL: s.config.RerankURL, APIKey: s.config.RerankKey, Model: s.config.RerankModel})
 		if err != nil {
 			return fmt.Errorf("RERANK_URL: %w", err)
@@ -120,7 +120,7 @@ func (s *Service) checkCatalog(ctx context.Context, path string) error {
 		return nil
 	case err != nil:
 		return fmt.Errorf("checking the catalog: %w", err)
-	case info.Size() == 0 && exists(s.dir.Join(datadir.NATS)): // after an interrupted first start, the file is empty but there is no job log
+	case info.Size() == 0 && exists(s.dir.Join(datadir.NATS)): // not damaged after an interrupted first start: the file is empty then too, but there is no job log
 		return fmt.Errorf("opening the catalog %s: %w: the file is empty, but there is a job log", path, catalog.ErrDamaged)
 	case info.Size() <= maxStartupCheck:
 		return maintenance.CheckFile(ctx, path)

@@ -184,7 +184,8 @@ func (s *Service) handler() (http.Handler, error) {
 	}, parts)
 }
 
-// natsReady reports whether the job log answers and, if its server is in this process, can store messages.
+// natsReady returns an error if the job log does not answer or, if its server is in this process, cannot store
+// messages.
 func (s *Service) natsReady(ctx context.Context) error {
 	if s.nats != nil {
 		if err := s.nats.Ready(); err != nil {

@@ -35,7 +35,7 @@ type Service struct {
 	dir        *datadir.Dir
 	catalog    *catalog.Catalog
 	broker     *jobs.Broker
-	nats       *natsd.Server // nil: the servers at NATS_URL
+	nats       *natsd.Server // nil: the process uses the servers at NATS_URL
 	conn       *jobs.Conn
 	originals  *originals.Store
 	engines    *engines
@@ -48,7 +48,7 @@ type Service struct {
 	auditor    *control.Auditor
 	rescuer    *control.Rescuer
 	indexAlarm chan struct{}
-	scheduled  chan struct{} // signals that the refresh times of web content have changed
+	scheduled  chan struct{} // signals that refresh times of web content have changed
 	backups    *backups
 	rebuild    rebuild
 	auditLog   *slog.Logger // records how keys are used

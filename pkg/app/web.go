@@ -70,7 +70,7 @@ func zeroAsUnlimited[T ~int | ~int64](limit T) T {
 }
 
 // openBrowser returns the browser for pages built by scripts, or nil if none is configured. A local browser is started
-// for the first such page.
+// when the first such page is fetched.
 func openBrowser(c config.Config, temp string, log *slog.Logger) (*render.Browser, error) {
 	path := c.Chromium
 	switch {

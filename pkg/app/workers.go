@@ -68,19 +68,20 @@ const (
 	// work done so far. All jobs must be returned within a second of the stop.
 	workerGrace = 500 * time.Millisecond
 
-	// Maximum number of attempts per page, over about nine minutes. The time is short because a user is waiting for the
-	// result; old content stays searchable.
+	// Maximum number of attempts per page. They take about nine minutes in total. This is short because a user is
+	// waiting for the result. If all attempts fail, old content stays searchable.
 	crawlFailures = 10
 
 	// How long a worker may give no sign of life before its job is delivered again, if the workers and the NATS server
 	// share a process. Silence then means that the process is gone, not that the network is slow.
 	localAckWait = 5 * time.Second
-	// The same time if the NATS servers are reached over a network. It is long enough for an election among them.
+	// Like localAckWait, but for NATS servers that are reached over a network. It is longer than an election among
+	// these servers.
 	remoteAckWait = 30 * time.Second
 
-	// Number of times that the process may die while a job runs before the job fails. It is large because a power
-	// failure or a kill -9 affects all running jobs and says nothing about their documents. Documents that crash their
-	// reader do so in a child process.
+	// Number of times that the process may die during a job before the job fails. It is large because a power failure
+	// or a kill -9 affects all running jobs and says nothing about their documents. A document that crashes its reader
+	// kills only a child process.
 	maxCrashes = 10
 )
 
@@ -96,9 +97,9 @@ func workerOptions(c config.Config, lane domain.Lane, remote bool, m *instrument
 	case lane == domain.LaneCrawl:
 		o.Concurrency, o.MaxFailures = c.CrawlConcurrency, crawlFailures
 	case lane == domain.LaneLocal && c.IngestConcurrency > 1:
-		// The ingestor can hold this many short documents. Half of the window remains for jobs that arrive meanwhile.
-		// On lanes with several ingestors, this number would be too high: jobs that wait for memory here would leave
-		// the other ingestors idle.
+		// The ingestor's memory has room for this many short documents. At most half of the window is used, so that the
+		// rest is free for jobs that arrive meanwhile. This applies only to the lane that has a single ingestor: with
+		// several, jobs that wait for memory here would leave the other ingestors idle.
 		o.Concurrency = max(c.IngestConcurrency, min(ingest.ShortPerLong*c.IngestConcurrency, c.Window/2))
 	}
 	if remote && lane != domain.LaneLocal {
