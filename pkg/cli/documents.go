@@ -49,13 +49,14 @@ var lists = []string{"documents", "datasources", "datastores", "data", "items", 
 // errUnusable is a fault of a single document. The other documents are still imported.
 type errUnusable struct {
 	name, why string
-	left      bool // skipping the document loses nothing
+	left      bool // whether nothing is lost by skipping the document
 }
 
 func (e *errUnusable) Error() string { return e.why }
 
-// readDocuments iterates over the documents of an import. They are JSON objects in sequence or in an array, or nested
-// in the lists of an export. An errUnusable concerns one document. Any other error ends the iteration.
+// readDocuments iterates over the documents of an import. They are JSON objects, one after the other or in an array, or
+// nested in the lists of an export. After an errUnusable, which concerns one document, the iteration continues. Any
+// other error ends it.
 func readDocuments(r io.Reader, f fields) iter.Seq2[*document, error] {
 	return func(yield func(*document, error) bool) {
 		in := &bounded{r: bufio.NewReader(r)}
@@ -75,10 +76,10 @@ func readDocuments(r io.Reader, f fields) iter.Seq2[*document, error] {
 	}
 }
 
-// errStopped ends the iteration because the consumer has stopped.
+// errStopped ends the iteration after its consumer has stopped.
 var errStopped = errors.New("stopped by the consumer")
 
-// bounded is a reader that fails when too many bytes have been read since the last mark.
+// bounded is a reader that fails when more than two documents' maximum size has been read since the last mark.
 type bounded struct {
 	r          *bufio.Reader
 	read, mark int64
@@ -139,8 +140,8 @@ func unexpectedEOF(err error) error {
 	return err
 }
 
-// object reads the rest of an object. Lists of documents are processed while being read, so that an export may have any
-// size.
+// object reads the rest of an object. It processes lists of documents while it reads them, so that an export may have
+// any size.
 func (w *walker) object(depth int) error {
 	rest := map[string]json.RawMessage{}
 	listed := false
@@ -207,8 +208,8 @@ func (w *walker) isList() bool {
 	return false
 }
 
-// beginsList reports whether the text after a field's name starts an array that may contain documents, and whether the
-// text is long enough to decide.
+// beginsList reports whether the text after a field's name starts an array that may contain documents. known is false
+// if the text is too short to decide this.
 func beginsList(text []byte) (is, known bool) {
 	const space = " \t\r\n"
 	text = bytes.TrimLeft(text, space+":")
@@ -296,7 +297,8 @@ func firstOf(texts ...string) string {
 	return ""
 }
 
-// first returns the value and the name of the first of the named fields that is a text or a number.
+// first looks for the named fields, in order, until a field is a text or a number. It returns the value and the name of
+// that field.
 func (f fields) first(object map[string]json.RawMessage, names []string) (text, name string) {
 	for _, name := range names {
 		if text := rawText(lookUp(object, name)); text != "" {
@@ -306,7 +308,7 @@ func (f fields) first(object map[string]json.RawMessage, names []string) (text, 
 	return "", ""
 }
 
-// lookUp returns a field by its name, or by a path of names.
+// lookUp returns the field with a name or, if a dot separates several names, the nested field.
 func lookUp(object map[string]json.RawMessage, path string) json.RawMessage {
 	if raw, ok := object[path]; ok {
 		return raw

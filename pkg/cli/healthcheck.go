@@ -14,8 +14,7 @@ import (
 	"github.com/sluice/sluice/pkg/config"
 )
 
-// Time limit for the check. It is longer than the time that a process waits for its dependencies before it reports that
-// it is not ready.
+// Time limit for the check. It is longer than the limit that a process sets for checking its own dependencies.
 const healthcheckTimeout = 6 * time.Second
 
 // Healthcheck returns the command that checks whether the process at SLUICE_ADDR is ready. Containers use it, because

@@ -233,7 +233,8 @@ func (p *Program) ingest(ctx context.Context, f ingestFlags, args []string) erro
 	return p.printOutcome(ctx, s, err)
 }
 
-// present checks, before any work starts, that files exist and patterns match.
+// present returns an error if a named file does not exist or a pattern matches no file. It is called before any work
+// starts.
 func (f sourceFlags) present(args []string) error {
 	for _, arg := range args {
 		if isAddress(arg) {
@@ -246,7 +247,7 @@ func (f sourceFlags) present(args []string) error {
 				if err != nil {
 					return err
 				}
-				break // there is a match
+				break // the pattern has a match
 			}
 		case errors.Is(err, fs.ErrNotExist):
 			return noSuchFile(arg)
@@ -257,7 +258,7 @@ func (f sourceFlags) present(args []string) error {
 	return nil
 }
 
-// take adds the documents named by the arguments. It returns the custom ids of the files among them.
+// take adds the documents that the arguments name. It returns the custom ids of those that are files.
 func (p *Program) take(ctx context.Context, s *upload, sources sourceFlags, args []string) (seen map[string]bool, err error) {
 	seen = map[string]bool{}
 	var mu sync.Mutex
@@ -270,7 +271,7 @@ func (p *Program) take(ctx context.Context, s *upload, sources sourceFlags, args
 		}) {
 			if d != nil {
 				if seen[d.key] && d.path != "" {
-					continue // named twice
+					continue // the file was named twice
 				}
 				seen[d.key] = true
 			}
@@ -286,7 +287,7 @@ func (p *Program) take(ctx context.Context, s *upload, sources sourceFlags, args
 	return seen, err
 }
 
-// mirror deletes files from the datastore that no longer exist in the folders.
+// mirror deletes from the datastore the files that no longer exist in the folders.
 func (s *upload) mirror(ctx context.Context, roots []string, seen map[string]bool) error {
 	keys, err := deletedKeys(roots, s.stored.files(), seen)
 	if err != nil {
@@ -295,9 +296,9 @@ func (s *upload) mirror(ctx context.Context, roots []string, seen map[string]boo
 	return s.remove(ctx, keys)
 }
 
-// deletedKeys returns the custom ids of stored files that no longer exist in the folders. Files that exist but are
-// excluded by patterns are left out. If a folder is empty, all its files are left out, because the folder is probably
-// not mounted.
+// deletedKeys returns the custom ids of stored files that no longer exist in the folders. It omits files that exist but
+// are excluded by patterns. If a folder has no files although the datastore has files from it, deletedKeys returns an
+// error, because the folder is probably not mounted.
 func deletedKeys(roots, keys []string, seen map[string]bool) (lost []string, err error) {
 	for _, root := range roots {
 		if isAddress(root) {
@@ -329,7 +330,7 @@ func mayExist(key string) bool {
 	return err == nil && !info.IsDir() || errors.Is(err, fs.ErrPermission)
 }
 
-// isInside reports whether a path is inside a folder. The path is separated by slashes, like custom ids.
+// isInside reports whether a path is inside a folder. The path must be written with slashes, as custom ids are.
 func isInside(root, path string) bool {
 	root = filepath.ToSlash(filepath.Clean(root))
 	return root == "." && !strings.HasPrefix(path, "/") && !strings.HasPrefix(path, "../") ||

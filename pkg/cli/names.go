@@ -54,7 +54,7 @@ func Find(what, wanted string, each func(add func(id, name string)) error) (id s
 	return Pick(what, wanted, all)
 }
 
-// firstNames returns the first few names, separated by commas, and the number of the others.
+// firstNames returns the first few names, separated by commas, and says how many more there are.
 func firstNames(names []string) string {
 	const limit = 8
 	if len(names) > limit {

@@ -21,10 +21,10 @@ type documentResult struct {
 	Status client.DatasourceStatus `json:"status"`
 	Chunks int64                   `json:"chunks"`
 	Error  string                  `json:"error,omitempty"`
-	Crawl  *client.CrawlProgress   `json:"crawl,omitempty"` // of a web site
+	Crawl  *client.CrawlProgress   `json:"crawl,omitempty"` // progress of a web site's crawl
 }
 
-// outcome is the result of a run.
+// outcome is the result of a run that adds documents.
 type outcome struct {
 	Datastore struct {
 		ID   string `json:"id"`
@@ -32,7 +32,7 @@ type outcome struct {
 	} `json:"datastore"`
 	Found     int64            `json:"found"`     // documents found
 	Unchanged int64            `json:"unchanged"` // already stored
-	Sent      int64            `json:"sent"`      // by this run
+	Sent      int64            `json:"sent"`      // documents sent by this run
 	Synched   int64            `json:"synched"`   // searchable documents among those sent or waited for
 	Failed    int64            `json:"failed"`
 	Deleted   int64            `json:"deleted"` // files that no longer exist, and old versions
@@ -41,7 +41,7 @@ type outcome struct {
 	Failures  []failure        `json:"failures"`
 	Left      []failure        `json:"left"` // skipped documents, with the reasons
 
-	there int64 // how many of the Unchanged documents had already been processed; the run waits for the others
+	there int64 // number of Unchanged documents that had already been processed; the run waits for the others
 }
 
 // words describes the results so far.
@@ -58,7 +58,8 @@ func (o *outcome) words() string {
 	return text
 }
 
-// writeFailures lists the failures. If total is larger than their number, it adds how many are not listed.
+// writeFailures lists the failures. If total is larger than the number of failures, it also says how many are not
+// listed.
 func writeFailures(w io.Writer, failures []failure, total int) {
 	for _, f := range failures {
 		fmt.Fprintf(w, "  failed: %s: %s\n", oneLine(f.Name), oneLine(f.Error))

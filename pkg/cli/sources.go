@@ -46,8 +46,8 @@ func newChoice(include, exclude []string) choice {
 	return c
 }
 
-// takes reports whether a file is selected. Patterns are matched against its path below the folder and against its
-// name.
+// takes reports whether a file is selected. below is the file's path below the folder. Patterns are matched against
+// this path and against the file's name.
 func (c choice) takes(below string) bool {
 	matches := func(patterns []*regexp.Regexp) bool {
 		for _, p := range patterns {
@@ -169,7 +169,7 @@ func customID(id string) string {
 // skipFunc is called for each skipped file with the reason.
 type skipFunc func(name, why string)
 
-// folder iterates over the files below a folder in the order of their names. It skips hidden files and folders.
+// folder iterates over the files below a folder, ordered by name. It skips hidden files and folders.
 func folder(root string, c choice, metadata map[string]any, left skipFunc) iter.Seq2[*document, error] {
 	return func(yield func(*document, error) bool) {
 		err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
@@ -297,7 +297,7 @@ func (f sourceFlags) filesMatching(pattern string, left skipFunc) iter.Seq2[*doc
 	matches := func(path string) bool { return re.MatchString(filepath.ToSlash(filepath.Clean(path))) }
 	return func(yield func(*document, error) bool) {
 		n := 0
-		// Files that do not match the pattern do not count as skipped.
+		// Do not report files that do not match the pattern as skipped.
 		leftOut := func(name, why string) {
 			if matches(name) {
 				n++
@@ -306,7 +306,7 @@ func (f sourceFlags) filesMatching(pattern string, left skipFunc) iter.Seq2[*doc
 		}
 		for d, err := range folder(root, f.choice, f.metadata, leftOut) {
 			if n == 0 && errors.Is(err, fs.ErrNotExist) {
-				break // the folder does not exist either
+				break // the pattern's folder does not exist, so nothing matches
 			}
 			if err == nil && !matches(d.path) {
 				continue

@@ -110,7 +110,7 @@ func (l *storedDocuments) find(d *document) (same *storedDocument, others []stor
 	return same, all
 }
 
-// isAs reports whether the stored document equals the document, so that the document need not be sent again.
+// isAs reports whether the document is the same as the stored document k, so that it need not be sent again.
 func (d *document) isAs(k storedDocument) bool {
 	switch d.kind {
 	case client.DatasourceTypeFile:

@@ -27,7 +27,7 @@ func (s *upload) listen(ctx context.Context, news chan<- client.Change) {
 				}
 			}
 			select {
-			case news <- client.Change{}: // changes may have been missed
+			case news <- client.Change{}: // no id: changes may have been missed
 			case <-ctx.Done():
 				return
 			}
@@ -47,7 +47,7 @@ func (s *upload) handleChange(change client.Change) {
 		s.addTask(s.requestAllStates)
 	case e == nil || !isFinal(e.Status):
 	case s.waiting[e.Id] != nil:
-		if s.possiblyStale[e.Id] { // the change may concern the previous version
+		if s.possiblyStale[e.Id] { // the event may concern the previous version
 			s.addTask(s.requestState(e.Id))
 			return
 		}

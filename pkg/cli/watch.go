@@ -30,7 +30,7 @@ type fileState struct {
 	size    int64
 }
 
-// watcher adds the changes in folders to a datastore.
+// watcher watches folders and adds changed files to a datastore.
 type watcher struct {
 	p       *Program
 	s       *upload
@@ -123,7 +123,7 @@ func (w *watcher) follow(ctx context.Context) error {
 	}
 }
 
-// step adds the changes since the last check.
+// step sends the changes since the last check to the datastore.
 func (w *watcher) step(ctx context.Context) error {
 	if err := w.addAll(); err != nil {
 		return err
@@ -173,13 +173,13 @@ func (w *watcher) addAll() error {
 	return nil
 }
 
-// changes are the differences since the last check.
+// changes are the differences between the folders and their state at the last check.
 type changes struct {
 	sent    []*document
 	deleted []string // custom ids
 }
 
-// scan compares the folders with their state at the last check.
+// scan returns the changes in the folders since the last check.
 func (w *watcher) scan() (changes, error) {
 	var c changes
 	now := map[string]fileState{}

@@ -82,7 +82,7 @@ func (p commands) benchCommand() *cobra.Command {
 	return cmd
 }
 
-// defaults sets flags that were not given.
+// defaults sets the flags that the user has not given.
 func (s *benchSettings) defaults(given func(string) bool) {
 	s.load.Grace = benchGrace
 	if !given("clients") {
@@ -93,7 +93,7 @@ func (s *benchSettings) defaults(given func(string) bool) {
 	}
 	if !given("warmup") {
 		s.load.Warmup = 3 * time.Second
-		if s.what == loadUploads || s.load.Requests > 0 { // a small number of requests may be answered before the warm-up ends
+		if s.what == loadUploads || s.load.Requests > 0 { // if the number of requests is small, all may be answered before the warm-up ends
 			s.load.Warmup = 0
 		}
 	}
@@ -210,7 +210,7 @@ func benchQueries(ctx context.Context, s benchSettings, retrying, loaded *servic
 		request = loadtest.Streams(loaded, s.agent, questions, made.add)
 		defer func() { err = errors.Join(err, made.delete(ctx, retrying)) }()
 	}
-	// Try one request first: if the service would reject all of them, its error explains why.
+	// Try one request first. If the service would reject all requests, the error of this one explains why.
 	if err := loadtest.Try(ctx, request); err != nil {
 		return loadtest.Report{}, err
 	}

@@ -39,7 +39,7 @@ func benchQuestions(ctx context.Context, sluice *service.Service, file string, d
 		})
 		return texts, err
 	}
-	random := rand.New(rand.NewPCG(1, 2)) // fixed seeds, so that the questions are the same each time
+	random := rand.New(rand.NewPCG(1, 2)) // the seeds are fixed, so that every run asks the same questions
 	for _, id := range datastores {
 		seen := 0
 		err := sluice.Datasources(ctx, id, "synched", func(d service.Datasource) error {
@@ -90,7 +90,8 @@ func generateItems(size int) func(n int) loadtest.Item {
 	}
 }
 
-// filesOf returns a function that goes through the files below a folder again and again. Hidden files are skipped.
+// filesOf reads the files below a folder, except hidden ones. The function that it returns yields one file for each n,
+// and begins again after the last file.
 func filesOf(dir string) (func(n int) loadtest.Item, error) {
 	var items []loadtest.Item
 	total := 0
