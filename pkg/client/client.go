@@ -20,7 +20,7 @@ const (
 	maxRedirects       = 5
 )
 
-// Client is a client of one service. It is safe for concurrent use.
+// Client calls the API of one service. It is safe for concurrent use.
 type Client struct {
 	endpoints *Endpoints
 	sender    *sender
@@ -92,7 +92,7 @@ func redacted(u *url.URL, given string) string {
 	return u.Redacted()
 }
 
-// Endpoints returns the generated methods, for endpoints that Client has no method for. Their requests are
+// Endpoints returns the generated methods. Use them for endpoints that Client has no method for. Their requests are
 // authenticated and retried in the same way, and errors of the service are an [*Error]. The caller must read and close
 // the response body.
 func (c *Client) Endpoints() *Endpoints { return c.endpoints }
@@ -107,19 +107,19 @@ const (
 	optionsContext
 )
 
-// WithIdempotencyKey returns a context that gives a POST this Idempotency-Key instead of a random one. The key has 1 to
-// 200 printable ASCII characters. If the same key and body are sent again within a day, even by another process, the
-// service returns the first answer without doing anything twice. If the body differs, it answers CONFLICT.
+// WithIdempotencyKey returns a context for a POST that is sent with this Idempotency-Key instead of a random one. The
+// key has 1 to 200 printable ASCII characters. If the same key and body are sent again within a day, even by another
+// process, the service returns the first answer without doing anything twice. If the body differs, it answers CONFLICT.
 func WithIdempotencyKey(ctx context.Context, key string) context.Context {
 	return context.WithValue(ctx, idempotencyContext, key)
 }
 
-// requestOptions describes how a request differs from a retryable request with a JSON answer.
+// requestOptions describes how a request differs from the usual one, which may be retried and has a JSON answer.
 type requestOptions struct {
-	noRetry bool // not idempotent: do not retry if the service may have processed it
-	read    bool // changes nothing: needs no Idempotency-Key
+	noRetry bool // the request is not idempotent: do not retry it if the service may have processed it
+	read    bool // the request changes nothing, so it needs no Idempotency-Key
 	stream  bool // the caller reads the body
-	accept  int  // status outside 2xx that is not an error; 0: none
+	accept  int  // a status outside 2xx that counts as a success; 0: none
 }
 
 func withOptions(ctx context.Context, m requestOptions) context.Context {

@@ -28,7 +28,8 @@ func (c *Client) ListDatasources(ctx context.Context, p *ListDatasourcesParams) 
 	})
 }
 
-// UpdateDatasource changes the name and the metadata and, for a web page or site, the refresh schedule and the scope.
+// UpdateDatasource changes the name and the metadata of a datasource. For a web page or site, it can also change the
+// refresh schedule and the scope.
 func (c *Client) UpdateDatasource(ctx context.Context, id string, p DatasourcePatch) (*Datasource, error) {
 	return callByIDWithBody[DatasourcePatch, Datasource](ctx, id, p, c.endpoints.UpdateDatasource)
 }
@@ -56,7 +57,7 @@ type Original struct {
 	Size          int64  // in bytes; -1 if unknown
 }
 
-// GetOriginal opens a datasource's original. It can be read until the context ends.
+// GetOriginal opens a datasource's original content, which can be read until the context ends.
 func (c *Client) GetOriginal(ctx context.Context, id string) (*Original, error) {
 	if err := check(id); err != nil {
 		return nil, err
@@ -85,8 +86,8 @@ func (c *Client) PlanSite(ctx context.Context, r SitePlanRequest) (*SitePlan, er
 	return decodeOne[SitePlan](c.endpoints.PlanSite(ctx, r))
 }
 
-// ExportConversations opens an export of conversations with all their messages. It can be read until the context ends;
-// an interrupted export ends with an error. The caller must close it. p may be nil.
+// ExportConversations opens an export of conversations with all their messages. The export can be read until the
+// context ends. If it is interrupted, reading ends with an error. The caller must close it. p may be nil.
 func (c *Client) ExportConversations(ctx context.Context, p *ExportConversationsParams) (io.ReadCloser, error) {
 	asked := value(p)
 	resp, err := c.endpoints.ExportConversations(withOptions(ctx, requestOptions{stream: true}), &asked)

@@ -67,7 +67,7 @@ func CodeOf(err error) ProblemError {
 	return ""
 }
 
-// errorOf decodes an error answer in the service's format, in OpenAI's format, or from a proxy.
+// errorOf decodes an error answer: in the service's format, in OpenAI's format, or in whatever format a proxy uses.
 func errorOf(resp *http.Response, body []byte) *Error {
 	e := &Error{Status: resp.StatusCode, RetryAfter: retryAfter(resp.Header), RequestID: resp.Header.Get("X-Request-Id")}
 	var problem Problem
@@ -89,7 +89,7 @@ func errorOf(resp *http.Response, body []byte) *Error {
 	return e
 }
 
-// codesByStatus maps statuses to codes, for errors in OpenAI's format, which has different codes.
+// codesByStatus maps statuses to codes. It is for errors in OpenAI's format, whose codes are different.
 var codesByStatus = map[int]ProblemError{
 	http.StatusBadRequest: CodeInvalid, http.StatusUnauthorized: CodeUnauthorized, http.StatusPaymentRequired: CodeUsageLimit,
 	http.StatusForbidden: CodeUnauthorized, http.StatusNotFound: CodeNotFound, http.StatusRequestEntityTooLarge: CodeTooLarge,
@@ -108,7 +108,7 @@ func retryAfter(h http.Header) time.Duration {
 	return 0
 }
 
-// shortened returns the beginning of an answer from another server.
+// shortened returns the beginning of an answer. It is used for answers of other servers, which may be long.
 func shortened(s string) string {
 	const limit = 200
 	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "�")), " ")

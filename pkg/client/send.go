@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	firstWait  = 250 * time.Millisecond // pause before the second attempt; doubles with each attempt
+	firstWait  = 250 * time.Millisecond // pause before the second attempt; it doubles with each attempt
 	maxWait    = 30 * time.Second       // maximum pause between attempts, whatever the service asks for
 	maxProblem = 64 << 10               // maximum size of an error answer in bytes
 )
@@ -29,7 +29,8 @@ var ErrIdleTimeout = errors.New("timed out waiting for data from the service")
 // errContent means that the content of an upload could not be read, or could not be read again for a retry.
 var errContent = errors.New("reading the content to upload")
 
-// sender performs the requests of the generated code. It adds the key, retries, and turns failures into errors.
+// sender performs the requests of the generated code. It adds the key, retries failed requests, and turns error answers
+// into errors.
 type sender struct {
 	http             *http.Client
 	base, key, agent string
@@ -43,7 +44,7 @@ type sender struct {
 func (s *sender) Do(req *http.Request) (*http.Response, error) {
 	opts, _ := req.Context().Value(optionsContext).(requestOptions)
 	s.dress(req, opts)
-	isLost := false // the answer to an earlier attempt was lost, so the service may have processed the request
+	isLost := false // whether the answer to an earlier attempt was lost; if so, the service may have processed the request
 	for attempt := 1; ; attempt++ {
 		resp, err := s.attempt(req, opts)
 		if err == nil {
@@ -65,7 +66,7 @@ func (s *sender) Do(req *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 		if s.wait(req.Context(), delay) != nil {
-			return nil, err // says more than the context's error
+			return nil, err // this error says more than the context's error
 		}
 		if req.Body != nil && req.Body != http.NoBody {
 			if req.GetBody == nil {
@@ -80,7 +81,7 @@ func (s *sender) Do(req *http.Request) (*http.Response, error) {
 	}
 }
 
-// dress adds the common headers to a request.
+// dress adds the headers that all requests have.
 func (s *sender) dress(req *http.Request, opts requestOptions) {
 	if s.key != "" {
 		req.Header.Set("Authorization", "Bearer "+s.key)
@@ -134,7 +135,7 @@ func (s *sender) attempt(req *http.Request, opts requestOptions) (*http.Response
 	switch {
 	case err != nil && isSuccess:
 		return nil, fmt.Errorf("reading the answer of %s: %w", s.base, err)
-	case !isSuccess: // even if the error answer is incomplete
+	case !isSuccess: // also if the error answer is incomplete
 		return nil, errorOf(resp, body)
 	}
 	resp.Body = io.NopCloser(bytes.NewReader(body))
@@ -153,8 +154,8 @@ func (s *sender) connectionError(ctx context.Context, err error) error {
 	return fmt.Errorf("asking %s: %w", s.base, err)
 }
 
-// readAll reads at most limit bytes of a body and closes it. If the body is longer, readAll returns an error if whole
-// is set, and otherwise only the first limit bytes.
+// readAll reads a body and closes it. If the body is longer than limit bytes, readAll returns an error if whole is set,
+// and otherwise the first limit bytes.
 func readAll(body io.ReadCloser, limit int64, whole bool) ([]byte, error) {
 	defer body.Close()
 	b, err := io.ReadAll(io.LimitReader(body, limit+1))
@@ -174,7 +175,8 @@ func (t *tooLargeError) Error() string {
 	return fmt.Sprintf("it is longer than %d bytes, the most that is read; ask for less at once", t.limit)
 }
 
-// isUnsent reports whether there was no connection, so that the service cannot have received the request.
+// isUnsent reports whether a request failed before there was a connection. The service cannot have received such a
+// request.
 func isUnsent(err error) bool {
 	op, ok := errors.AsType[*net.OpError](err)
 	return ok && op.Op == "dial"
@@ -184,7 +186,7 @@ func isUnsent(err error) bool {
 func isRetryable(err error, isRepeatable bool) bool {
 	if e, ok := errors.AsType[*Error](err); ok {
 		switch e.Status {
-		case http.StatusTooManyRequests, http.StatusServiceUnavailable: // the service did not process it
+		case http.StatusTooManyRequests, http.StatusServiceUnavailable: // the service did not process the request
 			return true
 		case http.StatusBadGateway, http.StatusGatewayTimeout:
 			return isRepeatable
@@ -224,7 +226,7 @@ type idleTimeoutBody struct {
 	io.ReadCloser
 	timer *idleTimer
 	ended bool
-	ctx   context.Context //nolint:containedctx // of the request
+	ctx   context.Context //nolint:containedctx // context of the request
 	end   func()
 }
 

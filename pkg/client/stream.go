@@ -14,11 +14,11 @@ import (
 	"github.com/tmaxmax/go-sse"
 )
 
-// ErrUnfinished means that a stream was cut off: the received part is incomplete.
+// ErrUnfinished means that a stream was cut off, so what was received is incomplete.
 var ErrUnfinished = errors.New("the stream ended without its end marker")
 
 // StreamAgent asks an agent, calls text with each piece of the answer as it arrives, and returns the complete answer
-// with its sources. If text fails, StreamAgent cancels the request and returns the error.
+// with its sources. If text returns an error, StreamAgent cancels the request and returns this error.
 func (c *Client) StreamAgent(ctx context.Context, id string, q AgentQuery, text func(piece string) error) (*AgentAnswer, error) {
 	if err := check(id); err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func (c *Client) events(body io.Reader) iter.Seq2[sse.Event, error] {
 	return func(yield func(sse.Event, error) bool) {
 		for event, err := range sse.Read(body, &sse.ReadConfig{MaxEventSize: int(c.sender.maxBody)}) {
 			switch {
-			case errors.Is(err, sse.ErrUnexpectedEOF): // in the middle of an event or comment
+			case errors.Is(err, sse.ErrUnexpectedEOF): // the stream was cut off in the middle of an event or comment
 				yield(event, ErrUnfinished)
 				return
 			case err != nil:
@@ -88,7 +88,7 @@ func (c *Client) events(body io.Reader) iter.Seq2[sse.Event, error] {
 	}
 }
 
-// Change is a change of a datasource: its new state, or its deletion.
+// Change reports that a datasource has a new state or was deleted.
 type Change struct {
 	Datasource *DatasourceEvent // nil if it was deleted
 	DeletedID  string           // id of the deleted datasource
@@ -118,7 +118,7 @@ func (c *Client) WatchDatastore(ctx context.Context, id string) (iter.Seq2[Chang
 				var gone struct{ ID string }
 				err = json.Unmarshal([]byte(event.Data), &gone)
 				change.DeletedID = gone.ID
-			default: // an event of a newer service
+			default: // an event that only a newer service sends
 				continue
 			}
 			if !yield(change, err) || err != nil {
@@ -146,8 +146,8 @@ func (c *Client) Settled(ctx context.Context, datastoreID string, each func(Data
 // countInterval is the minimum time between two counts of a datastore that keeps changing.
 const countInterval = 200 * time.Millisecond
 
-// settled counts the datasources whenever one is finished, until all are finished or the stream ends. It reports
-// whether all are finished.
+// settled counts the datasources each time one of them is finished, until all are finished or the stream ends. It
+// reports whether all are finished.
 func (c *Client) settled(ctx context.Context, datastoreID string, each func(DatasourceCounts)) (bool, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	changes, err := c.WatchDatastore(ctx, datastoreID)

@@ -19,7 +19,8 @@ type File struct {
 	// Name is the file name. Its extension helps to detect the type.
 	Name string
 	// Content is read from its current position to the end. If Content is an io.Seeker, its length is sent, and failed
-	// attempts are retried. Otherwise an attempt that has read from Content is not retried.
+	// attempts are retried. If Content is not an io.Seeker, a failed attempt is not retried once it has read from
+	// Content.
 	Content io.Reader
 	// CustomID is an id that the caller chose, for use in filters. It may be "".
 	CustomID string
@@ -30,7 +31,7 @@ type File struct {
 	Progress func(sent, size int64)
 }
 
-// Upload uploads a file. When it returns, the service has stored the file durably. The file is searchable once its
+// Upload uploads a file. When Upload returns, the service has stored the file durably. The file is searchable once its
 // status is synched.
 func (c *Client) Upload(ctx context.Context, datastoreID string, f File) (*Datasource, error) {
 	u, err := newUpload(datastoreID, f)
@@ -52,7 +53,7 @@ func (c *Client) UploadFile(ctx context.Context, datastoreID, path string) (*Dat
 	return c.Upload(ctx, datastoreID, File{Name: filepath.Base(path), Content: f})
 }
 
-// upload is a multipart form with a file that is streamed.
+// upload is a multipart form that contains a file. The file is streamed.
 type upload struct {
 	file          File
 	contentType   string
@@ -153,12 +154,12 @@ func (u *upload) release() (wasRead bool) {
 	if u.last == nil {
 		return false
 	}
-	_ = u.last.Close() // cannot fail
+	_ = u.last.Close() // closing a lease cannot fail
 	return u.last.sent > 0
 }
 
-// contentLease allows one body to read the content until the lease is closed. After an early answer, the transport may
-// continue to read for a while, and must not take data from the next attempt.
+// contentLease allows one body to read the content until the lease is closed. If the service answers early, the
+// transport may go on reading for a while. The lease keeps it from taking data that belongs to the next attempt.
 type contentLease struct {
 	upload *upload
 

@@ -29,7 +29,7 @@ type Config struct {
 	CrawlAllow   string
 	CrawlProxy   string   // "": none
 	SecretKey    string   // "": a key file in the data directory, if one process does everything
-	MCPHosts     []string // host names under which clients of the Model Context Protocol reach the service
+	MCPHosts     []string // host names that clients of the Model Context Protocol use to reach the service
 	CORSOrigins  []string // origins of web pages that may call the service
 	UserAgent    string
 	ChromeURL    string
@@ -75,10 +75,10 @@ type Config struct {
 
 	EmbedModel    string
 	EmbedDims     int
-	EmbedDir      string // directory of a model that runs in this process
+	EmbedDir      string // directory of an embedding model that runs in this process
 	QueryPrefix   string // for the model in SLUICE_EMBED_MODEL or SLUICE_EMBED_DIR
 	PassagePrefix string
-	ModelNames    map[string]string // interface name (llm_4) → provider's model name
+	ModelNames    map[string]string // maps model names of the interface, such as llm_4, to the provider's model names
 
 	RerankURL   string
 	RerankKey   string
@@ -202,8 +202,9 @@ func parse(args, environ []string, name func(Setting) string) (Config, error) {
 	return c, errors.Join(faults...)
 }
 
-// defaultWindow returns the default maximum number of jobs in the stream: a few times the number processed at once. The
-// stream is first in, first out, so with a larger window, a single upload would wait longer behind a large import.
+// defaultWindow returns the default maximum number of jobs in the stream, which is a few times the number of jobs
+// processed at once. The stream is first in, first out. With a larger window, a single upload would wait longer behind
+// a large import.
 func defaultWindow(c Config) int {
 	if c.NATSURL == "" {
 		return 64
@@ -252,7 +253,7 @@ func (c Config) check() error {
 // HasRemoteIndex reports whether an index on separate servers is configured.
 func (c Config) HasRemoteIndex() bool { return c.MilvusAddr != "" }
 
-// HasEmbeddedIndex reports whether an api process opens the embedded index.
+// HasEmbeddedIndex reports whether an api process with these settings opens the embedded index.
 func (c Config) HasEmbeddedIndex() bool {
 	if c.EmbeddedIndex == Auto {
 		return !c.HasRemoteIndex() || c.DatabaseURL == ""

@@ -13,7 +13,7 @@ func (c Config) Secrets() []string {
 	for i, address := range append(servers, c.ChromeURL, c.DatabaseURL, c.CrawlProxy) {
 		u, err := url.Parse(strings.TrimSpace(address))
 		if err != nil {
-			all = append(all, address) // hide all of it, because it cannot be parsed
+			all = append(all, address) // hide the whole address, because the part that is secret cannot be found in it
 			continue
 		}
 		password, has := u.User.Password()

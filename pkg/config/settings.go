@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Setting is an environment variable of the service, which is also a flag.
+// Setting describes an environment variable of the service and its flag.
 type Setting struct {
 	Env     string
 	Flag    string // Env in lower case, with hyphens and without SLUICE_
@@ -20,7 +20,7 @@ type Setting struct {
 // IsBool reports whether the setting is true or false, so that its flag needs no value.
 func (s Setting) IsBool() bool { return s.Default == "true" || s.Default == "false" }
 
-// Text returns the sentence and the default as plain text.
+// Text returns Doc and the default as plain text.
 func (s Setting) Text() string {
 	text := s.Doc
 	switch {

@@ -14,7 +14,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// flagValue is a flag that overrides the value from the environment.
+// flagValue is the value of a flag. It overrides the value from the environment.
 type flagValue struct {
 	values map[string]string
 	env    string
@@ -80,7 +80,7 @@ func oneLine(v string) error {
 	return nil
 }
 
-// Minimum and maximum length of a key in characters: it must be hard to guess, and it must fit into a header.
+// Minimum and maximum length of a key in characters. A key must be hard to guess, and must fit into a header.
 const (
 	minKey = 16
 	maxKey = 512
@@ -173,7 +173,7 @@ func file(field *string) func(string) error {
 	}
 }
 
-// names parses host names without ports, separated by commas.
+// names parses a list of host names, separated by commas. The names must have no ports.
 func names(field *[]string) func(string) error {
 	return func(v string) error {
 		*field = nil
@@ -313,7 +313,7 @@ func size(field *Bytes, low int64) func(string) error {
 	}
 }
 
-// sizeOrNone parses a size of at least low, or 0.
+// sizeOrNone parses a size that is 0 or at least low.
 func sizeOrNone(field *Bytes, low int64) func(string) error {
 	return func(v string) error {
 		if err := size(field, low)(v); err != nil {

@@ -13,7 +13,7 @@ type Windows struct {
 	ByModel map[string]int // by the name of the model, with or without its provider
 }
 
-// Bounds of a model's window, in tokens.
+// Bounds on a model's window, in tokens.
 const (
 	minWindow = 512
 	maxWindow = 100_000_000
