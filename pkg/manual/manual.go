@@ -30,12 +30,12 @@ const Reference = Root + "/api"
 // Icon is the path of the service's icon, which the API reference uses too.
 const Icon = Root + "/icon.svg"
 
-// Policy is the pages' Content-Security-Policy. It allows only their own style, script and images.
+// Policy is the pages' Content-Security-Policy. It allows only styles, scripts and images of the service itself.
 const Policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'; " +
 	"form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
-// picturePolicy is the Content-Security-Policy of an SVG image that is opened on its own. It allows the styles inside
-// the image.
+// picturePolicy is the Content-Security-Policy of SVG images. It matters when an image is opened on its own, and allows
+// the styles inside the image.
 const picturePolicy = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; sandbox"
 
 //go:embed static/manual.css
@@ -57,7 +57,7 @@ var types = map[string]string{
 	".png":  "image/png",
 }
 
-// file is a page or file, ready to be sent.
+// file is a page or another file, ready to be sent.
 type file struct {
 	kind   string
 	policy string

@@ -21,7 +21,7 @@ type page struct {
 	text     template.HTML
 	headings []heading // below the title
 	passages []passage
-	lists    []section // lists of links, by the heading above them
+	lists    []section // the page's lists of links, each with the heading above it
 }
 
 // heading is one of the headings below the title of a page.
@@ -41,7 +41,7 @@ type section struct {
 type link struct {
 	Title string
 	At    string
-	Here  bool // it is the current page
+	Here  bool // whether the link leads to the current page
 }
 
 // pages holds all pages and their navigation.

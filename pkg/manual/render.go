@@ -95,8 +95,8 @@ func render(files fs.FS, source string, content []byte) (page, error) {
 	return p, nil
 }
 
-// scrollableParts makes tables and code blocks scrollable, also by keyboard. It can replace plain strings, because HTML
-// in the text is escaped and so these strings match only elements.
+// scrollableParts makes tables and code blocks scrollable, also by keyboard. Replacing plain strings is safe: HTML in
+// the text is escaped, so these strings match only elements.
 var scrollableParts = strings.NewReplacer(
 	"<table>", `<div class="wide" role="group" aria-label="Table" tabindex="0"><table>`, "</table>", "</table></div>",
 	"<th></th>", "<td></td>", // an empty cell is not a heading
@@ -120,7 +120,7 @@ func address(source string) string {
 	return Root + "/" + strings.TrimSuffix(source, ".md")
 }
 
-// resolve converts the target of a link in a Markdown file to the address to which the web page links.
+// resolve converts the target of a link in a Markdown file to the address that the web page links to.
 func resolve(files fs.FS, source, target string) string {
 	if strings.Contains(target, ":") || strings.HasPrefix(target, "#") || strings.HasPrefix(target, "/") {
 		return target
@@ -142,7 +142,7 @@ func resolve(files fs.FS, source, target string) string {
 	}
 }
 
-// hasBlocks reports whether a node consists of blocks, as a list does, and not of text.
+// hasBlocks reports whether a node consists of blocks, such as a list, and not of text.
 func hasBlocks(n ast.Node) bool {
 	return n.FirstChild() != nil && n.FirstChild().Type() == ast.TypeBlock
 }

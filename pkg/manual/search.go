@@ -14,11 +14,11 @@ import (
 // Search is the path of the search: GET Search?q=words returns at most maxHits hits as JSON.
 const Search = Root + "/search.json"
 
-// Bounds of a search.
+// Limits of a search.
 const (
 	maxHits     = 12
 	maxQuery    = 100 // maximum length of a query in bytes; the rest is ignored
-	maxPrefixes = 100 // maximum number of completions of an unfinished last word
+	maxPrefixes = 100 // maximum number of completions that are tried for an unfinished last word
 )
 
 // Parameters of BM25F. A word in a heading counts as headingWeight words of the text below it.
@@ -33,7 +33,8 @@ const (
 	decisionFactor = 0.6
 )
 
-// passageLength is the number of bytes after which the next block of a section begins a new passage.
+// passageLength is a length in bytes. When a passage has reached it, the next block of the section begins a new
+// passage.
 const passageLength = 800
 
 // passage is a sequence of blocks in a section of a page.
@@ -45,13 +46,13 @@ type passage struct {
 	factor  float64 // factor by which the passage's scores are multiplied
 }
 
-// Hit is a section that matches a query.
+// Hit is a section, or a whole page, that matches a query.
 type Hit struct {
 	Page string `json:"page"`
 	Text string `json:"text,omitempty"` // heading; absent: the page itself
 	At   string `json:"at"`
-	// Excerpt is the part of the passage that contains the most words of the query. The elements with an odd index are
-	// these words.
+	// Excerpt is the part of the passage that contains the most words of the query. It is split at these words: they
+	// are the elements with an odd index.
 	Excerpt []string `json:"excerpt,omitempty"`
 }
 
@@ -116,7 +117,7 @@ func (s *searcher) find(query string) []Hit {
 	matched := map[int]int{}
 	terms := map[string]bool{}
 	for _, forms := range words {
-		best := map[int]float64{} // if several forms of a word match, only the best score counts
+		best := map[int]float64{} // best score per passage: if several forms of a word match, only the best one counts
 		for _, form := range forms {
 			terms[form] = true
 			list := s.postings[form]
@@ -190,7 +191,8 @@ func (s *searcher) wordsOf(query string) [][]string {
 // excerptLength is the approximate length of an excerpt in bytes.
 const excerptLength = 160
 
-// excerpt returns the part of a text with the most distinct terms. Matching words are separate elements.
+// excerpt returns the part of a text that contains the most distinct terms. It is split so that each matching word is a
+// separate element.
 func excerpt(text string, terms map[string]bool, analyzer *analysis.Analyzer) []string {
 	type span struct {
 		from, to int

@@ -17,8 +17,8 @@ type Arguments func(arguments json.RawMessage) (json.RawMessage, error)
 // ArgumentsOf returns the Arguments function for a tool whose arguments have the JSON schema.
 type ArgumentsOf func(schema json.RawMessage) (Arguments, error)
 
-// checkArguments validates arguments before a tool is called. The SDK also validates them, but its messages are for
-// authors of schemas and not for the models that read them.
+// checkArguments validates arguments before a tool is called. The SDK also validates them, but its messages are written
+// for authors of schemas, although models read them.
 func checkArguments(checks map[string]Arguments) sdk.Middleware {
 	return func(next sdk.MethodHandler) sdk.MethodHandler {
 		return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
@@ -36,15 +36,14 @@ func checkArguments(checks map[string]Arguments) sdk.Middleware {
 	}
 }
 
-// toolRegistry registers the tools of a server and collects the validation of their arguments.
+// toolRegistry registers the tools of a server and collects the functions that validate their arguments.
 type toolRegistry struct {
 	server *sdk.Server
-	check  ArgumentsOf // nil: only the SDK's validation
+	check  ArgumentsOf // nil: only the SDK validates arguments
 	checks map[string]Arguments
 }
 
-// addTool adds a tool. bound adds limits to the schema of the tool's arguments, because struct tags cannot express
-// them.
+// addTool adds a tool. bound adds limits to the schema of the tool's arguments that struct tags cannot express.
 func addTool[In, Out any](box *toolRegistry, tool *sdk.Tool, bound func(fields map[string]*jsonschema.Schema), handler sdk.ToolHandlerFor[In, Out]) {
 	schema, err := schemaOf[In](bound)
 	if err == nil && box.check != nil {
@@ -65,8 +64,8 @@ func checkOf(check ArgumentsOf, schema *jsonschema.Schema) (Arguments, error) {
 	return check(encoded)
 }
 
-// schemaOf returns the schema of a tool's arguments. The type of an optional list is only array, without null, because
-// some clients do not support alternative types.
+// schemaOf returns the schema of a tool's arguments. It gives an optional list the type array, not array or null,
+// because some clients do not support alternative types.
 func schemaOf[In any](bound func(fields map[string]*jsonschema.Schema)) (*jsonschema.Schema, error) {
 	schema, err := jsonschema.For[In](nil)
 	if err != nil {

@@ -1,6 +1,6 @@
 // Package mcp serves the content and agents of a workspace with the Model Context Protocol, using its official SDK. It
 // has the tools search, fetch and ask, and datasources as resources. Handler is the server over HTTP. Relay is a server
-// that a desktop client starts as a command. It forwards everything to a Handler elsewhere.
+// that a desktop client starts as a command. It forwards everything to the Handler of a running service.
 //
 // search and fetch have the names, arguments and results that ChatGPT's connectors and deep research require.
 // Additional results are in separate fields.

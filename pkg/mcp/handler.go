@@ -24,7 +24,7 @@ type Options struct {
 	WriteTimeout time.Duration // time limit for sending one piece of an answer; default 30 s
 	IdleTimeout  time.Duration // time limit of one request; default 10 minutes
 	Log          *slog.Logger  // nil: no log
-	Arguments    ArgumentsOf   // validates the arguments of tools; nil: only the SDK's validation
+	Arguments    ArgumentsOf   // validates the arguments of tools; nil: only the SDK validates them
 }
 
 // Handler serves the protocol over streamable HTTP, without sessions. The caller must have checked the key and read the
@@ -65,7 +65,8 @@ func NewHandler(lib Library, opts Options) *Handler {
 // context ends.
 func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, body []byte, askOnly bool) {
 	if first := bytes.TrimLeft(body, " \t\r\n"); len(first) > 0 && first[0] == '[' {
-		// Newer versions of the protocol have no batches, and rate limits would have to count each message of a batch.
+		// Batches are not supported. Newer versions of the protocol have none, and the rate limit would have to count
+		// each message of a batch.
 		writeMessage(w, http.StatusBadRequest, map[string]any{"jsonrpc": "2.0", "id": nil, "error": map[string]any{
 			"code": jsonrpc.CodeInvalidRequest, "message": "batches are not supported; send each message in a separate request",
 		}})
@@ -86,9 +87,9 @@ func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, body []byte, ask
 type requestKey struct{}
 
 // answerable cancels the processing of a message when its HTTP request ends, because the answer could not be delivered.
-// The SDK does so only for the newest version of the protocol. answerable also rejects subscriptions, and turns a panic
-// into an error of the message: the SDK runs handlers in its own goroutines, where the HTTP server does not recover
-// panics.
+// The SDK itself does this only in the newest version of the protocol. answerable also rejects subscriptions, and turns
+// a panic into an error of the message: the SDK runs handlers in its own goroutines, where the HTTP server does not
+// recover panics.
 func (h *Handler) answerable(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, req sdk.Request) (result sdk.Result, err error) {
 		defer func() {
@@ -127,7 +128,7 @@ type pacedWriter struct {
 	timeout time.Duration
 }
 
-// Unwrap returns the writer for http.ResponseController.
+// Unwrap lets http.ResponseController reach the connection.
 func (p *pacedWriter) Unwrap() http.ResponseWriter { return p.ResponseWriter }
 
 // Write implements io.Writer.

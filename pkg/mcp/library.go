@@ -9,13 +9,13 @@ import (
 // Limits of the tools' arguments.
 const (
 	MaxDatastores   = 64  // maximum number of datastores in one search
-	DefaultResults  = 10  // number of results of a search that does not specify a number
+	DefaultResults  = 10  // number of results of a search whose arguments do not specify it
 	MaxResults      = 100 // maximum number of results
 	MaxFilterValues = 1000
 	MaxMetadataKeys = 20 // maximum number of keys in a filter
 )
 
-// Library provides the content for the caller in the context. Its errors are shown to the caller.
+// Library provides the content that the caller in the context may see. Its errors are shown to the caller.
 type Library interface {
 	// Search returns at most Results fragments, best first.
 	Search(ctx context.Context, q Search) ([]domain.Fragment, error)

@@ -25,8 +25,9 @@ type part struct {
 
 func (p part) whole() bool { return p.from == 0 && p.to >= p.of }
 
-// readDocument reads a datasource's text from the given position, up to the size of one answer. If a passage is
-// requested, it returns the whole document if that fits, and otherwise starts a few chunks before the passage.
+// readDocument reads a datasource's text from the given position, up to the size of one answer. If the position is a
+// passage with its surroundings, readDocument returns the whole document if it fits into one answer. Otherwise it
+// starts a few chunks before the passage.
 func readDocument(ctx context.Context, lib Library, where resource) (domain.Datasource, part, error) {
 	d, err := lib.Datasource(ctx, where.datasourceID)
 	if err != nil {
@@ -35,7 +36,7 @@ func readDocument(ctx context.Context, lib Library, where resource) (domain.Data
 	if !hasText(d) {
 		return d, part{}, noText(d)
 	}
-	if where.around && d.TextBytes <= maxPartBytes/2 { // half, to leave space for overlaps and blank lines
+	if where.around && d.TextBytes <= maxPartBytes/2 { // only half, to leave space for overlaps and blank lines
 		where.ordinal = 0
 	} else if where.around {
 		where.ordinal = max(0, where.ordinal-chunksBefore)
@@ -102,7 +103,7 @@ func (j *chunkJoiner) add(c domain.Chunk) {
 	switch again := -gap; {
 	case again > 0 && again < len(text) && strings.HasSuffix(j.last.Text, text[:again]):
 		text = text[again:]
-	case gap == 0 || gap == 1: // same paragraph; white space between sentences may be missing
+	case gap == 0 || gap == 1: // both chunks are in the same paragraph, with at most one white space between them
 		j.text.WriteString(" "[:gap])
 	default:
 		j.text.WriteString("\n\n")

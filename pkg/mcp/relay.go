@@ -43,7 +43,7 @@ func (r Relay) Run(ctx context.Context, in io.ReadCloser, out io.WriteCloser) er
 // broken.
 type connection struct {
 	relay Relay
-	ctx   context.Context // of the relay: the connection outlives the first request
+	ctx   context.Context // the relay's context, because the connection outlives the request that opens it
 
 	mu      sync.Mutex
 	session *sdk.ClientSession
@@ -80,8 +80,8 @@ func isAnswer(err error) bool {
 	return errors.As(err, &answered) && answered.Code != rejected
 }
 
-// forwardFunc returns a function that sends a request with the parameters to the service. known is false if the service
-// does not handle such requests.
+// forwardFunc returns a function that sends a request with these parameters to the service. known is false if the
+// service does not handle this kind of request.
 func forwardFunc(params sdk.Params) (ask func(context.Context, *sdk.ClientSession) (sdk.Result, error), known bool) {
 	switch p := params.(type) {
 	case *sdk.ListToolsParams:
@@ -90,7 +90,7 @@ func forwardFunc(params sdk.Params) (ask func(context.Context, *sdk.ClientSessio
 		return func(ctx context.Context, s *sdk.ClientSession) (sdk.Result, error) {
 			call := &sdk.CallToolParams{Name: p.Name, Arguments: p.Arguments}
 			if token := p.GetProgressToken(); token != nil {
-				call.Meta = sdk.Meta{"progressToken": token} // unchanged: a number is a float64, which SetProgressToken does not accept
+				call.Meta = sdk.Meta{"progressToken": token} // pass the token on unchanged: if it is a number, it is a float64, which SetProgressToken does not accept
 			}
 			result, err := s.CallTool(ctx, call)
 			if err != nil {
@@ -146,7 +146,7 @@ func (l *connection) drop() {
 	l.session = nil
 	l.mu.Unlock()
 	if session != nil {
-		_ = session.Close() // it may be broken already
+		_ = session.Close() // ignore the error: the connection may be broken already
 	}
 }
 

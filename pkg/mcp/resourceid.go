@@ -16,8 +16,8 @@ const resourcePrefix = "sluice://datasources/"
 // resource is a position in a datasource.
 type resource struct {
 	datasourceID string
-	ordinal      int  // of the first chunk
-	around       bool // also read some chunks before that chunk, or the whole datasource if it is short
+	ordinal      int  // ordinal of the first chunk to read
+	around       bool // whether to read some chunks before that chunk too, or the whole datasource if it is short
 }
 
 // parseResource parses the id of a datasource, of a chunk, or of a part. The id of a chunk consists of datasource,

@@ -11,15 +11,15 @@ import (
 // server. Versions are dates and can be compared as strings.
 const marksResults = "2026-07-28"
 
-// isMarked reports whether the result of a request with the given metadata must be marked. Since marksResults, requests
-// name their version of the protocol in the metadata.
+// isMarked reports whether the result of a request with the given metadata must be marked. In version marksResults and
+// later, the metadata of a request name the version of the protocol.
 func isMarked(meta map[string]any) bool {
 	version, _ := meta[sdk.MetaKeyProtocolVersion].(string)
 	return version >= marksResults
 }
 
-// emptyResult returns an empty result. If marked is true, the result states that it is complete. The SDK does this only
-// for its own handlers; other packages can set that field only by decoding it from JSON.
+// emptyResult returns an empty result. If marked is true, the result states that it is complete. The SDK marks only the
+// results of its own handlers, and other packages can set the field only by decoding it from JSON.
 func emptyResult(marked bool) *sdk.CallToolResult {
 	var result sdk.CallToolResult
 	if marked {

@@ -14,7 +14,7 @@ import (
 // constants holds the unevaluated constants of one package by name.
 type constants map[string]ast.Expr
 
-// declared reads the constants of the package in a directory.
+// declared reads the constants that the package in a directory declares.
 func declared(dir string) (constants, error) {
 	names, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	if err != nil {
@@ -35,7 +35,7 @@ func declared(dir string) (constants, error) {
 				continue
 			}
 			for _, s := range g.Specs {
-				v := s.(*ast.ValueSpec) // a constant declaration has no other specs
+				v := s.(*ast.ValueSpec) // cannot fail: constant declarations contain only value specs
 				for i := range min(len(v.Names), len(v.Values)) {
 					out[v.Names[i].Name] = v.Values[i]
 				}
@@ -45,7 +45,7 @@ func declared(dir string) (constants, error) {
 	return out, nil
 }
 
-// units holds package time's units in nanoseconds.
+// units maps the names of package time's units to nanoseconds.
 var units = map[string]int64{"Millisecond": 1e6, "Second": 1e9, "Minute": 60e9, "Hour": 3600e9}
 
 // value evaluates a constant that is a whole number or a duration.

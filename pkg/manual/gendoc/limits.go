@@ -19,7 +19,7 @@ All input is limited in size, and errors name the limit that was exceeded. This 
 - [models](configuration.md#answers): context window, length of answers, time-outs
 `
 
-// bound is a constant of the code with its description.
+// bound is a constant in the code, with a description for the page.
 type bound struct {
 	pkg, name string
 	show      func(int64) string
