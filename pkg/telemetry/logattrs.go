@@ -32,7 +32,7 @@ func (d redactingHandler) addLogAttrs(ctx context.Context, r *slog.Record) {
 		said[a.Key] = true
 		return true
 	})
-	for _, note := range slices.Backward(notes) { // of several attributes with the same key, the one added last counts
+	for _, note := range slices.Backward(notes) { // if several attributes have the same key, the one added last counts
 		if !said[note.Key] {
 			said[note.Key] = true
 			r.AddAttrs(d.redact(note))

@@ -11,7 +11,7 @@ import (
 // Context).
 const Header = "traceparent"
 
-// carriers is the propagation format. It does not pass on the callers' baggage header.
+// carriers is the format in which trace contexts are passed on. It does not include the callers' baggage header.
 var carriers = propagation.TraceContext{}
 
 // Inject returns the context's trace as text, so that another process can continue the trace. It returns "" if there is
@@ -25,8 +25,8 @@ func Inject(ctx context.Context) string {
 	return carried[Header]
 }
 
-// Extract returns a context that continues the carried trace, so that later spans become part of it. carried is a text
-// returned by Inject.
+// Extract returns a context that continues the carried trace, so that later spans become part of it. carried is the
+// text that Inject returned.
 func Extract(ctx context.Context, carried string) context.Context {
 	if carried == "" {
 		return ctx

@@ -46,7 +46,8 @@ func (s *Span) Set(attributes ...Attribute) {
 	}
 }
 
-// End ends the span. An error marks it as failed; only the error's cause is recorded.
+// End ends the span. If err is not nil, the span is marked as failed, and the cause of err is recorded but not its
+// text.
 func (s *Span) End(err error) {
 	if s == nil {
 		return

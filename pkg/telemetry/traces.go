@@ -21,7 +21,7 @@ import (
 // Traces starts spans that have no parent in this process. A nil Traces is valid and traces nothing.
 type Traces struct{ provider trace.TracerProvider }
 
-// scope is the instrumentation scope: the name under which spans are created.
+// scope is the name of the instrumentation scope of all spans.
 const scope = "github.com/sluice/sluice"
 
 // Time limit for the last export when a process stops.
@@ -100,8 +100,8 @@ func (t *Traces) Request(ctx context.Context, header http.Header, name string, a
 	return begin(ctx, t.tracer(), trace.SpanKindServer, name, attributes)
 }
 
-// Continue starts a span in the carried trace. carried is a text returned by Inject. If it is "", Continue starts a new
-// trace.
+// Continue starts a span in the carried trace. carried is the text that Inject returned. If it is "", Continue starts a
+// new trace.
 func (t *Traces) Continue(ctx context.Context, carried, name string, attributes ...Attribute) (context.Context, *Span) {
 	if t == nil {
 		return ctx, nil

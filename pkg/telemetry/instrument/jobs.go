@@ -67,7 +67,7 @@ func (t tracedStates) ApplyAll(ctx context.Context, evs []domain.Event) (applied
 		within, span := t.traces.Continue(ctx, ev.Trace, "apply "+string(ev.Type),
 			telemetry.Text("sluice.job", ev.JobID), telemetry.Text("sluice.datasource", ev.DatasourceID), telemetry.Number("sluice.batch", len(evs)))
 		evs[i].Trace = telemetry.Inject(within)
-		defer func() { span.End(err) }() // all spans end together, because the events are applied together
+		defer func() { span.End(err) }() // all spans end at the same time, because the events are applied together
 	}
 	return t.States.ApplyAll(ctx, evs)
 }

@@ -68,7 +68,7 @@ type Backlogs struct {
 	log     *slog.Logger
 }
 
-// scrapeTimeout is the time limit for all reads of one scrape together.
+// scrapeTimeout is the total time limit for the reads of one scrape.
 const scrapeTimeout = 3 * time.Second
 
 // laneOutbox is the lane label of jobs that wait in the catalog until the stream has room for them.

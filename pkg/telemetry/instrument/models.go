@@ -10,7 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/telemetry"
 )
 
-// Names of the spans for calls to models. Metrics measure only whole stages; the spans show which call took the time.
+// Names of the spans for calls to models. Metrics measure only whole stages. The spans show which call in a stage took
+// the time.
 const (
 	spanChat   = "chat"
 	spanEmbed  = "embed query"

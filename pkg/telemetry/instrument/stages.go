@@ -28,14 +28,15 @@ var allStages = []string{
 	ingest.StageFetch, ingest.StageRead, ingest.StageExtract, ingest.StageChunk, ingest.StageEmbed, ingest.StageIndex, stageApply, stageRetrieve, stageAnswer,
 }
 
-// Purposes for which tokens are used.
+// What tokens are used for, as values of a metric's label.
 const (
 	tokensEmbedded   = "embedded"
 	tokensPrompt     = "prompt"
 	tokensCompletion = "completion"
 )
 
-// Stages times the stages of work in this process, counts their failures by cause, and traces them as spans.
+// Stages measures the stages of work in this process: it records how long they take, counts their failures by cause,
+// and traces them as spans.
 type Stages struct {
 	took   *prometheus.HistogramVec
 	failed *prometheus.CounterVec
@@ -57,8 +58,8 @@ func NewStages(r prometheus.Registerer) *Stages {
 		}, []string{"kind"}),
 	}
 	r.MustRegister(s.took, s.failed, s.tokens)
-	// Create the counters at zero. If a counter appeared only with its first failure, a monitoring system would see no
-	// increase.
+	// Create the counters at zero. If a counter appeared only with its first failure, a monitoring system would not see
+	// that failure as an increase.
 	for _, stage := range allStages {
 		s.took.WithLabelValues(stage)
 		s.failed.WithLabelValues(stage, telemetry.Cause(io.ErrUnexpectedEOF))
