@@ -96,8 +96,8 @@ func wideLabel(label string) bool {
 	return strings.HasPrefix(label, "utf-16") || strings.HasPrefix(label, "utf-32")
 }
 
-// Wide recognises UTF-16 and UTF-32 by their byte order mark or by the positions of zero bytes. skip is the length of
-// the mark.
+// Wide returns the name of the encoding if the text is UTF-16 or UTF-32, judging by its byte order mark or the
+// positions of its zero bytes, and "" otherwise. skip is the length of the mark.
 func Wide(data []byte) (name string, skip int) {
 	for _, m := range []struct{ mark, name string }{
 		{"\xff\xfe\x00\x00", "utf-32le"}, {"\x00\x00\xfe\xff", "utf-32be"},
@@ -148,8 +148,9 @@ func allRunes(sample []byte, get func([]byte) uint32) bool {
 	return true
 }
 
-// wideByScript recognises UTF-16 in non-Latin scripts without a byte order mark. In such text, only spaces and line
-// ends have a zero byte, always on the same side, and the letters have few different high bytes.
+// wideByScript returns the name of the encoding if the text is UTF-16 in a non-Latin script without a byte order mark.
+// In such text, only spaces and line ends have a zero byte, always on the same side, and the letters have few different
+// high bytes.
 func wideByScript(sample []byte) (name string, skip int) {
 	var ascii, other [2]int // number of byte pairs by the index of their zero byte, for ASCII and for other characters
 	for i := 0; i+1 < len(sample); i += 2 {

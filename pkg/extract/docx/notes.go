@@ -10,9 +10,9 @@ import (
 	"github.com/sluice/sluice/pkg/extract/xmlscan"
 )
 
-// notes holds footnotes, endnotes and comments, which the file stores separately from the text, until a paragraph
-// refers to them. They are emitted after that paragraph, where they have their context; at the end of the document they
-// would stand under an unrelated heading.
+// notes holds footnotes, endnotes and comments until a paragraph refers to them, because the file stores them
+// separately from the text. They are emitted right after that paragraph: at the end of the document they would stand
+// under an unrelated heading.
 type notes struct {
 	order  []string                  // keys in the order of the file
 	blocks map[string][]domain.Block // by key

@@ -149,7 +149,8 @@ func (a *anchorScan) walk(n *html.Node) {
 	}
 }
 
-// addMark adds a mark, and drops earlier marks that are separated from it by text.
+// addMark adds a mark, which is a link or span with an id but no text. It drops earlier marks that are separated from
+// the new one by text.
 func (a *anchorScan) addMark(mark anchorChoice) {
 	a.marks = slices.DeleteFunc(a.marks, func(m anchorChoice) bool { return m.text != mark.text })
 	if len(a.marks) == maxMarks {
@@ -199,7 +200,8 @@ func (a *anchorScan) heading(n *html.Node, level int) {
 	}
 }
 
-// sections finds the open elements that begin with the current heading, which has the given level.
+// sections collects the ids of the open elements that begin with the current heading. level is the level of that
+// heading.
 func (a *anchorScan) sections(level int) (choices []anchorChoice) {
 	for _, e := range a.open {
 		if e.section != nil && e.section.level >= level {

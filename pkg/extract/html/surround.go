@@ -160,7 +160,7 @@ func (t *pageTree) much(w weight) bool {
 	return w.letters*5 > t.total.letters*2 && w.prose()*5 > t.total.prose()
 }
 
-// isBoilerplateOutside recognises lists of links, and notices with buttons, outside the content.
+// isBoilerplateOutside reports whether an element outside the content is a list of links or a notice with buttons.
 func (s *boilerplateFinder) isBoilerplateOutside(n *html.Node, w weight, at side) bool {
 	if w.controls >= 2 && w.letters < 250*w.controls && w.letters < 1000 {
 		return true
@@ -171,8 +171,9 @@ func (s *boilerplateFinder) isBoilerplateOutside(n *html.Node, w weight, at side
 	return at == beforeContent || w.letters*2 < s.t.weights[s.root].prose()
 }
 
-// isBoilerplateInside recognises small parts inside the content, such as pagers and share buttons. They have a telling
-// class name and contain almost nothing but links, buttons and fields.
+// isBoilerplateInside reports whether an element inside the content is a small part that is not content, such as a
+// pager or share buttons. Such parts have a telling class name and contain almost nothing but links, buttons and
+// fields.
 func (s *boilerplateFinder) isBoilerplateInside(n *html.Node, w weight) bool {
 	if n.DataAtom == atom.P || n.DataAtom == atom.Table || n.DataAtom == atom.Span && (w.prose() > 0 || textElement(n.Parent)) || !matchesHint(n, weight{headings: 1}, hintWords) {
 		return false

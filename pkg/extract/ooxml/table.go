@@ -140,8 +140,8 @@ func (w *Table) headerAt(rows []Row) (at, depth int) {
 	return -1, 0
 }
 
-// mergedOfficeHeader finds a header of several rows by its merged cells: group names that span columns, beside names
-// that span rows. at is -1 if there is none.
+// mergedOfficeHeader returns the index and the number of rows of a header of several rows. It recognises the header by
+// its merged cells: group names that span columns, beside names that span rows. at is -1 if there is none.
 func mergedOfficeHeader(rows []Row) (at, depth int) {
 	at = slices.IndexFunc(rows, func(r Row) bool { return len(r.Cells) > 1 })
 	if at < 0 || !rows[at].wide() {

@@ -10,8 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/table"
 )
 
-// gridRows returns the rows of a table. The lines of a cell are joined. A row of the grid that contains several rows of
-// the table, because there are no rules between them, is split.
+// gridRows returns the rows of a table. The lines of a cell are joined. If a row of the grid holds several rows of the
+// table, because no rules separate them, it is split.
 func (l *layout) gridRows(t *gridText, regions []region, stacked bool) []table.Row {
 	filledBands, firstBand := 0, -1
 	for r, band := range t.bands {
@@ -162,8 +162,8 @@ func (t *gridText) severalRows(r int, header bool) bool {
 	return numbers || forced*2 > breaks || len(lines) > 2 && full == some && words <= 2*cells
 }
 
-// keyColumn returns the first column with values on most lines of a grid's row, or -1 if there is none. Each value
-// begins a row of the table whose other cells may have several lines.
+// keyColumn returns the first column with values on most lines of a grid's row, or -1 if there is none. Each of these
+// values begins a row of the table; the other cells of that row may have several lines.
 func (t *gridText) keyColumn(r int) int {
 	const fewest = 3 // minimum number of values
 	lines := t.cells[r]

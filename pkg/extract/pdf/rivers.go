@@ -199,8 +199,8 @@ func reachesOver(c pdftext.Cell, borders []float64, size float64) bool {
 	return crosses
 }
 
-// framesText reports whether a few rules frame the text of a page rather than a table, because there are headings or
-// lists between them.
+// framesText reports whether a few rules frame the text of a page rather than a table. It recognises text by the
+// headings or lists between the rules.
 func (l *layout) framesText(t *gridText) bool {
 	marks, all := 0, 0
 	for _, band := range t.bands {

@@ -63,7 +63,8 @@ func goesOn(above, l pdftext.Line) bool {
 // column is the horizontal range of a column.
 type column struct{ from, to float64 }
 
-// columnsOf finds the columns of a table from the rows with the most cells. It returns nil if these rows differ.
+// columnsOf returns the columns of a table, derived from the rows with the most cells. It returns nil if the cells of
+// these rows do not line up.
 func columnsOf(lines []pdftext.Line) []column {
 	most := 0
 	for _, l := range lines {
@@ -137,8 +138,8 @@ func (l *layout) rowsOf(lines []pdftext.Line, columns []column, rtl bool) []tabl
 	return rows
 }
 
-// rowPitch returns the distance between the rows of a table. The lines inside a cell are closer. If all distances are
-// equal, each line is a row.
+// rowPitch returns the distance between the rows of a table. The lines inside a cell are closer together. If all
+// distances are equal, each line is a row.
 func rowPitch(lines []pdftext.Line) float64 {
 	var gaps []float64
 	for i := 1; i < len(lines); i++ {
@@ -194,7 +195,7 @@ func (l *layout) table(lines []pdftext.Line) error {
 	return l.emitTable(t)
 }
 
-// pageTable is a table on a page.
+// pageTable is a table found on a page, with what is known about its columns and its header.
 type pageTable struct {
 	rows    []table.Row // at least one
 	columns []column    // nil if unknown

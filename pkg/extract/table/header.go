@@ -8,9 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// HeaderRows finds the rows that name the columns: the first row that fills most columns, has only short and mostly
-// distinct words, and does not look like the rows below. The header has several rows if groups of columns have their
-// own names. at is -1 if there is no header.
+// HeaderRows returns the index of the first row that names the columns, and the number of such rows. The first row of a
+// header fills most columns, has only short and mostly distinct words, and does not look like the rows below. More rows
+// belong to the header if groups of columns have their own names. at is -1 if there is no header.
 func HeaderRows(rows [][]string) (at, depth int) {
 	width := 0
 	for _, r := range rows {
@@ -45,8 +45,8 @@ func isTitle(rows [][]string) bool {
 // MaxHeaderRows is the maximum number of rows of a header.
 const MaxHeaderRows = 4
 
-// mergedHeader finds a header of several rows by its merged cells: names that span rows, next to group names that span
-// columns. at is -1 if there is none.
+// mergedHeader returns the index and the number of rows of a header of several rows. It recognises the header by its
+// merged cells: names that span rows, next to group names that span columns. at is -1 if there is none.
 func mergedHeader(rows []Row) (at, depth int) {
 	for i, r := range rows {
 		if Filled(r.Cells) < 2 {

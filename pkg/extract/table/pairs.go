@@ -21,8 +21,8 @@ type PairColumns struct {
 	label, value int
 }
 
-// PairsOf finds the label column and the value column of rows that look like pairs: distinct short labels, mostly with
-// a value next to them. ok is false for rows of any other shape.
+// PairsOf returns the label column and the value column of rows that look like pairs: distinct short labels, mostly
+// with a value next to them. ok is false for rows of any other shape.
 func PairsOf(rows [][]string) (c PairColumns, ok bool) {
 	c = PairColumns{-1, -1}
 	for _, r := range rows {
@@ -55,7 +55,7 @@ func PairsOf(rows [][]string) (c PairColumns, ok bool) {
 	return c, pairs >= 2 && pairs*2 >= len(rows)
 }
 
-// FindPairColumns finds the columns of labels and values in a table without a marked header. It returns nil if there
+// FindPairColumns returns the columns of labels and values in a table without a marked header. It returns nil if there
 // are none, or if the first row may be a header because there are numbers below one of its words.
 func FindPairColumns(rows [][]string) *PairColumns {
 	c, ok := PairsOf(rows)

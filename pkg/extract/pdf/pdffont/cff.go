@@ -123,7 +123,7 @@ func cffDict(b []byte) map[int]float64 {
 	return dict
 }
 
-// cffCharset returns the string numbers of the names of n glyphs, or their CIDs in CID-keyed fonts.
+// cffCharset returns, for each of n glyphs, the string number of its name or, in CID-keyed fonts, its CID.
 func cffCharset(data []byte, top map[int]float64, n int) []int {
 	sids := make([]int, n)
 	at := int(top[15])
@@ -160,7 +160,7 @@ func cffCharset(data []byte, top map[int]float64, n int) []int {
 	return sids
 }
 
-// readEncoding reads the codes of the glyphs.
+// readEncoding reads which code stands for which glyph.
 func (f *cff) readEncoding(data []byte, at int, strs [][]byte) {
 	if at == 0 {
 		f.standard = true

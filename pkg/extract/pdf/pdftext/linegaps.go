@@ -77,8 +77,8 @@ func (c *cellMaker) cellsOf(pieces []piece, rtl bool) []Cell {
 func partsWords(a, b piece, gap, word float64) bool {
 	shift := math.Abs(a.base-b.base) > 0.1*max(a.size, b.size)
 	if shift || math.Abs(a.size-b.size) > 0.25*max(a.size, b.size) {
-		// A superscript or subscript has a small gap before it. The number of a note has no gap after it, but is a word
-		// of its own.
+		// A superscript or subscript has a small gap before it. A note number has no gap after it, but is a word of its
+		// own.
 		if a.base > b.base && a.size < 0.85*b.size && isDigits(a.text) && startsLetter(b.text) {
 			return true
 		}
@@ -166,7 +166,7 @@ func letterGaps(gaps []float64, pieces []piece, isLetter func(string) bool) (_ [
 }
 
 // tightGap returns the minimum gap between words on a line whose words are closer than usual. The value lies at the
-// largest step among the sorted gaps, if that gives a plausible number of words.
+// largest step among the sorted gaps, if that gives a plausible number of words; otherwise it is wordGap.
 func tightGap(gaps []float64) float64 {
 	n := len(gaps)
 	if wide := n - sortedIndex(gaps, wordGap); wide*9 > n {

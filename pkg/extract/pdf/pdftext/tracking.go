@@ -26,8 +26,8 @@ type trackedGap struct {
 	letters bool    // the glyphs on both sides are letters
 }
 
-// joints marks the pieces that continue a word although a gap or a blank precedes them, because the letters of the word
-// are spaced. It returns nil for a line without such words.
+// joints reports, for each piece, whether it continues a word although a gap or a blank precedes it, as in
+// letter-spaced words. It returns nil for a line without such words.
 func (c *cellMaker) joints(pieces []piece) []bool {
 	var joint []bool
 	mark := func(at int) {
@@ -41,8 +41,8 @@ func (c *cellMaker) joints(pieces []piece) []bool {
 	return joint
 }
 
-// markTracked marks the letters of letter-spaced words, on a line whose words are separated by blanks. Without blanks,
-// the widths of the gaps separate the words (wordGapOf).
+// markTracked marks the letters of letter-spaced words, on a line whose words are separated by blanks. On a line
+// without blanks, wordGapOf separates the words by the widths of the gaps.
 func markTracked(pieces []piece, mark func(int)) {
 	var runs [][]trackedGap // gaps between two blanks
 	var run []trackedGap

@@ -230,7 +230,7 @@ func covered(at rect, paints []paintBox, pictures bool) bool {
 	})
 }
 
-// onGround reports whether a string has the colour of the last region painted below it.
+// onGround reports whether a string has the same colour as the last region painted under it.
 func onGround(s suspect, paints []paintBox) bool {
 	for _, p := range slices.Backward(paints) {
 		if share := shareIn(s.at, p.rect); share > insideShare {
