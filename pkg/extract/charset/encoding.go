@@ -272,8 +272,8 @@ func IsASCII(b []byte) bool {
 	return true
 }
 
-// minLead is the lead in score that another encoding needs over the labelled one before the label is ignored. It is
-// half the score of correctly decoded text; neutral characters score 0.
+// minLead is how much better the score of another encoding must be than that of the labelled one for the label to be
+// ignored. It is half the score of correctly decoded text; neutral characters score 0.
 const minLead = 0.5
 
 // refutes reports whether the bytes are certainly not in the labelled encoding. Some senders put the same label on

@@ -10,7 +10,7 @@ import (
 // WordRune reports whether the character is a letter or a number.
 func WordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }
 
-// DecodeBase64 decodes Base64 and ignores characters outside the alphabet, as RFC 2045 requires.
+// DecodeBase64 decodes Base64 and ignores characters outside the Base64 alphabet, as RFC 2045 requires.
 func DecodeBase64(data []byte) []byte {
 	clean := make([]byte, 0, len(data))
 	for _, c := range data {

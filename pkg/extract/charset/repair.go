@@ -48,8 +48,8 @@ func (t *Evidence) InvalidEncoding(name string) *charmap.Charmap {
 	return single
 }
 
-// bonusSequence is added to the worth of the character of a valid UTF-8 sequence, because other encodings rarely
-// contain one.
+// bonusSequence is added to the worth of each character that is stored as a valid UTF-8 sequence, because text in other
+// encodings rarely contains such sequences.
 const bonusSequence = 0.3
 
 // mixedScore returns the score of the sample as UTF-8 with stray bytes, comparable with the scores of other encodings.

@@ -25,7 +25,7 @@ type reader struct {
 	seen      map[string]bool // parts that have been read, and texts of headers and footers
 	nesting   int             // nesting depth of embedded documents
 	titles    int             // number of body paragraphs in a title style
-	title     string          // text of the first such paragraph
+	title     string          // text of the first of these title paragraphs
 }
 
 // Format describes Word documents.

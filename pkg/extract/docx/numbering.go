@@ -33,7 +33,7 @@ type numberLevel struct {
 	format  string // number format: decimal, lowerLetter, bullet, …
 	text    string // label with the numbers of levels: "%1.%2)"
 	style   string // the paragraph style linked to the level
-	restart int    // level, from 1, that restarts the numbers of this one; 0 for none; -1 for any higher level
+	restart int    // level, from 1, that restarts the numbers of this level; 0 for none; -1 for any higher level
 	legal   bool   // whether all numbers in the label are decimal
 	suffix  string // what follows the label: tab, space, nothing
 }

@@ -18,7 +18,7 @@ type tableReader struct {
 	rows    int
 }
 
-// row is the content of one row.
+// row holds the cells of one table row, and its properties.
 type row struct {
 	cells   []cell
 	before  int // number of columns that are skipped before the first cell

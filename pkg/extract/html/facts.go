@@ -21,7 +21,7 @@ type nodeFacts struct {
 // size returns the length of nodeText, in bytes.
 func (f nodeFacts) size() int { return f.bytes + max(f.words-1, 0) }
 
-// add extends the facts by those of the text that follows.
+// add extends the facts to cover the text that follows as well.
 func (f *nodeFacts) add(next nodeFacts) {
 	if next.bytes == 0 && next.open { // empty
 		return

@@ -20,7 +20,7 @@ const (
 	maxWeighedNodes = 500_000 // on larger pages, only elements such as nav and footer are left out
 	maxPageNodes    = 2_000_000
 
-	// minArticleText is the size of visible text below which an article is read whole, in bytes. Article extractors
+	// minArticleText is the size of visible text, in bytes, below which an article is read whole. Article extractors
 	// take short text for a failure and fall back on guesses that lose structure, and a short page has little to leave
 	// out.
 	minArticleText = 1000

@@ -307,8 +307,8 @@ func (s *boilerplateFinder) dropLeadingLists(root *html.Node) {
 // pageTheme is the set of classes that the theme of a page uses for the parts around its content.
 type pageTheme map[string]bool
 
-// themes lists such classes for documentation, wikis and forums. marks are the classes, ids and generators that
-// identify a theme; on pages without them, the classes in parts mean nothing.
+// themes lists the classes of the parts around the content in the themes of documentation, wikis and forums. marks are
+// the classes, ids and generators that identify a theme; on pages without them, the classes in parts mean nothing.
 var themes = []struct {
 	marks []string
 	parts map[string]bool

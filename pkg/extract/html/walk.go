@@ -255,8 +255,8 @@ func (w *walker) term(n *html.Node) {
 	w.at = was
 }
 
-// enter records the anchor of a term. A term without an anchor gets that of the term before it if both share a
-// definition, or else that of the entry around the list.
+// enter records the anchor of a term. A term without an anchor gets the anchor of the preceding term if both share a
+// definition, otherwise the anchor of the entry around the list.
 func (w *walker) enter(n *html.Node) {
 	if n.DataAtom != atom.Dt {
 		return

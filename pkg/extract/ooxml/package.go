@@ -31,7 +31,7 @@ func NewPackage(a *zip.Archive) *Package {
 	return &Package{Archive: a, embedded: map[string]bool{}}
 }
 
-// Relation is one relationship of a part.
+// Relation is a relationship from a part to another part or to an address.
 type Relation struct {
 	ID     string
 	Type   string

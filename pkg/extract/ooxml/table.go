@@ -36,7 +36,7 @@ type Table struct {
 	Named int
 
 	header  []string
-	pairs   *table.PairColumns // the columns of labels and values; nil if the rows are not such pairs
+	pairs   *table.PairColumns // the columns of labels and values; nil if the rows are not pairs
 	above   []string           // text of each column in the last row where the column had text of its own
 	pending []Row
 	decided bool

@@ -20,8 +20,8 @@ const (
 	helplessShare = 16
 )
 
-// pdfiumBudget decides which of the pages that the text layer could not decode are passed to PDFium. Its zero value is
-// ready to use.
+// pdfiumBudget decides which of the pages that pdftext could not decode are passed to PDFium. Its zero value is ready
+// to use.
 type pdfiumBudget struct {
 	helpless int // consecutive pages where PDFium did not know most characters
 	passed   int // doubtful pages since the last one passed to PDFium, once helpless has reached maxHelpless
@@ -66,7 +66,7 @@ func (b *pdfiumBudget) came(text pdfiumPage) {
 }
 
 // hasMeaning reports whether a character was decoded. For an unknown character, PDFium returns code 0, a private-use
-// character or the glyph number, which is mostly the code of a control character; the text layer returns a marker.
+// character or the glyph number, which is mostly the code of a control character; pdftext returns a marker.
 func hasMeaning(r rune) bool {
 	return r != unicode.ReplacementChar && !unicode.Is(unicode.Co, r) && (!unicode.IsControl(r) || unicode.IsSpace(r))
 }

@@ -93,7 +93,7 @@ func endsInPage(s string) bool {
 	return len(rest) < len(s) && (rest == "" || strings.HasSuffix(rest, " ") || onlyLeader(rest[len(rest)-1:]))
 }
 
-// isContents reports whether a line is an entry of a table of contents, or the end of one.
+// isContents reports whether a line is an entry of a table of contents, or the last line of such an entry.
 func isContents(text string) bool { return contentsEnd.MatchString(text) }
 
 // numbersOn reports whether text begins with the section number that comes next after the one at the start of before:

@@ -16,7 +16,7 @@ import (
 const (
 	labelLeft     = 220 // maximum distance from a label to the text field on its right, in points
 	labelRight    = 40  // maximum distance from a box to the label on its right, in points
-	labelAbove    = 1.6 // maximum distance of a label above a field, as a multiple of its size
+	labelAbove    = 1.6 // maximum distance of a label above or below a field, as a multiple of the label's font size
 	labelSlack    = 4   // maximum overlap of a label and a field, in points
 	maxPageFields = 2_000
 )

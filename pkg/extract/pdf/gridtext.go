@@ -113,8 +113,8 @@ func (t *gridText) openRow(r int) bool {
 	return true
 }
 
-// apart reports whether the text of a row is in columns without rules between them, for example if only every other row
-// has a background.
+// apart reports whether a row without rules has text in several columns, but none across the border of a column. This
+// is common in tables where only every other row has a background.
 func (t *gridText) apart(band []pdftext.Line) bool {
 	parts := 0
 	for _, line := range band {

@@ -11,9 +11,8 @@ import (
 // tableLines is the maximum number of lines of one table. A longer table continues as another.
 const tableLines = 400
 
-// takeTable takes the lines of a table from the front of lines: at least two lines with several cells each, and the
-// lines between them that continue a cell. It returns the lines of the table, or nil if there is none, and the
-// remaining lines.
+// takeTable separates a table at the start of lines from the rest. The table has at least two lines with several cells
+// each, and may have lines between them that continue a cell. takeTable returns nil and all lines if there is no table.
 func takeTable(lines []pdftext.Line) (table, rest []pdftext.Line) {
 	n, rows := 0, 0
 	for i := 0; i < min(len(lines), tableLines); i++ {

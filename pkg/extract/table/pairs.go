@@ -65,7 +65,7 @@ func FindPairColumns(rows [][]string) *PairColumns {
 	return &c
 }
 
-// cells returns the label and the value of a row, or "" for a missing one.
+// cells returns the label and the value of a row. Either is "" if it is missing.
 func (c PairColumns) cells(row []string) (label, value string) {
 	if c.label < len(row) {
 		label = row[c.label]

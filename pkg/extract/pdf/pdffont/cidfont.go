@@ -73,7 +73,7 @@ func (f *Font) loadComposite(v pdf.Value) {
 	}
 }
 
-// predefined sets up a predefined CMap. Its collection applies even if the font does not name one.
+// predefined sets up a predefined CMap. The CMap also determines the collection if the font does not.
 func (f *Font) predefined(name string, collection *string) {
 	if name == "" {
 		return

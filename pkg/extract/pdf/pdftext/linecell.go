@@ -69,8 +69,8 @@ type unit struct {
 	bold   bool
 }
 
-// joinUnits joins the glyphs of a cell, given in visual order from left to right, to text in reading order, with white
-// space collapsed. It also returns the position of each glyph.
+// joinUnits joins the glyphs of a cell to text in reading order, with white space collapsed. The glyphs are given in
+// visual order, from left to right. joinUnits also returns the position of each glyph in the text and on the line.
 func joinUnits(units []unit, rtl bool) (string, []spot) {
 	if rtl {
 		units = logicalOrder(slices.Clone(units))

@@ -41,7 +41,7 @@ type subpath struct {
 	upright bool // all segments are horizontal or vertical, and there is no curve
 }
 
-// pathOperator builds paths and paints them.
+// pathOperator executes the operators that build, paint or clip with paths.
 func (in *interpreter) pathOperator(op string, args []pdfobject.Token) {
 	p, m := &in.path, in.state.ctm
 	switch op {

@@ -1,4 +1,4 @@
-// Command adobegen packs the tables of Adobe that PDF readers are expected to know into one small file: the predefined
+// Command adobegen packs the Adobe tables that PDF readers are expected to know into one small file: the predefined
 // CMaps of Chinese, Japanese and Korean fonts, the characters of their glyph numbers, and the glyph list.
 //
 // The sources are three public repositories under the BSD 3-clause licence: adobe-type-tools/cmap-resources,
