@@ -14,14 +14,14 @@ import (
 // passages about the part with the rarest words. So each part is searched separately, and the parts take turns in
 // contributing fragments to the result.
 
-// leg is the search for a part of the query, or for the whole.
+// leg is the search for a part of the query, or for the whole query.
 type leg struct {
 	query  string
 	found  []datastoreResult
 	ranked []*candidate // best first
 }
 
-// searchLegs searches for the whole query, and for each part of it. The first leg is the whole.
+// searchLegs searches for the whole query, and for each part of it. The first leg is that of the whole query.
 func (r *Retriever) searchLegs(ctx context.Context, req Request, filter index.Filter) ([]leg, error) {
 	legs := make([]leg, 1, 1+len(req.Parts))
 	legs[0].query = req.Query
@@ -87,8 +87,8 @@ func (r *Retriever) rerankLegs(ctx context.Context, legs []leg, s *selection, re
 	return total, err
 }
 
-// share returns the candidates of all legs, each once: the best one for the whole query, then those of the parts, taken
-// from each part in turn, then the rest. The score of a candidate is its highest score in any leg.
+// share returns the candidates of all legs, each once: the best one for the whole query, then the candidates of the
+// parts, one from each part in turn, and then the rest. The score of a candidate is its highest score in any leg.
 func share(legs []leg) []*candidate {
 	if len(legs) == 1 {
 		return legs[0].ranked

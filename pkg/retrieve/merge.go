@@ -83,7 +83,7 @@ func (p *mergedFragment) text() string {
 }
 
 // overlapText returns the text that b adds to the adjacent chunk a: the separator, and b's text without what the
-// chunker repeated there, namely the end of a or the header of a table.
+// chunker repeated (the end of a, or the header of a table).
 func overlapText(a, b *candidate) string {
 	text, before := b.hit.Text, a.hit.Text
 	if header, rest, ok := strings.Cut(text, "\n"); ok && strings.Contains(header, "\t") && hasLine(before, header) {

@@ -58,8 +58,8 @@ type Catalog interface {
 	// datastore.
 	ServingPlace(ctx context.Context, datastoreID string) (domain.Place, error)
 	// ResolveFilters returns the ids of the datasources that the filter selects by custom id or datasource id,
-	// including the pages of a selected site. It returns nil if the filter has neither, and an empty slice if nothing
-	// matches.
+	// including the pages of a selected site. It returns nil if the filter contains no ids of either kind, and an empty
+	// slice if nothing matches.
 	ResolveFilters(ctx context.Context, datastoreIDs []string, f domain.Filters) ([]string, error)
 }
 
@@ -99,8 +99,8 @@ type Request struct {
 	Query       string // 1 to MaxQueryCharacters characters
 
 	// Parts are the questions that Query consists of, at most question.MaxParts. The parts are searched in addition to
-	// Query, and share the TopK fragments. If Parts is nil, question.Parts finds them; if it is empty, Query is
-	// searched as one question.
+	// Query. Together, all these searches return at most TopK fragments. If Parts is nil, question.Parts finds them; if
+	// it is empty, Query is searched as one question.
 	Parts []string
 
 	TopK    int // 1 to MaxTopK; 0 means DefaultTopK

@@ -103,7 +103,7 @@ func (s *selection) dropRest(ctx context.Context, rows *reader, i int) error {
 	return nil
 }
 
-// lists reports whether the explanation has space for another dropped candidate.
+// lists reports whether the explanation still has space to list a dropped candidate.
 func (s *selection) lists() bool {
 	return s.explain && len(s.dropped.Chunks) < domain.MaxExplainedDrops
 }
