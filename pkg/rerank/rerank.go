@@ -151,8 +151,8 @@ func (c *Client) Rerank(ctx context.Context, query string, passages []string) ([
 	return normalise(scores), nil
 }
 
-// scores requests the scores in the format that succeeded last. If the server rejects that format, scores tries the
-// other one of TEI's and Jina's, unless the address determines the format.
+// scores requests the scores in the format that succeeded last. If the server rejects that format and the address does
+// not determine it, scores tries the other one: Jina's instead of TEI's, or the reverse.
 func (c *Client) scores(ctx context.Context, query string, texts []string) ([]float64, error) {
 	f := form(c.form.Load())
 	scores, err := c.scoresAs(ctx, f, query, texts)
