@@ -65,8 +65,8 @@ func numbersOf(data []byte) ([]float32, bool) {
 }
 
 // decode returns the vectors of the response in the order of the request, scaled to unit length. It fails unless the
-// response has exactly want vectors, each index occurs once, all vectors have the same length from 1 to maxDimensions,
-// and all numbers are finite.
+// response has exactly `want` vectors, each index occurs once, all vectors have the same length from 1 to
+// maxDimensions, and all numbers are finite.
 func decode(body []byte, want int) ([][]float32, error) {
 	var answer struct {
 		Data []struct {

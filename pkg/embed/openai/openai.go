@@ -105,7 +105,7 @@ type Embedder struct {
 	address           string
 	dimensions        atomic.Int64
 	resume            atomic.Int64     // time in Unix nanoseconds from which passages may be requested again
-	withoutDimensions atomic.Bool      // whether the server rejects the field dimensions
+	withoutDimensions atomic.Bool      // whether the server rejects the field "dimensions"
 	slots             [2]chan struct{} // by purpose, so that queries do not wait behind a bulk import
 	pause             func(ctx context.Context, d time.Duration) error
 }

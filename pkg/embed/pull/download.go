@@ -144,8 +144,8 @@ func (d *download) receive(ctx context.Context, file *os.File, have int64, alive
 	return d.copy(file, response.Body, have, alive)
 }
 
-// copy writes the response to the file. It fails if the file would become larger or stay smaller than the published
-// one.
+// copy writes the response to the file. It fails if the response would make the file larger than the published one, or
+// ends too early.
 func (d *download) copy(file *os.File, body io.Reader, have int64, alive func()) error {
 	buffer := make([]byte, 128<<10)
 	for {

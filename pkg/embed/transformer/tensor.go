@@ -84,5 +84,5 @@ type table struct {
 	tensor
 }
 
-// read writes row i to out, which must have the row's length.
+// read decodes row i into out, which must be as long as a row.
 func (t *table) read(out []float32, i int) { t.decode(out, i*len(out)) }
