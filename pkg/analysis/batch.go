@@ -112,8 +112,8 @@ func (b *Batch) count(id, weight uint32) {
 	b.length += weight
 }
 
-// numberOf makes sure that a term has a number in this batch. id is the analyzer's number of the term, and the index of
-// the term's state in b.numbers. numberOf returns id unchanged.
+// numberOf makes sure that a term has a number in this batch. The parameter id is the number that the term has in the
+// analyzer. It is also the index of the term's state in b.numbers. numberOf returns id unchanged.
 func (b *Batch) numberOf(id uint32) uint32 {
 	if int(id) >= len(b.numbers) {
 		b.numbers = b.analyzer.statesFor(int(id) + 1)
