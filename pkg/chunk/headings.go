@@ -44,8 +44,9 @@ func (p *packer) next() error {
 	return nil
 }
 
-// divide splits a piece that does not fit below the headings in the current chunk. It returns at most one piece if the
-// piece cannot be split, or if the headings fill more than half of a chunk, so that they may form a chunk of their own.
+// divide splits a piece that does not fit below the headings in the current chunk. The result has fewer than two
+// elements if the piece cannot be split, or if the headings fill more than half of a chunk, so that they may form a
+// chunk of their own.
 func (p *packer) divide(b domain.Block, s piece) []piece {
 	used := p.cur.tokens
 	if used > p.opts.MaxTokens/2 || b.Kind == domain.BlockHeading {

@@ -78,7 +78,7 @@ func (p *packer) addBlock(b domain.Block, offset int) error {
 	return nil
 }
 
-// pieces splits a block according to its kind.
+// pieces splits a block in the way that suits its kind.
 func (p *packer) pieces(b domain.Block) []piece {
 	switch b.Kind {
 	case domain.BlockCode:
