@@ -44,8 +44,8 @@ type unsteady struct {
 	unless     *regexp.Regexp // a match is kept if this expression matches the text after it; may be nil
 }
 
-// perUnit matches the text after a number of views that is an offer, such as "10,000 views per month", and not a
-// counter.
+// perUnit matches text after a number of views which shows that the number is part of an offer ("10,000 views per
+// month") and not a counter.
 var perUnit = regexp.MustCompile(`^\s*(?:per\b|/|€|\$|%|an? \pL|each\b|every\b|pro\b|par\b|por\b|im monat|included|for\b)`)
 
 // A time counts as unsteady only after words about the server or its page, because "Time: 19:00", "printed", "as of"
