@@ -22,7 +22,7 @@ type Event struct {
 
 // Events reads server-sent events until the stream ends. If it fails, the last element is the error:
 // bounded.ErrTooLarge for an event of more than MaxEvent bytes, otherwise the error of the body. Events without data
-// are skipped. So is text after the last line break, because it is an incomplete event.
+// are skipped, and so is text after the last line break, which is an incomplete event.
 func Events(body io.Reader) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		noted := &errorRecorder{r: body}
