@@ -15,7 +15,7 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// collection describes a collection that exists, is indexed and is loaded.
+// collection describes an open collection: it exists, is indexed and is loaded.
 type collection struct {
 	name       string
 	model      string
@@ -225,8 +225,8 @@ func (x *Index) indexSparse(ctx context.Context, name string) error {
 	return x.createIndex(ctx, name, fieldSparse, inverted)
 }
 
-// createIndex requests an index without waiting for it: either the collection is empty, or another process has already
-// created the index.
+// createIndex requests an index without waiting for it, because either the collection is empty or another process has
+// already created the index.
 func (x *Index) createIndex(ctx context.Context, name, field string, idx entity.Index) error {
 	return x.call(ctx, fmt.Sprintf("creating the index of field %q of collection %q", field, name), func(ctx context.Context, srv *server) error {
 		return srv.CreateIndex(ctx, name, field, idx, true)

@@ -64,7 +64,7 @@ func countTerms(r *index.Row, lang analysis.Language, words *analysis.Analyzer) 
 	return has, length
 }
 
-// saturated returns the saturated frequencies.
+// saturated returns the saturated frequency of each term.
 func (c counts) saturated(norm float64) weights {
 	w := make(weights, len(c))
 	for t, n := range c {

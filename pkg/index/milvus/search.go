@@ -125,8 +125,8 @@ func (x *Index) searchIn(ctx context.Context, col *collection, datastoreID strin
 	return out, nil
 }
 
-// topLexical returns the hits with the highest lexical scores, at most limit of them, and all hits of the dense leg.
-// near reports whether hit i belongs to the dense leg.
+// topLexical returns up to `limit` hits with the highest lexical scores, and all hits of the dense leg. near reports
+// whether hit i belongs to the dense leg.
 func topLexical(hits []index.Hit, limit int, near func(i int) bool) []index.Hit {
 	order := make([]int, len(hits))
 	for i := range order {

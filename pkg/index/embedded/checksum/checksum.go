@@ -26,7 +26,7 @@ func Seal(number int64, data []byte) []byte {
 }
 
 // Unseal verifies and removes the checksum that Seal appended. If the checksum does not match, it returns
-// index.ErrCorrupt. The parameter what names the data in the error message.
+// index.ErrCorrupt. The parameter `what` names the data in the error message.
 func Unseal(number int64, data []byte, what string) ([]byte, error) {
 	n := len(data) - 4
 	if n < 0 || Of(number, data[:n]) != binary.LittleEndian.Uint32(data[n:]) {

@@ -276,9 +276,9 @@ func (f *File) Close() error {
 	return errors.Join(append(errs, f.file.Close())...)
 }
 
-// Put stores the i-th of 64 records in a transposed group. The leading bytes (as many as columns) are stored one by one
-// and the rest in units of four, each next to its counterparts in the other records. The length of the rest must be a
-// multiple of four.
+// Put stores the i-th of 64 records in a transposed group. The first `columns` bytes are stored one by one and the rest
+// in units of four, each next to its counterparts in the other records. The length of the rest must be a multiple of
+// four.
 func Put(group []byte, columns, i int, record []byte) {
 	for c, b := range record[:columns] {
 		group[c*groupRows+i] = b

@@ -85,7 +85,7 @@ func (s *Space) writeBatches(ctx context.Context, batches []*Batch) error {
 	return nil
 }
 
-// writeFiles writes the rows to the slot files and syncs them, with one goroutine per file. Readers do not see these
+// writeFiles writes the rows to the slot files and syncs them, with one goroutine per file. Readers do not see the new
 // slots yet. The goroutines own the files until the caller has waited for them.
 func (s *Space) writeFiles(slots []uint32, batch []*Prepared, end uint32) *errgroup.Group {
 	files := new(errgroup.Group)
@@ -137,8 +137,8 @@ func replaceKeys(ctx context.Context, tx *sql.Tx, next *Snapshot, live *bitmap.E
 	return nil
 }
 
-// hasKeys reports whether any key of the batch already exists. Usually none does, so that this is the only statement
-// needed to look for rows to replace.
+// hasKeys reports whether any key of the batch already exists. Usually none does, and then there are no rows to
+// replace.
 func hasKeys(ctx context.Context, tx *sql.Tx, batch []*Prepared) (has bool, err error) {
 	keys := make([]string, len(batch))
 	for i, p := range batch {

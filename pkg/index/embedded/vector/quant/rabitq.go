@@ -94,8 +94,8 @@ type Query struct {
 	int8   int8Query
 }
 
-// Largest weight. The sum of eight weights, minus its minimum, then fits into a byte. Rounding increases the error by
-// less than 1%.
+// Largest weight. It is chosen so that any sum of up to eight weights, minus the smallest possible sum, fits into a
+// byte. Rounding increases the error by less than 1%.
 const maxWeight = math.MaxUint8 / 8
 
 // scaleToError is the ratio of scale²·dimensions to error²·dimensions. It is (π/2)/(π/2-1) because the rotation makes
