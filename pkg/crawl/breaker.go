@@ -11,9 +11,9 @@ const (
 	minPause        = 5 * time.Second
 	maxPause        = 10 * time.Minute
 
-	// Responses that ask the crawler to come back later do not use up the attempts of a page. After maxRefusals of them
-	// in a row over at least maxRefusalTime, the host counts as failing: further fetches count as attempts, and its
-	// pages eventually fail.
+	// A response that asks the crawler to come back later does not count as an attempt. But if a host sends maxRefusals
+	// such responses in a row, over at least maxRefusalTime, it counts as failing. From then on, such fetches count as
+	// attempts, and the host's pages eventually fail.
 	maxRefusals    = 3
 	maxRefusalTime = time.Hour
 )

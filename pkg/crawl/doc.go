@@ -8,13 +8,13 @@
 // gocolly/colly drives each fetch: it manages the fetch's cookies and parses HTML. The transport that this package
 // passes to colly compensates for colly's gaps:
 //
-//   - colly treats a robots.txt with a 5xx status as permission, fetches it without a context, fails on a malformed
-//     one, and matches rules against an address whose query it has reordered. The transport therefore enforces
-//     robots.txt itself, with a cache that all fetches share.
+//   - colly treats a robots.txt with a 5xx status as permission, fetches robots.txt without a context, fails if the
+//     file is malformed, and matches rules against an address whose query it has reordered. The transport therefore
+//     enforces robots.txt itself, with a cache that all fetches share.
 //   - colly limits a body before decompressing it, truncates it silently and keeps it in memory. The transport
 //     decompresses, limits and stores it, and passes only HTML to colly.
 //   - colly follows redirects without checking the target's robots.txt. Here each hop is a separate request.
-//   - colly's rate limits apply within one collector and sleep even after the context is cancelled. The transport waits
-//     for a slot of the host from HostSlots, which all crawlers of a fleet share, and pauses hosts that fail or ask for
-//     a pause.
+//   - colly's rate limits apply to one collector only, and colly keeps sleeping after the context is cancelled. The
+//     transport waits for a slot of the host from HostSlots, which all crawlers of a fleet share, and pauses hosts that
+//     fail or ask for a pause.
 package crawl

@@ -91,7 +91,7 @@ func (c *client) retrieve(ctx context.Context, r retrieval) (response, error) {
 	}
 }
 
-// step sends one request. It returns the next address if the response is a redirect, else nil.
+// step sends one request. It returns the next address if the response is a redirect, or nil otherwise.
 func (c *client) step(ctx context.Context, col *colly.Collector, h *hop, u *url.URL, header http.Header) (*url.URL, error) {
 	col.WithTransport(h)
 	hdr := make(http.Header)

@@ -12,8 +12,8 @@ import (
 const (
 	// maxPageText is the maximum number of bytes of a page's text used for comparison.
 	maxPageText = 8 << 20
-	// minWords is the number of words from which the main text of a page is enough to compare pages. If there are
-	// fewer, the navigation is used, too.
+	// minWords is the minimum number of words in a page's main text. If there are fewer, pages are compared by all of
+	// their text.
 	minWords = 10
 )
 
@@ -125,7 +125,8 @@ func withinArticle(n *html.Node) bool {
 	return false
 }
 
-// mainRegion returns the main element of a page if there is exactly one and it holds enough of the text, else the body.
+// mainRegion returns the main element of a page if there is exactly one and it holds enough of the text. Otherwise it
+// returns the body.
 func mainRegion(root *html.Node) *html.Node {
 	body := bodyOf(root)
 	var found *html.Node

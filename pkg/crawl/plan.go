@@ -89,8 +89,8 @@ const (
 // each address to emit once, with its outcome and the reason. Pages found through links are judged level by level,
 // better addresses first, so that the result does not depend on response times.
 //
-// Where a crawl retries for minutes, a plan makes three attempts. Errors come from Discover, from fetching the root,
-// from emit, or from ctx.
+// A crawl retries a failed page for minutes, but a plan makes only three attempts. Errors come from Discover, from
+// fetching the root, from emit, or from ctx.
 func (c *Crawler) Plan(ctx context.Context, req PlanRequest, emit func(PlanEntry) error) (PlanSummary, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	p := &plan{

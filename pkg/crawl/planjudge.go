@@ -181,7 +181,7 @@ func (p *plan) addPage(it *planned) error {
 }
 
 // settle judges the pages that redirect, after all other pages that may have the same content. It repeats this, because
-// pages that were waiting for them may redirect too.
+// pages that were waiting for one of these may redirect, too.
 func (p *plan) settle() error {
 	for len(p.moved) > 0 {
 		moved := p.moved

@@ -98,7 +98,7 @@ func (s *Site) addUnlinked() {
 	}
 }
 
-// inOrder iterates over a map in the order of its keys, so that equal options always create the same site.
+// inOrder iterates over a map, sorted by key, so that equal options always create the same site.
 func inOrder[V any](table map[string]V) iter.Seq2[string, V] {
 	return func(yield func(string, V) bool) {
 		for _, k := range slices.Sorted(maps.Keys(table)) {

@@ -1,6 +1,6 @@
 package crawltest
 
-// Way is the method by which a crawl discovers the pages of the site.
+// Way is how a crawl discovers the pages of the site.
 type Way string
 
 // Ways to discover pages.

@@ -225,7 +225,7 @@ func isPermanentLink(t xml.StartElement) bool {
 }
 
 // tokenLimiter fails if one token is too long, because the XML decoder keeps a whole token in memory. The field `taken`
-// counts the bytes that the current token has taken; readXML resets it before each token.
+// counts the bytes of the current token; readXML resets it before each token.
 type tokenLimiter struct {
 	r     io.Reader
 	taken int
