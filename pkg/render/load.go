@@ -83,7 +83,7 @@ func (t *tab) load(ctx context.Context, address string) (crawl.Rendered, error) 
 	return crawl.Rendered{HTML: []byte(got.HTML), URL: got.Address, Status: status}, nil
 }
 
-// cause returns the reason why loading the page ended.
+// cause returns an error that says why loading the page ended.
 func (t *tab) cause(ctx, timed context.Context, address string, err error) error {
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, errCrashed):
