@@ -13,7 +13,7 @@ const (
 	// the disk, which serves several at once; long ones need the processor.
 	ShortPerLong = 4
 	// Maximum sizes of short, middle and long documents, in bytes of text. Such documents weigh 1, 2 and ShortPerLong
-	// parts. Larger documents weigh hugeWeight.
+	// parts. Larger documents weigh hugeWeight parts.
 	shortText  = 32 << 10
 	middleText = 64 << 10
 	longText   = 16 << 20

@@ -36,8 +36,8 @@ type Crawler struct {
 	Events    Events
 	Measure   Measure
 	Now       func() time.Time
-	// MaxTries is the maximum number of attempts to fetch content. A fetch is repeated after temporary errors. Default
-	// 20; with the growing delays, these take about two hours.
+	// MaxTries is the maximum number of attempts to fetch content, if all errors are temporary. Default 20: with the
+	// growing delays, 20 attempts take about two hours.
 	MaxTries int
 	// Access decrypts the headers of a protected site for a workspace. It is nil if this process has no key.
 	Access func(workspaceID string, a domain.SiteAccess) (*crawl.Access, error)
@@ -116,8 +116,9 @@ func (c *Crawler) classify(ctx context.Context, err error, job domain.Job, repor
 		return jobs.Snooze(e.RetryAfter, err)
 	case e.Deferred && e.Err == nil:
 		return c.postpone(ctx, report, postponement{delay: e.RetryAfter, tries: job.Tries, since: job.Since, cause: e})
-	// The page or its host has failed. Both count as an attempt. Otherwise, the pages of a host that is down could wait
-	// for weeks before they fail, because only a few of them are requested between two holds.
+	// The page or its host has failed. In both cases, the fetch counts as an attempt. Otherwise, the pages of a host
+	// that is down could wait for weeks before they fail, because only a few pages are requested between two pauses of
+	// the host.
 	default:
 		return c.retry(ctx, report, e, err)
 	}

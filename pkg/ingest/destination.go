@@ -73,9 +73,10 @@ func (i *Ingestor) destinations(ctx context.Context, job domain.Job) ([]*destina
 	return out, nil
 }
 
-// continueWithout returns nil if a job should continue without a place that it cannot write to, else the error. The
-// first place, which serves searches, is required. A place that the datastore is moving to is optional: the move itself
-// requests missing content again, and fails if it cannot get it. Temporary errors are retried a few times first.
+// continueWithout returns nil if a job should continue without a place that it cannot write to. Otherwise it returns
+// err. The first place, which serves searches, is required. A place that the datastore is moving to is optional: the
+// move itself requests missing content again, and fails if it cannot get it. After temporary errors, the job is retried
+// a few times first.
 func (i *Ingestor) continueWithout(ctx context.Context, job domain.Job, place domain.Place, err error) error {
 	if place == job.Places[0] || ctx.Err() != nil || !jobs.IsPermanent(err) && job.Delivery <= optionalFailures {
 		return err
@@ -86,7 +87,7 @@ func (i *Ingestor) continueWithout(ctx context.Context, job domain.Job, place do
 }
 
 // isUnchanged reports whether the job's only place already has the rows that the job would write. equal says whether
-// these are the same as the rows of the previous version.
+// the previous version has the same rows.
 func isUnchanged(ctx context.Context, job domain.Job, equal bool, d *destination) (bool, error) {
 	p := job.Previous
 	if !equal || job.Force || job.Move != "" || len(job.Places) != 1 || p == nil || p.Place != job.Places[0] || p.Chunks <= 0 {

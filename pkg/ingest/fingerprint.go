@@ -15,7 +15,7 @@ import (
 )
 
 // rowVersion is the version of the code that converts chunks to rows: which fields are set, and which text is embedded.
-// Raise it with every change of that code.
+// Increment it whenever that code changes.
 const rowVersion = 2
 
 // fingerprintInputs are all inputs that determine a job's rows, except the embedding model, which is part of a place.

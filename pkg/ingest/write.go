@@ -70,7 +70,7 @@ func (w *writer) write(ctx context.Context, chunks []domain.Chunk) error {
 	return group.Wait()
 }
 
-// name describes the chunks in errors.
+// name returns a description of the batch for error messages.
 func (b batch) name() string { return fmt.Sprintf("chunks %d to %d", b.first, b.first+len(b.chunks)-1) }
 
 func (w *writer) embed(ctx context.Context, b *batch) error {
