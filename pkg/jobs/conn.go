@@ -72,7 +72,7 @@ const (
 	// close its connections.
 	pingInterval = 4 * time.Second
 	maxPings     = 2
-	// Time for which a server may report that JetStream is disabled before Connect believes it.
+	// Time that must pass before Connect believes a server that reports JetStream as disabled.
 	jetStreamStartTime = 2 * time.Second
 )
 

@@ -43,7 +43,7 @@ const (
 // succeeds. Later events wait, so the handler must fail only for temporary reasons. Any number of processes may consume
 // at once: one of them receives the events, and another takes over if it stops responding. No event is delivered while
 // another process still holds an earlier one. Messages that are not events are logged and skipped, and so are events
-// for which the handler panics catalogPanics times.
+// that make the handler panic catalogPanics times.
 //
 // It returns an error only if it cannot start.
 func (b *Broker) ConsumeBatches(ctx context.Context, limit int, handler func(ctx context.Context, evs []domain.Event) error) error {
@@ -93,7 +93,7 @@ type reader struct {
 	limit   int
 	retry   backoff
 
-	// next is the consumer sequence of the next delivery, provided that all earlier deliveries are settled, or 0 if
+	// next is the consumer sequence that the next delivery will have if all earlier deliveries are settled. It is 0 if
 	// unknown. As long as deliveries continue from next without a gap, no other process holds an unsettled event.
 	next uint64
 	// pinned says whether the server has ever made this process the only consumer.
@@ -164,7 +164,7 @@ func (r *reader) read(ctx context.Context, consumer jetstream.Consumer) (progres
 	return progressed, nil
 }
 
-// received is a message of EVENTS with its delivery metadata.
+// received is a message from EVENTS with its delivery metadata.
 type received struct {
 	jetstream.Msg
 	meta *jetstream.MsgMetadata
@@ -219,7 +219,7 @@ func appendReceived(batch []received, msg jetstream.Msg) ([]received, error) {
 }
 
 // hasAllPending reports whether the batch contains every delivered event that is not settled yet. Otherwise another
-// process is holding older events, or died while holding them, and those must be applied first.
+// process is holding older events, or died while holding them. The older events must be applied first.
 func (r *reader) hasAllPending(ctx context.Context, consumer jetstream.Consumer, batch []received) (bool, error) {
 	if r.next != 0 {
 		first, last := batch[0].meta.Sequence.Consumer, batch[0].meta.Sequence.Consumer
@@ -258,7 +258,7 @@ func redeliver(batch []received) {
 	}
 }
 
-// decodeEvent decodes a message of EVENTS and checks that the event matches the message's subject.
+// decodeEvent decodes a message from EVENTS and checks that the event matches the message's subject.
 func decodeEvent(subject string, data []byte) (domain.Event, error) {
 	var ev domain.Event
 	if err := json.Unmarshal(data, &ev); err != nil {

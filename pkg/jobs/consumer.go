@@ -45,7 +45,7 @@ func (b *Broker) tryConsumer(ctx context.Context, stream string, cfg jetstream.C
 	return b.js.UpdateConsumer(ctx, stream, cfg)
 }
 
-// start returns the position in the stream from which a new consumer delivers messages.
+// start returns the position in the stream at which a new consumer starts.
 func (b *Broker) start(ctx context.Context, stream, consumer string) (jetstream.DeliverPolicy, uint64, error) {
 	last, err := b.checkpointOf(ctx, consumer)
 	if errors.Is(err, ErrStreamLost) {

@@ -381,8 +381,8 @@ func (d *delivery) deadLetter(ctx context.Context, reason string) (Result, error
 	return d.finish(ctx, Dead, errors.New(reason))
 }
 
-// deadLetterForeign moves a message that is not a job to the dead letters. It emits no event, because there is no job
-// to report on.
+// deadLetterForeign turns a message that is not a job into a dead letter. It emits no event, because there is no job to
+// report on.
 func (d *delivery) deadLetterForeign(ctx context.Context, why error) (Result, error) {
 	d.log.Error("received a message that is not a valid job", "subject", d.msg.Subject(), "error", why)
 	to, err := parseSubject(d.msg.Subject())

@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Keys of the metadata of JOBS.
+// Metadata keys of the stream JOBS.
 const (
 	metaCatalog      = "sluice-catalog"      // id of the catalog that owns the jobs
 	metaFormat       = "sluice-format"       // version of the message format; 1 if missing
@@ -105,8 +105,8 @@ func (b *Broker) answerServed() (stop func(), err error) {
 }
 
 // served reports whether an api process is running. It asks the processes themselves first, because the consumer of
-// events shows no waiting process while events are being applied. That may take as long as the catalog's database is
-// down.
+// events shows no waiting process while events are being applied. If the catalog's database is down, this may last
+// until the database is up again.
 func (b *Broker) served(ctx context.Context) (bool, error) {
 	asking, cancel := context.WithTimeout(ctx, servedTimeout)
 	defer cancel()

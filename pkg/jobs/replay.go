@@ -19,7 +19,7 @@ const scanBatch = 256
 //
 // LastJobs reads up to the end of the log at the time of the call, so it does not see jobs that f publishes. A job that
 // is replaced or purged during the scan is skipped. If a datasource gets a job during the scan, f may receive an older
-// one first.
+// job of that datasource first.
 func (b *Broker) LastJobs(ctx context.Context, from uint64, f func(domain.Job) error) error {
 	return b.pages(ctx, StreamJobs, everyLane("*", "*"), from, func(page []*jetstream.RawStreamMsg) error {
 		found, newest := make([]domain.Job, 0, len(page)), map[string]uint64{}
@@ -72,8 +72,8 @@ func (b *Broker) findNewer(ctx context.Context, subjects []string, newest map[st
 	return nil
 }
 
-// decodeJob decodes a message of JOBS and checks that the job matches the message's subject. The job's lane may differ
-// from the lane that would be chosen today.
+// decodeJob decodes a message from JOBS and checks that the job matches the message's subject. The job's lane may
+// differ from the lane that would be chosen today.
 func decodeJob(subject string, data []byte) (domain.Job, error) {
 	to, err := parseSubject(subject)
 	if err != nil {

@@ -40,7 +40,7 @@ type HostSlots struct {
 	entries      quorum.Reader
 	retryTimeout time.Duration
 	clock        slotClock
-	local        func() time.Time // this machine's clock, to which the times passed by callers refer
+	local        func() time.Time // this machine's clock, by which callers state times
 	log          *slog.Logger
 
 	life    context.Context // context of the writing goroutines
@@ -57,7 +57,7 @@ type HostSlots struct {
 type slotClock interface {
 	// now returns the exact time.
 	now(ctx context.Context) (time.Time, error)
-	// estimate returns the time without a request. The time is unknown before the first call of now.
+	// estimate returns the time without asking the servers. The time is unknown before the first call of now.
 	estimate() (now time.Time, age time.Duration, known bool)
 }
 
@@ -126,8 +126,8 @@ func (t *HostSlots) Reserve(ctx context.Context, host string, pace domain.Pace, 
 }
 
 // Hold keeps all crawlers from requesting the host until the given time by this machine's clock, but for at most
-// MaxHold. It never shortens a hold. It fails like Reserve; the hold is then retried in the background until it would
-// have ended.
+// MaxHold. It never shortens a hold. It fails for the same reasons as Reserve. The hold is then retried in the
+// background until it would end.
 func (t *HostSlots) Hold(ctx context.Context, host string, until time.Time) error {
 	host = strings.ToLower(host)
 	length := min(until.Sub(t.local()), MaxHold)

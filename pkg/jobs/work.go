@@ -183,8 +183,8 @@ type worker struct {
 }
 
 // claim marks a generation as being processed. It returns false if it was already marked. A machine that is too busy to
-// extend its jobs in time receives them a second time. Running them twice would make it busier still, and count as a
-// crash.
+// extend its jobs in time receives them a second time. Running them twice would make the machine even busier, and would
+// count as a crash.
 func (w *worker) claim(generation uint64) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -103,7 +103,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 const failedStartTimeout = 10 * time.Second
 
 // run starts a server. If the state of some consumers is damaged, it removes that state, because the server would
-// refuse to recreate those consumers. The processes that use them then recreate them from checkpoints.
+// refuse to recreate those consumers. The processes that use these consumers then recreate them from checkpoints.
 func (s *Server) run(ctx context.Context, opts *server.Options) error {
 	if err := s.try(ctx, opts.Clone()); err != nil {
 		return err
@@ -173,7 +173,7 @@ func (s *Server) try(ctx context.Context, opts *server.Options) error {
 	return nil
 }
 
-// serves waits until the server is ready, fails, or takes too long.
+// serves waits until the server is ready. It returns an error if the server fails or takes too long.
 func (s *Server) serves(ctx context.Context, srv *server.Server, started <-chan struct{}) error {
 	timer := time.NewTimer(s.opts.StartTimeout)
 	defer timer.Stop()
