@@ -9,9 +9,9 @@ import (
 // minCacheTime is how long content stays in the cache before newer content may replace it.
 const minCacheTime = time.Minute
 
-// contentCache caches the content of small originals from their Put until it is taken. If the cache is full, older
-// content stays, because it is needed first: keeping the newest would evict every entry before its use. A nil cache
-// stores nothing. It is safe for concurrent use.
+// contentCache caches the content of small originals between Put and Take. If the cache is full, older content stays,
+// because it is needed first: keeping the newest would evict every entry before its use. A nil cache stores nothing. It
+// is safe for concurrent use.
 type contentCache struct {
 	limit int
 	now   func() time.Time

@@ -183,7 +183,7 @@ func (s *Store) Each(ctx context.Context, f func(key string, size int64, modTime
 // Maximum number of metadata messages in memory.
 const metaPage = 256
 
-// eachMeta reads metadata page by page, without state on the server, so f may be slow.
+// eachMeta reads metadata page by page. The server keeps no state between pages, so f may be slow.
 func (s *Store) eachMeta(ctx context.Context, f func(jetstream.ObjectInfo) error) error {
 	return s.leader.Each(ctx, metaPrefix+">", 1, metaPage, func(page []*jetstream.RawStreamMsg) error {
 		for _, msg := range page {

@@ -11,9 +11,9 @@ import (
 	"github.com/sluice/sluice/pkg/jobs/quorum"
 )
 
-// Prune removes chunks that belong to no original. They are left behind if a process is killed during a Put or Delete.
-// Prune returns the number of affected originals. It keeps chunks that are younger than twice MaxPutTime, since their
-// Put may still be running.
+// Prune removes chunks that belong to no original. Such chunks are left behind if a process is killed during a Put or
+// Delete. Prune returns the number of affected originals. It keeps chunks that are younger than twice MaxPutTime, since
+// their Put may still be running.
 func (s *Store) Prune(ctx context.Context) (int, error) {
 	// Read chunks before metadata: if an original is completed in between, its metadata is then found.
 	var stray map[string]uint64
