@@ -23,7 +23,7 @@ type SkippedMode struct {
 	Reason string `json:"reason"`
 }
 
-// Level holds the figures for one kind of judged items: "documents", or "passages", which are fragments with the
+// Level holds the figures for one kind of judged item: "documents", or "passages", which are fragments that contain an
 // answer.
 type Level struct {
 	Name        string       `json:"level"`
