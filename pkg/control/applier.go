@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// EventLog delivers stored events in order, up to limit at a time, until ctx ends. Each event is delivered at least
+// EventLog delivers stored events in order, up to `limit` at a time, until ctx ends. Each event is delivered at least
 // once. If the handler fails, the events are delivered again, one by one, so that a bad event does not block the events
 // before it.
 type EventLog interface {
