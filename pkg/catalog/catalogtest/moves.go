@@ -289,7 +289,7 @@ func testMoves(t *testing.T, open world.Open) {
 		world.Equal(t, placeC, second.To)
 		world.Equal(t, true, first.ID != second.ID)
 		world.Equal(t, map[domain.Place]uint64{placeB: w.Seq + 1, placeC: w.Seq + 1}, sweptPlaces(w))
-		world.Equal(t, 0, len(issue(w, second))) // its job of the first move is still running
+		world.Equal(t, 0, len(issue(w, second))) // the datasource's job of the first move is still running
 		w.End(late, domain.EventSynched)
 		world.Equal(t, false, finish(w, first.ID))
 		world.Equal(t, domain.MoveProgress{Total: 1}, progress(w))

@@ -61,7 +61,7 @@ func testDeletion(t *testing.T, open world.Open) {
 		world.OK(t, err)
 		world.Equal(t, 0, len(left))
 		world.Equal(t, []string{}, w.OutboxIDs())
-		// Page a was fetched. The jobs of the others are withdrawn before anything else is swept.
+		// Page A was fetched. The jobs of the site and of page B are withdrawn before anything else is swept.
 		swept, withdrawn, waiting := map[string][]string{}, []string{}, []string{site.ID, domain.ChildID(site.ID, world.PageB)}
 		sweeps := w.AllSweeps()
 		for _, s := range sweeps[:2] {
@@ -269,7 +269,7 @@ func testDeletion(t *testing.T, open world.Open) {
 		}
 		gone()
 		w.ClearSweeps()
-		world.Equal(t, catalog.Applied{}, w.ApplyEvent(last, domain.EventSynched)) // its row may still exist
+		world.Equal(t, catalog.Applied{}, w.ApplyEvent(last, domain.EventSynched)) // the datasource's row may still exist
 		world.Equal(t, catalog.Applied{}, w.ApplyEvent(site, domain.EventDiscovered, world.Links(world.PageB)))
 		w.End(flying, domain.EventError)
 		for _, s := range w.AllSweeps() {
@@ -289,7 +289,7 @@ func testDeletion(t *testing.T, open world.Open) {
 				delete(keys, key)
 			}
 		}
-		world.Equal(t, 500, len(keys)) // those of the first batch were swept with the deletion, and this test has cleared them
+		world.Equal(t, 500, len(keys)) // these keys were in sweeps of the first batch, which ClearSweeps has deleted
 	})
 	t.Run("an event of a deleted datasource sweeps what its job wrote", func(t *testing.T) {
 		t.Parallel()

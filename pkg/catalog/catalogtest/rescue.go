@@ -17,7 +17,7 @@ func testRescue(t *testing.T, open world.Open) {
 		w := world.New(t, open)
 		silent, lively, ended := w.CreateFile(), w.CreateFile(), w.CreateFile()
 		w.PublishAll()
-		w.CreateFile() // waits in the outbox, however long
+		w.CreateFile() // never stuck, because its job is in the outbox
 		w.Clock.Advance(time.Hour)
 		w.ApplyEvent(lively, domain.EventProgress, func(ev *domain.Event) { ev.Progress = &domain.Progress{Stage: "embedding"} })
 		w.ApplyEvent(ended, domain.EventSynched)

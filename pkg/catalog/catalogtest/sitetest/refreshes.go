@@ -45,7 +45,7 @@ func testRefreshes(t *testing.T, open world.Open) {
 			return queued
 		}
 		w.Clock.Advance(time.Hour)
-		world.Equal(t, false, due(w.Clock.Now())) // it still waits
+		world.Equal(t, false, due(w.Clock.Now())) // the page is still waiting for its first job
 		w.RunWorkers(world.Pages{world.PageA: {Content: "a"}})
 		at := w.Clock.Now()
 		world.Equal(t, true, due(at))
