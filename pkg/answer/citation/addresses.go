@@ -25,7 +25,7 @@ const maxAddresses = 10_000
 
 const (
 	quotes   = "\"'`"
-	trailing = ".,;:!?*_~'\"`)]}>|" // marks at the end of an address that belong to the sentence
+	trailing = ".,;:!?*_~'\"`)]}>|" // punctuation that belongs to the sentence if it is at the end of an address
 )
 
 // schemeOrWWW matches the beginning of an address in a text.
@@ -88,7 +88,7 @@ func key(address string) string {
 	return strings.TrimSuffix(address, "/")
 }
 
-// hostOf returns the host of a web address in lower case, or "" if it is not one.
+// hostOf returns the host of a web address in lower case, or "" if the text is not a web address.
 func hostOf(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" {

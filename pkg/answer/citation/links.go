@@ -33,7 +33,7 @@ const (
 	beforeBytes     = len("https")
 )
 
-// removedText replaces removed text.
+// removedText is shown in place of removed text.
 const removedText = "…"
 
 // activeTags load or run something even without attributes, or change how the text after them is parsed.

@@ -22,7 +22,7 @@ const (
 	kinCosine     = 0.5 // related pairs such as phone and call have 0.52, cost and price 0.63; unrelated pairs have up to 0.27
 	kinShare      = 0.8 // fraction of a term's weight that a related word gets
 	minKinLetters = 3
-	maxKinWords   = 2000 // maximum number of words of the fragments to compare
+	maxKinWords   = 2000 // maximum number of words from the fragments that are compared
 
 	// Maximum number of related words per word. A word that the vectors do not know is close to all words of its script
 	// (the vectors know few words in scripts other than Latin), so it exceeds the limit and gets none.

@@ -66,7 +66,7 @@ type page struct {
 type line struct {
 	text   string
 	block  int  // number of the paragraph
-	inline bool // it is in the same line of the text as the previous one
+	inline bool // in the same line of the text as the previous sentence
 	own    wording
 }
 
@@ -397,7 +397,7 @@ func joined(passages []passage, p passage) []passage {
 	return append(passages, p)
 }
 
-// shown formats a passage as the page shows it: prose in quotation marks, lines as a block.
+// shown formats a passage as a quotation: a single line in quotation marks, several lines as a block.
 func (say phrases) shown(p passage, pages []page) string {
 	cite := " [" + strconv.Itoa(p.fragment+1) + "]"
 	var paragraphs []string
@@ -432,8 +432,8 @@ func (say phrases) shown(p passage, pages []page) string {
 	return out + cite
 }
 
-// withoutColumns returns the lines of a form as the page shows them. Extraction takes the first row of a form (label,
-// value, label, value) for column names, and repeats them in every row.
+// withoutColumns returns the lines without the column names that extraction added to the rows of a form. Extraction
+// takes the first row of a form (label, value, label, value) for column names, and repeats them in every row.
 func withoutColumns(lines []string) []string {
 	var out []string
 	var columns []string

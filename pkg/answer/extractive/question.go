@@ -16,7 +16,7 @@ const (
 	headingShare    = 0.6  // share of a word's weight if only the heading or title contains it
 	borrowedWeight  = 0.3  // factor for a word from the previous question
 	framingWeight   = 0.15 // factor for a word that only phrases the question
-	nearDistance    = 3    // terms
+	nearDistance    = 3    // maximum distance between terms that are near each other, in terms
 	scrapTokens     = 5
 
 	evenBelow = 4.0 // weight of a word that none of about thirty chunks contains; see evenness

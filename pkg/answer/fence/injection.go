@@ -10,9 +10,9 @@ import (
 )
 
 // AddressesModel reports whether a text gives orders to a language model: to ignore its instructions, to assume an
-// identity, or to say something. Such sentences are not answers, and the built-in answerer does not quote them. It does
-// not protect language models, which understand more variants than any list contains. For them, documents are fenced
-// and the output is checked.
+// identity, or to say something. Such sentences are not answers, and the built-in answerer does not quote them. This
+// check does not protect language models, which understand more variants than any list contains. For them, documents
+// are fenced and the output is checked.
 //
 // Lookalike letters are read as the letters that they resemble, and invisible characters are ignored.
 func AddressesModel(text string) bool {
@@ -103,7 +103,7 @@ func newCommand(hints, pattern string) command {
 	return command{hints: strings.Split(replaceLookalikes(hints), "|"), pattern: skeletons(pattern)}
 }
 
-// reminders are orders not to forget something.
+// reminders match orders not to forget something. Such orders do not address a model.
 var reminders = skeletons(`(?:not|n't|never|nicht|ne pas|n'|no|nunca|non|nao|niet|nu|nie|не|不要|别|勿) ?(?:sie )?(?:forget|vergessen|oublie\w*|olvid\w*|dimentica\w*|esque\w*|vergeet|vergeten|uita\w*|zapomn\w*|забудь\w*|забыва\w*|忘记|忘記)`)
 
 // skeletons compiles patterns to be matched against skeletons of texts.

@@ -113,8 +113,8 @@ func Words(text string) []string {
 	})
 }
 
-// IsUnspaced reports whether a character belongs to a script without spaces between words, where short lines may be
-// wrapped text.
+// IsUnspaced reports whether a character belongs to a script without spaces between words. In such a script, even short
+// lines may be wrapped text.
 func IsUnspaced(r rune) bool {
 	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai)
 }
