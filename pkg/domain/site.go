@@ -178,8 +178,8 @@ func (d *Datasource) Alive() bool {
 	return d.Status != StatusSkipped && (d.Status != StatusError || d.ActiveGeneration > 0)
 }
 
-// TextName returns the hash of the page's text or, if that is unknown, of its bytes. Pages with equal hashes have the
-// same content. The result is "" for a page that was never fetched.
+// TextName returns a name for the content of the page: the hash of its text or, if that is unknown, of its bytes. Pages
+// with equal names have the same content. The result is "" for a page that was never fetched.
 func (d *Datasource) TextName() string {
 	switch {
 	case d.Original == nil:

@@ -35,7 +35,7 @@ type Outcome struct {
 	Sweeps    []Sweep        // sweeps to queue
 	Links     []Link         // pages to add to the site (the datasource itself or its group)
 	LeftOut   map[string]int // addresses left out of Links, by reason
-	Settled   bool           // the job in flight has ended and frees a slot in the window
+	Settled   bool           // the job in flight has ended, so another job may be published
 }
 
 func (o *Outcome) sweep(d *Datasource, p Place, from, below uint64) {

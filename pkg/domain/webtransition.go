@@ -101,7 +101,7 @@ func refuse(d *Datasource, ev Event) (out Outcome) {
 	return out
 }
 
-// storeFetch stores the results of the page's fetch in its configuration.
+// storeFetch stores the results of the page's fetch in the page's configuration.
 func (d *Datasource) storeFetch(f *Fetched) {
 	c := &d.Config
 	c.ETag, c.LastModified = f.ETag, f.LastModified
