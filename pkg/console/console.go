@@ -28,9 +28,9 @@ var Icon []byte
 // Prefix is the path prefix of the console's files.
 const Prefix = "/console/"
 
-// Policy is the page's Content-Security-Policy. Scripts and styles are files of the console. Document content is shown
-// in frames that inherit this policy. Only the Trusted Types policy "inert" may parse HTML, and its output is never
-// inserted into the page (static/original.js).
+// Policy is the page's Content-Security-Policy. Scripts and styles are loaded only from the service itself; inline ones
+// are blocked. Document content is shown in frames that inherit this policy. Only the Trusted Types policy "inert" may
+// parse HTML, and its output is never inserted into the page (static/original.js).
 const Policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data: blob:; " +
 	"frame-src 'self' blob:; object-src blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; " +
 	"require-trusted-types-for 'script'; trusted-types inert"

@@ -3,7 +3,7 @@
 
 /** @typedef {Node | string | number | null | undefined | false | readonly any[]} Child nested lists are flattened */
 
-// Attributes that hold an address which the browser fetches or follows.
+// Attributes whose value is an address that the browser loads or follows.
 const addresses = new Set(['href', 'src', 'action', 'formaction']);
 // Names that are set as properties, because the attributes would set only the initial state.
 const properties = new Set(['value', 'checked', 'disabled', 'selected', 'hidden', 'open', 'indeterminate', 'multiple']);

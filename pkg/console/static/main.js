@@ -33,7 +33,7 @@ const places = [
 const main = /** @type {HTMLElement} */ (document.getElementById('main'));
 const nav = /** @type {HTMLElement} */ (document.getElementById('nav'));
 
-/** Cancels the remaining work of the view that the user leaves. */
+/** Cancels the unfinished work of the current view when the user leaves it. */
 let leaving = new AbortController();
 
 async function show() {

@@ -1,4 +1,4 @@
-// Converts the Markdown that models write to elements. It supports a small part of Markdown. HTML is shown as text, and
+// Creates elements from Markdown written by models. It supports a small part of Markdown. HTML is shown as text, and
 // links lead only to the web.
 import { away, h } from './dom.js';
 

@@ -43,7 +43,7 @@ export class Queue extends EventTarget {
     this.work();
   }
 
-  /** Sends failed uploads again unless they are hopeless, with the same keys: a lost request may have been processed, and a rejected one has freed its key. */
+  /** Sends failed uploads again unless they are hopeless. Their keys stay the same, because a lost request may have been processed. A rejected request has freed its key. */
   retry() {
     for (const u of this.uploads.filter((u) => u.state === 'failed' && !u.hopeless)) {
       Object.assign(u, { tries: 0, error: '', sent: 0 });

@@ -48,8 +48,8 @@ export function go(hash) {
 }
 
 /**
- * Changes the address of the current view without loading it again, so that a link to the address leads to the present
- * state.
+ * Changes the address of the current view without reloading the view, so that a link to the address leads to the view's
+ * present state.
  * @param {string} hash
  */
 export function rename(hash) {

@@ -1,4 +1,4 @@
-// The components of the views.
+// Components that the views share.
 import { fill, h } from './dom.js';
 import { sentence, statusOf } from './words.js';
 

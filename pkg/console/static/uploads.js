@@ -1,4 +1,5 @@
-// The queue of uploads, which continues in the background in all views, and the display of its progress.
+// The queue of uploads, and the display of its progress. Uploads continue in the background when the user changes the
+// view.
 import { fill, h } from './dom.js';
 import { Queue } from './queue.js';
 import { announce } from './ui.js';
@@ -7,7 +8,7 @@ import { bytes, counted, number, sentence } from './words.js';
 export const queue = new Queue();
 
 /**
- * Calls f after changes of the queue, at most ten times per second, until the signal is aborted.
+ * Calls f after changes to the queue, at most ten times per second, until the signal is aborted.
  * @param {() => void} f
  * @param {AbortSignal} [signal]
  */

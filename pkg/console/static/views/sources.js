@@ -1,5 +1,5 @@
-// The live list of a datastore's datasources. More pages are read as the user scrolls, so that ten thousand rows are
-// possible. Rows change in place when the service reports changes, which are shown in batches.
+// The live list of a datastore's datasources. More pages are read as the user scrolls, so that the list can have ten
+// thousand rows. Rows change in place when the service reports changes, which are shown in batches.
 import { call, get, stream, withQuery } from '../api.js';
 import { fill, h } from '../dom.js';
 import { rename } from '../router.js';
