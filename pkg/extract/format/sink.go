@@ -18,8 +18,8 @@ type Sink struct {
 	maxBlocks    int    // maximum number of blocks; 0 if unlimited
 	links        int64  // bytes of links so far; at most Max/maxLinkFraction
 	offset       int    // offset of the next block's text in the document's text
-	Letters      int    // letters and digits in all blocks; a document without any has no text
-	topHeadings  int    // headings of level 1, not counting names of sheets
+	Letters      int    // number of letters and digits in all blocks; if it is 0, the document has no text
+	topHeadings  int    // number of headings of level 1, not counting sheet names
 	firstHeading string // text of the first such heading
 	body         linkCount
 	Warnings     []string

@@ -14,7 +14,7 @@ var Format = format.Format{
 }
 
 // sniffJSON recognises JSON by its first bytes, unless the name or type says that the file is Markdown or plain text.
-// In files named as CSV it recognises only objects.
+// If the name or type says CSV, it recognises only objects.
 func sniffJSON(head []byte, named string) bool {
 	switch named {
 	case format.TypeJSON:

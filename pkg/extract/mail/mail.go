@@ -211,7 +211,7 @@ func addresses(value string) string {
 	return format.OneLine(b.String())
 }
 
-// date converts a date from a header to the format of metadata. It returns "" if the header has no valid date.
+// date converts a date from a header to the format used in metadata. It returns "" if the header has no valid date.
 func date(value string) string {
 	t, err := mail.ParseDate(value)
 	if err != nil {
@@ -346,8 +346,8 @@ func (m *reader) body(part mimePart, mediaType string, params map[string]string)
 	return q.ReadAs(format.TypeText)
 }
 
-// joinFlowed joins the lines of a text in the form format=flowed (RFC 3676): a line that ends in a space continues on
-// the next line.
+// joinFlowed joins the lines of a format=flowed text (RFC 3676): a line that ends in a space continues on the next
+// line.
 func joinFlowed(text string, noSpace bool) string {
 	var b strings.Builder
 	quoted := 0

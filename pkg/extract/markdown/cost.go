@@ -32,7 +32,7 @@ func tooExpensive(text string) string {
 			return "lists or quotes are nested too deeply"
 		}
 		if inner[0] == '[' && strings.Contains(inner, "]:") {
-			references++ // the parser first reads all references as one paragraph, and then removes them from it one by one
+			references++ // the parser first reads all references as one paragraph and then removes them one by one
 			ahead += references
 		}
 		if len(inner) < 1<<10 && ahead <= maxLookahead {

@@ -63,7 +63,8 @@ func readListStyle(sc *xmlscan.Scanner) listStyle {
 	return s
 }
 
-// language sets the document's language from the properties of its text, unless the document already has one.
+// language sets the document's language from the text properties of a style, unless the document already has a
+// language.
 func (r *reader) language(sc *xmlscan.Scanner) {
 	sc.Each(func(e xml.StartElement) bool {
 		if l := xmlscan.Attr(e, "language"); e.Name.Local == "text-properties" && l != "" && l != "none" && l != "zxx" && r.p.Doc.Language == "" {

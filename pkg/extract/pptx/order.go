@@ -25,7 +25,7 @@ type slideBox struct {
 	blocks        []domain.Block
 }
 
-// maxFrameUnits is the largest coordinate of a frame that is accepted. Slides are at most 51,206,400 units wide.
+// maxFrameUnits is the largest accepted coordinate of a frame. Slides are at most 51,206,400 units wide.
 const maxFrameUnits = 1e12
 
 // readSlideFrame reads the current element, an xfrm.

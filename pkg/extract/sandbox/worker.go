@@ -28,7 +28,7 @@ type Worker struct {
 	files  *handover
 	Dir    string // folder for the child's temporary files
 	Read   int    // number of documents read
-	Spent  bool   // must be replaced, because a parser panicked in it or because its memory has grown
+	Spent  bool   // whether it must be replaced, because a parser panicked in it or its memory has grown
 	Dead   bool
 	stop   chan struct{} // closed to end the child
 	ended  chan struct{} // closed once the child has ended

@@ -25,7 +25,7 @@ type sheetTime struct {
 	showsClock bool
 }
 
-// date formats a number as the date or time of the section. ok is false if the number is not a valid date.
+// date formats a number in the section's date or time format. ok is false if the number is not a valid date.
 func (s *codeSection) date(n float64, date1904 bool) (text string, ok bool) {
 	t, ok := s.timeOf(n, date1904)
 	if !ok {
