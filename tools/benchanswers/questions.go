@@ -200,7 +200,7 @@ func converse(ctx context.Context, b *bench.Service, store, agent string, q setQ
 	return e, nil
 }
 
-// topText returns the text of the best fragment, if there is one.
+// topText returns the text of the best fragment, or "" if there is none.
 func topText(e exchange) string {
 	if len(e.top) == 0 {
 		return ""

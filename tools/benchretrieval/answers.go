@@ -14,7 +14,7 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// Names of the files with the positions of the answers, as the authors of the collections publish them.
+// Names of the files that contain the positions of the answers, as published by the authors of the collections.
 const (
 	chromaAnswers = "questions_df.csv" // brandonstarxel/chunking_evaluation, general_evaluation_data
 	covidAnswers  = "COVID-QA.json"    // deepset-ai/COVID-QA, data/question-answering/200423_covidQA.json

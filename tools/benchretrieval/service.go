@@ -15,7 +15,7 @@ import (
 type measured struct {
 	*bench.Service
 	top     int            // number of fragments per query
-	closers []func() error // functions that stop what was started, in the order of starting
+	closers []func() error // functions that stop what was started, in the order in which it was started
 }
 
 // start starts the service, and Milvus Lite if that engine is measured. The data directory is temporary unless s.keep

@@ -170,7 +170,7 @@ func makeRoot(dir string) (*os.Root, error) {
 	return os.OpenRoot(dir)
 }
 
-// unpackFile writes one file and returns its size, which may be at most limit bytes. It also decompresses files with
+// unpackFile writes one file and returns its size, which may be at most `limit` bytes. It also decompresses files with
 // the suffix .lzma, as in Milvus's wheel.
 func unpackFile(ctx context.Context, root *os.Root, f *zip.File, name string, limit int64) (int64, error) {
 	src, err := f.Open()
