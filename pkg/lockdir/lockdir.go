@@ -19,7 +19,7 @@ const (
 	// Minimum age of a directory that may be removed. Another process may have just created a younger one and not
 	// locked it yet.
 	minAge       = time.Minute
-	removeRounds = 50 // maximum number of attempts, because a dying process may still write to the directory
+	removeRounds = 50 // maximum number of attempts to remove a directory, because a dying process may still write to it
 	removePause  = 20 * time.Millisecond
 )
 
@@ -31,7 +31,7 @@ type Dir struct {
 
 // Make creates a directory in parent, or in the system's directory for temporary files if parent is "". The directory's
 // name is the pattern with a random string in place of the last "*". Make also removes directories with the same
-// pattern whose processes have ended; it ignores errors there, and the next call tries again.
+// pattern that ended processes left behind. If this fails, it ignores the error, and the next call tries again.
 func Make(parent, pattern string) (*Dir, error) {
 	if parent == "" {
 		parent = os.TempDir()
@@ -57,7 +57,7 @@ func (d *Dir) Remove() error {
 	return errors.Join(remove(d.path), unlocked)
 }
 
-// removeAbandoned removes the directories whose lock is free.
+// removeAbandoned removes the directories with the given pattern whose lock is free.
 func removeAbandoned(parent, pattern string) {
 	before, after := pattern, "" // split as in os.MkdirTemp; filepath.Glob would treat [ as special
 	if i := strings.LastIndexByte(pattern, '*'); i >= 0 {
