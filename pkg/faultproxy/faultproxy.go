@@ -41,7 +41,7 @@ func Pass() Mode { return Mode{} }
 func Refuse() Mode { return Mode{kind: refuse} }
 
 // Blackhole accepts connections but passes no data in either direction, like a hung server or a network that drops
-// packets. The withheld data is passed once another mode is set.
+// packets. The withheld data is passed on once another mode is set.
 func Blackhole() Mode { return Mode{kind: blackhole} }
 
 // Slow delays each piece of data by latency, and limits each direction of a connection to rate bytes per second. A rate
@@ -53,7 +53,8 @@ func Slow(latency time.Duration, rate int) Mode {
 // CutAfter resets each connection after the given number of further bytes, counted in both directions together.
 func CutAfter(bytes int64) Mode { return Mode{kind: cut, after: bytes} }
 
-// Flap alternates between Refuse and Pass, starting with Refuse. up and down are the lengths of the phases.
+// Flap alternates between Refuse and Pass, starting with Refuse. down is the length of each Refuse phase, and up that
+// of each Pass phase.
 func Flap(up, down time.Duration) Mode { return Mode{kind: refuse, up: up, down: down} }
 
 // Proxy forwards connections to a server. It is safe for concurrent use.

@@ -31,7 +31,7 @@ func (s *Sealer) Seal(workspaceID, address string, headers map[string]string) (*
 	return s.box.Seal(workspaceID, origin, headers)
 }
 
-// Open decrypts the headers of a job.
+// Open decrypts the headers in a crawl job.
 func (s *Sealer) Open(workspaceID string, a domain.SiteAccess) (*crawl.Access, error) {
 	headers, err := s.box.Open(workspaceID, a)
 	if err != nil {
