@@ -96,7 +96,7 @@ func (s styles) headingLevel(id string) int {
 var headingWords = []string{"heading", "überschrift", "berschrift", "titre", "título", "titulo", "titolo", "encabezado", "kop", "rubrik", "overskrift",
 	"otsikko", "nagłówek", "nagwek", "nadpis", "címsor", "cmsor", "заголовок", "başlık", "naslov", "antraštė", "tittel", "επικεφαλίδα", "标题", "標題", "見出し", "제목", "หัวเรื่อง", "عنوان", "כותרת"}
 
-// titleNames are the names of the title style.
+// titleNames are the names of the title style in several languages.
 var titleNames = map[string]bool{"title": true, "titel": true, "标题": true, "表題": true, "заголовок": true, "název": true, "tytuł": true}
 
 // namedHeading returns the heading level that the name or id of a style stands for ("heading 2", "überschrift2"), or 0.

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Range of the private-use characters that stand for the symbols of symbol fonts: firstSymbol plus the code in the
+// Range of the private-use characters that stand for symbols in symbol fonts. Each is firstSymbol plus the code in the
 // font.
 const (
 	firstSymbol = 0xf000

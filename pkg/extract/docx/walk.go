@@ -81,7 +81,7 @@ func (w *walker) block(e xml.StartElement) bool {
 // send emits a block. An error ends the walk.
 func (w *walker) send(b domain.Block) { w.sc.Stop(w.emit(b)) }
 
-// choose reads alternate content. Only one branch is read.
+// choose reads one branch of alternate content, as ooxml.ChooseOne selects it.
 func (w *walker) choose(take func(e xml.StartElement) bool) {
 	count, emit, p := 0, w.emit, w.para
 	w.emit = func(b domain.Block) error {

@@ -100,7 +100,7 @@ func subjectRank(t string) int {
 	return 0
 }
 
-// subject takes the properties of an entity as the metadata of the page.
+// subject uses the properties of an entity as the metadata of the page.
 func (l *linkedData) subject(v map[string]any) {
 	text := func(keys ...string) string {
 		for _, k := range keys {

@@ -32,7 +32,7 @@ type weight struct {
 	clear           clearWeight
 }
 
-// maxHeadingLetters is the maximum length of a heading that a table of contents may repeat.
+// maxHeadingLetters is the maximum length, in letters, of a heading that a table of contents may repeat.
 const maxHeadingLetters = 500
 
 // clearWeight is a weight that leaves out elements such as nav and footer.

@@ -107,8 +107,8 @@ func (r *revealer) measure(doc *html.Node) {
 
 var quotedName = regexp.MustCompile(`['"#]([A-Za-z][\w:.-]{0,99})['"]`)
 
-// survey records the control of each element, and counts hidden elements by rowKey. Controls in menus and banners are
-// ignored.
+// survey records, for each element, the control that opens it, and counts hidden elements by rowKey. Controls in menus
+// and banners are ignored.
 func (r *revealer) survey(n *html.Node) {
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
 		if c.Type != html.ElementNode || isSurrounding(c) && !isButton(c) {

@@ -222,7 +222,7 @@ func (w *walker) other(n *html.Node) {
 	w.children(n)
 }
 
-// hidden reads the source of a formula in an invisible element. Scripts draw the visible formula from it.
+// hidden reads the source of a formula from an invisible element. Scripts draw the visible formula from it.
 func (w *walker) hidden(n *html.Node) {
 	if n.DataAtom == atom.Script && strings.HasPrefix(attr(n, "type"), "math/tex") && n.FirstChild != nil {
 		writeInline(&w.buf, " "+n.FirstChild.Data+" ")

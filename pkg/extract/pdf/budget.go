@@ -15,8 +15,8 @@ const (
 	maxPDFiumCalls = 2_000_000
 	// maxHelpless is the number of consecutive pages with mostly unknown characters after which PDFium is used less.
 	maxHelpless = 32
-	// helplessShare is the number of doubtful pages for every one passed to PDFium once maxHelpless is reached. Some
-	// are still passed, because later pages may be readable again.
+	// helplessShare limits the use of PDFium once maxHelpless is reached: only one in helplessShare doubtful pages is
+	// passed to it. Some must be passed, because later pages may be readable again.
 	helplessShare = 16
 )
 

@@ -23,7 +23,7 @@ const (
 	maxSearchWords = 20_000
 )
 
-// joinDropCaps joins a drop cap, an initial that spans several lines, to its text.
+// joinDropCaps joins drop caps, which are initials that span several lines, to their text.
 func joinDropCaps(lines []pdftext.Line) []pdftext.Line {
 	var caps []int
 	for i, line := range lines {

@@ -104,8 +104,8 @@ func (g *grid) regions() (all []region, ok bool) {
 }
 
 // split splits a region at vertical rules that end inside it, such as those below a name of several columns. Each row
-// of the grid is split at its rules. Parts one below another are joined if they have the same columns and no rule
-// between them. A region without such rules stays whole.
+// of the grid is split at its rules. A part is joined with the part below it if both have the same columns and no rule
+// separates them. A region without such rules stays whole.
 func (g *grid) split(c region) []region {
 	var all []region
 	above := make([]int, c.across) // by column: number of the part, from 1, that began there in the row above; 0 if none

@@ -8,8 +8,9 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
 )
 
-// withColumns returns a copy of a grid that has rules only between rows, with column borders in the vertical white
-// space between the words of all lines. It returns nil if there are fewer than two columns.
+// withColumns adds columns to a grid that has rules only between rows, and returns the new grid. The column borders lie
+// in the vertical white space between the words of all lines. withColumns returns nil if there are fewer than two
+// columns.
 func (g *grid) withColumns(lines []pdftext.Line) *grid {
 	t := g.textOf(lines)
 	body := t.bodyLines()
@@ -143,8 +144,8 @@ func (t *gridText) headed() bool {
 	return names >= 2 && (len(t.ys) > 5 || proseColumns(lines) == nil)
 }
 
-// keepNamed removes the column borders that are not followed by a header word, because a gap that runs through all rows
-// by chance does not separate header words. The column of row names need not have a name.
+// keepNamed removes each column border that has no header word after it: a gap that runs through all rows by chance
+// does not separate header words. The column of row names need not have a name.
 func (t *gridText) keepNamed(g *grid) {
 	names := lineWords(t.bands[slices.IndexFunc(t.bands, func(band []pdftext.Line) bool { return len(band) > 0 })])
 	for k := g.columns() - 1; k > 0; k-- {

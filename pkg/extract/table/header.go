@@ -74,7 +74,8 @@ func AllNames(cells []string) bool {
 	return true
 }
 
-// groupedRows returns the number of rows of a header that begins with names of column groups, or 0 if there is none.
+// groupedRows returns the number of rows of a header that begins with names of column groups, or 0 if there is no such
+// header.
 func groupedRows(rows [][]string) int {
 	for n := min(MaxHeaderRows, len(rows)-1); n > 1; n-- {
 		if isGrouped(rows, n) {

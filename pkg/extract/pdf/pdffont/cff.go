@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// cff is the part of an embedded font in the Compact Font Format that maps glyphs to characters.
+// cff holds those parts of a font in the Compact Font Format that map glyphs to characters.
 type cff struct {
 	names    []string // glyph names by glyph number; nil in CID-keyed fonts
 	cids     []int    // CIDs by glyph number in CID-keyed fonts; nil in other fonts

@@ -23,7 +23,7 @@ type Font struct {
 	scale     float64 // factor from glyph space to text space; 1/1000 except for Type 3
 	toUnicode *cmap
 
-	// Simple fonts.
+	// For simple fonts, by character code.
 	codes  [256]string
 	widths [256]float64
 
@@ -146,8 +146,8 @@ func usable(s string) bool {
 	return r >= 0x20 && r != 0x7f && r != 0xfffd && r != 0xffff
 }
 
-// simpleTable returns the encoding of a simple font: the named or built-in one, modified by Differences. For characters
-// that neither names, it uses the embedded font program.
+// simpleTable returns the encoding of a simple font: a named or built-in encoding, modified by Differences. Characters
+// that these do not define are taken from the embedded font program.
 func (f *Font) simpleTable(v, desc pdf.Value) *[256]string {
 	enc := v.Key("Encoding")
 	base := enc.Name()

@@ -27,7 +27,7 @@ type crypt struct {
 	filters  map[string]method
 }
 
-// method is an encryption method.
+// method is the encryption method of strings or streams.
 type method byte
 
 const (

@@ -34,7 +34,7 @@ type path struct {
 	clips     bool  // the path becomes the clip
 }
 
-// subpath holds the properties of a part of a path that decide whether it fills a rectangle.
+// subpath is a part of a path, with the properties that decide whether it fills a rectangle.
 type subpath struct {
 	around  rect
 	lines   int  // straight segments
