@@ -161,7 +161,7 @@ func datastoreIDs(ids *[]string, tools *[]AgentTool) (list []string, field strin
 	return list, field
 }
 
-// originsOf returns the origins in the form in which they are stored, without duplicates. Package rules has already
+// originsOf returns the origins as they will be stored, without duplicates. Package rules has already
 // checked the list.
 func originsOf(list []string) []string {
 	out := []string{}
@@ -222,8 +222,9 @@ func trimmed(v *string) *string {
 	return &t
 }
 
-// agentExtra returns the fields in the body of an agent request that the API document does not define. Fields that the
-// document defines only for responses are left out too, because clients send back agents that they have read.
+// agentExtra returns the additional fields of an agent request: those fields of the body that the API document does not
+// define. Fields that the document defines only for responses are not additional. They occur in requests because
+// clients send back agents that they have read.
 func (s *server) agentExtra(ctx context.Context) domain.AgentExtra {
 	c, _ := ctx.(*gin.Context)
 	if c == nil {

@@ -81,7 +81,7 @@ func (s *server) upsert(ctx context.Context, store domain.Datastore, batch []*up
 
 // storedUpserts returns the datasources of the batch if an earlier run of the request has stored them. That run stored
 // all of them or none, so it is enough to find one datasource that the run created, or one whose newest job the run
-// queued. The other datasources may have been changed since.
+// queued. The other datasources may have changed since then.
 func (s *server) storedUpserts(ctx context.Context, batch []*upsertItem) ([]domain.Datasource, error) {
 	for i, u := range batch {
 		d, err := s.Datasources.Datasource(ctx, u.datasource.WorkspaceID, u.datasource.ID)
@@ -102,7 +102,7 @@ func (s *server) storedUpserts(ctx context.Context, batch []*upsertItem) ([]doma
 	return nil, domain.Errorf(domain.CodeNotFound, "no earlier attempt of the request has stored its documents")
 }
 
-// upsertItem is one document of an upsert, with the datasource in which it is stored.
+// upsertItem is one document of an upsert, with the datasource that stores it.
 type upsertItem struct {
 	newID      string            // id of the datasource if it is new
 	datasource domain.Datasource // a new datasource, or one with the id of the datasource that it replaces
@@ -142,9 +142,9 @@ func (s *server) planUpsert(ctx context.Context, store domain.Datastore, documen
 	return batch, places, nil
 }
 
-// planDocument returns a new datasource for a document. If the custom id already exists, the datasource gets the
-// existing id and name, because content is stored under the datasource's id. The existing datasource may be deleted
-// meanwhile; the catalog's transaction checks that.
+// planDocument returns the datasource for a document. If a datasource has the custom id already, the returned one has
+// its id and name, because content is stored under the datasource's id. The existing datasource may be deleted before
+// the upsert is stored; the catalog's transaction checks that.
 func (s *server) planDocument(ctx context.Context, store domain.Datastore, customID string, place int) (*upsertItem, error) {
 	d := s.newDatasource(ctx, store, domain.TypeText, place)
 	d.CustomID, d.Config.CustomID = customID, customID

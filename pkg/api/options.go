@@ -48,7 +48,7 @@ type Options struct {
 	ReadyTimeout   time.Duration // time limit for all checks of /readyz together; default 2 s
 	PlanTimeout    time.Duration // time limit for planning a site; default 20 s
 	KeyTimeout     time.Duration // time limit for looking up a key, so that a hanging catalog is noticed before work begins; default 10 s
-	ClaimHeartbeat time.Duration // interval at which a request with an Idempotency-Key renews its claim; default a quarter of catalog.IdempotencyLease
+	ClaimHeartbeat time.Duration // how often a request with an Idempotency-Key renews its claim; default a quarter of catalog.IdempotencyLease
 }
 
 // Deps are the API's dependencies. All fields are required unless their comment says otherwise.

@@ -57,7 +57,7 @@ func (s *server) upload(ctx context.Context, caller access.Caller, parts *multip
 	return s.createWithOriginal(ctx, store, d, mimeType, form.File)
 }
 
-// textType and textName are the type and file name under which the content of a text datasource is stored. The
+// textType and textName are the type and the file name that are stored with the content of a text datasource. The
 // datasource's own name is not used, because a text named "page.html" would be read as HTML.
 const (
 	textType = "text/plain"

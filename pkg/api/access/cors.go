@@ -23,7 +23,7 @@ const (
 	corsMethods    = "GET, HEAD, POST, PUT, PATCH, DELETE"
 	corsHeaders    = "Authorization, Content-Type, Idempotency-Key, Last-Event-ID, Mcp-Protocol-Version, Mcp-Session-Id, X-Request-Id"
 	ExposedHeaders = "Content-Disposition, Idempotent-Replayed, Mcp-Session-Id, Retry-After, Sluice-Ignored-Parameters, X-Request-Id"
-	corsMaxAge     = "600" // time for which browsers cache the answer to a preflight request, in seconds
+	corsMaxAge     = "600" // how long browsers cache the answer to a preflight request, in seconds
 )
 
 // AgentFinder finds the public agents whose allowedOrigins are checked.

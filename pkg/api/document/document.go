@@ -18,7 +18,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Bases are the path prefixes under which every endpoint is served.
+// Bases are path prefixes. Every endpoint is served under each of them.
 var Bases = []string{"", "/api"}
 
 // Operation holds the properties of an endpoint that the document defines but the generated code lacks.

@@ -44,7 +44,7 @@ func KeyedID(ctx context.Context, parts ...string) string {
 	return ""
 }
 
-// Begun returns the time at which the first run of a repeated request started.
+// Begun returns the start time of the first run of a repeated request.
 func Begun(ctx context.Context) time.Time { return claimOf(ctx).Begun }
 
 // CreateOnce creates a resource whose id comes from ID, unless an earlier run of the request has created it. find reads

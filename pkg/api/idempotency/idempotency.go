@@ -50,14 +50,14 @@ var keyPattern = regexp.MustCompile(`^[ -~]{1,200}$`)
 // replayedHeader is the header that marks a replayed response.
 const replayedHeader = "Idempotent-Replayed"
 
-// maxStoredResponse is the maximum size of a stored response in bytes. Only responses to queries can be larger. A
-// repeated query is computed again.
+// maxStoredResponse is the maximum size of a stored response in bytes. Only responses to queries can be larger. They
+// are not stored, so a repeated query is computed again.
 const maxStoredResponse = 1 << 20
 
 // Responses stores and replays responses.
 type Responses struct {
 	Store     Store
-	Heartbeat time.Duration // interval at which a request renews its claim
+	Heartbeat time.Duration // how often a request renews its claim
 	Log       *slog.Logger
 }
 
@@ -95,7 +95,7 @@ func (k *Responses) Serve(c *gin.Context, caller access.Caller, secret bool, con
 
 // serveOnce serves the request under its claim and stores the response unless it is secret. If the request was
 // rejected, it frees the key. If the request may have done something, for example because the handler panicked, the key
-// stays bound to the request. This works even after the client has disconnected.
+// stays bound to the request. The result is stored even after the client has disconnected.
 func (k *Responses) serveOnce(c *gin.Context, claim *accounts.Claim, secret bool) {
 	recording := &recorder{ResponseWriter: c.Writer}
 	c.Writer = recording

@@ -142,9 +142,10 @@ func normaliseName(name string) string {
 	return strings.ToLower(strings.NewReplacer("_", "", "-", "", " ", "").Replace(name))
 }
 
-// isTypo reports whether one name is a likely misspelling of the other: up to two letters of a long name are missing,
-// added, swapped or wrong, or up to three are missing at the end. Short names may not have a wrong letter, because many
-// differ by just one. The shortest may only lack one letter.
+// isTypo reports whether one name is a likely misspelling of the other. In a long name, up to two letters may be
+// missing, added, swapped or wrong; in others only one. Up to three letters may be missing at the end. In a short name
+// no letter may be wrong, because many short names differ by just one letter. In one of the shortest names, only one
+// letter may be missing.
 func isTypo(a, b string) bool {
 	const (
 		shortest, short, long = 4, 6, 9

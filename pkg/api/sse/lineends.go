@@ -5,10 +5,10 @@ import (
 	"unicode/utf8"
 )
 
-// LineEnds converts every line break in a text that arrives in pieces to LF, because event streams support no other. It
-// removes what clients of an event stream cannot receive: line breaks at the very beginning of the text, and byte order
-// marks, which decoders drop. It joins characters whose bytes arrive in different pieces. The zero value is ready for
-// use.
+// LineEnds normalises a text that arrives in pieces. It converts every line break to LF, because event streams support
+// no other. It removes what clients of an event stream cannot receive: line breaks at the very beginning of the text,
+// and byte order marks, which decoders drop. If the bytes of a character arrive in different pieces, it joins them. The
+// zero value is ready for use.
 type LineEnds struct {
 	begun   bool   // some text has been returned
 	afterCR bool   // the text so far ended with a CR, which was returned as LF: skip an LF that follows

@@ -260,7 +260,8 @@ func pairsAsJSON(text string) string {
 	return string(encoded)
 }
 
-// Name returns the file name from the field fileName or else from the part, without folders and control characters.
+// Name returns the file name without folders and control characters. It is the value of the field fileName or, if there
+// is none, the name that was sent with the part.
 func (f *Form) Name() string {
 	name := f.Fields["fileName"]
 	if name == "" {
