@@ -34,7 +34,7 @@ type Gate struct {
 	mu          sync.Mutex
 	admitted    int
 	waiting     []*waiter // in order of arrival
-	queuedSince time.Time // time at which the queue last became non-empty
+	queuedSince time.Time // when the queue last became non-empty
 	refused     time.Time // time of the last refusal
 }
 
@@ -69,7 +69,7 @@ func (g *Gate) Enter(ctx context.Context) bool {
 	return <-w.admitted
 }
 
-// begin admits the caller and returns nil, or queues it.
+// begin admits the caller and returns nil, or queues the caller and returns its waiter.
 func (g *Gate) begin() *waiter {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -119,7 +119,8 @@ func (g *Gate) refuse(at int) {
 	w.admitted <- false
 }
 
-// Leave frees the caller's slot or passes it to a waiter: during a burst to the oldest, otherwise to the newest.
+// Leave passes the caller's slot to a waiter: during a burst to the oldest one, otherwise to the newest. If nobody is
+// waiting, it frees the slot.
 func (g *Gate) Leave() {
 	if g == nil || g.opts.Limit <= 0 {
 		return

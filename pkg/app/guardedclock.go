@@ -23,7 +23,7 @@ type guardedClock struct {
 	mu       sync.Mutex
 	at       time.Time     // guarded time at the last read
 	then     time.Duration // value of elapsed at the last read
-	jumped   bool          // a forward jump is being ignored
+	jumped   bool          // whether a forward jump is being ignored
 	jumpedAt time.Duration // value of elapsed at the jump
 }
 

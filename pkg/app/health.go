@@ -56,7 +56,7 @@ func serveHealth(ctx context.Context, addr string, metrics prometheus.Gatherer, 
 	return t, nil
 }
 
-// Addr returns the address on which the server listens.
+// Addr returns the address that the server listens on.
 func (t *healthServer) Addr() string { return t.listener.Addr().String() }
 
 func (t *healthServer) stop() error {

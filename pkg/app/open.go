@@ -89,7 +89,7 @@ func listen(ctx context.Context, addr string) (net.Listener, error) {
 	return listener, nil
 }
 
-// How long a starting process waits for PostgreSQL. The time for NATS is the same.
+// How long a starting process waits for PostgreSQL. It waits equally long for NATS.
 const databaseTimeout = time.Minute
 
 func (s *Service) openCatalog(ctx context.Context) (err error) {
@@ -220,7 +220,7 @@ func (s *Service) openIndexes(ctx context.Context) error {
 }
 
 // openEmbedded opens the index in the data directory. Only one of the processes that share a catalog may have such an
-// index. Otherwise each process would look only into its own index and miss the content of the others.
+// index. Otherwise each process would search only its own index and miss the content that is in the other indexes.
 func (s *Service) openEmbedded(ctx context.Context) error {
 	release, err := s.catalog.Hold(ctx, "embedded index")
 	if err != nil {

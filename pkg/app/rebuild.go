@@ -9,13 +9,13 @@ import (
 	"github.com/sluice/sluice/pkg/catalog"
 )
 
-// rebuild records whether the embedded index is being rebuilt, for readiness checks. Meanwhile the service runs with
-// incomplete results.
+// rebuild records whether the embedded index is being rebuilt, for readiness checks. During a rebuild, the service runs
+// but its results are incomplete.
 type rebuild struct {
 	mu        sync.Mutex
 	alarmedAt time.Time // time of the last alarm; zero: none, or the rebuild is complete
-	missing   bool      // the index was missing, not damaged
-	counted   bool      // an audit that started after the alarm has reported the missing content
+	missing   bool      // whether the index was missing rather than damaged
+	counted   bool      // whether an audit that started after the alarm has reported the missing content
 }
 
 // alarm records that damage was found.
@@ -25,8 +25,8 @@ func (r *rebuild) alarm(at time.Time) {
 	r.alarmedAt, r.missing, r.counted = at, false, false
 }
 
-// begin records that there was no index: the data directory is new or restored from a backup, which contains none, or
-// the index was deleted.
+// begin records that there was no index. Either the data directory is new or was restored from a backup, which never
+// contains an index, or the index was deleted.
 func (r *rebuild) begin(at time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

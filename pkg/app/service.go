@@ -79,7 +79,7 @@ func NewService(c config.Config, o Options) *Service {
 	return s
 }
 
-// Addr returns the address on which the service listens, once started.
+// Addr returns the address that the service listens on. The service must have been started.
 func (s *Service) Addr() string { return s.listener.Addr().String() }
 
 // Failed returns a channel that receives the error of a part that cannot continue.

@@ -73,7 +73,7 @@ func (w *Worker) Start(ctx context.Context) error {
 	return nil
 }
 
-// check rejects settings with which the worker could not do any work.
+// check rejects settings that make the worker's task impossible.
 func (w *Worker) check() error {
 	if w.config.NATSURL == "" {
 		return fmt.Errorf("%s needs NATS_URL: the address of the NATS servers, or of an api process with SLUICE_NATS_LISTEN", article(w.shape))
@@ -179,7 +179,7 @@ func (w *Worker) serve(ctx context.Context) (err error) {
 	return nil
 }
 
-// Addr returns the address of health checks and metrics, once started.
+// Addr returns the address of health checks and metrics. The worker must have been started.
 func (w *Worker) Addr() string { return w.telemetry.Addr() }
 
 // Failed returns a channel that receives the error of a part that cannot continue.

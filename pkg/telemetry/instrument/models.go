@@ -58,7 +58,7 @@ func (t tracedQueries) Embedder(model string) (embed.Embedder, error) {
 
 type tracedQuery struct{ embed.Embedder }
 
-// Unwrap returns the wrapped embedder, which may implement other interfaces too.
+// Unwrap returns the wrapped embedder, which may implement other interfaces.
 func (t tracedQuery) Unwrap() embed.Embedder { return t.Embedder }
 
 // Embed implements embed.Embedder.
