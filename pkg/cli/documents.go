@@ -104,7 +104,7 @@ type walker struct {
 	n      int // number of documents so far
 }
 
-// Maximum nesting depth of lists. An export may contain datastores, which contain datasources.
+// Maximum nesting depth of lists. Lists are nested because an export may contain datastores, which contain datasources.
 const maxLists = 4
 
 // value reads a value: an array of values, a document, or an object that contains lists of documents.
@@ -223,7 +223,7 @@ func beginsList(text []byte) (is, known bool) {
 	return text[0] == '{' || text[0] == ']', true
 }
 
-// where adds the position in the input to an error.
+// where adds to an error the position in the input.
 func (w *walker) where(err error) error {
 	var syntax *json.SyntaxError
 	at := w.dec.InputOffset()

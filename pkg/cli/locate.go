@@ -90,7 +90,7 @@ func loopback(address string) bool {
 	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// AddressOf returns the URL at which local processes reach the service that listens on SLUICE_ADDR.
+// AddressOf returns the URL that local processes use to reach the service that listens on SLUICE_ADDR.
 func AddressOf(c config.Config) (string, error) {
 	addr := c.Addr
 	if addr == "" {

@@ -18,7 +18,7 @@ const (
 )
 
 // connect returns a client for the service. If there is no key, it returns an error that explains how to get one.
-// public suppresses this error, for objects that may be public.
+// If public is true, because the requested object may be public, connect does not return this error.
 func (p *Program) connect(where Where, attempts int, public bool) (*client.Client, error) {
 	at, err := where.Locate(p.Environ)
 	if err != nil {

@@ -15,12 +15,12 @@ import (
 )
 
 const (
-	// How long there must be no further changes before changed files are added, so that a file is not read while it is
-	// being copied.
+	// Changed files are added once there has been no further change for this long, so that a file is not read while it
+	// is being copied.
 	quietTime = 300 * time.Millisecond
-	// Maximum time to wait for such a quiet period.
+	// Changed files are added after this time even if there are further changes.
 	maxQuietWait = 5 * time.Second
-	// Interval of the checks that are made even without events, because some file systems report no events.
+	// Interval of additional checks. They are needed because some file systems report no events.
 	pollInterval = time.Minute
 )
 

@@ -27,7 +27,7 @@ const Root = "/docs"
 // Reference is the path of the API reference, which is not a page of this package.
 const Reference = Root + "/api"
 
-// Icon is the path of the service's icon, which the API reference uses too.
+// Icon is the path of the service's icon. The API reference uses it too.
 const Icon = Root + "/icon.svg"
 
 // Policy is the pages' Content-Security-Policy. It allows only styles, scripts and images of the service itself.

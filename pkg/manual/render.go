@@ -112,7 +112,7 @@ func (p *page) list(title string, l link) {
 	last.Links = append(last.Links, l)
 }
 
-// address returns the path at which a Markdown file is served.
+// address returns the request path of a Markdown file's page.
 func address(source string) string {
 	if path.Base(source) == frontPage {
 		return path.Join(Root, path.Dir(source))

@@ -43,7 +43,7 @@ type passage struct {
 	heading string // "": the beginning of the page
 	at      string
 	text    string
-	factor  float64 // factor by which the passage's scores are multiplied
+	factor  float64 // the passage's scores are multiplied by this factor
 }
 
 // Hit is a section, or a whole page, that matches a query.

@@ -7,8 +7,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// marksResults is the first version of the protocol in which results must be marked as complete and should name the
-// server. Versions are dates and can be compared as strings.
+// marksResults is the first version of the protocol that requires results to be marked as complete and recommends that
+// they name the server. Versions are dates and can be compared as strings.
 const marksResults = "2026-07-28"
 
 // isMarked reports whether the result of a request with the given metadata must be marked. In version marksResults and

@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	benchSources = 200     // datasources from which questions are generated
+	benchSources = 200     // maximum number of datasources per datastore that questions are generated from
 	benchWords   = 5       // words per question
 	benchFiles   = 10_000  // maximum number of files read from a folder
 	benchBytes   = 1 << 30 // maximum size in bytes of all files together, because they are kept in memory
