@@ -114,7 +114,7 @@ func (r *Retriever) newQuery(ctx context.Context, req Request, filter index.Filt
 	}}
 }
 
-// Maximum number of places searched for one datastore that moves during the search.
+// Maximum number of places in which a datastore is searched if it moves during the search.
 const maxPlaces = 4
 
 // datastore searches a datastore in the place that serves it. A datastore may move during the search, and the old place

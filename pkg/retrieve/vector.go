@@ -151,7 +151,7 @@ func zero(v []float32) bool {
 	return true
 }
 
-// unavailable wraps an error as domain.CodeUnavailable, unless it is already a domain.Error or from a context.
+// unavailable wraps an error as domain.CodeUnavailable, unless it already is a domain.Error or comes from a context.
 func unavailable(err error, format string, args ...any) error {
 	var typed *domain.Error
 	if errors.As(err, &typed) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
