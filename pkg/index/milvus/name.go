@@ -41,7 +41,7 @@ func validPrefix(prefix string) bool {
 	return prefix != "" && len(prefix) <= 100
 }
 
-// description is what a collection's description contains, as JSON.
+// description is the content of a collection's description, which is stored as JSON.
 type description struct {
 	Schema     int    `json:"sluice_schema"`
 	Model      string `json:"model"`

@@ -95,7 +95,7 @@ func (e *Edit) Changed() iter.Seq2[int, []uint64] {
 	}
 }
 
-// Set contains the slots that pass a search's filter, as words. All slots pass a nil Set.
+// Set contains the slots that pass a search's filter, as words. A nil Set lets all slots pass.
 type Set []uint64
 
 // NewSet returns an empty set for slots less than n.
@@ -104,7 +104,7 @@ func NewSet(n uint32) Set { return make(Set, (int(n)+63)/64) }
 // Add adds a slot, which must be less than NewSet's n.
 func (s Set) Add(slot uint32) { s[slot/64] |= 1 << (slot % 64) }
 
-// Word returns, as bits, which of the slots 64w to 64w+63 pass.
+// Word returns a word with a bit for each of the slots 64w to 64w+63. The bit is 1 if the slot passes.
 func (s Set) Word(w int) uint64 {
 	if s == nil {
 		return ^uint64(0)

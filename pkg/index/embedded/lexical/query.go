@@ -62,7 +62,7 @@ func (l *Query) Fill(hits []index.Hit, slots []uint32) {
 	from := make([]int, len(l.lists)) // per list: start of the search for the next slot
 	terms := make(map[uint64][]string)
 	for i, slot := range slots {
-		var having uint64 // one bit for each of the up to bm25.MaxTerms lists
+		var having uint64 // one bit per list; there are at most bm25.MaxTerms lists
 		if cap(all)-len(all) < len(l.lists) {
 			all = make([]int, 0, max(len(l.lists), 2*(len(slots)-i))) // hits retain parts of the previous buffers
 		}

@@ -14,13 +14,13 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/lexical"
 )
 
-// freeSlots are the slots that neither rows nor segments use. They are owned by the writer.
+// freeSlots holds the slots that neither rows nor segments use. It is owned by the writer.
 type freeSlots struct {
 	ready   *roaring.Bitmap
 	waiting []freed
 }
 
-// freed are slots that became free at a version. Readers of older versions may still read their vectors.
+// freed holds slots that became free at a version. Readers of older versions may still read the vectors in these slots.
 type freed struct {
 	version int64
 	slots   *roaring.Bitmap

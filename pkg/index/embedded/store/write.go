@@ -333,7 +333,7 @@ func (s *Space) deleteRows(ctx context.Context, which []deletion) (rest []deleti
 	return rest, err
 }
 
-// withRows removes leading deletions that match no row, so that deleting nothing commits nothing.
+// withRows removes leading deletions that match no row, so that there is no commit if there is nothing to delete.
 func (s *Space) withRows(ctx context.Context, which []deletion) ([]deletion, error) {
 	for ; len(which) > 0; which = which[1:] {
 		condition, args := which[0].where()

@@ -17,7 +17,7 @@ import (
 const (
 	// Minimum number of slots for codes. Smaller spaces are searched exactly.
 	codesFrom = 16_384
-	// RecentreFactor is the growth factor of a space at which the centroid and all codes are recomputed.
+	// RecentreFactor is the factor by which a space must grow before the centroid and all codes are recomputed.
 	RecentreFactor = 4
 	// Number of vectors whose mean is the centroid.
 	centroidSample = 16_384

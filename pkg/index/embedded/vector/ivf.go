@@ -20,7 +20,7 @@ import (
 const (
 	// Minimum number of rows for an IVF. In smaller spaces, a scan of all codes is nearly as fast and more accurate.
 	ivfFrom = 1_000_000
-	// Factor of growth or shrinkage at which the centroids are trained again.
+	// Factor by which the space must grow or shrink before the centroids are trained again.
 	rebuildFactor = RecentreFactor
 	// Unassigned rows are assigned when they are more than 1/reassignShare of all rows.
 	reassignShare = 32

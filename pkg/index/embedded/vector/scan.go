@@ -166,7 +166,8 @@ func Search(ctx context.Context, s *Set, filter bitmap.Set, query []float32, lim
 	return found.Best, err
 }
 
-// ScanExact compares the vectors of all live slots that pass the filter. rows is their approximate number.
+// ScanExact returns the live slots that pass the filter and are nearest to the query. It compares all vectors in full
+// precision. rows is the approximate number of slots that pass.
 func ScanExact(ctx context.Context, s *Set, filter bitmap.Set, query []float32, limit, rows int) (*topk.TopK, error) {
 	return s.compare(ctx, query, limit, rows, s.Groups(), func(from, to int, compare func(slot uint32)) error {
 		return s.eachGroup(filter, s.Full, from, to, func(w int, passing uint64) error {
@@ -178,7 +179,8 @@ func ScanExact(ctx context.Context, s *Set, filter bitmap.Set, query []float32, 
 	})
 }
 
-// rescoreFull compares the vectors of live slots, which must be ascending.
+// rescoreFull returns those of the given slots that are nearest to the query. It compares their vectors in full
+// precision. The slots must be live and ascending.
 func rescoreFull(ctx context.Context, s *Set, slots []uint32, query []float32, limit int) (*topk.TopK, error) {
 	return s.compare(ctx, query, limit, len(slots), len(slots), func(from, to int, compare func(slot uint32)) error {
 		for i, slot := range slots[from:to] {

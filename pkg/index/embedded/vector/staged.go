@@ -143,7 +143,7 @@ func (f *refined) rescore(ctx context.Context, s *Set, q *quant.Query, parts []*
 	return nil
 }
 
-// threshold returns the limit-th best lower bound, minus a rounding error.
+// threshold returns the limit-th best lower bound, minus an allowance for rounding errors.
 func (f *refined) threshold() float32 {
 	f.lower.Compact()
 	if last, full := f.lower.Threshold(); full {
@@ -259,7 +259,7 @@ const (
 	rescoreBatch = 16
 	// Number of int8 codes that are prefetched.
 	prefetchAhead = 6
-	// Upper bound of the rounding error of a threshold.
+	// Upper bound on the rounding error of a threshold.
 	roundingSlack = 1e-6
 )
 

@@ -102,7 +102,7 @@ const maxWeight = math.MaxUint8 / 8
 // the components normally distributed.
 const scaleToError = (math.Pi / 2) / (math.Pi/2 - 1)
 
-// Upper bound of the difference between two ways of computing an inner product of unit vectors.
+// Upper bound on the difference between two ways of computing an inner product of unit vectors.
 const rounding = 1e-6
 
 // Prepare prepares a query of unit length.
