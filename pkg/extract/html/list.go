@@ -52,7 +52,7 @@ func (w *walker) listItem(n *html.Node) {
 	w.item, w.at = was, wasAt
 }
 
-// number returns the number of an item of an ordered list, which browsers show but the source does not contain.
+// number returns the number that browsers show before an item of an ordered list. The source does not contain it.
 func (w *walker) number(li *html.Node) string {
 	if len(w.lists) == 0 || li.Parent == nil || li.Parent.DataAtom != atom.Ol {
 		return ""

@@ -242,7 +242,7 @@ func growAligned(rows []alignedCells, from int) *alignedBlock {
 	return b
 }
 
-// grown returns the columns of the block extended by a row, or nil if the cells of the row do not fit.
+// grown returns the columns of the block after a row is added to it, or nil if the cells of the row do not fit.
 func (b *alignedBlock) grown(r alignedCells) []column {
 	columns := slices.Clone(b.columns)
 	last := -1

@@ -22,7 +22,7 @@ const (
 	farHeader     = 1.7 // maximum distance between two header rows, as a multiple of the row distance
 )
 
-// headerTree names columns from several header rows, with names that span several columns or rows.
+// headerTree derives the names of columns from several header rows. A name may span several columns or rows.
 type headerTree struct {
 	columns []column
 	size    float64

@@ -14,7 +14,7 @@ const (
 )
 
 // startsApart reports whether a line begins, or follows, a caption or footnote. Such a line may have the usual distance
-// and indent, so distance and indent alone do not separate it from the paragraph before.
+// and indent, so distance and indent alone do not separate it from the preceding paragraph.
 func startsApart(para []pdftext.Line, line pdftext.Line, wide bool) bool {
 	last, text := para[len(para)-1], line.Text()
 	ended := endsSentence(last.Text())

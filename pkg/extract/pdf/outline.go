@@ -35,8 +35,8 @@ func (s *source) outline() outlineLevels {
 	return levels
 }
 
-// level returns the outline level of a text on a page, or 0 if the outline does not contain it. Entries often leave out
-// the number before a heading.
+// level returns the outline level of a text on a page, or 0 if the outline does not contain it. Outlines often leave
+// out the number before a heading, so the text without its number is looked up as well.
 func (o outlineLevels) level(page int, text string) int {
 	if len(o) == 0 || len(text) > longestHeading {
 		return 0
@@ -50,8 +50,8 @@ func (o outlineLevels) level(page int, text string) int {
 	return 0
 }
 
-// levelOf returns the outline level of a paragraph: that of its whole text, or else that of its first line in the
-// outline, like a title below "Chapter 3".
+// levelOf returns the outline level of a paragraph. It looks up the whole text, and then each line, because the outline
+// may contain only a part of the heading, such as the title below "Chapter 3".
 func (o outlineLevels) levelOf(page int, text string, lines []pdftext.Line) int {
 	if len(o) == 0 {
 		return 0

@@ -26,8 +26,8 @@ import (
 // pdfiumPages is the maximum memory of the sandbox, in WebAssembly pages of 64 KiB: 256 MiB.
 const pdfiumPages = 4096
 
-// pdfiumGC is the heap growth that triggers a garbage collection while a file is open in PDFium, in percent. Every call
-// into the sandbox leaves 10 KiB of garbage, and the live heap is large but cheap to scan.
+// pdfiumGC is the heap growth, in percent, that triggers a garbage collection while a file is open in PDFium. Every
+// call into the sandbox leaves 10 KiB of garbage, and the live heap is large but cheap to scan.
 const pdfiumGC = 20
 
 // pdfiumRuntime is the compiled PDFium of this process. Compiling takes seconds, so it is done at most once, and only

@@ -6,8 +6,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
 )
 
-// trimmed returns the grid without the empty rows at its top and bottom, which appear if a picture touches the table,
-// and without borders that no rule uses any more. It returns nil if the rest is too small for a table.
+// trimmed returns the grid without empty rows at its top and bottom, and without borders that no rule uses any more.
+// Such empty rows appear if a picture touches the table. It returns nil if the rest is too small for a table.
 func (g *grid) trimmed(lines []pdftext.Line) *grid {
 	first, last := g.rows(), -1
 	for _, line := range lines {
@@ -57,8 +57,8 @@ type region struct {
 	down, across int
 }
 
-// regions joins the cells of a grid that no rule separates. ok is false if the results are not rectangles: then the
-// rules belong to a drawing.
+// regions joins grid cells that no rule separates, and returns the results. ok is false if one of them is not a
+// rectangle: then the rules belong to a drawing.
 func (g *grid) regions() (all []region, ok bool) {
 	columns := g.columns()
 	seen := make([]bool, g.rows()*columns)

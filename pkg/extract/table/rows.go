@@ -331,5 +331,5 @@ func JoinHeaders(rows []ColumnNames) []string {
 	return names
 }
 
-// MaxMergedText is the maximum length of a merged cell that is repeated in the rows it spans, in bytes.
+// MaxMergedText is the maximum length, in bytes, of a merged cell that is repeated in the rows that it spans.
 const MaxMergedText = 200

@@ -198,8 +198,8 @@ func (s *sfnt) names() []string {
 	return out
 }
 
-// codeText returns the text by code for a simple font without an encoding. It uses the symbol map, whose characters are
-// the codes or the codes plus F000, or the Macintosh map.
+// codeText returns the text by code for a simple font without an encoding. It uses the symbol map or the Macintosh map.
+// The characters of the symbol map are the codes, or the codes plus F000.
 func (s *sfnt) codeText() *[256]string {
 	names := s.glyphText()
 	var table [256]string
