@@ -152,8 +152,8 @@ func inReadingOrder(boxes []slideBox, plain bool) []domain.Block {
 	return blocks
 }
 
-// isClearlyInverted reports whether more than a third of the pairs of boxes change their order. It returns false if any
-// box is a placeholder.
+// isClearlyInverted reports whether more than a third of all pairs of boxes are in a different order in `file` than in
+// `ordered`. It returns false if any box is a placeholder.
 func isClearlyInverted(file, ordered []slideBox) bool {
 	if slices.ContainsFunc(file, func(b slideBox) bool { return b.isPlaceholder }) {
 		return false

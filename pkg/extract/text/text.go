@@ -169,8 +169,8 @@ func numberedHeading(line string) int {
 }
 
 // hardWrapped reports whether the line breaks within a paragraph only come from the right margin of an editor or mail
-// program. Then the lines have about the same length and the same left margin, and many sentences continue on the next
-// line. Verses, lists, tables, addresses, source code and logs are different.
+// program. In that case, the lines have about the same length and the same left margin, and many sentences continue on
+// the next line. This is not so in verses, lists, tables, addresses, source code and logs.
 func hardWrapped(lines []string) bool {
 	if len(lines) < 2 {
 		return false

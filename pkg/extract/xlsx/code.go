@@ -183,7 +183,7 @@ func isEnglish(language string) bool {
 	return lower == "" || strings.HasPrefix(lower, "en") || strings.HasPrefix(lower, "x-sys")
 }
 
-// finish decides whether the section formats dates or numbers, because points have different meanings in the two.
+// finish decides whether the section formats dates or numbers, because a point means something different in each.
 func (s *codeSection) finish() {
 	for _, t := range s.tokens {
 		s.dated = s.dated || t.part == codeDate || t.part == codeElapsed || t.part == codeAMPM
