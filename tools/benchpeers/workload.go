@@ -25,8 +25,8 @@ const (
 	filteredPart = 7
 	// Number of results per query.
 	best = 10
-	// Some figures are measured with questions that are asked only once. Number of questions for each of these figures,
-	// and number of these figures.
+	// Some figures are measured with questions that are asked only once. uniqueQuestions is the number of questions for
+	// each of these figures, and uniqueSets is the number of these figures.
 	uniqueQuestions = 2_000
 	uniqueSets      = 4
 )

@@ -18,8 +18,8 @@ var peers = []struct{ name, title string }{
 	{"haystack", "Haystack 3.4.0"},
 }
 
-// packages are the peers, their file readers, and the libraries that run a model. BeautifulSoup and others are
-// installed as their dependencies.
+// packages lists the peers, their file readers, and the libraries that run a model. BeautifulSoup and other libraries
+// are installed as dependencies of these packages.
 var packages = []string{
 	"llama-index-core==0.14.25", "llama-index-readers-file==0.7.0", "haystack-ai==3.4.0",
 	"pypdf==6.21.4", "docx2txt==0.9", "python-docx==1.2.0", "python-pptx==1.0.2", "lxml_html_clean", "openpyxl", "pandas", "tabulate",

@@ -1,6 +1,7 @@
 // Command benchretrieval measures retrieval quality. It starts the service on loopback, uploads collections of
-// documents over HTTP, asks their questions, and scores the results: by document, compared with BM25, on collections in
-// BEIR format, and by passage, compared with fixed windows, on long documents. The output is Markdown.
+// documents over HTTP, asks their questions, and scores the results. On collections in BEIR format, it scores documents
+// and compares the scores with those of BM25. On long documents, it scores passages and compares the scores with those
+// of fixed windows. The output is Markdown.
 //
 //	go run ./tools/benchretrieval [-data folder] [-collections cacm,med] [-engines embedded,milvus] [-modes hybrid,lexical,dense]
 //	go run ./tools/benchretrieval -model folder-of-a-sentence-transformer -keep folder

@@ -1,4 +1,4 @@
-// Command check verifies the files in deployments/ without an installed Docker, Kubernetes or Helm. Helm's packages
+// Command check verifies the files in deployments/. Docker, Kubernetes and Helm need not be installed. Helm's packages
 // lint and render the chart, and its objects are decoded strictly. Compose's loader reads the compose files, BuildKit's
 // parser the Dockerfile, the NATS server its configuration, and Prometheus's loader the alerts and the dashboard.
 // Besides the formats, it checks rules of the project: processes run without privileges, workers get no database

@@ -186,8 +186,8 @@ func licences(dir string) ([]string, error) {
 	return slices.Compact(names), nil
 }
 
-// phrases identify licences. They are the titles of the licence texts; a licence that mentions another one words it
-// differently.
+// phrases identify licences. They are titles or characteristic sentences of the licence texts. A licence that only
+// mentions another one does not contain the other's phrase.
 var phrases = []struct {
 	name   string
 	reach  bool // its terms would extend to the whole program

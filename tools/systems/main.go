@@ -1,6 +1,6 @@
-// Command systems checks that the programs compile for all release targets. It parses and type-checks all packages as
-// the compiler for each system would select them, without compiling. Assembly and other non-Go files are only checked
-// by the compiler: make release-check.
+// Command systems checks that the programs compile for all release targets. For each system, it parses and type-checks
+// the files that the compiler would select, without compiling them. Assembly and other non-Go files are only checked by
+// the compiler: make release-check.
 //
 //	go run ./tools/systems [GOOS/GOARCH ...]
 package main

@@ -48,8 +48,8 @@ func (f *Flags) Write(p *string) {
 	f.StringVar(p, "write", "", "a Markdown file whose section of figures is replaced")
 }
 
-// Peers adds the flags -venv and -alone. By default, the Python environment is a subdirectory of the user's cache with
-// the given name.
+// Peers adds the flags -venv and -alone. By default, the Python environment is in the user's cache directory, in a
+// subdirectory with the given name.
 func (f *Flags) Peers(venv *string, alone *bool, name string) {
 	cache, err := os.UserCacheDir()
 	if err != nil {

@@ -77,8 +77,8 @@ type child struct {
 	done chan struct{}
 }
 
-// guardTimeout is the time that a guard has to end its engine. After it the guard is killed, which also kills the
-// engine.
+// guardTimeout is how long a guard may take to end its engine. After this time the guard is killed, which also kills
+// the engine.
 const guardTimeout = stopTimeout + 10*time.Second
 
 // launchChild starts a guard for the engine and returns when the engine is ready. If listener is not nil, the guard
