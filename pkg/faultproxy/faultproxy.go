@@ -44,8 +44,8 @@ func Refuse() Mode { return Mode{kind: refuse} }
 // packets. The withheld data is passed on once another mode is set.
 func Blackhole() Mode { return Mode{kind: blackhole} }
 
-// Slow delays each piece of data by latency, and limits each direction of a connection to rate bytes per second. A rate
-// of 0 means no limit.
+// Slow delays each piece of data by the given latency, and limits each direction of a connection to `rate` bytes per
+// second. A rate of 0 means no limit.
 func Slow(latency time.Duration, rate int) Mode {
 	return Mode{kind: slow, latency: latency, rate: rate}
 }
