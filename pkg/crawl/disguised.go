@@ -23,7 +23,7 @@ const (
 	// maxNotFoundLetters is the maximum number of letters, not counting navigation, of a page that reports a missing
 	// page. A longer page is probably an article about missing pages.
 	maxNotFoundLetters = 800
-	// maxBareLetters is the same limit for a page without a heading.
+	// maxBareLetters is the maximum number of letters of such a page if it has no heading.
 	maxBareLetters = 400
 )
 
@@ -88,7 +88,7 @@ var (
 	// signInWords matches the titles and headings of sign-in pages.
 	signInWords = regexp.MustCompile(`(?i)^(?:members only|access denied|authentication required|unauthori[sz]ed|restricted (?:access|area))\b|^(?:please )?(?:log|sign)[- ]?(?:in|on)\b|\b(?:log|sign) ?in (?:to|required)|^(?:bitte )?(?:anmelden|einloggen)|^anmeldung|` +
 		`^(?:se )?connecter|^connexion|^identifiez-vous|^iniciar sesión|^entrar$|^accedi|^inloggen|^zaloguj|^logga in|^вход|^войти|^登录|^登入|^ログイン|^로그인`)
-	// returns are the query parameters that hold the address to return to after signing in.
+	// returns lists the query parameters that hold the address to return to after signing in.
 	returns = wordset.Of(`next return returnurl return_url return_to returnto redirect redirect_uri redirect_url redirect_to redirecturl continue
 		goto service destination dest from back target ref referer fromuri ru samlrequest wantsurl`)
 )

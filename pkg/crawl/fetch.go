@@ -109,7 +109,8 @@ func (c *Crawler) Fetch(ctx context.Context, req PageRequest) (_ Page, err error
 		return p, nil
 	}
 	if a.softRedirect {
-		// Validators would make the next request conditional on the redirecting page, which does not change.
+		// With validators, the next request would only ask whether the redirecting page has changed, but it is the
+		// target that changes.
 		p.ETag, p.LastModified = "", ""
 		if !a.kind.IsHTML() {
 			reader.reset() // it has read the redirecting page

@@ -179,7 +179,7 @@ func (p *pageReader) finish(page *Page, header http.Header, final *url.URL) {
 	base := p.baseOn(own)
 	self, _ := weburl.Normalise(page.URL)
 	for _, l := range linkHeaders(header.Values("Link")) {
-		// Addresses in a header are relative to the page's own (RFC 8288, section 3.2).
+		// Addresses in a header are relative to the page's own address (RFC 8288, section 3.2).
 		if u, err := own.Parse(l.target); err == nil {
 			p.link(l.rel, u.String(), l.hreflang)
 		}

@@ -19,7 +19,7 @@ import (
 // proxyName is the name of the proxy in messages. Its address is not shown, because it may hold a password.
 const proxyName = "the proxy in SLUICE_CRAWL_PROXY"
 
-// errProxy is the response of a proxy that refuses to connect.
+// errProxy is the error for a response in which a proxy refuses to connect.
 type errProxy struct {
 	status     int
 	retryAfter time.Duration // 0: not given

@@ -25,7 +25,8 @@ const (
 	maxBodies = 16
 )
 
-// formatting are the elements that the parser reopens. Links are left out, because only one can be open at a time.
+// formatting contains the names of the elements that the parser reopens. Links are left out, because only one can be
+// open at a time.
 var formatting = wordset.Of(`b big code em font i nobr s small strike strong tt u`)
 
 // Length of the longest name in formatting.

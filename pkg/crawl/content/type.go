@@ -89,7 +89,7 @@ func Effective(header string, head []byte, names ...string) Type {
 	return t
 }
 
-// isDownload reports whether a type is one that servers use for unknown content.
+// isDownload reports whether a type is generic: servers use such types for downloads of unknown content.
 func isDownload(media string) bool {
 	switch media {
 	case "application/octet-stream", "binary/octet-stream", "application/x-download", "application/force-download",

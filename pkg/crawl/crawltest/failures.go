@@ -50,7 +50,7 @@ func (s *Site) addFailures(lab *page) {
 		picture := s.register(hub, fmt.Sprintf("/f/picture-%d", i), Expectation{Outcome: Skipped, Reason: WrongType})
 		picture.answer = func(x *exchange) { x.send("image/png", []byte("\x89PNG\r\n\x1a\n"+strings.Repeat("\x00", 60))) }
 	}
-	// A crawler uses all its attempts on each of these.
+	// A crawler uses up all its attempts on each of these pages.
 	s.register(hub, "/f/500", Expectation{Outcome: Failed, Reason: ServerError}).answer = status(http.StatusInternalServerError)
 	s.register(hub, "/f/reset", Expectation{Outcome: Failed, Reason: Broken}).answer = cut
 	s.register(hub, "/f/torn", Expectation{Outcome: Failed, Reason: Broken}).answer = torn

@@ -111,7 +111,7 @@ var (
 )
 
 // checkIP rejects an address that is not on the public internet. An address that embeds an IPv4 address is judged by
-// the IPv4 address.
+// that IPv4 address.
 func (g Guard) checkIP(ip netip.Addr) error {
 	why := g.refusal(ip)
 	if why == "" {

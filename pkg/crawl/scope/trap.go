@@ -120,7 +120,7 @@ const (
 	maxArguments    = 4 // the same for a path such as /index.php, whose parameters select the page
 )
 
-// paging are parameters of finite, paginated lists.
+// paging contains the names of parameters that select a page of a finite list.
 var paging = wordset.Of(`page p pg paged pagenum pageno page_no page_num seite start offset skip limit cursor after before`)
 
 // addsFilters reports whether a link keeps all parameters of the page and adds others beyond the limit.

@@ -16,8 +16,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Open returns the slots of n crawlers that share hosts only with one another. They use the clock `now`, which moves
-// only when a test advances it.
+// Open returns the slots of n crawlers that share hosts only with one another. The slots use the clock `now`, which
+// moves only when a test advances it.
 type Open func(t *testing.T, now func() time.Time, n int) []crawl.HostSlots
 
 // Test runs all tests against the implementation.
@@ -70,7 +70,7 @@ func (c *clock) pass(d time.Duration) {
 	c.at = c.at.Add(d)
 }
 
-// fleet is a group of crawlers that take requests round robin.
+// fleet is a group of crawlers that take turns in asking for slots.
 type fleet struct {
 	*clock
 	slots []crawl.HostSlots
