@@ -238,7 +238,7 @@ func (n *traffic) recordOutcome(e *fetch.EventRequestPaused, status int, err err
 	n.status, n.failure = status, err
 }
 
-// subtract subtracts from the number of bytes that the page may still load. It fails if the limit is exceeded.
+// subtract reduces the number of bytes that the page may still load. It fails if the limit is exceeded.
 func (n *traffic) subtract(bytes int) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
