@@ -14,7 +14,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// minVersion is the first NATS version with pinned consumers, which reader relies on.
+// minVersion is the first NATS version with pinned consumers. ConsumeBatches relies on them.
 const minVersion = "2.11"
 
 func isSupportedVersion(version string) bool {

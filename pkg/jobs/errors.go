@@ -124,8 +124,8 @@ func (e *panicError) Error() string {
 // Maximum length of the error text in an error event or a dead letter, in bytes.
 const maxMessageText = 2000
 
-// messageFor returns the text shown to users: the message of the first domain.Error in the chain, or else the error's
-// own text.
+// messageFor returns the text shown to users: the message of the first domain.Error in the chain or, if there is none,
+// the error's own text.
 func messageFor(err error) string {
 	text := err.Error()
 	var e *domain.Error
@@ -135,7 +135,7 @@ func messageFor(err error) string {
 	return clip(text)
 }
 
-// stageOf returns domain.StageUnreadable if the job failed because of its content, else "".
+// stageOf returns domain.StageUnreadable if the job failed because of its content, or "" otherwise.
 func stageOf(err error) string {
 	var e *domain.Error
 	if errors.As(err, &e) && e.Code == domain.CodeUnsupported {

@@ -17,7 +17,7 @@ type Repaired struct {
 	// JobsReset says whether JOBS was recreated, or emptied because it was older than the catalog. The catalog's
 	// unfinished jobs are missing from it and must be published again.
 	JobsReset bool
-	// FirstGeneration is the first generation of JOBS after a reset, else 0.
+	// FirstGeneration is the first generation of JOBS after a reset, or 0 if JOBS was not reset.
 	FirstGeneration uint64
 }
 

@@ -52,7 +52,8 @@ func (b *Broker) LastJobs(ctx context.Context, from uint64, f func(domain.Job) e
 	})
 }
 
-// findNewer updates `newest` with the newest generation of each datasource. Its keys are the subjects from everyLane.
+// findNewer updates `newest` with the newest generation of each datasource. The keys of `newest` are the subjects from
+// everyLane.
 func (b *Broker) findNewer(ctx context.Context, subjects []string, newest map[string]uint64) error {
 	if len(subjects) == 0 {
 		return nil

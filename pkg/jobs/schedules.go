@@ -26,7 +26,7 @@ type Schedule struct {
 const (
 	// Number of schedules read at a time.
 	schedulesPage = 500
-	// Maximum size of a message of SCHEDULES, which consists only of headers.
+	// Maximum size in bytes of a message in SCHEDULES. Such a message consists only of headers.
 	maxScheduleBytes = 4 << 10
 )
 

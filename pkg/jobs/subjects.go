@@ -29,7 +29,7 @@ const (
 // "worker-local". Its pending and unacknowledged messages are the lane's backlog.
 func ConsumerOf(lane domain.Lane) string { return "worker-" + string(lane) }
 
-// Prefixes of the streams' subjects. Two or three tokens follow.
+// Prefixes of the streams' subjects. Two or three more tokens follow each prefix.
 const (
 	prefixJobs        = "jobs"
 	prefixEvents      = "events"
