@@ -44,7 +44,7 @@ type PutOptions struct {
 	Name     string // file name or address, returned with the original
 }
 
-// buffers holds the buffers of chunks for reuse. An upload of any size needs only one.
+// buffers holds reusable buffers for chunks. An upload of any size needs only one.
 var buffers = sync.Pool{New: func() any { return new([chunkSize]byte) }}
 
 // Put stores the content of r under the key. When it returns nil, the content is as durable as the server's storage;
@@ -114,7 +114,7 @@ func (s *Store) untilBroken(ctx context.Context) (_ context.Context, done func()
 	}
 }
 
-// storedCopy returns the stored original if it has the same content, else err.
+// storedCopy returns the stored original if it has the same content, and err otherwise.
 func (s *Store) storedCopy(ctx context.Context, o domain.Original, err error) (domain.Original, error) {
 	info, lookErr := s.lookUp(ctx, o.Key)
 	if lookErr != nil { // without err, since it is unknown whether the original exists
@@ -168,7 +168,7 @@ func (p *put) run(ctx context.Context, r io.Reader) (domain.Original, error) {
 			continue
 		}
 		hash.Write(buffer[:n])
-		// One at a time: the sequence numbers define the order of the chunks.
+		// Store one chunk at a time, because the sequence numbers define the order of the chunks.
 		if err := p.store(ctx, chunkPrefix+p.id, buffer[:n]); err != nil {
 			return domain.Original{}, fmt.Errorf("storing original %s: %w", p.key, err)
 		}
