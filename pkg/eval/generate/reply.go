@@ -38,7 +38,7 @@ const (
 	similarShare = 0.8 // share of common words above which two questions count as the same
 )
 
-// instructions are the system message. The chunk is sent separately.
+// instructions is the system message. The chunk is sent separately.
 const instructions = `You write questions that test a search engine. You are given one passage of a document.
 Write one question that somebody would ask who looks for what the passage says and has not read it.
 - The passage alone must answer it, and the question must make sense without the passage: name the thing that it is about, and do not write "the passage", "this document" or "the author".
