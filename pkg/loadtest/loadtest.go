@@ -56,8 +56,8 @@ func (l Load) Validate() error {
 	}
 }
 
-// Request sends the n-th request, counted from 0, records its times in `take`, and returns once the response is
-// complete.
+// Request sends the n-th request, counted from 0, records its measured times in `take`, and returns once the response
+// is complete.
 type Request func(ctx context.Context, n int, take *Times) error
 
 // Run sends the requests of the load and returns the results. If ctx ends early, it returns the results so far.
