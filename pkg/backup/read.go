@@ -53,7 +53,7 @@ func Read(ctx context.Context, r io.Reader, o Options, sink Sink) (Report, error
 	if err := a.run(ctx); err != nil {
 		return a.report, a.explain(ctx, err, in)
 	}
-	// Read to the very end, because the checksums of the compressed data are at the end.
+	// Read the archive to its end, because the checksums of the compressed data come last.
 	if n, err := io.Copy(io.Discard, unpacker); err != nil {
 		return a.report, a.explain(ctx, err, in)
 	} else if n > maxTrailer {
