@@ -114,7 +114,7 @@ func dropCapabilities() error {
 	return nil
 }
 
-// childAttributes makes the system kill the child when the thread that started the child ends. This happens when the
+// childAttributes makes the system kill the child when the thread that started the child ends. The thread ends when the
 // parent dies, at the latest.
 func childAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }
 
