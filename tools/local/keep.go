@@ -27,7 +27,7 @@ type state struct {
 
 func statePath(dir string) string { return filepath.Join(dir, "state.json") }
 
-// lockOf returns the lock that a running keeper holds. If the lock is free, no keeper is running, and a state file is
+// lockOf returns the lock that a running keeper holds. If the lock is free, no keeper is running, and any state file is
 // left over from an earlier one.
 func lockOf(dir string) *flock.Flock { return flock.New(filepath.Join(dir, "lock")) }
 
