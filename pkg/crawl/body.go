@@ -20,7 +20,7 @@ type Body struct {
 	size int64
 	mem  []byte // the whole body, if it is in memory
 	file *os.File
-	path string // name of file; "" once it has been removed
+	path string // name of the file; "" once it has been removed
 }
 
 // Size returns the size in bytes.

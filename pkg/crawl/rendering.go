@@ -68,7 +68,7 @@ func (c *Crawler) render(ctx context.Context, req PageRequest, sc *scope.Scope, 
 		if err := reader.hiddenError(shell.Redirects, final); err != nil {
 			return Page{}, errors.Join(err, p.Close())
 		}
-	} // else nested too deeply; extraction handles such pages in its own way
+	} // otherwise the page is nested too deeply; extraction handles such pages in its own way
 	reader.finish(&p, a.header, final)
 	if err := a.body.Close(); err != nil {
 		return Page{}, errors.Join(fmt.Errorf("releasing the unrendered body of %s: %w", shell.URL, err), p.Close())

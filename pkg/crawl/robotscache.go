@@ -23,7 +23,7 @@ const (
 	robotsFresh        = time.Hour   // RFC 9309, section 2.4: at most 24 hours
 	robotsFailure      = time.Minute // pause of a host whose robots.txt cannot be fetched
 	maxRobotsHosts     = 2_000
-	maxRobotsKept      = 64 << 20 // size of the rules of all hosts, in bytes
+	maxRobotsKept      = 64 << 20 // maximum size of the cached rules of all hosts, in bytes
 )
 
 // errForbidden marks addresses that robots.txt disallows.

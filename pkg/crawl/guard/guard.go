@@ -42,8 +42,8 @@ type exemption int
 
 const (
 	noExemption     exemption = iota // contains no web sites, only targets of attacks
-	exemptByAddress                  // by listing addresses in Options.Allow
-	exemptByEither                   // also with Options.AllowPrivate
+	exemptByAddress                  // by listing its addresses in Options.Allow
+	exemptByEither                   // by listing its addresses, or with Options.AllowPrivate
 )
 
 // specialRange is a range outside the public internet.

@@ -179,7 +179,7 @@ func isCalendarLink(from, to *url.URL, now time.Time) bool {
 	}
 	inCalendar := slices.ContainsFunc(words, func(w string) bool { return calendars[w] })
 	if is.reversed {
-		return inCalendar && is.month != was.month // else the id of an item in a category: /events/12/2027
+		return inCalendar && is.month != was.month // otherwise 2027 is the id of an item in a category: /events/12/2027
 	}
 	if inCalendar {
 		return true
