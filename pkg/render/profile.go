@@ -10,7 +10,7 @@ import (
 
 const (
 	profilePattern = "sluice-render-*"
-	maxDirPath     = 60 // bytes; a socket's path may have 107 bytes, and Chromium adds 45 to this
+	maxDirPath     = 60 // in bytes; a socket's path may have 107 bytes, and Chromium adds 45 to that of the directory
 )
 
 // makeProfile creates the directory of a local browser, and removes directories that killed processes left behind.
