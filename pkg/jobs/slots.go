@@ -222,7 +222,7 @@ func (t *HostSlots) do(ctx context.Context, host string, r *slotRequest) (slotRe
 	t.mu.Unlock()
 	select {
 	case a := <-r.answer:
-		return a, a.err // it arrived just in time
+		return a, a.err // the answer arrived just in time
 	default:
 		return slotResult{}, fmt.Errorf("%w: %w", ErrUnavailable, ctx.Err())
 	}
