@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	attempts        = 8               // attempts per request to a busy service, over half a minute
-	initialAttempts = 3               // attempts per initial request, over a second, so that a wrong address is reported soon
+	attempts        = 8               // attempts per request to a busy service, spread over half a minute
+	initialAttempts = 3               // attempts per initial request, spread over a second, so that a wrong address is reported soon
 	idleTimeout     = 2 * time.Minute // maximum time without data from the service
 )
 
