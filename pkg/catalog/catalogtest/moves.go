@@ -52,7 +52,7 @@ func finish(w *world.World, moveID string) bool {
 	return switched
 }
 
-// sweptPlaces returns, by place, the generation below which the queued sweeps of the complete datastore delete rows.
+// sweptPlaces returns Below of the queued sweeps of the complete datastore, by place.
 func sweptPlaces(w *world.World) map[domain.Place]uint64 {
 	w.T.Helper()
 	out := map[domain.Place]uint64{}
@@ -172,7 +172,7 @@ func testMoves(t *testing.T, open world.Open) {
 		w.ClearSweeps()
 		w.End(w.PublishAll()[0], domain.EventSynched)
 		world.Equal(t, w.Seq, w.ActiveOne(waiting.ID).ActiveGeneration)
-		world.Equal(t, w.Seq+1, w.AllSweeps()[0].Below) // the sweep of its rows in the old place
+		world.Equal(t, w.Seq+1, w.AllSweeps()[0].Below) // the sweep of the waiting datasource's rows in the old place
 		world.Equal(t, world.Serving, w.AllSweeps()[0].Place)
 		world.Equal(t, domain.StatusSynched, w.Get(old.ID).Status)
 	})

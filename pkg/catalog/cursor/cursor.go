@@ -10,8 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// List is the list to which a cursor belongs. A list rejects the cursors of other lists, because their positions would
-// be meaningless.
+// List is the list to which a cursor belongs. A list rejects the cursors of other lists, because a position in another
+// list would be meaningless.
 type List string
 
 // The paginated lists.

@@ -271,7 +271,7 @@ func (a *Applied) showSite(siteID string, site *domain.Datasource) {
 // storeOutcome stores the record and the consequences that concern only it.
 func storeOutcome(ctx context.Context, t *db.Tx, r *record.Record, ev domain.Event, out domain.Outcome) error {
 	if out.Settled {
-		// The event may have arrived before Published: the job has ended, so it must not be published again.
+		// The event may have arrived before Published was called. The job has ended, so it must not be published again.
 		err := t.Queue(ctx, db.Write{
 			Doing: "taking the job from the outbox",
 			Text:  `DELETE FROM outbox WHERE datasource_id = ? AND job_id = ?`,

@@ -46,8 +46,8 @@ func (r *Record) Accept(asked domain.Job, store domain.Datastore) domain.Job {
 	return job
 }
 
-// ReadByCustomID reads the newest datasource of a datastore with a custom id. It fails with sql.ErrNoRows if there is
-// none.
+// ReadByCustomID reads the datasource with a custom id in a datastore, or the newest one if there are several. It fails
+// with sql.ErrNoRows if there is none.
 func ReadByCustomID(ctx context.Context, q db.Querier, lock, ws, datastoreID, customID string) (Record, error) {
 	return Scan(q.QueryRow(ctx, `SELECT `+Columns+` FROM datasources
 		WHERE workspace_id || '' = ? AND datastore_id = ? AND custom_id = ? AND custom_id <> '' AND `+NotDeleted+`

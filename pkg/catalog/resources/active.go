@@ -88,7 +88,7 @@ func scanActive(s db.Scanner) (sizedDatasource, error) {
 	const fixed, perField = 512, 4 // decoded JSON takes several times the memory of its text
 	a.bytes = int64(fixed + len(a.Name) + len(a.CustomID) + perField*(len(config)+len(metadata)))
 	a.ActiveGeneration = uint64(generation)
-	// Equal texts share memory, because a query compares them with those of its datastore for each hit.
+	// Intern these texts, because a query compares them with those of its datastore for each hit.
 	a.DatastoreID, a.Place.Engine, a.Place.Model = record.Interned(a.DatastoreID), record.Interned(a.Place.Engine), record.Interned(a.Place.Model)
 	var read domain.DatasourceConfig
 	if err := db.FromJSON(config, &read); err != nil {

@@ -93,7 +93,7 @@ func (c *Resources) Agents(ctx context.Context, ws string, p db.Page) ([]domain.
 	return agents, next, readLinks(ctx, c.db.Read, agents)
 }
 
-// UpdateAgent applies the patch and returns the changed agent. It fails like CreateAgent.
+// UpdateAgent applies the patch and returns the changed agent. It rejects unknown datastores as CreateAgent does.
 func (c *Resources) UpdateAgent(ctx context.Context, ws, id string, p domain.AgentPatch) (domain.Agent, error) {
 	var a domain.Agent
 	err := c.db.Update(ctx, "changing an agent", func(t *db.Tx) (err error) {

@@ -146,7 +146,8 @@ func (c *Resources) Datasource(ctx context.Context, ws, id string) (domain.Datas
 	return record.Datasource(ctx, c.db.Read, ws, id)
 }
 
-// DatasourceByCustomID returns the newest datasource of the datastore with the custom id.
+// DatasourceByCustomID returns the datasource with the custom id in the datastore, or the newest one if there are
+// several.
 func (c *Resources) DatasourceByCustomID(ctx context.Context, ws, datastoreID, customID string) (domain.Datasource, error) {
 	r, err := record.ReadByCustomID(ctx, c.db.Read, "", ws, datastoreID, customID)
 	if errors.Is(err, sql.ErrNoRows) {

@@ -12,8 +12,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// DatastoreCounts counts the datasources of a datastore of the workspace by status, including pages of sites. Statuses
-// with no datasources are absent.
+// DatastoreCounts counts, by status, the datasources of a datastore in the workspace, including pages of sites.
+// Statuses with no datasources are absent.
 func (c *Resources) DatastoreCounts(ctx context.Context, ws, id string) (map[domain.Status]int64, error) {
 	if _, err := record.DatastoreOf(ctx, c.db.Read, ws, id, ""); err != nil {
 		return nil, err

@@ -45,8 +45,8 @@ const (
 	tableDoomed  = "doomed_sites"
 )
 
-// Change records that a row of a table is about to be changed, deleted or inserted. id returns the id of the row if it
-// is an existing datasource. It may fail.
+// Change records that a row of a table is about to be changed, deleted or inserted. The function id returns the id of
+// the row if the row is an existing datasource, and may fail.
 func (m *ReadCache) Change(table string, added bool, id func() (string, error)) {
 	one := table == tableSources
 	if !one && table != tableStores && table != tableDoomed || added && table != tableDoomed { // new rows are not cached

@@ -106,8 +106,8 @@ func queueYieldTo(ctx context.Context, t *db.Tx, siteID, pageID string) error {
 	return queueWork(ctx, t, siteTask{siteID: siteID, kind: workYield, pageID: pageID})
 }
 
-// yield leaves out pages in favour of the task's page, if that page has content: the pages that name it as canonical
-// and have similar texts. A page stays if the task's page names it in turn.
+// yield leaves out the pages that name the task's page as canonical and have similar texts, if the task's page has
+// content. A page stays if the task's page names that page in turn.
 func (w *siteWork) yield(ctx context.Context) error {
 	keeper, exists, err := record.Find(ctx, w.t, w.task.pageID)
 	if err != nil || !exists {

@@ -273,7 +273,7 @@ func testStops(t *testing.T, open world.Open) {
 		left := w.PageAt(site, urls[100])
 		world.Equal(t, []any{domain.StatusSkipped, "The crawl was stopped before this page was fetched."}, []any{left.Status, left.Error})
 		w.End(running, domain.EventDiscovered, world.Links(world.PageA))
-		w.ApplyEvent(site, domain.EventDiscovered, world.Links(world.PageA)) // its discovery is ignored
+		w.ApplyEvent(site, domain.EventDiscovered, world.Links(world.PageA)) // the site's discovery is ignored
 		w.ApplyEvent(site, domain.EventSynched, complete)
 		w.IsGone(domain.ChildID(site.ID, world.PageA))
 		// Events of the withdrawn job have no effect, and its results are swept.
