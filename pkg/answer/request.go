@@ -34,7 +34,7 @@ type Request struct {
 
 	NewConversationID string // the id for a conversation that is created; "": a new id
 
-	// History are the earlier messages, oldest first, of a caller that stores the conversation itself. It requires an
+	// History holds the earlier messages, oldest first, if the caller stores the conversation itself. It requires an
 	// empty ConversationID, because the messages of a stored conversation are read from the catalog.
 	History []domain.Message
 	// Ephemeral keeps the question and the answer out of the catalog. It requires an empty ConversationID.

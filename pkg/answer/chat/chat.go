@@ -113,7 +113,7 @@ type Params struct {
 	// means text.
 	ResponseFormat json.RawMessage
 
-	// Stop are the sequences that end the answer. The caller cuts the answer, so providers may ignore them.
+	// Stop lists the sequences that end the answer. The caller cuts the answer, so providers may ignore them.
 	Stop []string
 
 	Tools      []Tool

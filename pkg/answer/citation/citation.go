@@ -377,7 +377,7 @@ func separatorAt(s string) (length int, isRange bool) {
 }
 
 // digitsAt parses a number in ASCII or full-width digits at the beginning of s. It returns the value, the number of
-// digits and the number of bytes, and stops one digit after the maximum of a mark.
+// digits and the number of bytes. It stops as soon as there is one digit more than a mark may have.
 func digitsAt(s string) (value, digits, width int) {
 	for digits <= maxMarkDigits {
 		r, size := utf8.DecodeRuneInString(s[width:])

@@ -82,7 +82,7 @@ type finding struct {
 	pieces    []func(phrases) string
 	fragments []domain.Fragment
 
-	unanswered []string // parts of the question that no passage answers, if it was divided
+	unanswered []string // parts of the question that no passage answers, if the question was divided
 }
 
 // find selects what to quote. It first looks for an answer to the whole question. Then it tries the parts of the
@@ -286,5 +286,5 @@ func titleOf(f domain.Fragment) string {
 	return rowRange.ReplaceAllString(f.Heading, "") + "\n" + f.DatasourceName
 }
 
-// rowRange matches the row numbers in the heading of a part of a table. They are not in the document.
+// rowRange matches the row numbers in the heading of a part of a table. The document does not contain these numbers.
 var rowRange = regexp.MustCompile(`\brows \d+ to \d+$`)

@@ -83,10 +83,11 @@ func (q question) share(own, heading wording) float64 {
 	return held / total
 }
 
-// identifies reports whether a row contains the name or code of the question and also the requested information: a
-// column with a matching name or a value of the requested kind, and half of the question's other words. For a code,
-// half of the other words is enough. In a language other than the question's, words cannot match, so the code alone is
-// enough, but a requested value must be present.
+// identifies reports whether a row is about the thing that the question names and contains the requested information.
+// The row must contain all names of the question, half of its other words, and either a column with a matching name or
+// a value of the requested kind. If one of the names is a code, the names and half of the other words are enough. If
+// the row is in a language other than the question's, its words cannot match; the code is then enough, unless a
+// requested value is missing.
 func (q question) identifies(p part, own wording, lang analysis.Language) bool {
 	if p.kind != partRow || !q.holdsAll(q.names, own) {
 		return false

@@ -173,7 +173,7 @@ func (q question) window(p page, about topics, characters int) (begin, end int) 
 		}
 	}
 	begin, end = best, best+1
-	// The paragraph of the best line, then the next paragraphs, alternating between after and before.
+	// Take the paragraph of the best line, then add the adjacent paragraphs, alternately after and before it.
 	for grown := true; grown; {
 		grown = false
 		for _, after := range []bool{true, false} {
@@ -210,8 +210,8 @@ func (q question) distinctive(p page, about topics) topics {
 	return out
 }
 
-// grown extends a range of lines to the end of its last paragraph, or by the next paragraph if it already ends there.
-// If after is false, it extends the beginning of the range in the same way.
+// grown extends a range of lines to the end of its last paragraph, or by the next paragraph if the range already ends
+// there. If after is false, it extends the beginning of the range in the same way.
 func (p page) grown(begin, end int, after bool) (int, int) {
 	if after {
 		if end == len(p.lines) {

@@ -113,7 +113,7 @@ func cutOff(text string) bool {
 	return unicode.IsLetter(last) || last == ',' || last == ';'
 }
 
-// labelled matches a line with a label, which is not a sentence: "Next review: 22 May, room Pine".
+// labelled matches a line that begins with a label and therefore is not a sentence: "Next review: 22 May, room Pine".
 var labelled = regexp.MustCompile(`^\p{Lu}[^.:;!?]{0,40}: `)
 
 // between returns the separator of two consecutive sentences.

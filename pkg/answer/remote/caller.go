@@ -38,7 +38,7 @@ func (l Limits) orDefaults() Limits {
 	return l
 }
 
-// Server is the server's name and the operator's settings for it, as used in error messages.
+// Server holds the name of a model server and the operator's settings for it, as used in error messages.
 type Server struct {
 	Name           string // name for use within a sentence: "the model server"
 	KeySetting     string

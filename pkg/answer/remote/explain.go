@@ -49,8 +49,8 @@ func retryDelay(err error, attempt int) (time.Duration, bool) {
 
 func (s *Status) outOfQuota() bool { return s.Code == "insufficient_quota" }
 
-// tooLong matches the messages with which servers reject a request that exceeds the model's context window. Only OpenAI
-// has an error code for it.
+// tooLong matches error messages of servers that reject a request because it exceeds the model's context window. Only
+// OpenAI has an error code for it.
 var tooLong = regexp.MustCompile(`(?i)context[ _]length|context[ _]window|context[ _]size|prompt is too long|exceed\w* context|too many tokens|maximum number of tokens|must be <= \d+`)
 
 // TooLong reports whether the request exceeded the model's context window.

@@ -56,7 +56,7 @@ var maxTokensPattern = regexp.MustCompile(`(?i)(?:at most|less than or equal to|
 // it, or accept only user and assistant turns.
 const SystemRole = "system role"
 
-// refusesSystem matches the errors with which servers and model templates reject a system message.
+// refusesSystem matches error messages of servers and model templates that reject a system message.
 var refusesSystem = regexp.MustCompile(`(?i)\bsystem['"]? (?:role|message|prompt|instruction)s?\b.{0,60}\b(?:not|unsupported|invalid|must alternate)\b` +
 	`|\b(?:not|unsupported|invalid|unexpected|unknown)\b.{0,40}(?:['"]system['"]|\bsystem (?:role|message|prompt|instruction)|\brole\W+system\b)` +
 	`|['"]system['"] is not` +
