@@ -23,7 +23,7 @@ const (
 	MaxHeaders      = 20
 	MaxHeaderName   = 100      // bytes
 	MaxHeaderValue  = 8 << 10  // bytes
-	MaxHeadersBytes = 16 << 10 // total size of all names and values, which every job of a site contains
+	MaxHeadersBytes = 16 << 10 // total size of all names and values; every job of a site contains them
 )
 
 // reservedHeaders holds the headers that users cannot configure, each with the reason.

@@ -51,7 +51,7 @@ const (
 	RoleAssistant Role = "assistant"
 )
 
-// Message is a question or answer of a conversation. Only an assistant's answer has sources.
+// Message is a question or answer in a conversation. Only an assistant's answer has sources.
 type Message struct {
 	ID             string
 	ConversationID string

@@ -31,7 +31,7 @@ type Job struct {
 	Chunking     Chunking       `json:"chunking,omitzero"`  // chunk sizes
 	Original     *Original      `json:"original,omitempty"` // ingest: the content to read
 	Crawl        *CrawlSpec     `json:"crawl,omitempty"`    // crawl: the address to fetch
-	Tries        int            `json:"tries,omitempty"`    // crawl: number of failed fetches by the postponed jobs before this one
+	Tries        int            `json:"tries,omitempty"`    // crawl: number of failed fetches by the postponed jobs that preceded this one
 	Since        time.Time      `json:"since,omitzero"`     // crawl: time of the first failed fetch
 
 	Trace string `json:"trace,omitempty"` // trace of the request, in W3C Trace Context format; "" if not traced
