@@ -62,8 +62,9 @@ func (s *server) identify(c *gin.Context, op *document.Operation) (access.Caller
 	return access.Caller{Key: key}, nil
 }
 
-// isPublic returns domain.CodeUnauthorized unless the resource may be queried without a key. It runs before the body is
-// read, so that a client without a key is rejected at once and cannot make the service read a body for nothing.
+// isPublic checks that the resource is public, so that it may be queried without a key. If it is not public, isPublic
+// returns domain.CodeUnauthorized. The check runs before the body is read, so that a client without a key is rejected
+// at once and cannot make the service read a body for nothing.
 func (s *server) isPublic(ctx context.Context, id string, op *document.Operation) error {
 	if !op.Public || !domain.ValidID(id) {
 		return problem.MissingKey()

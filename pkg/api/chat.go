@@ -159,8 +159,8 @@ func (s *server) ListModels(ctx context.Context, _ ListModelsRequestObject) (Lis
 	return ListModels200JSONResponse{Object: ChatModelListObjectList, Data: renderAll(agents, renderModel)}, err
 }
 
-// agentsOf returns the agents of the caller's workspace that the caller may query, newest first and at most limit of
-// them.
+// agentsOf returns those agents of the caller's workspace that the caller may query, newest first. It returns at most
+// limit agents.
 func (s *server) agentsOf(ctx context.Context, caller access.Caller, limit int) ([]domain.Agent, error) {
 	if caller.Key.Can(domain.ScopeQuery) {
 		agent, err := s.Agents.Agent(ctx, caller.Workspace(), caller.Key.AgentID)

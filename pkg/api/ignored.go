@@ -2,8 +2,8 @@ package api
 
 import "strings"
 
-// ignoredHeader is the response header that lists ignored parameters: the model does not support them, or their values
-// were changed.
+// ignoredHeader is the response header that lists the parameters that were ignored because the model does not support
+// them, and the parameters whose values were changed.
 const ignoredHeader = "Sluice-Ignored-Parameters"
 
 // agentNames returns a parameter's name in agent queries, which use the names of package answer.

@@ -1,5 +1,5 @@
-// Package admit limits the number of concurrent requests of each class and rejects the rest before they cost anything.
-// It looks only at methods and paths; pkg/api may import it.
+// Package admit limits the number of concurrent requests of each class. It rejects all others before they cost
+// anything. It looks only at methods and paths; pkg/api may import it.
 package admit
 
 import (

@@ -54,8 +54,8 @@ func pack(encoded []byte) Served {
 	return Served{Plain: encoded, Packed: b.Bytes()}
 }
 
-// setEnums adds the engines and models that requests may choose to the document. Responses may contain others, which
-// were chosen under an earlier configuration.
+// setEnums documents which engines and models requests may choose. Responses may contain others, which were chosen
+// under an earlier configuration.
 func setEnums(doc *openapi3.T, engines []domain.Engine, models []string) {
 	for _, of := range []struct {
 		field, name string

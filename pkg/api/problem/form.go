@@ -77,8 +77,8 @@ type OpenAIError struct {
 	} `json:"error"`
 }
 
-// writeOpenAI sends an error with the status that OpenAI's clients map to the right exception. A reached usage limit is
-// 402 here too, because clients retry on 429.
+// writeOpenAI sends an error with the status that OpenAI's clients map to the right exception. If a usage limit is
+// reached, the status is 402 here too, because clients retry after a 429.
 func writeOpenAI(w http.ResponseWriter, e *domain.Error) {
 	body := OpenAI(e)
 	if body.Error.Type == openAIAuthentication {

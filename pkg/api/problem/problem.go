@@ -76,7 +76,8 @@ func IsClientGone(ctx context.Context, err error) bool {
 // StatusClientClosed is the status that metrics show for requests whose client disconnected before the response.
 const StatusClientClosed = 499
 
-// Explain turns any error into one without secrets that clients may see. It logs causes that clients may not see.
+// Explain turns any error into one that clients may see and that contains no secrets. It logs causes that clients may
+// not see.
 func Explain(ctx context.Context, log *slog.Logger, secrets domain.Secrets, err error) *domain.Error {
 	var e *domain.Error
 	var tooLarge *http.MaxBytesError

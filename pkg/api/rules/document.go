@@ -46,8 +46,8 @@ func MetadataFaults(field string, value any) []domain.FieldError {
 }
 
 // maxMetadataValues is the maximum number of metadata values that filters can match. Every chunk is indexed under each
-// of them. The remaining 1000 are reserved for metadata that is read from the document itself and added to the
-// caller's.
+// of them. The index accepts 1000 more, which are reserved for metadata that is read from the document itself and added
+// to the caller's.
 const maxMetadataValues = index.MaxFacets - 1000
 
 // CustomIDFaults returns a fault if a document's custom id is given in several places and the values differ.

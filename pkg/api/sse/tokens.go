@@ -7,9 +7,9 @@ import (
 
 // TokenWriter sends pieces of text so that clients receive every character.
 //
-// The most popular client library drops a line break at the beginning of an event's data, so no event for it may begin
-// with one. But a piece may begin with a line break, and the piece before it has been sent by then. Therefore the
-// writer always holds back the last character of the text: a line break that follows is sent after it, in the same
+// The most popular client library drops a line break at the beginning of an event's data, so the data of an event must
+// not begin with one. But a piece may begin with a line break, and the piece before it has been sent by then. Therefore
+// the writer always holds back the last character of the text: a line break that follows is sent after it, in the same
 // event. This delays the text by one character, and only for clients that may use this library.
 type TokenWriter struct {
 	Send     func(text string) error

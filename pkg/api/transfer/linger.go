@@ -31,7 +31,8 @@ func (b *sentBody) Read(p []byte) (int, error) {
 
 // Linger is for rejected requests whose client is still sending a large body. It gives the client time to read the
 // response. Most clients read the response only after they have sent everything, and lose it if the connection is
-// closed earlier. The caller writes the response and then calls after, which reads the body for a little longer.
+// closed earlier. The caller writes the response and then calls the returned function, which reads the body for a
+// little longer.
 func Linger(w http.ResponseWriter, r *http.Request) (after func()) {
 	sent, ok := r.Context().Value(sentKey).(*sentBody)
 	if !ok {
@@ -45,7 +46,7 @@ func Linger(w http.ResponseWriter, r *http.Request) (after func()) {
 type Lingerer struct{ clients atomic.Int64 }
 
 // Linger does the same as the function Linger. If the limit of clients is reached, it closes the connection at once,
-// and after does nothing.
+// and the returned function does nothing.
 func (l *Lingerer) Linger(w http.ResponseWriter, r *http.Request) (after func()) {
 	if r.Body == nil || r.Body == http.NoBody || r.ContentLength >= 0 && r.ContentLength <= serverDrain {
 		return func() {}

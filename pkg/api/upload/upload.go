@@ -298,7 +298,7 @@ func (f *Form) Head() ([]byte, error) {
 	return head[:n], nil
 }
 
-// CheckType rejects a file whose type is not that of one of the formats.
+// CheckType rejects a file whose type does not belong to any of the formats.
 func CheckType(name, mimeType string, formats []format.Format) error {
 	labels := make([]string, len(formats))
 	for i, f := range formats {
