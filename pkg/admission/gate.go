@@ -23,8 +23,8 @@ type Options struct {
 	Interval        time.Duration // how long the queue may be non-empty before a burst counts as sustained load; 0: all load is sustained
 }
 
-// Number of intervals after a refusal. During this time no load counts as a burst, so that short gaps do not end
-// overload mode.
+// Length of the cool-down after a refusal, in intervals. During the cool-down no load counts as a burst, so that short
+// gaps do not end overload mode.
 const cooldownIntervals = 10
 
 // Gate admits a limited number of callers at once. A nil Gate admits every caller.

@@ -33,7 +33,7 @@ const (
 )
 
 // Limits on the pauses that ingestion makes while queries are being refused. A pause ends when no query has been
-// refused for the quiet time, at the latest after the maximum wait.
+// refused for the quiet time, and at the latest after the maximum wait.
 const (
 	backpressureQuietTime = 500 * time.Millisecond
 	backpressureMaxWait   = 2 * time.Second

@@ -6,7 +6,7 @@ import (
 )
 
 const (
-	// How long a forward jump of the clock is ignored. By then, all work from before the jump has ended, and an
+	// How long a forward jump of the clock is ignored. After that time, all work from before the jump has ended, and an
 	// operator who set the clock by mistake has probably noticed it.
 	maxIgnoredJump = 24 * time.Hour
 	// Maximum lead of the wall clock over the guarded time. A larger lead counts as a jump.

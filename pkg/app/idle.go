@@ -12,7 +12,7 @@ const (
 	// Number of bytes that a process may allocate between two checks and still count as idle. Timers, heartbeats and
 	// polls always allocate some.
 	idleAllocs = 8 << 20
-	// Minimum number of bytes that a garbage collection must be able to return. Below this, it is not worthwhile.
+	// Minimum number of bytes that a garbage collection must be able to return to be worthwhile.
 	minReturned = 4 << 20
 )
 

@@ -79,7 +79,8 @@ func readDocuments(r io.Reader, f fields) iter.Seq2[*document, error] {
 // errStopped ends the iteration after its consumer has stopped.
 var errStopped = errors.New("stopped by the consumer")
 
-// bounded is a reader that fails when more than two documents' maximum size has been read since the last mark.
+// bounded is a reader that fails if a single document is too large. mark is the offset at which the current document
+// begins.
 type bounded struct {
 	r          *bufio.Reader
 	read, mark int64
@@ -223,7 +224,7 @@ func beginsList(text []byte) (is, known bool) {
 	return text[0] == '{' || text[0] == ']', true
 }
 
-// where adds to an error the position in the input.
+// where adds the position in the input to the error's message.
 func (w *walker) where(err error) error {
 	var syntax *json.SyntaxError
 	at := w.dec.InputOffset()

@@ -17,8 +17,8 @@ const (
 	importAttempts      = 10 // within about a minute and a half, so that a restart of the service does not end an import
 )
 
-// connect returns a client for the service. If there is no key, it returns an error that explains how to get one.
-// If public is true, because the requested object may be public, connect does not return this error.
+// connect returns a client for the service. If there is no key, it returns an error that explains how to get one. If
+// public is true, the requested object may be public, so a missing key is not an error.
 func (p *Program) connect(where Where, attempts int, public bool) (*client.Client, error) {
 	at, err := where.Locate(p.Environ)
 	if err != nil {

@@ -78,7 +78,7 @@ func (s *upload) requestState(id string) task {
 
 // requestAllStates requests the state of all pending datasources.
 func (s *upload) requestAllStates(ctx context.Context) func() error {
-	// Only the returned function runs in the main loop, so all access to waiting is here.
+	// Only this function runs in the main loop, so only this function may use s.waiting.
 	return func() error {
 		if len(s.waiting) <= maxSingleRequests {
 			for id := range s.waiting {

@@ -33,7 +33,7 @@ type Option func(*sender)
 func WithHTTP(h *http.Client) Option { return func(s *sender) { s.http = h } }
 
 // WithAttempts sets the maximum number of attempts per request. 1 disables retries and automatic Idempotency-Keys. The
-// default is 6, which takes about eight seconds unless the service asks for longer pauses.
+// default is 6. Six attempts take about eight seconds unless the service asks for longer pauses.
 func WithAttempts(n int) Option { return func(s *sender) { s.attempts = max(1, n) } }
 
 // WithIdleTimeout sets how long a request may neither send nor receive data before it fails with [ErrIdleTimeout]. The

@@ -64,8 +64,8 @@ func checkStream(resp *http.Response, err error) (*http.Response, error) {
 	return resp, err
 }
 
-// events iterates over server-sent events until the stream ends. If it fails, the last pair contains the error. Errors
-// that the service reports in the stream are an *Error.
+// events iterates over server-sent events until the stream ends. If the stream fails, the last pair contains the error.
+// An error that the service reports in the stream is an *Error.
 func (c *Client) events(body io.Reader) iter.Seq2[sse.Event, error] {
 	return func(yield func(sse.Event, error) bool) {
 		for event, err := range sse.Read(body, &sse.ReadConfig{MaxEventSize: int(c.sender.maxBody)}) {

@@ -11,8 +11,8 @@ import (
 // they name the server. Versions are dates and can be compared as strings.
 const marksResults = "2026-07-28"
 
-// isMarked reports whether the result of a request with the given metadata must be marked. In version marksResults and
-// later, the metadata of a request name the version of the protocol.
+// isMarked reports whether the result of a request with the given metadata must be marked. Requests of version
+// marksResults or later name their version in the metadata.
 func isMarked(meta map[string]any) bool {
 	version, _ := meta[sdk.MetaKeyProtocolVersion].(string)
 	return version >= marksResults

@@ -15,7 +15,7 @@ func WithLogAttrs(ctx context.Context, notes ...slog.Attr) context.Context {
 	return context.WithValue(ctx, logAttrsKey{}, append(slices.Clip(logAttrs(ctx)), notes...))
 }
 
-// logAttrs returns the attributes of a context, in the order of their addition.
+// logAttrs returns the attributes of a context, oldest first.
 func logAttrs(ctx context.Context) []slog.Attr {
 	notes, _ := ctx.Value(logAttrsKey{}).([]slog.Attr)
 	return notes

@@ -46,8 +46,7 @@ func (s *Span) Set(attributes ...Attribute) {
 	}
 }
 
-// End ends the span. If err is not nil, the span is marked as failed, and the cause of err is recorded but not its
-// text.
+// End ends the span. If err is not nil, the span is marked as failed. The cause of err is recorded, but not its text.
 func (s *Span) End(err error) {
 	if s == nil {
 		return

@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Polling interval of commands that wait.
+// Polling interval of commands that wait for something to finish.
 const commandPoll = 500 * time.Millisecond
 
 // replayCommand queues stored datasources again.

@@ -28,7 +28,7 @@ var allStages = []string{
 	ingest.StageFetch, ingest.StageRead, ingest.StageExtract, ingest.StageChunk, ingest.StageEmbed, ingest.StageIndex, stageApply, stageRetrieve, stageAnswer,
 }
 
-// What tokens are used for, as values of a metric's label.
+// Uses of tokens, as values of a metric's label.
 const (
 	tokensEmbedded   = "embedded"
 	tokensPrompt     = "prompt"
