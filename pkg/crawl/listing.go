@@ -100,8 +100,8 @@ func (d *discovery) read(ctx context.Context, at string, level int, admit bool) 
 	return d.readListed(ctx, a.url, maybe, level+1)
 }
 
-// Limits on trying entries of a page sitemap as sitemaps. At most maxMaybe entries are tried. After maxMisses entries
-// that were not sitemaps, the rest are treated as pages.
+// Limits on trying to read entries of a page sitemap as sitemaps. At most maxMaybe entries are tried. After maxMisses
+// entries that were not sitemaps, the rest are treated as pages.
 const (
 	maxMaybe  = 100
 	maxMisses = 3
@@ -132,7 +132,7 @@ func (d *discovery) maybeSitemap(e sitemap.Entry, already int) bool {
 // feedName matches the names of feeds, which list only new pages.
 var feedName = regexp.MustCompile(`feed|rss|atom`)
 
-// readListed tries entries of a page sitemap as sitemaps. Entries that are not sitemaps become pages.
+// readListed tries to read entries of a page sitemap as sitemaps. Entries that are not sitemaps become pages.
 func (d *discovery) readListed(ctx context.Context, list *url.URL, maybe []sitemap.Entry, level int) error {
 	onto := weburl.NewBase(list.String())
 	for _, e := range maybe {

@@ -30,8 +30,8 @@ const (
 )
 
 // needsScript reports whether a page shows its content only after its scripts have run. Such a page has scripts and
-// almost no text. In addition, it has an empty element that an application could fill, or no other content, or a text
-// that asks for JavaScript. Short pages and pages rendered by the server do not count.
+// almost no text. It also has an empty element that an application could fill, or no visible content besides text, or a
+// text that asks for JavaScript. Short pages and pages rendered by the server do not count.
 func (s *shellSigns) needsScript() bool {
 	switch {
 	case s.scripts == 0:

@@ -177,7 +177,8 @@ func (g Guard) checkPort(port uint16) error {
 	return nil
 }
 
-// CheckURL rejects addresses that are visibly forbidden before a connection is made, for an early and clear error.
+// CheckURL rejects an address that is visibly forbidden. Callers use it before a connection is made, so that the error
+// is early and clear.
 func (g Guard) CheckURL(u *url.URL) error {
 	if u.Scheme != "http" && u.Scheme != "https" {
 		return fmt.Errorf("%s cannot be fetched: only http and https addresses are supported", u.Redacted())

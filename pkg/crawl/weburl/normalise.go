@@ -15,7 +15,8 @@ import (
 // them.
 const MaxBytes = 2_048
 
-// Maximum number of at signs in an address. The parser takes quadratic time for them, and no page needs more.
+// Maximum number of at signs in an address. The parser's time grows with the square of this number, and no page needs
+// more.
 const maxAtSigns = 16
 
 // urlParser parses addresses as browsers (WHATWG URL) and colly do: it converts every notation of an IPv4 address to
