@@ -26,7 +26,7 @@ type cachedVector struct {
 	vector []float32
 }
 
-// size returns the memory that an entry uses in bytes, including its share of the map and list.
+// size returns an entry's memory use in bytes, including its share of the map and list.
 func (v *cachedVector) size() int { return 4*len(v.vector) + 256 }
 
 // NewVectorCache returns an empty cache with a limit in bytes. 32 MiB hold about 20,000 vectors of 384 dimensions, or
