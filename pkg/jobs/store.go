@@ -17,7 +17,7 @@ func (b *Broker) store(ctx context.Context, stream, id string, msg *nats.Msg, op
 	return ack, publishError(err)
 }
 
-// Error codes of the server for which the client library has no name.
+// Server error codes that have no name in the client library.
 const (
 	codeInsufficientResources = 10023
 	codeStorageExceeded       = 10047

@@ -68,7 +68,7 @@ func attempt(ctx context.Context, limit time.Duration, f func(ctx context.Contex
 	return f(ctx)
 }
 
-// Error codes of the server for which the client library has no name.
+// Server error codes that have no name in the client library.
 const (
 	codeNotAvailable   = 10008 // no leader
 	codeNotLeader      = 10009
