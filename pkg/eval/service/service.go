@@ -57,7 +57,7 @@ func (s *Service) Close() {
 	s.first.Close()
 }
 
-// set returns a pointer to v, or nil if v is zero, so that the service applies its default.
+// set returns a pointer to v, or nil if v is zero. For nil, the service applies its default.
 func set[T comparable](v T) *T {
 	if v == *new(T) {
 		return nil
