@@ -65,7 +65,7 @@ func (t *Times) Add(measure string, d time.Duration) {
 	_ = h.RecordValue(min(max(minValue, d.Microseconds()), maxValue)) // fails only for values outside the range
 }
 
-// ended counts a request, given the times at which it was due and at which it ended.
+// ended counts a request that was due at the time `due` and ended at the time `at`.
 func (r *recorder) ended(due, at time.Time, err error) {
 	if due.Before(r.from) {
 		return
