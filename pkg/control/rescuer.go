@@ -22,7 +22,7 @@ type Stream interface {
 	Outstanding(ctx context.Context, job domain.Job) (bool, error)
 }
 
-// Rescuer is the last safety net. It creates a new job for a datasource that is waiting for a job that is not in the
+// Rescuer is the last safety net. It creates a new job if the job that a datasource is waiting for is not in the
 // stream. This happens if the stream or an event was lost.
 type Rescuer struct {
 	Waiting Waiting
