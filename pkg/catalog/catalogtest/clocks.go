@@ -15,7 +15,7 @@ import (
 // keep anything for longer than it would without the change.
 func testClocks(t *testing.T, open world.Open) {
 	jumps := []time.Duration{-24 * time.Hour, -time.Hour, time.Hour, 24 * time.Hour}
-	if testing.Short() { // for the race detector one jump is sufficient
+	if testing.Short() { // one jump is sufficient for the race detector
 		jumps = jumps[1:2]
 	}
 	for _, jump := range jumps {

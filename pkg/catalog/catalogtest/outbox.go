@@ -186,7 +186,7 @@ func testOutbox(t *testing.T, open world.Open) {
 	t.Run("a commit that puts a job into the outbox wakes, one that does not stays silent", func(t *testing.T) {
 		t.Parallel()
 		w := world.New(t, open)
-		<-w.OutboxWake() // the signal of opening
+		<-w.OutboxWake() // the signal after opening the catalog
 		NewAgent(w)
 		select {
 		case <-w.OutboxWake():

@@ -116,7 +116,7 @@ func testDeletion(t *testing.T, open world.Open) {
 			world.Code(t, domain.CodeNotFound, err)
 		}
 		unseen()
-		world.Equal(t, 1, len(w.PublishAll())) // the file's: no page of the site is fetched
+		world.Equal(t, 1, len(w.PublishAll())) // the job of the file: no page of the site is fetched
 		w.ClearSweeps()
 		batches := 0
 		for more := true; more; batches++ {
@@ -381,7 +381,7 @@ func testSweeps(t *testing.T, open world.Open) {
 	t.Run("a commit that queues a sweep wakes", func(t *testing.T) {
 		t.Parallel()
 		w := world.New(t, open)
-		<-w.SweepWake() // the signal of opening
+		<-w.SweepWake() // the signal after opening the catalog
 		d := w.CreateFile()
 		select {
 		case <-w.SweepWake():

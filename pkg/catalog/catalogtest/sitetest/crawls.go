@@ -127,7 +127,7 @@ func testCrawls(t *testing.T, open world.Open) {
 		settled := w.Get(site.ID)
 		world.Equal(t, []any{domain.StatusSynched, 0}, []any{settled.Status, len(settled.Warnings)})
 		world.Equal(t, domain.SiteProgress{Discovered: 2, Unchanged: 1, Skipped: 1}, w.ProgressOf(site.ID))
-		// A late event of the ingestor restores nothing, and its rows are swept.
+		// A late event of the ingest job restores nothing, and the rows of the job are swept.
 		w.ApplyEvent(before, domain.EventSynched, func(ev *domain.Event) { ev.Generation = w.Seq + 1 })
 		world.Equal(t, uint64(0), w.PageAt(site, world.PageB).ActiveGeneration)
 	})
@@ -263,7 +263,7 @@ func testCrawls(t *testing.T, open world.Open) {
 		world.OK(t, err)
 		w.FetchAgain(after)
 		_, ingests = w.RunWorkers(world.Pages{world.PageA: {Content: "a"}})
-		world.Equal(t, 1, ingests) // its chunk sizes have changed
+		world.Equal(t, 1, ingests) // the datastore's chunk sizes have changed
 		job, err := w.NewJob(w.Ctx, w.Get(d.ID), domain.JobCrawl)
 		world.OK(t, err)
 		job.Force = true
