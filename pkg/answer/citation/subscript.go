@@ -17,7 +17,7 @@ var (
 	// arrayName matches a name that is common for arrays in code and is not an English word: arr, argv, snake_case,
 	// $name.
 	arrayName = regexp.MustCompile(`(?:^|[^\p{L}\p{M}\p{N}_$])(?:arr|argv|args|buf|cols|dict|elems|idx|lst|mat|nums|params|ptr|regs|str|tmp|tup|vals|vec|[a-z][0-9a-z]*_[0-9a-z_]*|\$[0-9A-Za-z_]+)$`)
-	// letterName matches a name of one letter: x, but not the s of gate's.
+	// letterName matches a name of one letter, such as x, but not the s in "gate's".
 	letterName = regexp.MustCompile(`(?:^|[^\p{L}\p{M}\p{N}_$'’./-])[a-z]$`)
 	// callBefore matches a call whose result may be subscripted: split(",")[1]. In "text (note)[1]", a space precedes
 	// the parenthesis.
@@ -87,7 +87,7 @@ var intervalWords = wordset.Of(`
 	entre vecteur plage intervalo rango intervallo vettore tussen
 `)
 
-// lastWord matches the last word of a text, before an optional full stop: pp.
+// lastWord matches the last word of a text, without a full stop after it: pp in "see pp.".
 var lastWord = regexp.MustCompile(`([\p{L}'’]+)\.?$`)
 
 // takesNumbers reports whether numbers in brackets after this text belong to its last word.

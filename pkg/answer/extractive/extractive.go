@@ -40,7 +40,7 @@ const (
 const (
 	// Maximum difference between the best sentence's score and that of another quoted sentence.
 	nearBest = 2.5
-	// Overlap of two sentences' words above which they count as repetitions.
+	// Two sentences whose words overlap by more than this share count as repetitions.
 	sameTerms = 0.7
 	// Share of the question's words that a row or entry must contain, relative to the best row or entry, to be quoted
 	// too.

@@ -173,7 +173,7 @@ func distance(a, b []int) int {
 	return least
 }
 
-// occurrences returns the positions of the first form of the term that occurs.
+// occurrences returns the positions of the first form of the term that occurs in the text.
 func occurrences(at map[string][]int, t analysis.QueryTerm) []int {
 	for _, f := range t.Forms {
 		if found := at[f]; len(found) > 0 {

@@ -64,7 +64,7 @@ func codeAfter(s sentence, all []sentence) (sentence, bool) {
 	return all[i], true
 }
 
-// is reports whether both are the same part.
+// is reports whether s and other are the same part.
 func (s sentence) is(other sentence) bool {
 	return s.fragment == other.fragment && s.position == other.position
 }

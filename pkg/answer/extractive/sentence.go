@@ -193,7 +193,7 @@ func isScrap(text string) bool {
 	return chunk.Tokens(text) <= 2*scrapTokens && !strings.ContainsFunc(text, unicode.IsDigit)
 }
 
-// minScore is a lower limit of scores that avoids a division by zero.
+// minScore is a lower bound on scores that avoids a division by zero.
 const minScore = 0.01
 
 // ends reports whether a text ends with a sentence terminator.

@@ -191,7 +191,7 @@ var (
 	frenchArticles = wordset.Of(`le la les l un une des du mon ma mes notre nos votre vos`)
 )
 
-// existenceVerbs are verbs with which "there" expresses existence.
+// existenceVerbs are verbs that, together with "there", say that something exists, as in "there is".
 var existenceVerbs = wordset.Of(`is are was were be been will isn aren`)
 
 // includesLanguage reports whether langs contains lang. If lang is unknown, it reports whether langs is not empty.

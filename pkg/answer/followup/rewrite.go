@@ -156,7 +156,7 @@ func isFaithful(written, question string, history []chat.Turn) bool {
 	return share(now, known) >= minKnownShare && share(asked, in) >= minRetainedShare
 }
 
-// share returns the fraction of the units that are in the set, or 1 without units.
+// share returns the fraction of the units that are in the set, or 1 if there are no units.
 func share(units []string, in map[string]bool) float64 {
 	if len(units) == 0 {
 		return 1

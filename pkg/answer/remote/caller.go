@@ -223,7 +223,7 @@ func (r *Reply) completion(prompt chat.Prompt) chat.Completion {
 	return c
 }
 
-// wait waits for d or until ctx ends.
+// wait returns after d or when ctx ends.
 func wait(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
