@@ -20,7 +20,7 @@ type Sweep struct {
 	Crawls uint64
 }
 
-// AllGenerations is the Sweep.Below that deletes every row of the datasource.
+// AllGenerations is the value of Sweep.Below that deletes every row of the datasource.
 const AllGenerations uint64 = math.MaxUint64
 
 // Outcome holds the consequences of an event, apart from the changed datasource. They must be stored in the same

@@ -11,7 +11,7 @@ const stageCrawling = "crawling"
 // Maximum number of redirects stored with a page.
 const maxRedirects = 10
 
-// MaxPostponed is the longest time for which a job can be postponed.
+// MaxPostponed is the maximum time by which a job can be postponed.
 const MaxPostponed = 24 * time.Hour
 
 // applyDiscovered returns the links found. Links of a site are accepted if they come from its newest job. Links of a
