@@ -56,7 +56,7 @@ type Server struct {
 
 const (
 	slowBodyTime = 50 * time.Millisecond // how long a request may wait for the client's body before it gives up its slot
-	retryMin     = 1                     // seconds; Retry-After is chosen at random from retryMin to retryMax, so that clients do not all return at once
+	retryMin     = 1                     // minimum Retry-After in seconds; the value is chosen at random up to retryMax, so that clients do not all return at once
 	retryMax     = 3
 )
 
@@ -66,7 +66,7 @@ type handler struct {
 	next      http.Handler
 	of        map[string]*admission.Gate
 	opts      Options
-	open      atomic.Int64 // responses that have begun but not ended
+	open      atomic.Int64 // number of responses that have begun but not ended
 	lingering transfer.Lingerer
 	refused   *prometheus.CounterVec
 }

@@ -25,12 +25,12 @@ var Bases = []string{"", "/api"}
 type Operation struct {
 	ID           string
 	Scope        domain.Scope // "" when no key is needed
-	Public       bool         // public resources may be queried without a key
+	Public       bool         // whether public resources may be queried without a key
 	BodyRequired bool
-	Multipart    bool // the body may also be multipart/form-data
-	Idempotent   bool // accepts an Idempotency-Key
-	Audited      bool // calls are recorded in the audit log
-	Secret       bool // its response contains a secret and must not be stored
+	Multipart    bool // whether the body may also be multipart/form-data
+	Idempotent   bool // whether requests may have an Idempotency-Key
+	Audited      bool // whether calls are recorded in the audit log
+	Secret       bool // whether the response contains a secret, so that it must not be stored
 
 	body  *openapi3.Schema // schema of the JSON body; nil if there is none
 	query []*openapi3.Parameter

@@ -10,7 +10,7 @@ import (
 // and byte order marks, which decoders drop. If the bytes of a character arrive in different pieces, it joins them. The
 // zero value is ready for use.
 type LineEnds struct {
-	begun   bool   // some text has been returned
+	begun   bool   // whether some text has been returned
 	afterCR bool   // the text so far ended with a CR, which was returned as LF: skip an LF that follows
 	partial string // first bytes of an incomplete character
 }

@@ -13,7 +13,7 @@ import (
 // event. This delays the text by one character, and only for clients that may use this library.
 type TokenWriter struct {
 	Send     func(text string) error
-	Buffer   bool   // the client may use this library
+	Buffer   bool   // whether the client may use this library
 	buffered string // the character held back, and line breaks after it
 }
 

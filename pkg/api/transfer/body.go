@@ -36,7 +36,7 @@ func IsMultipart(r *http.Request) bool {
 type Checked struct {
 	io.Reader
 	Value any
-	Raw   []byte // as sent
+	Raw   []byte // the body as it was sent
 }
 
 // Close implements io.Closer. It does nothing: the server closes the original body.

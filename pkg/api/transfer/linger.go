@@ -19,7 +19,7 @@ const (
 // sentBody is a request body that records whether it has been read to its end. Only the request's goroutine uses it.
 type sentBody struct {
 	io.ReadCloser
-	ended bool // the body has been read to its end, or reading it failed
+	ended bool // whether the body has been read to its end, or reading it failed
 }
 
 // Read implements io.Reader.
