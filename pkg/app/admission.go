@@ -21,7 +21,7 @@ import (
 // Default limits on concurrent requests, per processor. A query that is computed in this process takes a few
 // milliseconds of processor time, so running more queries at once would only make each of them slower.
 const (
-	computedPerProcessor = 4   // queries
+	computedPerProcessor = 4   // searches and answers that this process computes itself
 	awaitedPerProcessor  = 64  // searches and answers that mostly wait for another server, such as an engine or a model
 	composedPerProcessor = 256 // answers of chat models, which need seconds to begin
 	otherPerProcessor    = 32

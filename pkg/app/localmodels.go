@@ -67,7 +67,7 @@ func modelDirs(parent string) ([]string, error) {
 	var dirs []string
 	for _, entry := range entries {
 		dir := filepath.Join(parent, entry.Name())
-		if info, err := os.Stat(dir); err == nil && info.IsDir() && !strings.HasPrefix(entry.Name(), ".") && entry.Name() != "lost+found" { // follows links
+		if info, err := os.Stat(dir); err == nil && info.IsDir() && !strings.HasPrefix(entry.Name(), ".") && entry.Name() != "lost+found" { // Stat follows links, so links to directories count as directories
 			dirs = append(dirs, dir)
 		}
 	}

@@ -228,7 +228,7 @@ func (s *Service) openEmbedded(ctx context.Context) error {
 	}
 	s.deferClose(func() error { release(); return nil })
 	if _, err := os.Stat(s.dir.Join(datadir.Index)); errors.Is(err, fs.ErrNotExist) {
-		s.build() // the first start, the first after a restore, or the index was lost
+		s.build() // this is the first start, or the first after a restore, or the index was lost
 	}
 	s.engines.rebuilding = func(ctx context.Context) string { return s.rebuild.status(ctx, s.catalog.Rebuilding) }
 	if s.engines.embedded, err = embedded.Open(s.dir.Join(datadir.Index), embedded.Options{

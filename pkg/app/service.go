@@ -52,7 +52,7 @@ type Service struct {
 	backups    *backups
 	rebuild    rebuild
 	auditLog   *slog.Logger // records how keys are used
-	holder     string       // id of this process among those sharing the catalog
+	holder     string       // id of this process among all processes that share the catalog
 	metrics    *prometheus.Registry
 	jobs       *instrument.JobMetrics
 	stages     *instrument.Stages

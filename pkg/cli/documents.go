@@ -88,7 +88,7 @@ type bounded struct {
 
 // Read implements io.Reader.
 func (b *bounded) Read(p []byte) (int, error) {
-	if b.read-b.mark > 2*maxDocument { // the decoder reads ahead
+	if b.read-b.mark > 2*maxDocument { // twice the limit, because the decoder reads ahead
 		return 0, fmt.Errorf("is larger than %d MiB, the limit of the service", maxDocument>>20)
 	}
 	n, err := b.r.Read(p[:min(len(p), 1<<20)])
@@ -264,7 +264,7 @@ func (f fields) document(object map[string]json.RawMessage) (*document, error) {
 		metadata["source"] = source
 	}
 	delete(metadata, "custom_id")
-	if id == "" { // the same document gets the same id in the next run
+	if id == "" { // derive the id, so that the same document gets the same id in the next run
 		sum := sha256.Sum256([]byte(name + "\x00" + source + "\x00" + text))
 		id = "sha256:" + hex.EncodeToString(sum[:])[:32]
 	}

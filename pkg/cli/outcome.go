@@ -31,13 +31,13 @@ type outcome struct {
 		Name string `json:"name"`
 	} `json:"datastore"`
 	Found     int64            `json:"found"`     // documents found
-	Unchanged int64            `json:"unchanged"` // already stored
+	Unchanged int64            `json:"unchanged"` // documents that were already stored
 	Sent      int64            `json:"sent"`      // documents sent by this run
 	Synched   int64            `json:"synched"`   // searchable documents among those sent or waited for
 	Failed    int64            `json:"failed"`
 	Deleted   int64            `json:"deleted"` // files that no longer exist, and old versions
 	LeftOut   int64            `json:"leftOut"`
-	Documents []documentResult `json:"documents"` // sent or waited for
+	Documents []documentResult `json:"documents"` // documents sent or waited for
 	Failures  []failure        `json:"failures"`
 	Left      []failure        `json:"left"` // skipped documents, with the reasons
 

@@ -61,7 +61,7 @@ func newDisplay(out io.Writer) display {
 // progressBar is a display that redraws a single line.
 type progressBar struct {
 	out   io.Writer
-	width int // of the current line
+	width int // width of the current line
 }
 
 // Update implements Progress.

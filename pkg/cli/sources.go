@@ -216,7 +216,7 @@ func fileIn(root, path string, entry fs.DirEntry, c choice, metadata map[string]
 	if !c.takes(filepath.ToSlash(below)) {
 		return nil, nil
 	}
-	info, err := os.Stat(path) // follows links
+	info, err := os.Stat(path) // Stat follows links
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil

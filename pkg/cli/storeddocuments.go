@@ -21,7 +21,7 @@ type document struct {
 	text     *client.Document         // content of a text
 	create   *client.DatasourceCreate // request that creates a web page or site
 	metadata map[string]any           // metadata of a file
-	found    bool                     // found in a folder, not named as an argument
+	found    bool                     // whether the file was found in a folder rather than named as an argument
 }
 
 // storedDocument is a datasource in the service.

@@ -29,7 +29,7 @@ type upload struct {
 	storeID  string
 	parallel int
 	wait     bool
-	retry    bool // fetch web content again
+	retry    bool // whether to fetch web content again
 	show     display
 	out      outcome
 

@@ -20,9 +20,9 @@ import (
 type sent struct {
 	doc      *document
 	stored   storedDocument
-	did      bool // the document was sent or is processed again
-	known    bool // its datasource existed before, so events may concern the old version
-	finished bool // there is nothing to wait for
+	did      bool // whether the document was sent or is being processed again
+	known    bool // whether the datasource existed before, so that events may concern the old version
+	finished bool // whether there is nothing to wait for
 	others   []storedDocument
 	err      error
 }

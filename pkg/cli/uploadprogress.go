@@ -107,7 +107,7 @@ func (s *upload) requestAllStates(ctx context.Context) func() error {
 				for _, d := range ends {
 					s.finish(d.Id, d.Status, d.Chunks, valueOf(d.Error))
 				}
-				for id := range wanted { // not in the list: check whether they were deleted
+				for id := range wanted { // these were not in the list: check whether they were deleted
 					if s.waiting[id] != nil {
 						s.addTask(s.requestState(id))
 					}

@@ -116,9 +116,9 @@ func WithIdempotencyKey(ctx context.Context, key string) context.Context {
 
 // requestOptions describes how a request differs from the usual one, which may be retried and has a JSON answer.
 type requestOptions struct {
-	noRetry bool // the request is not idempotent: do not retry it if the service may have processed it
-	read    bool // the request changes nothing, so it needs no Idempotency-Key
-	stream  bool // the caller reads the body
+	noRetry bool // whether the request must not be retried if the service may have processed it
+	read    bool // whether the request changes nothing, so that it needs no Idempotency-Key
+	stream  bool // whether the caller reads the body
 	accept  int  // a status outside 2xx that counts as a success; 0: none
 }
 

@@ -77,7 +77,7 @@ func newUpload(datastoreID string, f File) (*upload, error) {
 				_, err = s.Seek(u.begin, io.SeekStart)
 			}
 		}
-		if err != nil { // for example a pipe
+		if err != nil { // the content cannot seek, for example because it is a pipe
 			u.size = -1
 		}
 	}

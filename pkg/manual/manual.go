@@ -63,7 +63,7 @@ type file struct {
 	policy string
 	tag    string // ETag, a hash of the content
 	plain  []byte
-	packed []byte // compressed with gzip; nil: not smaller
+	packed []byte // compressed with gzip; nil if that is not smaller
 }
 
 func newFile(name string, content []byte) file {

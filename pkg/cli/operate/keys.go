@@ -88,7 +88,7 @@ func (p commands) keysCommand() *cobra.Command {
 // keyView is the JSON form of a key.
 type keyView struct {
 	ID         string         `json:"id"`
-	Key        string         `json:"key,omitempty"` // only when the key is created
+	Key        string         `json:"key,omitempty"` // present only in the output of the command that created the key
 	Name       string         `json:"name"`
 	Workspace  string         `json:"workspace"`
 	Hint       string         `json:"hint"`
