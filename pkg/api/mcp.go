@@ -190,7 +190,7 @@ func (l mcpLibrary) answer(ctx context.Context, caller access.Caller, q mcp.Ques
 	}
 	agent, err := l.agentToQuery(ctx, caller, q.AgentID)
 	if domain.CodeOf(err) == domain.CodeNotFound {
-		return answer.Answer{}, domain.Errorf(domain.CodeNotFound, "no agent with id %s; omit agent to get a list", jsonbody.Describe(q.AgentID))
+		return answer.Answer{}, domain.Errorf(domain.CodeNotFound, "no agent with id %s; omit the argument agent to list the agents", jsonbody.Describe(q.AgentID))
 	}
 	if err != nil {
 		return answer.Answer{}, err

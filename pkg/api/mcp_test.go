@@ -152,7 +152,7 @@ func TestFaultsInArgumentsAreReportedAsInBodies(t *testing.T) {
 		"no such datastore":       {"search", object{"query": "a", "datastores": []string{none}}, `no datastore with id "` + none + `"; omit datastores to search all`},
 		"nothing to fetch":        {"fetch", object{}, "id: is required"},
 		"a question, not a query": {"ask", object{"query": "a"}, "question: is required\nquery: is unknown; it must be one of agent, conversationId, question"},
-		"no such agent":           {"ask", object{"question": "a", "agent": none}, `no agent with id "` + none + `"; omit agent to get a list`},
+		"no such agent":           {"ask", object{"question": "a", "agent": none}, `no agent with id "` + none + `"; omit the argument agent to list the agents`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := s.in(t).tool(session, c.tool, c.arguments, nil); got != c.want {

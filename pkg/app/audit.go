@@ -28,7 +28,7 @@ type auditFile struct {
 func (a *auditFile) Write(p []byte) (int, error) {
 	n, err := a.File.Write(p)
 	if err != nil {
-		a.log.Error("writing to the audit file", "error", err)
+		a.log.Error("cannot write to the audit file", "error", err)
 	}
 	return n, err
 }

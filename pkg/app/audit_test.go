@@ -25,7 +25,7 @@ func TestTheAuditLogIsAppended(t *testing.T) {
 		if err := file.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := file.Write([]byte("lost")); err == nil || !strings.Contains(log.String(), "writing to the audit file") {
+		if _, err := file.Write([]byte("lost")); err == nil || !strings.Contains(log.String(), "cannot write to the audit file") {
 			t.Errorf("a line is lost and nobody is told: %v, %s", err, &log)
 		}
 	}

@@ -82,7 +82,7 @@ func listen(ctx context.Context, addr string) (net.Listener, error) {
 	case errors.Is(err, fs.ErrPermission):
 		return nil, fmt.Errorf("no permission to listen on %s: set SLUICE_ADDR or --addr to a port above 1023: %w", addr, err)
 	case errors.Is(err, syscall.EADDRNOTAVAIL):
-		return nil, fmt.Errorf("%s is not an address of this machine: set SLUICE_ADDR or --addr to one, or to 0.0.0.0 for all of them: %w", addr, err)
+		return nil, fmt.Errorf("%s is not an address of this machine: set SLUICE_ADDR or --addr to an address that it has, or to 0.0.0.0 to listen on all: %w", addr, err)
 	case err != nil:
 		return nil, fmt.Errorf("listening on %s (SLUICE_ADDR): %w", addr, err)
 	}

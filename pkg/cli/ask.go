@@ -24,8 +24,8 @@ func (p *Program) askCommand() *cobra.Command {
 	var f askFlags
 	cmd := &cobra.Command{
 		Use: "ask QUESTION [--agent AGENT | --datastore DATASTORE]", Short: "Ask an agent a question", GroupID: GroupUse,
-		Long: "Ask an agent and stream its answer with the sources that it cites. With --datastore, an agent of only that datastore\n" +
-			"answers; it is created if there is none. Without either flag, the only agent or datastore is asked.",
+		Long: "Ask an agent and stream its answer with the sources that it cites. With --datastore, an agent that searches only that\n" +
+			"datastore answers, and is created if needed. Without either flag, there must be only one agent or datastore.",
 		Example: "sluice ask \"How long is the warranty?\" --datastore Handbook\nsluice ask \"And for the motor?\" --agent Support --conversation $ID",
 		Args:    wantsText("question"),
 		RunE: func(cmd *cobra.Command, args []string) error {

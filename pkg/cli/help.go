@@ -26,7 +26,7 @@ func Help(cmd *cobra.Command) string {
 	writeFlags(&b, "Connection flags", flags.connection)
 	writeFlags(&b, "Global flags", flags.global)
 	if cmd.HasAvailableSubCommands() {
-		fmt.Fprintf(&b, "\nRun %s COMMAND --help for the help of a command.\n", cmd.CommandPath())
+		fmt.Fprintf(&b, "\nRun %s COMMAND --help for help on a command.\n", cmd.CommandPath())
 	}
 	return b.String()
 }

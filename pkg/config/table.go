@@ -98,7 +98,7 @@ func answerSettings(c *Config) Group {
 func retrievalSettings(c *Config) Group {
 	return Group{Title: "Embedding and reranking", About: "See [embedding models](embedding.md) and [retrieval](retrieval.md).", Settings: []Setting{
 		{Env: "SLUICE_EMBED_DIR", set: text(&c.EmbedDir), Unset: "none",
-			Doc: "Directory of a sentence-transformers model to run in process, the same in every api and ingestor process."},
+			Doc: "Directory of a sentence-transformers model to run in the process; all api and ingestor processes need the same model."},
 		{Env: "SLUICE_EMBED_DIMENSIONS", Default: "0", set: number(&c.EmbedDims, 0, 32_768),
 			Doc: "Dimensions requested from `SLUICE_EMBED_MODEL`; 0: the model's own."},
 		{Env: "SLUICE_EMBED_QUERY_PREFIX", set: text(&c.QueryPrefix), Unset: "from the model's directory",
@@ -124,7 +124,7 @@ func storageSettings(c *Config) Group {
 		{Env: "SLUICE_EMBEDDED_INDEX", Default: "auto", set: enum((*string)(&c.EmbeddedIndex), string(Auto), string(Yes), string(No)),
 			Doc: "Open the embedded index, in one api process at a time: `true`, `false`, or `auto` (without Milvus or with SQLite)."},
 		{Env: "SLUICE_CACHE_MEMORY", Default: "0", set: sizeOrNone(&c.CacheMemory, 1<<20),
-			Doc: "Memory for the caches of a process; 0: 120MiB, more for index postings on large machines."},
+			Doc: "Memory for the caches of a process; 0 means 120MiB, and more for index postings on large machines."},
 	}}
 }
 
@@ -135,9 +135,9 @@ func natsSettings(c *Config) Group {
 		{Env: "NATS_CREDS", set: file(&c.NATSCreds), Doc: "Credentials file (JWT and seed) for these servers."},
 		{Env: "NATS_CA", set: file(&c.NATSCA), Unset: "the system's", Doc: "PEM file of the servers' certificate authority."},
 		{Env: "NATS_CERT", set: file(&c.NATSCert), Doc: "PEM file of the client certificate."},
-		{Env: "NATS_KEY", set: file(&c.NATSKey), Doc: "PEM file of its key."},
+		{Env: "NATS_KEY", set: file(&c.NATSKey), Doc: "PEM file with the private key of the NATS client certificate."},
 		{Env: "SLUICE_NATS_REPLICAS", Default: "1", set: number(&c.NATSReplicas, 1, 5),
-			Doc: "Copies of each message, at most the number of servers; 3 survive the loss of one server."},
+			Doc: "Copies of each message, at most one per NATS server; with 3, messages survive the loss of one server."},
 		{Env: "SLUICE_NATS_LISTEN", set: listenAddress(&c.NATSListen), Unset: "none",
 			Doc: "Address at which the embedded server accepts worker processes."},
 		{Env: "SLUICE_NATS_TOKEN", Secret: true, set: text(&c.NATSToken), Doc: "Token for `NATS_URL` or `SLUICE_NATS_LISTEN`, which requires one."},
@@ -173,7 +173,7 @@ func crawlerSettings(c *Config) Group {
 		{Env: "SLUICE_CRAWL_PER_HOST", Default: "2", set: number(&c.CrawlPerHost, 0, 256),
 			Doc: "Concurrent requests to one host, over all crawlers; 0: unlimited."},
 		{Env: "SLUICE_CRAWL_DELAY", Default: "200ms", set: delay(&c.CrawlDelay),
-			Doc: "Time between requests to one host, over all crawlers, unless robots.txt asks for more."},
+			Doc: "Minimum time between requests to one host, across all crawlers; longer if robots.txt asks for it."},
 		{Env: "SLUICE_CRAWL_TRIES", Default: "20", set: number(&c.CrawlTries, 1, 100),
 			Doc: "Maximum attempts for a page with a temporary error; 20 take about two hours."},
 	}}
@@ -191,7 +191,7 @@ func limitSettings(c *Config) Group {
 		{Env: "SLUICE_LIMIT_RATE", Default: "0", set: number(&c.LimitRate, 0, 1_000_000),
 			Doc: "Requests per second and API key, in bursts of up to twice as many; 0: unlimited."},
 		{Env: "SLUICE_LIMIT_VISITOR", Default: "0", set: number(&c.LimitVisitor, 0, 1_000_000),
-			Doc: "Questions per minute and visitor of a public agent; 0: unlimited."},
+			Doc: "Questions per minute from each visitor of a public agent; 0: unlimited."},
 		{Env: "SLUICE_LIMIT_WAITING", Default: "1000000", set: number(&c.LimitWaiting, 1, 1_000_000_000),
 			Doc: "Waiting jobs beyond which new content is rejected with 503."},
 		{Env: "SLUICE_LIMIT_DISK", Default: "256MiB", set: size(&c.LimitDisk, 0),

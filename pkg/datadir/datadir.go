@@ -77,7 +77,7 @@ func UnusableError(path string, err error) error {
 	case errors.Is(err, syscall.ENOSPC):
 		return fmt.Errorf("the disk of data directory %s is full: free some space or set SLUICE_DATA_DIR or --data-dir to a directory on another disk: %w", path, err)
 	}
-	return fmt.Errorf("data directory %s %s: set SLUICE_DATA_DIR or --data-dir to a directory that this user can write", path, why)
+	return fmt.Errorf("data directory %s %s: set SLUICE_DATA_DIR or --data-dir to a directory that this user can write to", path, why)
 }
 
 // holder returns a description of the process that holds the lock, or "" if it is unknown.

@@ -68,7 +68,7 @@ func (c *Cache) Embed(ctx context.Context, texts []string, purpose Purpose) ([][
 		return nil, err
 	}
 	if len(made) != len(missing) {
-		return nil, fmt.Errorf("embedding model %q: %d vectors for %d texts", model.ID, len(made), len(missing))
+		return nil, fmt.Errorf("embedding model %q returned %d vectors for %d texts", model.ID, len(made), len(missing))
 	}
 	model = c.next.Model() // the first response may have set the model's dimensions
 	for i, text := range missing {

@@ -81,7 +81,7 @@ func (i *Ingestor) continueWithout(ctx context.Context, job domain.Job, place do
 	if place == job.Places[0] || ctx.Err() != nil || !jobs.IsPermanent(err) && job.Delivery <= optionalFailures {
 		return err
 	}
-	i.logger().WarnContext(ctx, "cannot write to the target of the datastore's move; writing only to its current engine and model",
+	i.logger().WarnContext(ctx, "cannot write to the engine and model that the datastore is moving to; writing only to the current ones",
 		"datastore", job.DatastoreID, "datasource", job.DatasourceID, "place", place.String(), "error", err)
 	return nil
 }

@@ -37,7 +37,7 @@ func execute(ctx context.Context, command []string, stdout, stderr io.Writer) (e
 	socket := filepath.Join(dir, "engines")
 	l, err := new(net.ListenConfig).Listen(ctx, "unix", socket)
 	if err != nil {
-		return fmt.Errorf("opening the socket at which tests ask for engines: %w", err)
+		return fmt.Errorf("opening the socket for engine requests of tests: %w", err)
 	}
 	srv := &http.Server{Handler: set.Handler(), ReadHeaderTimeout: 10 * time.Second}
 	served := make(chan struct{})

@@ -38,10 +38,10 @@ func (p commands) backupCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "backup FILE|- [--rate SIZE]", Short: "Back up a running service or a data directory", DisableFlagsInUseLine: true,
 		GroupID: cli.GroupOperate, Args: cli.Exactly("FILE"),
-		Long: "Back up a running service that stores everything in its data directory, or the directory if no service runs. FILE\n" +
-			"(usually .tar.zst) is replaced when the backup is complete and on disk; - is standard output. A service on another\n" +
-			"machine (--url, SLUICE_URL) needs its SLUICE_ADMIN_KEY. Exit code 6 means that the backup is complete, but lists\n" +
-			"originals that had been lost before.",
+		Long: "Back up a running service that stores everything in its data directory, or the directory itself if no service is\n" +
+			"running. FILE (usually .tar.zst) is replaced when the backup is complete and on disk; - is standard output. A service\n" +
+			"on another machine (--url, SLUICE_URL) needs its SLUICE_ADMIN_KEY. Exit code 6 means that the backup is complete, but\n" +
+			"some originals had been lost before.",
 		Example: "sluice backup sluice.tar.zst\nsluice backup - --rate 20MiB | age -r KEY > sluice.age\nSLUICE_ADMIN_KEY=… sluice backup b.tar.zst --url http://sluice:8080",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if _, err := source.ParseRate(ask.rate); err != nil {

@@ -20,7 +20,7 @@ func (p commands) repairCommand() *cobra.Command {
 	var prune, follow bool
 	var dir string
 	cmd := &cobra.Command{
-		Use: "repair [--prune] [--wait=false]", Short: "Check stored data and repair differences", DisableFlagsInUseLine: true,
+		Use: "repair [--prune] [--wait=false]", Short: "Check stored data and repair inconsistencies", DisableFlagsInUseLine: true,
 		GroupID: cli.GroupOperate, Args: cli.NoArguments,
 		Long: "Let a running api process check the index, originals, job log and catalog (DATABASE_URL, --data-dir or\n" +
 			"SLUICE_DATA_DIR) against each other and repair differences. Documents that need re-indexing are queued; results are\n" +
@@ -47,8 +47,8 @@ func (p commands) repairCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&prune, "prune", false, "delete datasources that lost both their rows and their original, as after restoring an older database; "+
-		"without it they are listed and get status error")
-	cmd.Flags().BoolVar(&follow, "wait", true, "show progress until the repair ends; =false: request it and return")
+		"without this flag they are listed, and their status becomes error")
+	cmd.Flags().BoolVar(&follow, "wait", true, "show progress until the repair ends; --wait=false returns at once")
 	cmd.Flags().StringVar(&dir, "data-dir", "", "data `directory` (SLUICE_DATA_DIR)")
 	return cmd
 }

@@ -31,7 +31,7 @@ func (p commands) restoreCommand() *cobra.Command {
 		GroupID: cli.GroupOperate, Args: cli.Exactly("FILE"),
 		Long: "Create a data directory from a backup; - is standard input. A service started with it rebuilds the index and continues\n" +
 			"unfinished jobs. Exit code 6 means that the archive is damaged and nothing was restored, or that everything in the\n" +
-			"backup was restored, but lists originals that had been lost before.",
+			"backup was restored, but some originals had already been lost when it was made.",
 		Example: "sluice restore sluice.tar.zst --check\nsluice restore sluice.tar.zst --data ./data",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if check == (dir != "") {

@@ -22,7 +22,7 @@ Each setting is an environment variable and a flag: the name in lower case, with
 const tail = `
 ## Caches
 
-` + "`SLUICE_CACHE_MEMORY`" + ` is divided into fifteenths: four each for index postings, index rows and vectors of recently embedded passages, two for an SQLite catalog, one for originals waiting to be read. By default, the postings get 1/64 of the memory of the control group or machine if that is more than their share; they are released when idle.
+` + "`SLUICE_CACHE_MEMORY`" + ` is divided as follows: 4/15 each for index postings, index rows and vectors of recently embedded passages, 2/15 for an SQLite catalog, 1/15 for originals waiting to be read. By default, the postings get 1/64 of the memory of the cgroup or machine if that is more than 4/15; this memory is released when idle.
 `
 
 func main() {

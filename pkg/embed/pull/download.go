@@ -152,7 +152,7 @@ func (d *download) copy(file *os.File, body io.Reader, have int64, alive func())
 		n, err := body.Read(buffer)
 		alive()
 		if have += int64(n); have > d.file.Size {
-			return permanentError{fmt.Errorf("the server sent more than the %d bytes of the file", d.file.Size)}
+			return permanentError{fmt.Errorf("the server sent more than the expected %d bytes", d.file.Size)}
 		}
 		if _, err := file.Write(buffer[:n]); err != nil {
 			return permanentError{fmt.Errorf("writing the received bytes: %w", err)}

@@ -189,7 +189,7 @@ func parseONNXTensor(data []byte) (name string, t tensor, ok bool, err error) {
 		return "", tensor{}, false, fmt.Errorf("tensor %q: %w", name, err)
 	}
 	if n*t.dtype.size() != len(t.data) {
-		return "", tensor{}, false, fmt.Errorf("tensor %q: %d bytes for shape %v", name, len(t.data), t.shape)
+		return "", tensor{}, false, fmt.Errorf("tensor %q has %d bytes, which does not match its shape %v", name, len(t.data), t.shape)
 	}
 	return name, t, true, nil
 }

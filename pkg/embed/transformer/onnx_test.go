@@ -106,7 +106,7 @@ func TestONNXFilesThatHoldNoWeightsAreRefused(t *testing.T) {
 		"nothing":              {nil, "holds no weights"},
 		"whole numbers":        {initializer(onnxTensorType, 3, onnxTensorName, "x", onnxTensorDims, 1, onnxTensorRaw, "1"), "quantised"},
 		"weights elsewhere":    {initializer(onnxTensorType, 1, onnxTensorName, "x", onnxTensorDims, 1, onnxTensorLocation, 1), "is in another file"},
-		"too few bytes":        {initializer(onnxTensorType, 1, onnxTensorName, "x", onnxTensorDims, 2, onnxTensorRaw, "1234"), "4 bytes for shape [2]"},
+		"too few bytes":        {initializer(onnxTensorType, 1, onnxTensorName, "x", onnxTensorDims, 2, onnxTensorRaw, "1234"), "4 bytes, which does not match its shape [2]"},
 		"a dimension past all": {initializer(onnxTensorType, 1, onnxTensorName, "x", onnxTensorDims, 1<<62, onnxTensorRaw, "1234"), "out of bounds"},
 		"text":                 {[]byte("version https://git-lfs.github.com/spec/v1"), "malformed ONNX"},
 	} {

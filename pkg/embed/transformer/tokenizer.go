@@ -254,7 +254,7 @@ func (f *tokenizerFile) setBoundaryTokens(t *tokenizer, words int) error {
 			}
 		}
 		if to == &t.before {
-			return errors.New("the post_processor's template for a single text leaves the text out")
+			return errors.New("the post_processor's template for a single text has no placeholder for the text")
 		}
 	default:
 		return fmt.Errorf("the post_processor %q cannot be run in process, only TemplateProcessing, BertProcessing and RobertaProcessing; serve the model with a model server instead", p.Type)

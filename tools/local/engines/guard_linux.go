@@ -54,7 +54,7 @@ func diesWithThread() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeaths
 // adoptOrphans makes this process the parent of orphaned processes of the engine.
 func adoptOrphans() error {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
-		return fmt.Errorf("becoming the parent of orphans: %w", err)
+		return fmt.Errorf("becoming a child subreaper: %w", err)
 	}
 	return nil
 }

@@ -176,7 +176,7 @@ func (c *child) end(word string) error {
 	case <-timer.C:
 		_ = c.cmd.Process.Kill()
 		<-c.done
-		return fmt.Errorf("its guard did not end within %s and was killed", guardTimeout)
+		return fmt.Errorf("its guard process did not exit within %s and was killed", guardTimeout)
 	}
 }
 

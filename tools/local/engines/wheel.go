@@ -211,12 +211,12 @@ func decompress(ctx context.Context, dst io.Writer, src io.Reader, limit int64) 
 		return 0, err
 	}
 	if err := cmd.Start(); err != nil {
-		return 0, fmt.Errorf("decompressing by python3: %w", err)
+		return 0, fmt.Errorf("decompressing with python3: %w", err)
 	}
 	n, err := copyAtMost(dst, out, limit)
 	_ = out.Close() // ends the program if it has more output
 	if waited := cmd.Wait(); err == nil && waited != nil {
-		err = fmt.Errorf("decompressing by python3: %w: %s", waited, strings.TrimSpace(fault.String()))
+		err = fmt.Errorf("decompressing with python3: %w: %s", waited, strings.TrimSpace(fault.String()))
 	}
 	return n, err
 }
