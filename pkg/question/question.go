@@ -130,7 +130,7 @@ func split(sentence string) []string {
 		comma := strings.ContainsAny(sentence[words[i-1].end:words[i].start], ",;،、，")
 		next := i
 		letter := words[i].end-words[i].start == 1 // "y", "e" and "i" are also words and names in other languages
-		conjunction := conjunctions[words[i].lower] && !(letter && sentence[words[i].start] <= 'Z')
+		conjunction := conjunctions[words[i].lower] && (!letter || sentence[words[i].start] > 'Z')
 		if conjunction {
 			next = i + 1
 		} else if rest, ok := strings.CutPrefix(words[i].lower, "و"); ok && inPlace[rest] { // Arabic "and" is a prefix
