@@ -266,7 +266,7 @@ func TestServersThatMisbehave(t *testing.T) {
 			_, _ = w.Write(other)
 			return true
 		}},
-		"one that sends without end is cut off": {requests: 1, words: "more than the 800000 bytes", spoil: func(w http.ResponseWriter, _ *http.Request, _ int) bool {
+		"one that sends without end is cut off": {requests: 1, words: "more than the expected 800000 bytes", spoil: func(w http.ResponseWriter, _ *http.Request, _ int) bool {
 			for {
 				if _, err := w.Write(weights); err != nil {
 					return true
