@@ -266,7 +266,7 @@ func segments(u *url.URL) (path, raw string) {
 		}
 		holdsSlash = holdsSlash || strings.Contains(text, "/")
 		plain.WriteString("/" + text)
-		encoded.WriteString("/" + url.QueryEscape(text)) // Gin decodes it like a query string, where + stands for a space
+		encoded.WriteString("/" + url.QueryEscape(text)) // Gin decodes it like a query string, where + means a space
 	}
 	switch {
 	case plain.Len() == 0:

@@ -49,8 +49,8 @@ func (l *RateLimits) Allow(caller Caller) error {
 	return l.take(name, rate.Limit(perSecond), 2*perSecond, fmt.Sprintf("more than %d requests per second; slow down", perSecond))
 }
 
-// AllowVisitor takes one token from the visitor's bucket for the agent. If the caller sends no visitor id, the caller's
-// address stands for the visitor. A caller who has a key and sends no visitor id is not limited.
+// AllowVisitor takes one token from the visitor's bucket for the agent. A caller without a key who sends no visitor id
+// is identified by address. A caller with a key who sends no visitor id is not limited.
 func (l *RateLimits) AllowVisitor(caller Caller, agentID, visitorID string) error {
 	name := fmt.Sprintf("visitor %s %s", agentID, visitorID)
 	switch {

@@ -134,7 +134,7 @@ func Join(path, key string) string {
 	return path + "." + Shorten(key)
 }
 
-// FieldName returns a path as it is shown in error messages. The empty path stands for the body itself.
+// FieldName returns a path as it is shown in error messages. The empty path means the body itself.
 func FieldName(path string) string {
 	if path == "" {
 		return "body"

@@ -226,7 +226,7 @@ func dropAbsent(schema *openapi3.Schema, value any) {
 	}
 }
 
-// Unlimited returns the number that stands for "no limit" in a field with this schema, or nil if there is none. That
+// Unlimited returns the number that means "no limit" in a field with this schema, or nil if there is none. That
 // number is below the schema's minimum.
 func Unlimited(schema *openapi3.Schema) any {
 	return schema.Extensions["x-unlimited"]

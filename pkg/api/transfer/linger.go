@@ -42,7 +42,7 @@ func Linger(w http.ResponseWriter, r *http.Request) (after func()) {
 }
 
 // Lingerer is used for requests that are rejected before any of their body has been read. It does the same as Linger,
-// but for a limited number of clients at a time. The zero value is ready for use.
+// for a limited number of clients at a time. The zero value is ready for use.
 type Lingerer struct{ clients atomic.Int64 }
 
 // Linger does the same as the function Linger. If the limit of clients is reached, it closes the connection at once,
