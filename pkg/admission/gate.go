@@ -119,8 +119,8 @@ func (g *Gate) refuse(at int) {
 	w.admitted <- false
 }
 
-// Leave passes the caller's slot to a waiter: during a burst to the oldest one, otherwise to the newest. If nobody is
-// waiting, it frees the slot.
+// Leave passes the caller's slot to a waiter: during a burst to the oldest one, otherwise to the newest. If no caller
+// is waiting, it frees the slot.
 func (g *Gate) Leave() {
 	if g == nil || g.opts.Limit <= 0 {
 		return

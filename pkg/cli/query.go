@@ -52,8 +52,8 @@ func (f *filterFlags) filters() (*client.Filters, error) {
 	return out, nil
 }
 
-// alternatives returns the metadata values that a text can stand for: the text itself and, if the text is a number or
-// boolean, that value.
+// alternatives returns the metadata values that a text may mean: the text itself and, if it is a number or boolean,
+// that value.
 func alternatives(value string) []any {
 	var scalar any
 	if json.Unmarshal([]byte(value), &scalar) == nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/tmaxmax/go-sse"
 )
 
-// ErrUnfinished means that a stream was cut off, so what was received is incomplete.
+// ErrUnfinished means that a stream was cut off, so the received part is incomplete.
 var ErrUnfinished = errors.New("the stream ended without its end marker")
 
 // StreamAgent asks an agent, calls text with each piece of the answer as it arrives, and returns the complete answer

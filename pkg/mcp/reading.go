@@ -26,8 +26,8 @@ type part struct {
 func (p part) whole() bool { return p.from == 0 && p.to >= p.of }
 
 // readDocument reads a datasource's text from the given position, up to the size of one answer. If where.around is set,
-// readDocument also reads what comes before the position: the whole document if it fits into one answer, otherwise a
-// few chunks.
+// readDocument starts before that position: at the beginning if the whole document fits into one answer, otherwise a
+// few chunks earlier.
 func readDocument(ctx context.Context, lib Library, where resource) (domain.Datasource, part, error) {
 	d, err := lib.Datasource(ctx, where.datasourceID)
 	if err != nil {
