@@ -1,7 +1,6 @@
 package main
 
 import (
-	_ "embed"
 	"strings"
 	"testing"
 )
@@ -11,20 +10,11 @@ const root = "../.."
 // Maximum number of findings per 1,000 passages: some are quotations, names of an interface, or the best words after all.
 var limits = map[string]float64{comment: 6, message: 4, document: 8, name: 0}
 
-// pending lists the packages that still have to be rewritten, one directory per line. Take a line out with the rewriting.
-//
-//go:embed pending.txt
-var pending string
-
 func TestTheProjectIsWrittenInPlainEnglish(t *testing.T) {
 	t.Parallel()
 	files, err := tracked(root)
 	if err != nil {
 		t.Fatal(err)
-	}
-	waiting := map[string]int{}
-	for _, dir := range strings.Fields(pending) {
-		waiting[dir] = 0
 	}
 	total, found := map[string]int{}, map[string][]finding{}
 	for _, file := range files {
@@ -32,17 +22,10 @@ func TestTheProjectIsWrittenInPlainEnglish(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		all := findings(passages)
-		if dir := file[:max(strings.LastIndexByte(file, '/'), 0)]; strings.HasSuffix(file, ".go") {
-			if _, ok := waiting[dir]; ok {
-				waiting[dir] += len(all)
-				continue
-			}
-		}
 		for _, p := range passages {
 			total[p.kind]++
 		}
-		for _, f := range all {
+		for _, f := range findings(passages) {
 			found[f.kind] = append(found[f.kind], f)
 		}
 	}
@@ -53,11 +36,6 @@ func TestTheProjectIsWrittenInPlainEnglish(t *testing.T) {
 			for _, f := range found[kind] {
 				t.Log(f)
 			}
-		}
-	}
-	for dir, n := range waiting {
-		if n == 0 {
-			t.Errorf("%s is in pending.txt and has nothing to rewrite: take it out", dir)
 		}
 	}
 }
