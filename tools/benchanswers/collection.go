@@ -96,20 +96,20 @@ func answers(f *os.File) (map[string][]string, error) {
 // part is a subset of a collection's documents.
 type part struct {
 	name string
-	has  func(i, n int) bool // whether document i of n belongs to the part
+	has  func(i, n int) bool // whether the part contains document i of n
 }
 
-// parts lists the parts of a collection that are measured. If every second document is missing, neighbours on the same
-// subject remain. If the second half is missing from a collection that is ordered by subject, whole subjects are
-// missing.
+// parts lists the subsets of a collection to measure. Leaving out every second document keeps its neighbours, which are
+// about the same subject. Leaving out the second half of a collection that is ordered by subject removes whole
+// subjects.
 var parts = []part{
 	{"all", func(int, int) bool { return true }},
 	{"every second document", func(i, _ int) bool { return i%2 == 0 }},
 	{"first half", func(i, n int) bool { return i < n/2 }},
 }
 
-// of returns the part's documents and the questions to ask. If documents are missing, these are only the questions that
-// none of the part's documents answers.
+// of returns the part's documents and the questions to ask about them. If the part leaves out documents, it returns
+// only questions that none of the part's documents answers.
 func (p part) of(c collection) (documents []service.Document, questions []eval.Question) {
 	in := map[string]bool{}
 	for i, d := range c.documents {

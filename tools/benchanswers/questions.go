@@ -35,7 +35,7 @@ var kinds = []string{kindSingle, kindSeveral, kindFollowUp, kindNearMiss}
 // setQuestion is a question in a set.
 type setQuestion struct {
 	ID       string   `json:"id"`
-	Document string   `json:"document"` // HALF/NAME
+	Document string   `json:"document"` // path of the document: HALF/NAME
 	Language string   `json:"language"`
 	Kind     string   `json:"kind"`
 	History  []string `json:"history"` // earlier questions of the conversation

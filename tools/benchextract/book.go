@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Size of the generated book that memory is measured with.
+// Size of the generated book that is read to measure memory.
 const (
 	bookPages      = 2000
 	bookCharacters = 3000 // per page

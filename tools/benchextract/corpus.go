@@ -50,8 +50,8 @@ const (
 	kindTestdata = "testdata"
 )
 
-// anchors lists the suffixes of the files that contain the texts found by other extractors. These files are stored next
-// to the documents.
+// anchors lists the suffixes of the reference texts, most of which come from other extractors. They are stored next to
+// the documents.
 var anchors = []string{".pdftotext.txt", ".tika.txt", ".pymupdf.txt", ".markitdown.txt", ".pandoc.txt", ".pypptx.txt", ".openpyxl.txt", ".lxml.txt", ".gold.txt"}
 
 // documents returns the samples of the repository, and the documents and web pages in the folder of benchmark data.

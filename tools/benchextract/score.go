@@ -15,8 +15,7 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// minTokens decides whether text extracted from a document without text counts as junk: it does if it has at least this
-// many words.
+// minTokens is the minimum number of words that count as junk if they are extracted from a document without text.
 const minTokens = 20
 
 // extracted is the result of the measured program for one document.

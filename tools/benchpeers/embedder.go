@@ -17,7 +17,8 @@ const itemMark = "item"
 // itemPattern matches the mark of a row or question in a text.
 var itemPattern = regexp.MustCompile(`\b(item|question|fresh)([0-9]+)\b`)
 
-// vectorOf returns the vector of the first mark in a text.
+// vectorOf returns the vector of the row or question whose mark comes first in the text. If there is no valid mark, it
+// returns a fixed unit vector.
 func (w *workload) vectorOf(text string) []float32 {
 	if m := itemPattern.FindStringSubmatch(text); m != nil {
 		n, err := strconv.Atoi(m[2])

@@ -25,7 +25,7 @@ type store struct {
 	module   bool
 }
 
-// Versions are pinned, so that figures of different days are comparable.
+// Versions are pinned, so that figures from different days can be compared.
 var peers = []store{
 	{name: "chroma", title: "Chroma 1.5.9 (HNSW)", packages: []string{"chromadb==1.5.9"}},
 	{name: "chroma-server", title: "Chroma 1.5.9, its server over HTTP", packages: []string{"chromadb==1.5.9"}},

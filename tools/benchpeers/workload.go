@@ -109,7 +109,7 @@ func newWorkload(rows, questions int) *workload {
 	return w
 }
 
-// uniqueSet returns the questions for the n-th of the figures that are measured with questions asked only once.
+// uniqueSet returns the questions for the n-th figure among those whose questions are asked only once.
 func (w *workload) uniqueSet(n int) []question {
 	return w.fresh[n*uniqueQuestions : (n+1)*uniqueQuestions]
 }
@@ -142,7 +142,8 @@ func word(n uint64) string {
 	return b.String()
 }
 
-// nearestOf returns the exact nearest rows among the rows that passes accepts.
+// nearestOf returns the rows that are nearest to the query, by exact search. It considers only rows for which `passes`
+// returns true.
 func (w *workload) nearestOf(query []float32, passes func(row int) bool) []int {
 	type scored struct {
 		row   int

@@ -12,7 +12,7 @@ import (
 //go:embed pipelines.py
 var script []byte
 
-// Versions are pinned, so that figures of different days are comparable.
+// Versions are pinned, so that figures from different days can be compared.
 var peers = []struct{ name, title string }{
 	{"llamaindex", "LlamaIndex 0.14.25"},
 	{"haystack", "Haystack 3.4.0"},

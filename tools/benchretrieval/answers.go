@@ -54,8 +54,9 @@ func readAnswers(folder string, c bench.Collection) (passages, error) {
 	return found, nil
 }
 
-// chromaPassages reads the questions of Chroma's chunking study: a CSV table of question, references (a JSON list of
-// content and start) and document id. The questions have no ids, so they are identified by their text.
+// chromaPassages reads the questions of Chroma's chunking study: a CSV table with the question, the references (a JSON
+// list of passages, each with its text and its start in the document) and the document id. The questions have no ids,
+// so they are identified by their text.
 func chromaPassages(path string, c bench.Collection, texts map[string]string) (passages, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -135,7 +136,8 @@ func covidPassages(path string, c bench.Collection, texts map[string]string) (pa
 	return found, nil
 }
 
-// add records an answer: the occurrence nearest to the stated character position, and the repetitions in the document.
+// add records the occurrence of an answer that is nearest to the stated character position. If the answer has at least
+// minRepeatedAnswer bytes, add also records its other occurrences in the document.
 func (p passages) add(question, document string, texts map[string]string, answer string, characters int) error {
 	text := texts[document]
 	if answer == "" {
@@ -173,7 +175,7 @@ func byteOffset(text string, characters int) int {
 	return at
 }
 
-// nearest returns the occurrence of a part that starts nearest to an offset.
+// nearest returns the offset in the text of the occurrence of `part` that starts nearest to `place`.
 func nearest(text, part string, place int) (at int, found bool) {
 	for from := 0; ; {
 		i := strings.Index(text[from:], part)

@@ -73,7 +73,8 @@ func (p fragmentLocator) of(f service.Fragment, w chunking) (document string, sp
 	return document, spans, nil
 }
 
-// find returns the range of the text nearest to the offset in the document.
+// find returns the range of the document that contains the text. If there are several such ranges, it prefers those
+// near the offset.
 func (s *condensed) find(text string, offset int) (eval.Span, bool) {
 	part := condense(text).text
 	if part == "" {

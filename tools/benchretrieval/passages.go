@@ -104,7 +104,7 @@ func (b *measured) measureSet(ctx context.Context, s settings, c bench.Collectio
 						if unplaced++; unplaced <= 3 {
 							fmt.Fprintf(errs, "%s: a fragment of %q, at %d, is not in it: %.100q …\n", c.Name, f.CustomID, f.Offset, f.Text)
 						}
-						document, spans = "", []eval.Span{{End: len(f.Text)}} // belongs to no document, but was returned
+						document, spans = "", []eval.Span{{End: len(f.Text)}} // counts as returned text that is not relevant
 					}
 					returned[document] = append(returned[document], spans...)
 				}

@@ -73,7 +73,8 @@ var (
 	consumer   = regexp.MustCompile(`func ConsumerOf\(.*return "([a-z-]+)" \+ string\(`)
 )
 
-// readWorkerNames reads the names from the source of package jobs. An autoscaler that uses another name never scales.
+// readWorkerNames reads the names from the source code of the jobs package. An autoscaler that uses another name never
+// scales.
 func readWorkerNames(path string) (workerNames, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

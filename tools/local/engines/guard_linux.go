@@ -32,7 +32,7 @@ func inNamespaces() processAttributes {
 	return s
 }
 
-// User id that root gets in the namespaces of asOrdinaryUser; any number but 0 works.
+// User id that root gets in the user namespace that asOrdinaryUser creates. Any number except 0 works.
 const ordinaryID = 1000
 
 // asOrdinaryUser returns attributes for programs that refuse to run as root. If the user is root, the program runs in a
