@@ -187,7 +187,8 @@ func walk(cmd *cobra.Command, visit func(*cobra.Command)) {
 	}
 }
 
-// noSuchCommand returns an error, with a suggestion, if there are arguments that are not a command.
+// noSuchCommand returns an error if there are arguments, because the first one is then an unknown command. The error
+// suggests a similar command if there is one.
 func noSuchCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -198,7 +199,8 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 	return Misusedf("unknown command %q; run %s --help for a list", args[0], cmd.CommandPath())
 }
 
-// subcommandMissing returns an error that asks for a subcommand.
+// subcommandMissing returns an error that lists the subcommands or, if there are arguments, names the unknown
+// subcommand.
 func subcommandMissing(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return Misusedf("unknown command %q%s", cmd.Name()+" "+args[0], similarCommand(cmd, args[0]))

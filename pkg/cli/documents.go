@@ -49,7 +49,7 @@ var lists = []string{"documents", "datasources", "datastores", "data", "items", 
 // errUnusable is a fault of a single document. The other documents are still imported.
 type errUnusable struct {
 	name, why string
-	left      bool // whether nothing is lost by skipping the document
+	left      bool // whether the document is reported as skipped rather than failed, because nothing is lost
 }
 
 func (e *errUnusable) Error() string { return e.why }

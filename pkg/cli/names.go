@@ -42,7 +42,8 @@ func Pick(what, wanted string, all []Named) (id string, err error) {
 	return "", WithExit(NotFound, fmt.Errorf("%s %q does not exist; existing ones: %s", what, wanted, firstNames(names)))
 }
 
-// Find returns the id of the object that is given by id or name. each must call add once for every object.
+// Find returns the id of the object that is given by id or name. The function `each` must call `add` once for every
+// object.
 func Find(what, wanted string, each func(add func(id, name string)) error) (id string, err error) {
 	if IsID(wanted) {
 		return wanted, nil

@@ -60,7 +60,7 @@ func Fault(ctx context.Context, err error) error {
 	}
 	var file *fs.PathError
 	if errors.As(err, &file) {
-		return err // an error of a local file, whose cause implements net.Error as all system errors do
+		return err // a fault of a local file; it would also match net.Error below, as every system error does
 	}
 	var unreached net.Error
 	if errors.As(err, &unreached) || errors.Is(err, client.ErrUnfinished) || errors.Is(err, client.ErrIdleTimeout) {

@@ -46,8 +46,8 @@ func newChoice(include, exclude []string) choice {
 	return c
 }
 
-// takes reports whether a file is selected. below is the file's path below the folder. Patterns are matched against
-// this path and against the file's name.
+// takes reports whether a file is selected. below is the file's path relative to the folder. Patterns are matched
+// against this path and against the file's name.
 func (c choice) takes(below string) bool {
 	matches := func(patterns []*regexp.Regexp) bool {
 		for _, p := range patterns {

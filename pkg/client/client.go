@@ -93,8 +93,8 @@ func redacted(u *url.URL, given string) string {
 }
 
 // Endpoints returns the generated methods. Use them for endpoints that Client has no method for. Their requests are
-// authenticated and retried in the same way, and errors of the service are an [*Error]. The caller must read and close
-// the response body.
+// authenticated and retried in the same way, and an error response of the service becomes an [*Error]. The caller must
+// read and close the response body.
 func (c *Client) Endpoints() *Endpoints { return c.endpoints }
 
 // Close closes idle connections.

@@ -17,8 +17,8 @@ import (
 // ErrUnfinished means that a stream was cut off, so the received part is incomplete.
 var ErrUnfinished = errors.New("the stream ended without its end marker")
 
-// StreamAgent asks an agent, calls text with each piece of the answer as it arrives, and returns the complete answer
-// with its sources. If text returns an error, StreamAgent cancels the request and returns this error.
+// StreamAgent asks an agent, passes each piece of the answer to `text` as it arrives, and returns the complete answer
+// with its sources. If `text` returns an error, StreamAgent cancels the request and returns this error.
 func (c *Client) StreamAgent(ctx context.Context, id string, q AgentQuery, text func(piece string) error) (*AgentAnswer, error) {
 	if err := check(id); err != nil {
 		return nil, err
@@ -129,8 +129,8 @@ func (c *Client) WatchDatastore(ctx context.Context, id string) (iter.Seq2[Chang
 	}, nil
 }
 
-// Settled waits until no datasource of the datastore is queued or being processed. Some may have failed. each, unless
-// nil, is called with the progress.
+// Settled waits until no datasource of the datastore is queued or being processed. Some may have failed. If each is not
+// nil, Settled calls it with the progress.
 func (c *Client) Settled(ctx context.Context, datastoreID string, each func(DatasourceCounts)) error {
 	for {
 		settled, err := c.settled(ctx, datastoreID, each)
