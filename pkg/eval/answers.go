@@ -9,7 +9,7 @@ import (
 )
 
 // ContainsAnswer reports whether a text contains the answer: the same words and numbers in the same order, ignoring
-// case, white space and punctuation. No text contains an answer without words.
+// case, white space and punctuation. If the answer has no words or numbers, it returns false.
 func ContainsAnswer(text, answer string) bool {
 	a := plain(answer)
 	switch {

@@ -63,7 +63,7 @@ type Answer struct {
 	Places []Position
 }
 
-// found returns how much of the answer was returned, from any of its places.
+// found returns how much of the answer was returned. It combines parts that were returned from different places.
 func (a Answer) found(returned Passages) int {
 	var parts []Span // returned parts of the answer, relative to its start
 	for _, p := range a.Places {

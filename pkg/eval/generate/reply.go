@@ -90,7 +90,8 @@ func parseReply(reply, chunk string) (Question, Fault) {
 	return q, ""
 }
 
-// isCopied reports whether consecutive units of the question, of at least copiedWeight, are also in the chunk.
+// isCopied reports whether the chunk contains consecutive units of the question whose total weight is at least
+// copiedWeight.
 func isCopied(question, chunk string) bool {
 	q, text := units(question), " "+strings.Join(units(chunk), " ")+" "
 	from, weight := 0, 0
@@ -122,7 +123,7 @@ func units(text string) []string {
 	return out
 }
 
-// weightOf returns 2 for a word and 1 for a character of a script without spaces.
+// weightOf returns the weight of a unit: 2 for a word, and 1 for a character of a script without spaces.
 func weightOf(unit string) int {
 	if strings.ContainsFunc(unit, eval.Unspaced) {
 		return 1

@@ -1,5 +1,5 @@
 // Package service accesses a running Sluice for measurements: fragments, datasources and chunks, and uploads. It is a
-// small facade for package client, without pointers and without the features that measurements do not need.
+// small facade for the client package, without pointers and without the features that measurements do not need.
 package service
 
 import (
