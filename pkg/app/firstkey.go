@@ -14,8 +14,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// minSecret is the minimum length in bytes of the key in the data directory. A shorter key was truncated and is
-// replaced.
+// minSecret is the minimum length in bytes of the key in the data directory. A shorter key must have been truncated, so
+// it is replaced.
 const minSecret = 16
 
 // firstKey ensures that there is an API key. It stores the configured key or, if there is no key at all, creates one,

@@ -17,8 +17,8 @@ const (
 )
 
 // returnIdleMemory returns memory to the system when the process is idle. On its own, Go's runtime keeps part of the
-// memory that the heap used at its peak, which is a waste on a small machine. rest is called at every check. It empties
-// the caches that were not used since the previous check, and returns the number of bytes freed.
+// memory that the heap used at its peak, which is a waste on a small machine. On every check, it calls `rest` to empty
+// the caches that were not used since the previous check. `rest` returns the number of bytes freed.
 func returnIdleMemory(ctx context.Context, rest func() int64) {
 	tick := time.NewTicker(idleCheck)
 	defer tick.Stop()

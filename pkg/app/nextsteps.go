@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// errFound stops the iteration over datastores at the first one.
+// errFound stops the iteration over datastores once one has been found.
 var errFound = errors.New("found a datastore")
 
 // printNextSteps prints the next steps for an empty service. Errors are ignored, because the text is optional.

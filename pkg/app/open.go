@@ -120,7 +120,7 @@ func (s *Service) checkCatalog(ctx context.Context, path string) error {
 		return nil
 	case err != nil:
 		return fmt.Errorf("checking the catalog: %w", err)
-	case info.Size() == 0 && exists(s.dir.Join(datadir.NATS)): // not damaged after an interrupted first start: the file is empty then too, but there is no job log
+	case info.Size() == 0 && exists(s.dir.Join(datadir.NATS)): // without a job log, an empty file is not damaged: it is left over from an interrupted first start
 		return fmt.Errorf("opening the catalog %s: %w: the file is empty, but there is a job log", path, catalog.ErrDamaged)
 	case info.Size() <= maxStartupCheck:
 		return maintenance.CheckFile(ctx, path)

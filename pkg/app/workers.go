@@ -98,9 +98,9 @@ func workerOptions(c config.Config, lane domain.Lane, remote bool, m *instrument
 	case lane == domain.LaneCrawl:
 		o.Concurrency, o.MaxFailures = c.CrawlConcurrency, crawlFailures
 	case lane == domain.LaneLocal && c.IngestConcurrency > 1:
-		// The ingestor's memory has room for this many short documents. At most half of the window is used, so that the
-		// rest is free for jobs that arrive meanwhile. This applies only to the lane that has a single ingestor: with
-		// several, jobs that wait for memory here would leave the other ingestors idle.
+		// In the memory of one long document, the ingestor has room for ShortPerLong short ones. At most half of the
+		// window is used, so that the rest is free for jobs that arrive meanwhile. This applies only to the lane that
+		// has a single ingestor: with several, jobs that wait for memory here would leave the other ingestors idle.
 		o.Concurrency = max(c.IngestConcurrency, min(ingest.ShortPerLong*c.IngestConcurrency, c.Window/2))
 	}
 	if remote && lane != domain.LaneLocal {

@@ -60,7 +60,7 @@ type console struct {
 // browsers can cache the files permanently and never mix two releases.
 const placeholder = "VERSION"
 
-// load prepares the files at the first request, so that a process whose console is not used does not compress them.
+// load prepares the files on the first request, so that a process whose console is not used does not compress them.
 var load = sync.OnceValue(func() *console {
 	c := &console{files: map[string]file{}}
 	sources := map[string][]byte{}

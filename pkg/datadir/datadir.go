@@ -19,7 +19,7 @@ import (
 // Names of the files and folders in the data directory.
 const (
 	Catalog   = "catalog.db"
-	APIKey    = "api-key" // the key created at the first start
+	APIKey    = "api-key" // the key created on the first start
 	SecretKey = "secret-key"
 	NATS      = "nats"
 	Index     = "index"

@@ -89,7 +89,7 @@ type site struct {
 	search func() *searcher
 }
 
-// load builds the pages at the first request.
+// load builds the pages on the first request.
 var load = sync.OnceValues(func() (*site, error) { return build(docs.Files) })
 
 // build builds the site from a directory of Markdown files.

@@ -45,7 +45,7 @@ func declared(dir string) (constants, error) {
 	return out, nil
 }
 
-// units maps the names of package time's units to nanoseconds.
+// units maps the names of the time package's units to nanoseconds.
 var units = map[string]int64{"Millisecond": 1e6, "Second": 1e9, "Minute": 60e9, "Hour": 3600e9}
 
 // value evaluates a constant that is a whole number or a duration.

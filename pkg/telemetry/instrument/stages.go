@@ -1,6 +1,6 @@
 // Package instrument measures the parts of a process: it times their work, counts outcomes and creates spans. It either
-// wraps a part or is called by the part (ingest.Measure). It imports the packages of the parts, which package telemetry
-// must not do. Only package app imports instrument.
+// wraps a part or is called by the part (ingest.Measure). It imports the packages of the parts, which the telemetry
+// package must not do. Only the app package imports instrument.
 package instrument
 
 import (
