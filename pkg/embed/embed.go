@@ -29,8 +29,9 @@ type Embedder interface {
 	Embed(ctx context.Context, texts []string, purpose Purpose) ([][]float32, error)
 }
 
-// Coverage returns how much of the text consists of words that the model knows, from 0 to 1. It calls the method
-// Coverage of the embedder, or of an embedder that it wraps (method Unwrap). If none has that method, it returns 1.
+// Coverage returns how much of the text consists of words that the model knows, from 0 to 1. It calls the Coverage
+// method of e or, if e has none, of the first embedder in its Unwrap chain that has one. If there is none, Coverage
+// returns 1.
 func Coverage(e Embedder, text string) float64 {
 	if covered, ok := find[interface{ Coverage(text string) float64 }](e); ok {
 		return covered.Coverage(text)
@@ -39,14 +40,14 @@ func Coverage(e Embedder, text string) float64 {
 }
 
 // IsCached reports whether an embedder can return a query's vector without waiting, for example from a Cache. It calls
-// the method IsCached of the embedder, or of an embedder that it wraps (method Unwrap). If none has that method, it
-// returns false.
+// the IsCached method of e or, if e has none, of the first embedder in its Unwrap chain that has one. If there is none,
+// IsCached returns false.
 func IsCached(e Embedder, query string) bool {
 	cached, ok := find[interface{ IsCached(query string) bool }](e)
 	return ok && cached.IsCached(query)
 }
 
-// find returns the first value of type T among an embedder and the embedders that it wraps.
+// find returns the first embedder of type T: e itself, or one that e wraps. It follows the Unwrap methods.
 func find[T any](e Embedder) (found T, ok bool) {
 	for {
 		if found, ok = e.(T); ok {

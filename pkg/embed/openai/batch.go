@@ -13,8 +13,8 @@ type batch struct {
 	indexes []int // index of each text in the caller's slice
 }
 
-// batches prepends the prefix to the texts, truncates them, and packs them in order into batches, within the configured
-// limits on texts and tokens. Blank texts are omitted.
+// batches divides the texts, in order, into batches that respect the configured limits on texts and tokens. Each text
+// gets the prefix and is then truncated. Blank texts are omitted.
 func (e *Embedder) batches(texts []string, purpose embed.Purpose) []batch {
 	prefix := e.config.PassagePrefix
 	if purpose == embed.Query {
@@ -46,8 +46,8 @@ func (e *Embedder) batches(texts []string, purpose embed.Purpose) []batch {
 // Every other character counts as one token, which is right for Chinese and a high estimate for other scripts.
 const asciiPerToken = 3
 
-// truncate returns the longest prefix of text that is estimated at no more than limit tokens, and the estimate, rounded
-// up.
+// truncate returns the longest prefix of text that is estimated at no more than limit tokens, and that estimate,
+// rounded up.
 func truncate(text string, limit int) (string, int) {
 	thirds := 0
 	for i, r := range text {

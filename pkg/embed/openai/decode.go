@@ -42,7 +42,7 @@ func (v *vector) UnmarshalJSON(data []byte) error {
 }
 
 // numbersOf parses an array of numbers in valid JSON. It is faster than the JSON package, but returns false if the
-// array contains anything else.
+// array contains anything but numbers.
 func numbersOf(data []byte) ([]float32, bool) {
 	if len(data) < 2 || data[0] != '[' {
 		return nil, false

@@ -73,7 +73,8 @@ func (e *Embedder) classify(ctx context.Context, err error) error {
 }
 
 // messageOf returns the message in the body of an error response: {"error": {"message": …}} (OpenAI), {"error": "…"}
-// (Ollama, TEI), {"message": …} or {"detail": …} (older vLLM, FastAPI), otherwise the whole body.
+// (Ollama, TEI), {"message": …} or {"detail": …} (older vLLM, FastAPI). If the body has none of these forms, messageOf
+// returns the whole body.
 func messageOf(body []byte) string {
 	var parsed struct {
 		Error   json.RawMessage `json:"error"`

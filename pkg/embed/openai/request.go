@@ -16,7 +16,7 @@ import (
 const (
 	firstPause     = 500 * time.Millisecond
 	maxPause       = 30 * time.Second
-	minHalvedBytes = 16 // minimum size of a half, in bytes
+	minHalvedBytes = 16 // a text is halved only if each half has at least this many bytes
 )
 
 // request returns the vectors of one batch. If the server rejects the batch as too long, each half is sent separately.
@@ -89,7 +89,7 @@ func (e *Embedder) attempt(ctx context.Context, texts []string, purpose embed.Pu
 	}
 	body, err := e.send(requestCtx, texts, dimensions)
 	if dimensions > 0 && rejectsDimensions(err) {
-		e.withoutDimensions.Store(true) // the model's own length may be the configured one anyway
+		e.withoutDimensions.Store(true) // retry without the field, because the model's own vectors may have the configured length
 		body, err = e.send(requestCtx, texts, 0)
 	}
 	if err != nil {

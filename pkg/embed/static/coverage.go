@@ -1,15 +1,15 @@
 package static
 
-// Minimum average number of letters in the pieces of a known word. A word with shorter pieces was only put together
-// from them, not recognised.
+// Minimum average number of letters in the pieces of a known word. Shorter pieces occur in any text, so they do not
+// show that the model knows the word.
 const minFragmentLetters = 3
 
 // Coverage returns the share of a text's characters, from 0 to 1, that are in known words. A word is known if all its
-// tokens occurred in training and, unless there is only one, have at least minFragmentLetters letters on average. Mean
-// coverage of public question sets: English 0.88 to 0.95, medical English 0.74 to 0.82, French, Spanish, Romanian and
-// Italian 0.44 to 0.59, Vietnamese 0.32, Turkish 0.14, other scripts below 0.05. A threshold of 0.65 therefore
-// separates English from other languages. Words of one character do not count. A text without longer words has coverage
-// 1.
+// tokens occurred in training; if there are several, they must also have at least minFragmentLetters letters on
+// average. Mean coverage of public question sets: English 0.88 to 0.95, medical English 0.74 to 0.82, French, Spanish,
+// Romanian and Italian 0.44 to 0.59, Vietnamese 0.32, Turkish 0.14, other scripts below 0.05. A threshold of 0.65
+// therefore separates English from other languages. Words of one character do not count. A text without longer words
+// has coverage 1.
 func (e *Embedder) Coverage(text string) float64 {
 	s := scratchPool.Get().(*scratch)
 	defer scratchPool.Put(s)

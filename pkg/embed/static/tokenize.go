@@ -17,7 +17,7 @@ const (
 // piece is one token of a text.
 type piece struct {
 	id        int32 // index into the vocabulary, or unknown
-	runes     int32 // number of characters in the text
+	runes     int32 // number of characters that it covers
 	continues bool  // whether it continues the word of the previous piece
 }
 

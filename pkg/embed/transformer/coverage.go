@@ -3,8 +3,8 @@ package transformer
 import "unicode/utf8"
 
 const (
-	// Minimum average number of letters in the pieces of a partly known word. A word with shorter pieces was only put
-	// together from them, not recognised.
+	// Minimum average number of letters in the pieces of a partly known word. Shorter pieces occur in any text, so they
+	// do not show that the model knows the word.
 	minFragmentLetters = 3
 	// Weight per character of a word that is a single piece, and of a partly known word. In English, too, technical
 	// terms are split into fragments, but they stand between whole words; in related languages, all but the shortest

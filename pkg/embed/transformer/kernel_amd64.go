@@ -203,8 +203,7 @@ func expWide16(x []float32, shift float32) (sum float32) {
 	return sum
 }
 
-// lastPowers returns the last, incomplete vector of numbers for exp8 or exp16: x, which has fewer than 16 numbers,
-// padded with shift.
+// lastPowers pads x, which has fewer than 16 numbers, with shift. The result is the last vector for exp8 or exp16.
 func lastPowers(x []float32, shift float32) (last [16]float32) {
 	n := copy(last[:], x)
 	for i := range last[n:] {

@@ -160,7 +160,7 @@ func parseCharacterMap(data []byte) (*characterMap, error) {
 	return m, nil
 }
 
-// Clusters of at least this many bytes are not looked up as a whole.
+// Grapheme clusters of at least this many bytes are not looked up as a whole, but character by character.
 const maxMapped = 6
 
 // Maximum number of bytes of a replacement that are read.

@@ -30,9 +30,9 @@ const (
 // onnxTypes are the number types that weights may have.
 var onnxTypes = map[uint64]dtype{1: float32s, 10: float16s, 16: bfloat16s}
 
-// parseONNX returns the weights of a model by their names in safetensors. They point into data, unless they had to be
-// transposed. The graph is not executed. It is read only to find out which linear layer uses which weights: exporters
-// transpose and rename weights, but keep the names of the layers' biases.
+// parseONNX returns the weights of a model. The keys are the names that the weights have in safetensors. The weights
+// point into data, unless they had to be transposed. The graph is not executed. It is read only to find out which
+// linear layer uses which weights: exporters transpose and rename weights, but keep the names of the layers' biases.
 func parseONNX(data []byte) (map[string]tensor, error) {
 	tensors := make(map[string]tensor)
 	products := make(map[string]string) // from the result of a matrix product to its second factor

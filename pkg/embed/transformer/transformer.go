@@ -243,8 +243,8 @@ type batch struct {
 	places []int
 }
 
-// batches yields batches of texts. It omits texts without tokens of their own, and tokenises a text only when the batch
-// needs it.
+// batches yields batches of texts. It omits texts that have no tokens besides the special ones, and tokenises each text
+// only when its batch is built.
 func (e *Embedder) batches(texts []string, purpose embed.Purpose) func(yield func(batch) bool) {
 	return func(yield func(batch) bool) {
 		var next batch

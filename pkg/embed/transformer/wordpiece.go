@@ -201,8 +201,8 @@ func (w *wordPiece) classOf(r rune) class {
 	return letter
 }
 
-// isIdeograph reports whether r is in one of the blocks that BERT tokenisers split into single characters. The gap in
-// extension D is the same as theirs. Kana and Hangul are not included.
+// isIdeograph reports whether r is in one of the blocks that BERT tokenisers split into single characters. Like BERT's
+// list, this one omits U+2B820 to U+2B91F, kana and Hangul.
 func isIdeograph(r rune) bool {
 	return r >= 0x4E00 && r <= 0x9FFF || r >= 0x3400 && r <= 0x4DBF || r >= 0x20000 && r <= 0x2A6DF ||
 		r >= 0x2A700 && r <= 0x2B81F || r >= 0x2B920 && r <= 0x2CEAF || r >= 0xF900 && r <= 0xFAFF || r >= 0x2F800 && r <= 0x2FA1F
