@@ -149,8 +149,8 @@ func allRunes(sample []byte, get func([]byte) uint32) bool {
 }
 
 // wideByScript returns the name of the encoding if the text is UTF-16 in a non-Latin script without a byte order mark.
-// In such text, only spaces and line ends have a zero byte, always on the same side, and the letters have few different
-// high bytes.
+// In such text, almost only spaces and line ends have a zero byte: the first byte of the pair in big-endian text, the
+// second in little-endian text.
 func wideByScript(sample []byte) (name string, skip int) {
 	var ascii, other [2]int // number of byte pairs by the index of their zero byte, for ASCII and for other characters
 	for i := 0; i+1 < len(sample); i += 2 {
@@ -171,7 +171,7 @@ func wideByScript(sample []byte) (name string, skip int) {
 		name string
 		get  func([]byte) uint16
 	}{{"utf-16be", binary.BigEndian.Uint16}, {"utf-16le", binary.LittleEndian.Uint16}} {
-		// A letter such as U+AC00 has its zero byte on the other side.
+		// A few pairs in `other` are allowed, because the low byte of a letter such as U+AC00 is zero.
 		if n := ascii[zero]; n < 2 || n*few < pairs || ascii[1-zero] > 0 || other[0]+other[1] >= n {
 			continue
 		}

@@ -290,7 +290,7 @@ func scoreWide(text string, common map[rune]float64) float64 {
 		case r >= 0xff61 && r <= 0xff9f: // half-width katakana: one byte each in Shift-JIS, so common in noise
 			sum -= costSign
 		case unicode.Is(unicode.Hangul, r):
-			if common['다'] > 0 { // a syllable used in hardly any word
+			if common['다'] > 0 { // the encoding is Korean, and the syllable is used in hardly any word
 				sum -= costRare
 			} else {
 				sum -= costMisplaced

@@ -93,8 +93,9 @@ func (n *notes) emit(keys []string, emit func(domain.Block) error) error {
 	return nil
 }
 
-// addReference records that the open paragraph refers to a note. It writes the note's number at the reference and
-// before the note, as Word does; a note with a custom mark already has that mark in its text.
+// addReference records that the open paragraph refers to a note. It writes the note's number twice, as Word does: at
+// the reference, and in front of the note. A note with a custom mark gets no number, because the mark is already in the
+// text.
 func (w *walker) addReference(element, id, ownMark string) {
 	element = strings.TrimSuffix(element, "Reference")
 	key := noteKey(element, id)

@@ -246,7 +246,7 @@ func (w *walker) ruby() {
 		w.sc.Skip()
 		return
 	}
-	readings := p.readings // set aside, because writing the characters would end them
+	readings := p.readings // kept here, because writing the characters would end the run of readings in p
 	p.readings = nil
 	w.sc.Each(func(e xml.StartElement) bool {
 		switch e.Name.Local {

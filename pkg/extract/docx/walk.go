@@ -81,7 +81,7 @@ func (w *walker) block(e xml.StartElement) bool {
 // send emits a block. An error ends the walk.
 func (w *walker) send(b domain.Block) { w.sc.Stop(w.emit(b)) }
 
-// choose reads one branch of alternate content, as ooxml.ChooseOne selects it.
+// choose reads the branch of alternate content that ooxml.ChooseOne selects.
 func (w *walker) choose(take func(e xml.StartElement) bool) {
 	count, emit, p := 0, w.emit, w.para
 	w.emit = func(b domain.Block) error {
@@ -126,7 +126,7 @@ func (w *walker) paragraph() {
 	w.inlines()
 	p.endRuby()
 	w.para = outer
-	for _, f := range w.fields { // a code without an end must not hide the rest of the document
+	for _, f := range w.fields { // a field code without an end must not hide the rest of the document
 		f.result = true
 	}
 	w.finish(p)

@@ -26,7 +26,7 @@ type Damage struct {
 	Inside int
 }
 
-// flipRates lists the rates of change: one byte in this many is changed.
+// flipRates lists the rates at which bytes are changed: a rate of 100 changes one byte in 100.
 var flipRates = []int{10_000, 1000, 100}
 
 // Cases yields the document itself under the name "whole", and then its damaged copies, one at a time. The caller must
@@ -80,7 +80,7 @@ func flip(r *rand.Rand, data []byte, rate int) []byte {
 	return out
 }
 
-// oddNumbers are the numbers that replace the file's own, such as lengths, counts, references and positions.
+// oddNumbers replace numbers in a file, such as lengths, counts, references and positions.
 var oddNumbers = []string{"0", "1", "-1", "65536", "2147483647", "4294967296", "9223372036854775807", "99999999999999999999", "1e308", "0.000001"}
 
 // odd returns a copy with up to eight numbers replaced. The length may change.

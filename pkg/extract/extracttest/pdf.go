@@ -52,7 +52,7 @@ func PageObjects(contents ...string) []string {
 	return objects
 }
 
-// At returns the operators that show a text at the given position.
+// At returns the operators that show the text at the given position.
 func At(font string, size, x, y float64, text string) string {
 	text = strings.NewReplacer(`\`, `\\`, `(`, `\(`, `)`, `\)`).Replace(text)
 	return fmt.Sprintf("BT /%s %g Tf 1 0 0 1 %g %g Tm (%s) Tj ET\n", font, size, x, y, text)
@@ -80,7 +80,7 @@ func BookPDF(pages int) []byte {
 	return PDFPages(contents...)
 }
 
-// PDFLines returns the operators that show texts one below the other, starting at the given position.
+// PDFLines returns the operators that show the texts one below the other, starting at the given position.
 func PDFLines(font string, size, x, y float64, texts ...string) string {
 	var b strings.Builder
 	for i, text := range texts {
@@ -89,7 +89,7 @@ func PDFLines(font string, size, x, y float64, texts ...string) string {
 	return b.String()
 }
 
-// Repeated returns the lines of page n. The format receives the page number and the line number.
+// Repeated returns the lines of page n. Each line is the format filled in with the page number and the line number.
 func Repeated(format string, n, lines int) []string {
 	texts := make([]string, lines)
 	for i := range texts {

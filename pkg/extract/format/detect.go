@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/charset"
 )
 
-// MIME types to which other formats refer: documents in those formats can contain files of these types or must not be
+// MIME types that several formats use. Documents in those formats can contain files of these types, or must not be
 // confused with them.
 const (
 	TypeCSV      = "text/csv"

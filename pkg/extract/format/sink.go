@@ -97,7 +97,7 @@ func (p *Parser) Meta(key, value string) {
 	p.Doc.Metadata[key] = value
 }
 
-// Cut truncates a text to at most n bytes, at a rune boundary.
+// Cut truncates s to at most n bytes, at a rune boundary.
 func Cut(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -123,7 +123,7 @@ func (s *Sink) Warn(text string) {
 }
 
 // cleanText cleans the text of a block. It makes it valid UTF-8, removes control characters except tab and newline,
-// removes soft hyphens, and trims white space at both ends of the text and, outside code, of its lines.
+// removes soft hyphens, and trims white space from both ends of the text. Outside code, it also trims each line.
 func cleanText(s string, kind domain.BlockKind) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	s = strings.ReplaceAll(s, "\r\n", "\n")

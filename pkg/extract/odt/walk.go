@@ -205,7 +205,7 @@ func (p *paragraph) link(address string) {
 	}
 }
 
-// note reads a footnote or endnote. Its mark is written in the text and before the note.
+// note reads a footnote or endnote. Its mark is written twice: in the running text, and in front of the note.
 func (p *paragraph) note() {
 	mark, w := "", p.within()
 	p.w.sc.Each(func(e xml.StartElement) bool {

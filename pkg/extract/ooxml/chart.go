@@ -170,7 +170,7 @@ func readPoints(sc *xmlscan.Scanner) map[int]string {
 	return points
 }
 
-// addPoint puts a text in front of the point's text.
+// addPoint prepends the text to that of the point at index `at`.
 func addPoint(points map[int]string, at int, text string) {
 	before, known := points[at]
 	if text == "" || at < 0 || !known && len(points) >= maxChartPoints || len(before) > maxPointText {

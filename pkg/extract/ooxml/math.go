@@ -134,7 +134,7 @@ func formulaScript(sign, s string) string {
 	return sign + formulaGroup(s)
 }
 
-// formulaGroup puts parentheses around a text that would otherwise not read as one operand.
+// formulaGroup puts s in parentheses, unless s reads as a single operand without them.
 func formulaGroup(s string) string {
 	if utf8.RuneCountInString(s) <= 1 || strings.IndexFunc(s, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '.' }) < 0 {
 		return s

@@ -98,8 +98,8 @@ func (a *Package) Related(rels []Relation, kind, fallback string) string {
 	return fallback
 }
 
-// ReadsComments reports whether the reader includes comments. Plain text does not include comments, as in other tools;
-// ReadsComments then adds a warning.
+// ReadsComments reports whether the reader should read the document's comments. Plain text omits them, as other tools
+// do; ReadsComments then also adds a warning.
 func (a *Package) ReadsComments() bool {
 	if a.P.Src.PlainRows {
 		a.P.Out.Warn("the document has comments, which are indexed but not part of its plain text")

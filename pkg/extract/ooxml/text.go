@@ -127,8 +127,8 @@ func LinkAddress(rels map[string]Relation, id string) string {
 	return ""
 }
 
-// ChooseOne reads the current element of alternate content. It takes the first choice that adds content, as measured by
-// length, or the fallback if none does.
+// ChooseOne reads the current element of alternate content. It calls take for the elements of one alternative after the
+// other, the fallback last, until length has changed: that alternative has added content.
 func ChooseOne(sc *xmlscan.Scanner, length func() int, take func(e xml.StartElement) bool) {
 	before := length()
 	sc.Each(func(e xml.StartElement) bool {

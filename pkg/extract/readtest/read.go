@@ -16,7 +16,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// Lines returns the blocks of a document, one per line, in the form "heading 1 on 2 row 3: text <link>".
+// Lines returns the blocks of a document, one per line, in the form "heading 1 on 2 row 3: text <link=address>": the
+// kind and level of the block, its page, its row, its text and its links. A level, page or row of 0 is left out.
 func Lines(doc *domain.Document) string {
 	var b strings.Builder
 	for i, bl := range doc.Blocks {
@@ -73,7 +74,7 @@ func Parse(t testing.TB, name string, data []byte) (*domain.Document, error) {
 	return extract.Parse(context.Background(), format.Source{Data: bytes.NewReader(data), Size: int64(len(data)), Name: name}, format.Limits{CacheDir: extracttest.Compiled})
 }
 
-// Office returns the blocks in the form "kind level: text", followed by their links.
+// Office returns the blocks of a document in the form "kind level: text <link address>".
 func Office(doc *domain.Document) []string {
 	var lines []string
 	for _, b := range doc.Blocks {

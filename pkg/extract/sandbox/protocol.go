@@ -22,7 +22,7 @@ const (
 	frameRequest  frameKind = 'R' // to the child: Request
 	frameAccepted frameKind = 'A' // from the child: []string, the rights that it could not give up; sent when it receives a request
 	frameBlocks   frameKind = 'B' // from the child: []domain.Block, in any number of frames
-	frameSpent    frameKind = 'S' // from the child: true, if it must be replaced after this document
+	frameSpent    frameKind = 'S' // from the child: true if the child must be replaced after this document
 	frameDocument frameKind = 'D' // from the child: domain.Document without blocks; ends the answer
 	frameRefusal  frameKind = 'E' // from the child: Error; ends the answer
 	frameFault    frameKind = 'F' // from the child: a string, the error that prevented reading; ends the answer

@@ -49,8 +49,8 @@ func (b *headBuffer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Start starts a child that may use maxMemory bytes. It gives the child a temporary folder inside temp. The child can
-// open files only there and in the folder cache.
+// Start starts a child that may use maxMemory bytes. It creates a temporary folder for the child inside temp. The child
+// can open files only in that folder and in cache, the folder for compiled code.
 func Start(maxMemory int64, temp, cache string) (*Worker, error) {
 	exe, err := executable()
 	if err != nil {

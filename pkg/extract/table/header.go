@@ -34,8 +34,8 @@ func HeaderRows(rows [][]string) (at, depth int) {
 	return -1, 0
 }
 
-// isTitle reports whether the first row is a title or note above the header. The header names columns of values and
-// fills at least one column more than the title.
+// isTitle reports whether the first row is a title or note above the header. The header is the first row that fills
+// more columns than the title; it must name columns of values.
 func isTitle(rows [][]string) bool {
 	own := Filled(rows[0])
 	at := slices.IndexFunc(rows, func(r []string) bool { return Filled(r) > own })

@@ -180,9 +180,9 @@ func (w *Writer) headerAt(rows []Row, cells [][]string) (at, depth int) {
 	return at, depth
 }
 
-// pairsIn returns the columns of labels and values in the rows of a property table. It returns nil if the rows are
-// records: a row is highlighted or marked as a header, or the rows continue a table after a gap. at is the index of the
-// possible header row, or -1 if there is none.
+// pairsIn returns the columns of labels and values in the rows of a property table. It returns nil if the rows seem to
+// be records, for example because a row is highlighted or marked as a header, or because the rows continue a table
+// after a gap. at is the index of the possible header row, or -1 if there is none.
 func (w *Writer) pairsIn(rows []Row, cells [][]string, at int) *PairColumns {
 	c, ok := PairsOf(cells)
 	if !ok || w.IsHeader || w.Header != nil && at < 0 && Filled(w.Header) <= 2 || slices.ContainsFunc(rows, func(r Row) bool { return r.Header }) {
@@ -250,8 +250,8 @@ func NamedCells(header, row []string) string {
 	return b.String()
 }
 
-// isNote reports whether a row is not a record but a heading or remark between the rows, with words only in the first
-// column, or a repetition of the header.
+// isNote reports whether a row is a heading or remark between the records, with words only in the first column, or a
+// repetition of the header.
 func (w *Writer) isNote(cells []string) bool {
 	if slices.Equal(cells, w.Header) {
 		return true

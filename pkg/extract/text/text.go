@@ -30,8 +30,8 @@ func read(p *format.Parser) error {
 	return paragraphs(p, r.Reader)
 }
 
-// paragraphs emits the paragraphs of a text, which are separated by empty lines. They have page numbers if the document
-// has pages. Only one paragraph is held in memory.
+// paragraphs splits the text at empty lines and emits the paragraphs. They have page numbers if the document has pages.
+// Only one paragraph is held in memory.
 func paragraphs(p *format.Parser, text io.Reader) error {
 	r, ok := text.(*bufio.Reader)
 	if !ok {

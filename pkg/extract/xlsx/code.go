@@ -122,8 +122,8 @@ func parseSection(code string) (s codeSection, rest string) {
 	return s, code
 }
 
-// word parses the keyword or run of letters at the start of the code. If there is neither, the first character is
-// literal text; it has `size` bytes. word returns the number of bytes that it has parsed.
+// word parses the keyword or run of letters at the start of the code. If there is neither, the first character, which
+// has `size` bytes, is literal text. word returns the number of bytes that it has parsed.
 func (s *codeSection) word(code string, size int) int {
 	for _, w := range []struct {
 		word string

@@ -78,7 +78,7 @@ func (r *sheetReader) readRemarks(rels []ooxml.Relation) error {
 	return nil
 }
 
-// read adds the comments in a part. It skips comments on the cells that are in except.
+// read adds the comments in a part. It skips comments on the cells in `except`.
 func (s *sheetRemarks) read(a *ooxml.Package, part, element string, except map[cellName]bool) error {
 	return a.Walk(part, func(sc *xmlscan.Scanner) {
 		sc.Descend(func(e xml.StartElement) bool {

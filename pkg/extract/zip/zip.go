@@ -196,7 +196,8 @@ func (a *Archive) Walk(name string, take func(sc *xmlscan.Scanner)) error {
 	return a.Scan(xmlscan.New(a.P.Ctx, r), take)
 }
 
-// Scan passes the part to take, and records in the archive whether the part is damaged.
+// Scan calls take with the scanner of a part. It then records in the archive whether the part is damaged, and returns
+// the error that ends the document, if any.
 func (a *Archive) Scan(sc *xmlscan.Scanner, take func(sc *xmlscan.Scanner)) error {
 	take(sc)
 	a.cut = a.cut || sc.Damage != nil
