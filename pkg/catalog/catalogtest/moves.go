@@ -52,7 +52,7 @@ func finish(w *world.World, moveID string) bool {
 	return switched
 }
 
-// sweptPlaces returns Below of the queued sweeps of the complete datastore, by place.
+// sweptPlaces returns, by place, the Below of each queued sweep that covers the whole datastore.
 func sweptPlaces(w *world.World) map[domain.Place]uint64 {
 	w.T.Helper()
 	out := map[domain.Place]uint64{}

@@ -63,7 +63,7 @@ func testTexts(t *testing.T, open world.Open) {
 				w.CreateFile(func(n *catalog.NewDatasource) { n.Datasource.WorkspaceID, n.Datasource.DatastoreID = name, store })
 			}
 		}
-		for round := range 4 { // the round robin continues from each of them
+		for round := range 4 { // later rounds start at different workspaces
 			served := map[string]bool{}
 			for range names {
 				jobs, err := w.Outbox(w.Ctx, 1)

@@ -31,7 +31,7 @@ func (c *Store) Lock(ctx context.Context, conversationID, holder string, ttl tim
 // Time between the end of a lock that was not released and the deletion of its row.
 const lockExpiry = time.Hour
 
-// Unlock releases the holder's lock, if it still has it.
+// Unlock releases the lock if the holder still has it.
 func (c *Store) Unlock(ctx context.Context, conversationID, holder string) error {
 	return c.db.Update(ctx, "unlocking a conversation", func(t *db.Tx) error {
 		if _, err := t.Exec(ctx, `DELETE FROM conversation_turns WHERE conversation_id = ? AND holder = ?`, conversationID, holder); err != nil {

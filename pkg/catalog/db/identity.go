@@ -10,7 +10,7 @@ import (
 // IdentityLease is the name of the lease that permanently stores the catalog's id.
 const IdentityLease = "catalog"
 
-// ID returns the catalog's id, and creates the id at the first call. The id shows whether a job stream belongs to this
+// ID returns the catalog's id, and creates the id on the first call. The id shows whether a job stream belongs to this
 // catalog. A copy of the database has the same id.
 func (d *DB) ID(ctx context.Context) (id string, err error) {
 	err = d.Update(ctx, "reading the catalog's id", func(t *Tx) error {

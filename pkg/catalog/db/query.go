@@ -38,7 +38,7 @@ type Querier interface {
 	QueryRow(ctx context.Context, text string, args ...any) Scanner
 	// engine returns the dialect of the database.
 	engine() dialect
-	// limit adds the timeout of one statement.
+	// limit adds the timeout for one statement to a context.
 	limit(ctx context.Context) (context.Context, context.CancelFunc)
 }
 
@@ -69,8 +69,8 @@ const answerTimeout = statementTimeout + 15*time.Second
 // errTimeout is the cause of a context that ended because the server did not answer.
 var errTimeout = errors.New("no answer in time")
 
-// bound adds a timeout to a statement that is sent to a server. SQLite needs no timeout, because it only accesses a
-// file.
+// bound adds a timeout to the context of a statement that is sent to a server. SQLite needs no timeout, because it only
+// accesses a file.
 func (d dialect) bound(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	if !d.shared {
 		return ctx, func() {}
@@ -113,7 +113,7 @@ func (p *Pool) text(text string) string {
 	return bound
 }
 
-// known returns the prepared statement, or nil.
+// known returns the prepared statement, or nil if the text has not been prepared yet.
 func (p *Pool) known(text string) *sql.Stmt {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -229,7 +229,7 @@ func ScanString(s Scanner) (string, error) {
 // does not change the result and keeps the number of statements small.
 var inSizes = []int{1, 4, 16, 32, 64, 128, 256}
 
-// Scan returns a scan function that reads the columns of a row, in order, into the variables that into returns.
+// Scan returns a function that scans a row into the variables listed by `into`, one for each column.
 func Scan[T any](into func(*T) []any) func(Scanner) (T, error) {
 	return func(s Scanner) (v T, err error) {
 		err = s.Scan(into(&v)...)

@@ -252,5 +252,6 @@ func (e encoded) Scan(src any) error {
 	}
 }
 
-// Unsigned converts a generation to the signed type of its column. Generations never reach the limit of that type.
+// Unsigned converts a generation, which is unsigned, for storage in a signed column. Generations never exceed the range
+// of that column.
 func Unsigned(n uint64) int64 { return int64(min(n, math.MaxInt64)) }

@@ -23,7 +23,7 @@ type Tx struct {
 	locals     map[any]any     // see Local
 }
 
-// stmt returns the prepared statement, or nil if the driver must be given the text of the statement.
+// stmt returns the prepared statement, or nil if the statement must be passed to the driver as text.
 func (t *Tx) stmt(ctx context.Context, text string) *sql.Stmt {
 	if !t.db.dialect.prepares {
 		return nil
@@ -99,7 +99,7 @@ func (t *Tx) Wake(topic string) {
 	}
 }
 
-// Local returns the transaction's value of type T. There is one value per type, which init creates at the first call.
+// Local returns the transaction's value of type T. There is one value per type, which init creates on the first call.
 func Local[T any](t *Tx, init func() T) T {
 	key := (*T)(nil)
 	v, known := t.locals[key].(T)

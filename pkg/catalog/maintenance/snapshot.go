@@ -44,9 +44,9 @@ type Snapshot struct {
 	file   *sql.DB
 }
 
-// TakeSnapshot copies the SQLite catalog at a path to another path, where no file may exist. The catalog may be in use
-// by any process, and is not blocked. A catalog with an older schema is copied unchanged. TakeSnapshot fails if this
-// program cannot open the catalog.
+// TakeSnapshot copies the SQLite catalog at the path `from` to the path `to`. There must be no file at `to` yet.
+// Processes may use the catalog in the meantime, and are not blocked. A catalog with an older schema is copied
+// unchanged. TakeSnapshot fails if this program cannot open the catalog.
 func TakeSnapshot(ctx context.Context, from, to string) (_ *Snapshot, err error) {
 	if err := copyDatabase(ctx, from, to); err != nil {
 		return nil, fmt.Errorf("copying the catalog: %w", err)

@@ -73,13 +73,13 @@ func (c *Pipeline) ApplyAll(ctx context.Context, evs []domain.Event) ([]Applied,
 	return out, nil
 }
 
-// isServedGeneration reports whether the generation is the active one of a datasource, or will be after the move of its
-// datastore.
+// isServedGeneration reports whether the generation is the active one of a datasource, or will become active when the
+// datastore's move is finished.
 func isServedGeneration(d domain.Datasource, generation uint64) bool {
 	return d.ActiveGeneration == generation || d.Target != nil && d.Target.Generation == generation
 }
 
-// embeddedTokens holds the number of embedded tokens by workspace, as reported by the events of a transaction.
+// embeddedTokens holds, for each workspace, the number of embedded tokens that the events of a transaction report.
 type embeddedTokens map[string]int64
 
 func embeddedTokensOf(t *db.Tx) embeddedTokens {
@@ -303,8 +303,8 @@ func storeOutcome(ctx context.Context, t *db.Tx, r *record.Record, ev domain.Eve
 }
 
 // enqueueNext puts the job that follows from an event into the outbox, with the highest priority, so that work in
-// progress is finished first. A postponed job waits until it is due; if it fetches a page of a site, it has the
-// priority of pages.
+// progress is finished first. A postponed job waits until it is due; if it fetches a page of a site, it gets
+// PriorityPages.
 func enqueueNext(ctx context.Context, t *db.Tx, r record.Record, out domain.Outcome) error {
 	switch {
 	case out.NotBefore.IsZero():

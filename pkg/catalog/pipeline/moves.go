@@ -11,9 +11,9 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Direct makes a place the destination of a datastore. It starts a move, and replaces or cancels the move in progress.
-// If the datastore has no datasources, it switches at once. The caller must hold the datastore's exclusive lock and
-// store its row.
+// Direct sets the destination of a datastore. It cancels a move to any other place, and starts a move unless the
+// datastore is already in the given place. A datastore without datasources switches at once, without a move. The caller
+// must hold the datastore's exclusive lock and store its row.
 func Direct(ctx context.Context, t *db.Tx, d *domain.Datastore, to domain.Place) error {
 	if d.Move != nil && d.Move.To == to || d.Move == nil && d.Serving() == to {
 		return nil

@@ -17,7 +17,7 @@ type Waiting struct {
 // Maximum of Waiting.Queued.
 const maxWaiting = 100_000
 
-// Rebuilding counts jobs with the priority of replays and jobs in flight.
+// Rebuilding counts the queued jobs with PriorityReplay, and all jobs in flight.
 func (c *Pipeline) Rebuilding(ctx context.Context) (w Waiting, err error) {
 	var any int
 	err = c.db.Read.QueryRow(ctx, `SELECT (SELECT COUNT(*) FROM (SELECT 1 FROM datasources LIMIT 1) AS s),

@@ -33,8 +33,8 @@ func LockDatastore(ctx context.Context, t *db.Tx, datastoreID string) error {
 	return t.LockExclusive(ctx, "datastore", datastoreID)
 }
 
-// QueueUpserts serialises transactions that look for custom ids in the datastore and then store those that they did not
-// find.
+// QueueUpserts serialises transactions that look for custom ids in the datastore and then create datasources with the
+// ids that they did not find.
 func QueueUpserts(ctx context.Context, t *db.Tx, datastoreID string) error {
 	return t.LockCreation(ctx, "upserts", datastoreID)
 }
@@ -93,8 +93,8 @@ func LockDatasource(ctx context.Context, t *db.Tx, id string) (Record, domain.Da
 	return r, store, err
 }
 
-// LockDatasources locks the rows of datasources that the transaction will read and write, after the rows of their
-// sites. Unknown ids are ignored.
+// LockDatasources locks the rows of datasources that the transaction will read and write. It locks the rows of their
+// sites first. Unknown ids are ignored.
 func LockDatasources(ctx context.Context, t *db.Tx, ids ...string) error {
 	if !t.IsShared() {
 		return nil

@@ -43,8 +43,8 @@ func (c *Resources) CreateDatasources(ctx context.Context, in []NewDatasource) (
 // UpsertDatasources is like CreateDatasources, except that it updates an existing datasource of the datastore if there
 // is one with the same CustomID. That datasource keeps its id and gets the new name, metadata and content, as in
 // ReplaceContent. UpsertDatasources fails with domain.CodeInvalid for a datasource without an original. If several
-// datasources in one call have the same CustomID, they become one datasource. The result has the same order as the
-// argument in.
+// datasources in one call have the same CustomID, they become one datasource. The results are in the same order as the
+// arguments.
 func (c *Resources) UpsertDatasources(ctx context.Context, in []NewDatasource) ([]domain.Datasource, error) {
 	return c.createDatasources(ctx, in, record.QueueUpserts, func(ctx context.Context, t *db.Tx, n NewDatasource, store domain.Datastore) (record.Record, error) {
 		d := n.Datasource
@@ -70,8 +70,8 @@ func (c *Resources) UpsertDatasources(ctx context.Context, in []NewDatasource) (
 	})
 }
 
-// createDatasources stores datasources of one workspace in one transaction. It first calls begin for each of their
-// datastores, ordered by id.
+// createDatasources stores datasources of one workspace in one transaction. It first calls `begin` for each of their
+// datastores, ordered by id, and then stores each datasource with `one`.
 func (c *Resources) createDatasources(ctx context.Context, in []NewDatasource, begin func(context.Context, *db.Tx, string) error, one func(context.Context, *db.Tx, NewDatasource, domain.Datastore) (record.Record, error)) ([]domain.Datasource, error) {
 	var out []domain.Datasource
 	if len(in) == 0 {

@@ -120,8 +120,9 @@ func (m *ReadCache) clearIdle() (bytes int64) {
 	return bytes
 }
 
-// getDatasources fills out with cached datasources. It returns the number of datasources that are not cached, and the
-// version under which to cache them. As long as commits equals the version, cached and newly read data are consistent.
+// getDatasources sets the elements of `out` to the cached datasources, or to nil. It returns the number of datasources
+// that are not cached, and the version under which to cache them. As long as commits equals the version, cached and
+// newly read data are consistent.
 func (m *ReadCache) getDatasources(ids []string, out []*domain.ActiveDatasource) (missing int, version uint64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

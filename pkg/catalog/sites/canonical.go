@@ -11,9 +11,9 @@ import (
 
 // canonical returns the id of the page that replaces the fetched page r, or "" if r stays. The replacement is the page
 // at the canonical address that r names: a known page with similar text, or a page that has not been fetched yet. If
-// necessary, canonical adds it to the site. If r has content and the other page has none yet, r stays until the other
-// page has content; see QueueYield. If the other page has not been fetched, its text is unknown: r is left out at
-// first, and is fetched again if the two texts turn out to differ; see release.
+// the site does not contain that address yet, canonical adds it. If r has content and the other page has none yet, r
+// stays until the other page has content; see QueueYield. If the other page has not been fetched, its text is unknown:
+// r is left out at first, and is fetched again if the two texts turn out to differ; see release.
 func (c *Sites) canonical(ctx context.Context, t *db.Tx, site, r record.Record, store domain.Datastore, f domain.Fetched) (string, error) {
 	id, said := domain.ChildID(site.ID, f.Canonical), r.Config
 	said.Canonical, said.TextHash, said.Sketch = f.Canonical, f.TextHash, f.Sketch
@@ -67,9 +67,9 @@ func (c *Sites) addCanonical(ctx context.Context, t *db.Tx, site, r record.Recor
 	return queued > 0, err
 }
 
-// QueueYield must be called when a job of a page has ended. If the page has content, QueueYield queues the work that
-// leaves out other pages that name this page as canonical. It queues the same work for the page that this page names,
-// because this page may now be left out in favour of its canonical page.
+// QueueYield must be called when a job of a page has ended. If the page has content, QueueYield queues work that leaves
+// out the pages naming it as canonical. It also queues such work for the canonical page that the page itself names,
+// because the page may now be left out in favour of that one.
 func QueueYield(ctx context.Context, t *db.Tx, page domain.Datasource) error {
 	if page.GroupID == "" || page.ActiveGeneration == 0 || !page.Alive() {
 		return nil
@@ -106,8 +106,8 @@ func queueYieldTo(ctx context.Context, t *db.Tx, siteID, pageID string) error {
 	return queueWork(ctx, t, siteTask{siteID: siteID, kind: workYield, pageID: pageID})
 }
 
-// yield leaves out the pages that name the task's page as canonical and have similar texts, if the task's page has
-// content. A page stays if the task's page names that page in turn.
+// yield leaves out the pages that name the task's page as canonical and have similar texts. It does nothing if the
+// task's page has no content. A page stays if the task's page, in turn, names it as canonical.
 func (w *siteWork) yield(ctx context.Context) error {
 	keeper, exists, err := record.Find(ctx, w.t, w.task.pageID)
 	if err != nil || !exists {

@@ -112,7 +112,7 @@ func removeContent(ctx context.Context, t *db.Tx, p *record.Record, keeper, reas
 }
 
 // Release must be called when a page's job has ended. If the job has changed the page, Release queues work on the pages
-// that were left out in favour of it; see domain.PageChange.
+// that were left out in favour of that page; see domain.PageChange.
 func Release(ctx context.Context, t *db.Tx, before, after domain.Datasource) error {
 	change := after.ChangeFrom(before)
 	if change == domain.PageSame {

@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// RemoveGone removes a page that an event reports as gone. The crawl does not request it again.
+// RemoveGone removes a page that an event reports as gone. The current crawl does not request the page again.
 func RemoveGone(ctx context.Context, t *db.Tx, r record.Record, ev domain.Event) error {
 	site, exists, err := record.Find(ctx, t, r.GroupID)
 	if err != nil {

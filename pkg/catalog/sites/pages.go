@@ -12,8 +12,8 @@ import (
 )
 
 // Reasons for leaving out addresses found by crawlers. The catalog decides about depth and patterns, because only the
-// catalog knows the current settings and whether there is a shorter path to the address. tooDeep is the text that
-// crawlers use.
+// catalog knows the current settings and whether there is a shorter path to the address. Crawlers report tooDeep as
+// well, with the same text.
 const (
 	overLimit = "past the site's limit of pages"
 	tooDeep   = domain.LeftTooDeep
@@ -69,8 +69,8 @@ func (c *Sites) siteReach(ctx context.Context, t *db.Tx, site record.Record) (r 
 	return r, err
 }
 
-// lowerLead lowers the Lead of a page that is read only for its links, because a shorter path to the page was found.
-// Lead limits how far links are followed from there.
+// lowerLead lowers the Lead of a page that is read only for its links. It is called when a shorter path to the page was
+// found. Lead limits how far links are followed from the page.
 func lowerLead(ctx context.Context, t *db.Tx, page *record.Record, lead int, in *domain.SiteReach) error {
 	in.SetLead(&page.Datasource, lead)
 	if err := page.Store(ctx, t, t.Stamp()); err != nil {
@@ -173,9 +173,9 @@ func requestWith(ctx context.Context, t *db.Tx, site record.Record, page *record
 }
 
 // updateDepth handles the discovery of a shorter path from the root to a page that the crawl has already requested;
-// crawlers do not find pages in order of depth. The depth limits how far the page's own links are followed. Therefore,
-// a waiting job is updated. A fetched page is fetched again if its links can now be followed, or if it was left out
-// because of its depth.
+// crawlers do not find pages in order of depth. The depth limits how far the page's own links are followed, so
+// updateDepth updates a waiting job. A page that was already fetched is fetched again if its links can now be followed,
+// or if it was left out because of its depth.
 func updateDepth(ctx context.Context, t *db.Tx, site record.Record, page *record.Record, store domain.Datastore, depth int) error {
 	deepest := site.Config.Scope(true).MaxDepth
 	counts := depth < deepest || depth == deepest && page.Config.Depth > deepest

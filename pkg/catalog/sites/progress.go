@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// SiteProgress counts the pages of sites. Ids that are not sites are absent from the result.
+// SiteProgress counts the pages of sites. Ids that do not belong to sites are absent from the result.
 func (c *Sites) SiteProgress(ctx context.Context, siteIDs ...string) (map[string]domain.SiteProgress, error) {
 	type site struct {
 		id    string

@@ -159,7 +159,7 @@ func idsOf(pages []record.Record) []string {
 }
 
 // applySettings applies the site's settings to a page. why is the reason for leaving the page out, or "" if it is in
-// scope. known tells whether its links are stored.
+// scope. known tells whether the page's links are stored.
 func (w *siteWork) applySettings(ctx context.Context, p *record.Record, scope domain.SiteScope, why string, known bool) error {
 	before := p.Datasource
 	root := scope.Follow && domain.SameAddress(p.Config.SourceURL, scope.Root)
@@ -248,7 +248,7 @@ func (w *siteWork) dropExcess(ctx context.Context) error {
 	return nil
 }
 
-// countExcluded counts the pages of a site that its settings exclude, and how many of them are read for their links.
+// countExcluded counts the pages that the site's settings exclude, and how many of these are read for their links.
 // Excluded pages do not count towards the site's limit.
 func countExcluded(ctx context.Context, t *db.Tx, siteID string) (all, leads int64, err error) {
 	err = t.QueryRow(ctx, `SELECT COUNT(*), COALESCE(SUM(CASE WHEN lead < ? THEN 1 ELSE 0 END), 0) FROM datasources
@@ -264,13 +264,15 @@ func (c *Sites) rescope(ctx context.Context, t *db.Tx, before domain.DatasourceC
 	if site.Type != domain.TypeWebSite || before.SameScope(site.Config) {
 		return nil
 	}
+	// dropExcess and addStoredLinks set Capped again if necessary. A site that has reached its limit and does not follow
+	// links stays capped, because the rest of its sitemap is unknown.
 	if site.FollowLinks || int64(c.pageLimit(*site)) > site.Pages {
-		site.Capped = false // dropExcess and the evaluation of links set it again; the rest of a sitemap is unknown
+		site.Capped = false
 	}
 	switch listed := !site.FollowLinks && site.Pages > 0; {
 	case !before.Widens(site.Config):
 	case !site.DiscoveryDone && !site.Status.Terminal():
-		site.CrawlWidened() // whether there is a sitemap is known only when discovery ends
+		site.CrawlWidened() // the end of discovery shows whether there is a sitemap, and thus whether to warn
 	case site.DiscoveryDone && listed:
 		site.WarnSitemap()
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// SettleSite updates the status of a site from its pages: synched once discovery is complete and no pages are waiting,
-// and running if a page is waiting again. It returns the site if it changed, otherwise nil.
+// SettleSite updates the status of a site from its pages. The site becomes synched once discovery is complete and no
+// pages are waiting, and running if a page is waiting again. SettleSite returns the site if it changed, otherwise nil.
 func (c *Sites) SettleSite(ctx context.Context, t *db.Tx, siteID string, at time.Time) (*domain.Datasource, error) {
 	if siteID == "" {
 		return nil, nil

@@ -23,10 +23,10 @@ const (
 	workYield   workKind = 5 // leave out pages whose canonical page now has content
 	workLinks   workKind = 6 // evaluate the stored links of one page or of all, after a change of the settings
 	workScope   workKind = 7 // apply changed settings of the site to its pages; workLinks follows
-	workNamed   workKind = 8 // fetch pages again that were left out for their canonical page, if its newly known text differs
+	workNamed   workKind = 8 // fetch left-out pages again if the text of their canonical page, only now known, differs
 )
 
-// workOf maps the change of a page to the work that it requires on the pages left out in favour of that page.
+// workOf maps each change of a page to the work needed on the pages that were left out in favour of that page.
 var workOf = map[domain.PageChange]workKind{domain.PageLost: workRelease, domain.PageKnown: workNamed, domain.PageDiffers: workCompare}
 
 func changeOf(kind workKind) domain.PageChange {
@@ -227,8 +227,8 @@ func (w *siteWork) handleMissing(ctx context.Context) (err error) {
 	return removePages(ctx, w.t, w.site, left, 0)
 }
 
-// splitReferenced separates pages that other pages of the newest crawl duplicate (kept) from pages that are no longer
-// part of the site (left).
+// splitReferenced splits pages that the newest crawl has not found. A page is kept if a page found by that crawl was
+// left out as its duplicate. The other pages are no longer part of the site (left).
 func (w *siteWork) splitReferenced(ctx context.Context, pages []record.Record) (kept, left []record.Record, err error) {
 	for _, p := range pages {
 		stands, err := db.Exists(ctx, w.t, `SELECT 1 FROM datasources WHERE duplicate_of = ? AND duplicate_of <> '' AND run_id = ? LIMIT 1`, p.ID, w.site.RunID)
@@ -255,8 +255,8 @@ func (w *siteWork) refetchPages(ctx context.Context, pages []record.Record) erro
 	return nil
 }
 
-// release queues another fetch of pages that were left out in favour of the task's page. It does nothing if the task
-// was queued because that page had lost its content, but the page has content again.
+// release queues another fetch of pages that were left out in favour of the task's page. If the task was queued because
+// that page had lost its content, and the page has content again, release does nothing.
 func (w *siteWork) release(ctx context.Context) error {
 	keeper, exists, err := record.Find(ctx, w.t, w.task.pageID)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/textid"
 )
 
-// Pages contains the response of each address of a site, for simulated crawlers and ingestors. Addresses without a
+// Pages maps each address of a site to the response that simulated crawlers and ingestors get. Addresses without a
 // response do not exist.
 type Pages map[string]Answer
 
