@@ -8,8 +8,8 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// damageable is implemented by indexes that can detect damage to their own files. A damaged space is set aside, so that
-// all its rows are missing and the audit rebuilds them.
+// damageable is implemented by indexes that can detect damage to their own files. The audit sets a damaged space aside.
+// All rows of the space are then missing, so the audit rebuilds them.
 type damageable interface {
 	// Check reads a whole space. It fails with index.ErrCorrupt if a checksum does not match.
 	Check(ctx context.Context, space index.Space) error

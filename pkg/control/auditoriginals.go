@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// originals compares the store of originals with the references of the datasources.
+// originals compares the store of originals with the originals that datasources refer to.
 func (a *audit) originals(ctx context.Context) error {
 	// Read the store before the catalog: an original stored in between would otherwise look like a stray.
 	kept := map[string]bool{} // key → old enough to be a stray

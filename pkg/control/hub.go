@@ -39,7 +39,7 @@ func NewHub(announce func(datastoreID, datasourceID string)) *Hub {
 // Close ends all current and future watches. It may be called twice.
 func (h *Hub) Close() { h.once.Do(func() { close(h.closed) }) }
 
-// Changed notifies the watchers of the datastore and other processes. It never blocks.
+// Changed notifies the datastore's watchers in this process, and the hubs of other processes. It never blocks.
 func (h *Hub) Changed(datastoreID, datasourceID string) {
 	h.ChangedElsewhere(datastoreID, datasourceID)
 	if h.announce != nil {
@@ -68,8 +68,8 @@ func (h *Hub) ChangedElsewhere(datastoreID, datasourceID string) {
 	}
 }
 
-// Watch returns a channel that receives the ids of changed datasources. The channel is closed when ctx ends or the hub
-// is closed.
+// Watch returns a channel that receives the ids of the datastore's changed datasources. The channel is closed when ctx
+// ends or the hub is closed.
 func (h *Hub) Watch(ctx context.Context, datastoreID string) (<-chan string, error) {
 	w := &watcher{datastoreID: datastoreID, changed: map[string]struct{}{}, signal: make(chan struct{}, 1)}
 	h.mu.Lock()

@@ -46,8 +46,8 @@ type Scheduler struct {
 }
 
 const (
-	// Interval between comparisons. A lost schedule is restored within this time, which is a tenth of the shortest
-	// refresh interval.
+	// Interval between comparisons of the schedules with the catalog. A lost schedule is restored within this time,
+	// which is a tenth of the shortest refresh interval.
 	scheduleEvery = time.Minute
 	// Minimum pause between two comparisons, so that an import of many web sites does not cause one comparison for each
 	// site.

@@ -45,8 +45,7 @@ func (k *StreamKeeper) Run(ctx context.Context) {
 	})
 }
 
-// keep recreates missing streams, describes the repairs with note, and returns the number of lost jobs that were
-// replaced.
+// keep recreates missing streams, reports each repair to note, and returns the number of lost jobs that were replaced.
 func (k *StreamKeeper) keep(ctx context.Context, note Note) (rescued int, err error) {
 	highest, err := k.Marks.MaxGeneration(ctx)
 	if err != nil {
@@ -59,7 +58,8 @@ func (k *StreamKeeper) keep(ctx context.Context, note Note) (rescued int, err er
 	if err != nil {
 		return 0, fmt.Errorf("repairing the streams: %w", err)
 	}
-	// Repair the streams first: waiting jobs can then be published, and jobs whose originals are lost report it.
+	// Repair the streams first: waiting jobs can then be published, and jobs whose originals are lost can report the
+	// loss.
 	if made, err := k.Originals.Repair(ctx); err != nil {
 		return 0, fmt.Errorf("repairing the store of originals: %w", err)
 	} else if made {
