@@ -27,8 +27,8 @@ type Content struct {
 	// Each calls f for each original that the copy refers to, with the id of its datasource, until f fails. It returns
 	// f's error.
 	Each func(ctx context.Context, f func(datasourceID string, o domain.Original) error) error
-	// Open opens an original. If Open or a Read fails and Lost returns a reason for the error, the original is lost.
-	// Any other error makes the backup fail.
+	// Open opens an original. If Open or a Read fails, and Lost returns a reason for the error, the original counts as
+	// lost. Any other error makes the backup fail.
 	Open func(ctx context.Context, key string) (io.ReadCloser, error)
 	// Lost returns ReasonMissing or ReasonDamaged, or "" if the error does not concern the original.
 	Lost func(error) string
@@ -231,7 +231,7 @@ func (a *archive) copy(ctx context.Context, r io.Reader, sum hash.Hash) error {
 var errTooLong = errors.New("it is longer than the catalog says")
 
 // original writes one original, or a Loss. The length is written before the content, so content that ends early is
-// padded with zeros. If the content is damaged, the next member says so.
+// padded with zeros. If the content turns out to be damaged, a Loss follows as the next member.
 func (a *archive) original(ctx context.Context, c Content, datasourceID string, o domain.Original) error {
 	loss := Loss{Key: o.Key, Datasource: datasourceID, Name: o.Name}
 	content, err := c.Open(ctx, o.Key)
