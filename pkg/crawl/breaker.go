@@ -12,8 +12,8 @@ const (
 	maxPause        = 10 * time.Minute
 
 	// A response that asks the crawler to come back later does not count as an attempt. But if a host sends maxRefusals
-	// such responses in a row, over at least maxRefusalTime, it counts as failing. From then on, such fetches count as
-	// attempts, and the host's pages eventually fail.
+	// such responses in a row, over at least maxRefusalTime, it counts as failing. From then on, these responses do
+	// count as attempts, and the host's pages eventually fail.
 	maxRefusals    = 3
 	maxRefusalTime = time.Hour
 )
@@ -92,7 +92,7 @@ func (b *breaker) served(host string) {
 	}
 }
 
-// succeeded resets the failures of the host. It does not end a current pause, because the response answers a request
+// succeeded resets the host's failure count. It does not end a current pause, because the response answers a request
 // from before the pause. page is the address of the page that was served, or "" if none was.
 func (b *breaker) succeeded(host, page string, now time.Time) {
 	b.mu.Lock()

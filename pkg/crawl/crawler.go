@@ -87,7 +87,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// ErrClosed is the error of operations that Close interrupted.
+// ErrClosed is returned by operations that Close interrupted.
 var ErrClosed = errors.New("the crawler is closed")
 
 // Crawler fetches pages and discovers sites. It is safe for concurrent use. All operations share its knowledge of

@@ -23,7 +23,7 @@ const (
 	// maxNotFoundLetters is the maximum number of letters, not counting navigation, of a page that reports a missing
 	// page. A longer page is probably an article about missing pages.
 	maxNotFoundLetters = 800
-	// maxBareLetters is the maximum number of letters of such a page if it has no heading.
+	// maxBareLetters is the same limit for a page without a heading.
 	maxBareLetters = 400
 )
 
@@ -113,7 +113,7 @@ func (p *pageReader) asksToSignIn(asked, final *url.URL, redirected bool) bool {
 		return p.password || back || p.signs.letters < emptyRoot && p.heading == "" || short && p.namesSignIn()
 	case p.password:
 		return p.signs.letters < emptyPage && p.signs.framing < emptyPage && p.heading == "" || short && p.namesSignIn()
-	case p.account: // the password is asked for on the next page
+	case p.account: // the next page asks for the password
 		return short && p.namesSignIn()
 	}
 	return false
@@ -160,7 +160,7 @@ func headingText(n *html.Node) string {
 	return shorten(strings.Join(strings.Fields(strings.ToValidUTF8(b.String(), "")), " "), maxTitleRunes)
 }
 
-// isRoute reports whether a link leads to a client-side route, recognised by its fragment: "#/guide",
+// isRoute reports whether a link leads to a client-side route, recognised by its fragment, as in "#/guide" and
 // "index.html#!/guide".
 func isRoute(href string) bool {
 	_, fragment, ok := strings.Cut(href, "#")

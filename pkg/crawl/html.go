@@ -33,7 +33,7 @@ type pageReader struct {
 	title      string
 	heading    string // the first level-1 heading
 	password   bool   // the page has a password field
-	account    bool   // the page has a field for the name of an account
+	account    bool   // the page has a field for an account name
 	canonical  string // as written
 	robots     robots.Directives
 	hrefs      []string
@@ -44,7 +44,7 @@ type pageReader struct {
 	downloaded []string   // the addresses of these links, if the request asks for them
 	routes     int        // number of links to client-side routes
 	base       string     // href of the first base element, or ""
-	signs      shellSigns // the amount of text, and signs of an application
+	signs      shellSigns // the amount of text, and signs that scripts build the page
 	redirects  softRedirects
 }
 
@@ -141,8 +141,8 @@ func (p *pageReader) meta(n *html.Node) {
 	}
 }
 
-// link processes a link element or Link header. It records the canonical address, and treats canonical, previous and
-// next pages and translations as links.
+// link processes a link element or Link header. It records the canonical address, and treats the canonical page,
+// the previous and next pages, and translations as links.
 func (p *pageReader) link(rel, href, hreflang string) {
 	canonical := hasToken(rel, "canonical")
 	if canonical && p.canonical == "" {
@@ -264,8 +264,8 @@ func (p *pageReader) filterLinks(page *Page, base *weburl.Base, self string) {
 	}
 }
 
-// addSelf adds the page's own address to its links. It is used when another page redirected here: the address is then a
-// page of the site that needs a job of its own.
+// addSelf adds the page's own address to its links. It is used after a redirect, because the target is then a page of
+// the site that needs its own job.
 func (p *pageReader) addSelf(page *Page) {
 	if !p.wantLinks() || page.NoFollow || len(page.Links) == maxLinksFromPage {
 		return

@@ -236,7 +236,7 @@ func (d *discovery) add(l domain.Link) error {
 	return d.flush()
 }
 
-// emitError is an error of the caller's emit function, as opposed to an error of the sitemap.
+// emitError wraps an error from the caller's emit function, to distinguish it from an error in the sitemap.
 type emitError struct{ err error }
 
 func (e *emitError) Error() string { return "passing on links: " + e.err.Error() }

@@ -110,8 +110,8 @@ func (p *plan) takeLinks(it *planned) {
 	p.leaveOut(refused, it.link.Depth+1, it.link.URL)
 }
 
-// leaveOut records rejected addresses, each once. They are not reported yet, because another page may still lead to
-// them.
+// leaveOut records rejected addresses, each once. They are not reported yet, because a link on another page to the
+// same address may still be accepted.
 func (p *plan) leaveOut(refused []refusedLink, depth int, from string) {
 	for _, r := range refused {
 		if _, noted := p.left[r.address]; !noted && len(p.left) < maxPlanLeft {
@@ -120,7 +120,7 @@ func (p *plan) leaveOut(refused []refusedLink, depth int, from string) {
 	}
 }
 
-// reportRejected reports the rejected addresses that no other page led to.
+// reportRejected reports the rejected addresses that were not accepted through another page either.
 func (p *plan) reportRejected() error {
 	for _, address := range slices.Sorted(maps.Keys(p.left)) {
 		e := p.left[address]
@@ -160,7 +160,7 @@ func (p *plan) canonical(it *planned) *planned {
 func (p *plan) addPage(it *planned) error {
 	if it.state != planMoved && it.address().FinalURL != "" {
 		it.state = planMoved
-		it.result.page.Links, it.result.refused = nil, nil // already taken
+		it.result.page.Links, it.result.refused = nil, nil // takeLinks has already used them
 		p.moved = append(p.moved, it)
 		return nil
 	}
@@ -180,8 +180,8 @@ func (p *plan) addPage(it *planned) error {
 	return p.resume(it)
 }
 
-// settle judges the pages that redirect, after all other pages that may have the same content. It repeats this, because
-// pages that were waiting for one of these may redirect, too.
+// settle judges the pages that redirect. The caller has already judged all other pages that may have the same content.
+// settle repeats this until no such page is left, because pages that were waiting for a judged page may redirect, too.
 func (p *plan) settle() error {
 	for len(p.moved) > 0 {
 		moved := p.moved

@@ -29,8 +29,8 @@ const (
 // errForbidden marks addresses that robots.txt disallows.
 var errForbidden = errors.New("forbidden by robots.txt")
 
-// check returns nil if the rules of u's host allow the address. Otherwise it returns a permanent *Error that wraps
-// errForbidden.
+// check returns the rules of u's host if they allow the address. If they disallow it, check fails with a permanent
+// *Error that wraps errForbidden.
 func (c *robotsCache) check(ctx context.Context, u *url.URL) (robots.File, error) {
 	r, err := c.get(ctx, u)
 	if err != nil {
@@ -69,7 +69,8 @@ type robotsEntry struct {
 // get returns the robots.txt of u's host. A host without one (4xx) allows everything. If a host responds 5xx or cannot
 // be reached, nothing may be fetched for now, and get returns an error that says so (RFC 9309, sections 2.3.1.3 and
 // 2.3.1.4). If another fetch is already requesting the file, get waits for the result, but no longer than a fetch waits
-// for a slot. After that, the fetch is deferred. Otherwise, a host that hangs would occupy one worker per page.
+// for a slot. After that, the fetch is deferred. Without this limit, a host that hangs would occupy one worker per
+// page.
 func (c *robotsCache) get(ctx context.Context, u *url.URL) (robots.File, error) {
 	site := u.Scheme + "://" + u.Host
 	key := site

@@ -30,7 +30,7 @@ const (
 )
 
 // needsScript reports whether a page shows its content only after its scripts have run. Such a page has scripts and
-// almost no text. It also has an empty element that an application could fill, or no visible content besides text, or a
+// almost no text. It also has an empty element that an application could fill, or no visible content besides text, or
 // text that asks for JavaScript. Short pages and pages rendered by the server do not count.
 func (s *shellSigns) needsScript() bool {
 	switch {
@@ -55,7 +55,7 @@ type shellSigns struct {
 	noScriptAsks    bool // the noscript text says that scripts are needed
 	visibleAsks     bool // the visible text says that scripts are needed
 	emptyRoot       bool // there is an empty element that scripts could fill
-	texts           int  // number of texts examined
+	texts           int  // number of pieces of text examined
 	roots           int  // number of root elements examined
 	hasOtherContent bool // there is visible content other than text
 }
@@ -132,7 +132,7 @@ var loading = regexp.MustCompile(`(?i)\b(loading|please wait|one moment|just a m
 	`chargement|patientez|cargando|carregando|caricamento|wczytywanie|laddar|indl.ser|ladataan|y.kleniyor)\b|` +
 	`загруз|завантаж|加载|載入|正在|読み込|로딩|로드|…\s*$|\.\.\.\s*$`)
 
-// scriptRequest matches texts that ask for JavaScript.
+// scriptRequest matches text that asks for JavaScript.
 var scriptRequest = regexp.MustCompile(`(?i)(enabl|requir|needs?\b|turn(ed)? on|activ|habilit|einschalten|abilit|włącz|включ|启用|啟用|有効).{0,60}java ?script` +
 	`|java ?script.{0,60}(enabl|requir|needed|turned? on|activ|habilit|einschalten|abilit|włącz|включ|启用|啟用|有効)`)
 
@@ -175,7 +175,7 @@ func asksForScript(noscript *html.Node) bool {
 	if noscript.FirstChild == nil {
 		return false
 	}
-	// The parser treats the content as text, like a browser with scripts.
+	// The parser treats the content as text, as a browser with scripting enabled does.
 	z := html.NewTokenizer(strings.NewReader(noscript.FirstChild.Data))
 	for {
 		switch z.Next() {

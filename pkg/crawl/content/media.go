@@ -75,8 +75,8 @@ var archiveExtensions = wordset.Of(`.zip .jar .war .ear .apk .xpi .crx .whl .nup
 // HeadBytes is the number of bytes examined to recognise the kind of a body.
 const HeadBytes = 4 << 10
 
-// HoldsNoText reports whether a body has no text, judging by its kind, its first bytes and its names. In doubt it
-// returns false, because extraction sees the whole body and decides.
+// HoldsNoText reports whether a body has no text, judging by its kind, its first bytes and its names. In case of
+// doubt, it returns false, because extraction sees the whole body and decides.
 func HoldsNoText(kind Type, head []byte, names ...string) bool {
 	if IsBinary(kind.Media) {
 		return true

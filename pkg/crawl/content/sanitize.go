@@ -17,11 +17,13 @@ import (
 const (
 	// maxHTMLTags is the maximum number of "<" characters that are parsed per page.
 	maxHTMLTags = 300_000
-	// maxHTMLNodes is the highest estimated number of elements at which a page is still parsed unchanged.
+	// maxHTMLNodes is the limit on the estimated number of elements. Sanitize renames elements of a page that exceeds
+	// it.
 	maxHTMLNodes = 500_000
 	// maxOpenElements is the maximum number of open elements in the parser.
 	maxOpenElements = 512
-	// maxBodies is the highest number of html and body elements at which a page is still parsed unchanged.
+	// maxBodies is the limit on the number of html and body elements. Sanitize renames elements of a page that exceeds
+	// it.
 	maxBodies = 16
 )
 
@@ -84,7 +86,7 @@ func estimateCost(page []byte) pageCost {
 }
 
 // tagName returns the lower-case tag name at the beginning of the text after a "<", or "" if the name is longer than
-// all relevant names. It skips zero bytes, because UTF-16 has one before or after each letter.
+// any relevant name. It skips zero bytes, because UTF-16 has one before or after each letter.
 func tagName(text []byte) string {
 	var name [maxFormattingName]byte
 	n := 0

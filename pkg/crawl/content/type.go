@@ -141,9 +141,9 @@ func FileName(disposition string) string {
 	return name
 }
 
-// PageCharset determines the encoding of HTML. In order of decreasing reliability, it relies on a byte order mark,
-// valid UTF-8 that is not just ASCII, the header, a meta element, and finally the most plausible decoding, as
-// extraction does. Valid UTF-8 comes before the header, because text in other encodings is almost never valid UTF-8 by
+// PageCharset determines the encoding of HTML in the same way as extraction. In order of decreasing reliability, it
+// relies on a byte order mark, valid UTF-8 that is not just ASCII, the header, a meta element, and the most plausible
+// decoding. Valid UTF-8 comes before the header, because text in other encodings is almost never valid UTF-8 by
 // accident, while headers and meta elements of converted pages are often wrong.
 func PageCharset(head []byte, declared string) string {
 	wide := bytes.HasPrefix(head, []byte{0xff, 0xfe}) || bytes.HasPrefix(head, []byte{0xfe, 0xff})
@@ -185,7 +185,7 @@ func isASCII(b []byte) bool {
 	return true
 }
 
-// validUTF8Prefix reports whether head is valid UTF-8, except for a character that is cut off at its end.
+// validUTF8Prefix reports whether head is valid UTF-8, except for a character cut off at the end.
 func validUTF8Prefix(head []byte) bool {
 	for cut := range min(utf8.UTFMax, len(head)+1) {
 		if utf8.Valid(head[:len(head)-cut]) {

@@ -22,7 +22,7 @@ func (s *Site) Unlist(n int) []string {
 	return s.alter(n, func(p *page) { p.listed, p.off, p.plain = false, true, false })
 }
 
-// Add creates n pages, which /news/ links to and which are in the sitemap. It returns their addresses.
+// Add creates n pages that are linked from /news/ and listed in the sitemap. It returns their addresses.
 func (s *Site) Add(n int) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

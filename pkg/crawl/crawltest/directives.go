@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// addDirectives adds pages that ask not to be indexed or followed, and pages that robots.txt disallows.
+// addDirectives adds pages that forbid indexing them or following their links, and pages that robots.txt disallows.
 func (s *Site) addDirectives(lab *page) {
 	hub := s.page(lab, "/lab/directives/")
 	robotsMeta := func(content string) string { return fmt.Sprintf("<meta name=\"robots\" content=%q>\n", content) }

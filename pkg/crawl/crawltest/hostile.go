@@ -56,7 +56,7 @@ func Bodies(n int) string {
 	return b.String()
 }
 
-// UTF16 encodes a text as UTF-16 with a byte order mark.
+// UTF16 encodes s as UTF-16 with a byte order mark.
 func UTF16(t testing.TB, e unicode.Endianness, s string) string {
 	t.Helper()
 	out, err := unicode.UTF16(e, unicode.UseBOM).NewEncoder().String(s)

@@ -8,7 +8,7 @@ import (
 
 // page is an address of the site.
 type page struct {
-	address string // path and query, normalised by RFC 3986 and without parameters that have no effect
+	address string // path and query, normalised according to RFC 3986, without parameters that have no effect
 	text    string // seed of the text; duplicates share it
 	note    string // line below the text
 	version int    // incremented by each change

@@ -84,7 +84,7 @@ type Site struct {
 	done      chan struct{}
 }
 
-// New creates a site without serving it; see Start.
+// New creates a site. It is served only once Start is called.
 func New(o Options) (*Site, error) {
 	o = o.withDefaults()
 	switch {

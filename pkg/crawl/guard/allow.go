@@ -20,8 +20,8 @@ type Allow struct {
 const maxAllowed = 1_000
 
 // ParseAllow parses a list of addresses ("10.1.2.3", "fd00::7"), ranges ("10.1.0.0/16"), host names
-// ("wiki.intranet.example") and wildcards for subdomains ("*.intranet.example"). It ignores empty entries. A host
-// allowed by name may have any private address, for connections to that name. No entry allows link-local addresses
+// ("wiki.intranet.example") and wildcards for subdomains ("*.intranet.example"). It ignores empty entries. If the list
+// allows a host by name, connections to that name may use any private address. No entry allows link-local addresses
 // (which include cloud metadata services), multicast addresses or tunnels; an entry that lists only such addresses is
 // an error.
 func ParseAllow(list []string) (Allow, error) {

@@ -256,8 +256,8 @@ func (g Guard) Dial(connect time.Duration, resolver *net.Resolver) func(ctx cont
 	}
 }
 
-// forAddress returns the guard for a connection to the host and port of a request. A host allowed by name may have a
-// private address only for connections to that name. Another name with the same address stays blocked.
+// forAddress returns the guard for a connection to the host and port of a request. If the list allows a host by name,
+// connections to that name may use a private address. Connections to another name with the same address stay blocked.
 func (g Guard) forAddress(address string) Guard {
 	if host, _, err := net.SplitHostPort(address); err == nil && g.Allow.names(host) {
 		g.AllowPrivate = true

@@ -19,8 +19,8 @@ type rule struct {
 func newRule(value string, allow bool) rule {
 	r := rule{allow: allow}
 	value, r.end = strings.CutSuffix(value, "$")
-	// The RFC does not allow addresses here, or paths without a leading slash. But their meaning is clear, and if they
-	// were ignored, pages would be fetched that the site wants to exclude.
+	// The RFC does not allow addresses here, or paths without a leading slash. But their meaning is clear, and a
+	// crawler that ignored them would fetch pages that the site wants to exclude.
 	if rest, ok := cutOrigin(value); ok {
 		value = rest
 	}

@@ -116,7 +116,7 @@ func (x *xmlReader) start(t xml.StartElement) error {
 	x.into = nil
 	name, above := x.path[len(x.path)-1], x.path[:len(x.path)-1]
 	if x.protocol && len(above) == 0 && (name == "url" || name == "sitemap") {
-		x.item[0] = name // some lists contain both
+		x.item[0] = name // some files contain both url and sitemap elements
 	}
 	switch {
 	case slices.Equal(x.path, x.item):

@@ -70,7 +70,7 @@ func (c *clock) pass(d time.Duration) {
 	c.at = c.at.Add(d)
 }
 
-// fleet is a group of crawlers that take turns in asking for slots.
+// fleet is a group of crawlers that take turns asking for slots.
 type fleet struct {
 	*clock
 	slots []crawl.HostSlots

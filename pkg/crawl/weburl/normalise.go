@@ -219,7 +219,7 @@ func indexFold(s, name string) int {
 	return -1
 }
 
-// Minimum length of a session id in a segment. Those of ASP.NET have 24 letters and digits.
+// Minimum length of a session id in a segment. ASP.NET uses 24 letters and digits.
 const minSegmentSession = 20
 
 // dropSessionSegment removes "/(S(…))", which may contain other tokens in addition to the session's: "/(A(…)S(…))".
@@ -307,7 +307,7 @@ var sessions = map[string]bool{
 }
 
 // ambiguousSessions are parameters for session ids that also have other uses: "sid" also identifies shops, stations and
-// sections, and "s" is a search text. They count as session ids only if their value looks random.
+// sections, and "s" often holds a search query. They count as session ids only if their value looks random.
 var ambiguousSessions = map[string]bool{"sid": true, "s_id": true, "sess": true, "session": true, "s": true}
 
 const minRandom = 20 // minimum number of letters and digits of a random value
