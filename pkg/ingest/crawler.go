@@ -156,7 +156,7 @@ func (c *Crawler) maxAttempts(e *crawl.Error) int {
 	return limit
 }
 
-// postponement describes how a job is postponed.
+// postponement holds the delay before a job's next attempt, and the reason for it.
 type postponement struct {
 	delay   time.Duration
 	tries   int       // number of failed attempts
@@ -260,7 +260,7 @@ func (c *Crawler) page(ctx context.Context, job domain.Job, report reporter) (er
 		return report.skip(ctx, page.URL+" is a sitemap or a feed, not a page.")
 	}
 	// Report the links first: once the page is reported as fetched, its job is done and the site may count as complete.
-	// A page that asks not to be indexed may still lead to others. A page that asks not to be followed has no links
+	// A page that asks not to be indexed may still lead to others. A page that forbids following its links has none
 	// here.
 	if err := reportLinks(ctx, report, page, req.WantLinks); err != nil {
 		return err

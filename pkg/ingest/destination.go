@@ -15,7 +15,7 @@ import (
 	"github.com/sluice/sluice/pkg/telemetry"
 )
 
-// destination is an embedding model, and those places of a job that store the model's vectors. Text is embedded once
+// destination is an embedding model, with the places in which a job stores the model's vectors. Text is embedded once
 // for all of these places.
 type destination struct {
 	datastore string

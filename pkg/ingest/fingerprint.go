@@ -63,7 +63,7 @@ func (i *Ingestor) textID(job domain.Job, doc *domain.Document, chunks []domain.
 	steady := make([]domain.Chunk, len(chunks))
 	for n, c := range chunks {
 		c.Text, c.Context, c.Heading = textid.SteadyStrict(c.Text), textid.SteadyStrict(c.Context), textid.SteadyStrict(c.Heading)
-		c.Offset, c.Tokens = 0, 0 // clocks and counters in the text change them
+		c.Offset, c.Tokens = 0, 0 // they vary with clocks and counters in the text
 		steady[n] = c
 	}
 	facts := *doc

@@ -179,7 +179,7 @@ func run(again []missingVector) int {
 	return n
 }
 
-// read returns the vectors of the rows from first to last, by hash of the text.
+// read returns the vectors of the rows first to last, both inclusive, by hash of the text.
 func (s *vectorCache) read(ctx context.Context, first, last int) (map[textHash][]float32, error) {
 	rows, err := s.rows(ctx, first, last-first+1)
 	if err != nil {

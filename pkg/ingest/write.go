@@ -14,7 +14,7 @@ import (
 )
 
 // batchRows is the number of chunks that are embedded and written at a time. It is large enough for a model server's
-// batch and a group commit, and small enough for frequent progress and for the smallest Milvus server (256).
+// batch and a group commit, and small enough for frequent progress reports and for Milvus Lite (256 rows).
 const batchRows = 128
 
 // writer embeds and writes the chunks of one job.
