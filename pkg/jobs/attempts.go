@@ -16,8 +16,8 @@ import (
 )
 
 // attemptCounts counts the runs of one job, which is identified by its generation. The server's delivery count is not
-// usable: it is stored up to 100 ms late, so a job that kills its process at once would always look like a first
-// delivery, and it also counts deliveries that were lost in transit.
+// usable. It is stored up to 100 ms late, so a job that kills its process at once would always look like a first
+// delivery. It also counts deliveries that were lost in transit.
 type attemptCounts struct {
 	Starts    int    `json:"starts"`               // runs started; written before each run
 	Failures  int    `json:"failures,omitempty"`   // runs that ended with an error

@@ -15,9 +15,9 @@
 //
 // Each lane (domain.Lane) has one durable consumer that all its workers share; see ConsumerOf.
 //
-// The servers keep the time. They publish a message when a datasource is due for a refresh (SetSchedule, Due), which
-// needs NATS 2.14 or later; without schedules, everything else works. Their clock also times the requests of crawlers
-// to a host (HostSlots).
+// The servers keep the time. They publish a message when a datasource is due for a refresh (SetSchedule, Due). This
+// needs NATS 2.14 or later; everything else also works with older servers. Their clock also times the requests of
+// crawlers to a host (HostSlots).
 //
 // The server may be embedded in the process (package natsd) or be a cluster. In a cluster, streams have replicas, and
 // requests wait while the servers elect a leader (package quorum).

@@ -104,9 +104,9 @@ func (b *Broker) answerServed() (stop func(), err error) {
 	return func() { _ = sub.Unsubscribe() }, nil // fails only if the connection is closed
 }
 
-// served reports whether an api process is running. It asks the processes themselves first, because the consumer of
-// events shows no waiting process while events are being applied. If the catalog's database is down, this may last
-// until the database is up again.
+// served reports whether an api process is running. It asks the processes themselves first. The consumer of events
+// alone is not enough: while events are being applied, it shows no waiting process. If the catalog's database is down,
+// applying them takes until the database is up again.
 func (b *Broker) served(ctx context.Context) (bool, error) {
 	asking, cancel := context.WithTimeout(ctx, servedTimeout)
 	defer cancel()

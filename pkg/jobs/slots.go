@@ -40,7 +40,7 @@ type HostSlots struct {
 	entries      quorum.Reader
 	retryTimeout time.Duration
 	clock        slotClock
-	local        func() time.Time // this machine's clock, by which callers state times
+	local        func() time.Time // this machine's clock; callers pass times of this clock
 	log          *slog.Logger
 
 	life    context.Context // context of the writing goroutines
@@ -126,8 +126,8 @@ func (t *HostSlots) Reserve(ctx context.Context, host string, pace domain.Pace, 
 }
 
 // Hold keeps all crawlers from requesting the host until the given time by this machine's clock, but for at most
-// MaxHold. It never shortens a hold. It fails for the same reasons as Reserve. The hold is then retried in the
-// background until it would end.
+// MaxHold. It never shortens a hold. It fails for the same reasons as Reserve. After a failure, the hold is still
+// retried in the background until it would have ended.
 func (t *HostSlots) Hold(ctx context.Context, host string, until time.Time) error {
 	host = strings.ToLower(host)
 	length := min(until.Sub(t.local()), MaxHold)

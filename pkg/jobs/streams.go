@@ -26,7 +26,7 @@ type Options struct {
 	HighestGeneration uint64
 	Catalog           string // id of the catalog that owns the jobs; "": not checked
 	// Replicas is the number of replicas of every stream: 1 to 5, and at most the number of servers. Default 1. Open
-	// raises the number of an existing stream, but never lowers it.
+	// raises the number for an existing stream, but never lowers it.
 	Replicas          int
 	DuplicateWindow   time.Duration // time within which a job id is stored only once; default 10 min
 	EventsMaxAge      time.Duration // default 7 days

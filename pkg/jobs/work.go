@@ -99,7 +99,7 @@ const (
 	Postponed  Result = "postponed"   // the handler returned Rescheduled: another job does the work later
 	Failed     Result = "failed"      // the handler returned Permanent
 	Retried    Result = "retried"     // the job failed and will be retried
-	HandedBack Result = "handed_back" // the worker stopped, or the handler returned Snooze: delivered again, not counted
+	HandedBack Result = "handed_back" // the worker stopped, or the handler returned Snooze; the run does not count
 	Dead       Result = "dead"        // the job was abandoned
 	Unsettled  Result = "unsettled"   // the outcome could not be stored; the job is delivered again
 	Held       Result = "held"        // the job is already running in this process; its lease expired for a moment
@@ -173,7 +173,7 @@ type worker struct {
 	lane     domain.Lane
 	opts     WorkerOptions
 	handler  Handler
-	run      context.Context // context of the handlers; ends a grace period after stopping
+	run      context.Context // context of the handlers; ends when the grace period after the stop is over
 	stopping context.Context // ends when the worker must accept no more jobs
 	retry    backoff
 	log      *slog.Logger
@@ -183,8 +183,8 @@ type worker struct {
 }
 
 // claim marks a generation as being processed. It returns false if it was already marked. A machine that is too busy to
-// extend its jobs in time receives them a second time. Running them twice would make the machine even busier, and would
-// count as a crash.
+// extend the leases of its jobs in time receives the jobs a second time. Running them twice would make the machine even
+// busier, and would count as a crash.
 func (w *worker) claim(generation uint64) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -103,7 +103,8 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 const failedStartTimeout = 10 * time.Second
 
 // run starts a server. If the state of some consumers is damaged, it removes that state, because the server would
-// refuse to recreate those consumers. The processes that use these consumers then recreate them from checkpoints.
+// otherwise refuse to recreate those consumers. The processes that use these consumers then recreate them from
+// checkpoints.
 func (s *Server) run(ctx context.Context, opts *server.Options) error {
 	if err := s.try(ctx, opts.Clone()); err != nil {
 		return err
