@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	endpointTimeout  = 10 * time.Second // for asking a running browser for its WebSocket
+	endpointTimeout  = 10 * time.Second // for asking a running browser for its WebSocket URL
 	maxEndpointBytes = 64 << 10
 )
 

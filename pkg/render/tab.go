@@ -24,7 +24,7 @@ import (
 
 const (
 	openTimeout  = 15 * time.Second // for opening a tab
-	closeTimeout = 5 * time.Second  // for closing a tab, after which the browser is replaced
+	closeTimeout = 5 * time.Second  // for closing a tab; if it takes longer, the browser is replaced
 )
 
 // restrictionScript removes the script features that bypass the proxy. This is a second line of defence, because the
@@ -118,7 +118,7 @@ func (t *tab) prepare(ctx context.Context) error {
 		method string
 		params any
 	}{
-		// chromedp has enabled these. None is needed, and a page could flood us with their events.
+		// chromedp has enabled these features. None is needed, and a page could flood this process with their events.
 		{runtime.Disable.Method, cdp.Empty{}},
 		{log.Disable.Method, cdp.Empty{}},
 		{css.Disable.Method, cdp.Empty{}},
