@@ -51,18 +51,18 @@ type Options struct {
 	MinScore      float64       // minimum relevance of a fragment; default DefaultMinScore, negative: all fragments are relevant
 
 	// Composes means that the models write their own answers. A model then rewrites follow-up questions before the
-	// search, so that they stand alone; without Composes, words of earlier questions are added to them instead. Prompts
-	// without documents cause no search. If nothing relevant is found, a model translates the question into the
-	// language of the documents for a second search. If that finds nothing either, the model still answers, unless the
-	// agent restricts knowledge.
+	// search, so that they stand alone. Without Composes, words of earlier questions are added to them instead. If the
+	// prompt has no place for documents, nothing is searched. If nothing relevant is found, a model translates the
+	// question into the language of the documents for a second search. If that finds nothing either, the model still
+	// answers, unless the agent restricts knowledge.
 	Composes bool
 
 	lockTime time.Duration // lifetime of locks, for tests; default defaultLockTime
 }
 
-// DefaultMinScore separates relevant fragments from the rest. On collections in several languages, both with lexical
-// search alone and with the built-in model, it rejects up to 4% of the questions that a collection answers. It rejects
-// 34% to 98% of questions about other subjects, and 26% to 32% of questions about similar subjects.
+// DefaultMinScore is the default minimum relevance of a fragment. It was measured on collections in several languages,
+// both with lexical search alone and with the built-in model. It rejects up to 4% of the questions that a collection
+// answers, 34% to 98% of the questions about other subjects, and 26% to 32% of those about similar subjects.
 const DefaultMinScore = 0.25
 
 // storeTimeout is the time limit for storing an exchange after the client has disconnected.
@@ -79,8 +79,8 @@ type Answer struct {
 	// sources.
 	Sources []domain.Fragment
 
-	// Explanation describes how fragments were found, both those in the prompt and those that were not relevant enough,
-	// and the usage of the model. It is nil if it was not requested or the agent has no datastores.
+	// Explanation describes how the fragments were found, including those that were not relevant enough for the prompt,
+	// and the model's usage. It is nil if it was not requested or the agent has no datastores.
 	Explanation *domain.Explanation
 
 	Model            string // the provider's name for the model; "" if no model was called
@@ -211,8 +211,8 @@ func (a *Answerer) Answer(ctx context.Context, req Request, emit func(text strin
 	return ans, errors.Join(err, a.store(kept, s, req.Query, ans.Text, ans.Sources))
 }
 
-// decline writes that the documents do not answer the question, in the question's language. stopped means that a stop
-// sequence has ended the text.
+// decline tells the reader, in the question's language, that the documents do not answer the question. stopped is true
+// if a stop sequence ended the text.
 func decline(d *citation.Delivery, question string, history []chat.Turn) (stopped bool, err error) {
 	err = d.Write(language.PhrasesFor(question, history, nil).NoAnswer)
 	if errors.Is(err, citation.ErrStopped) {
@@ -221,7 +221,8 @@ func decline(d *citation.Delivery, question string, history []chat.Turn) (stoppe
 	return false, err
 }
 
-// timedOut converts an expiry of the answer's own time-out into a readable error. It returns other errors unchanged.
+// timedOut replaces the error that the answer's own time-out causes with a readable one. It returns other errors
+// unchanged.
 func (a *Answerer) timedOut(outer context.Context, err error) error {
 	if outer.Err() != nil || !errors.Is(err, context.DeadlineExceeded) || domain.CodeOf(err) != domain.CodeInternal {
 		return err

@@ -171,7 +171,7 @@ func recentTurns(messages []domain.Message, budget int) []chat.Turn {
 	return turns
 }
 
-// historyText returns a message's text for the history.
+// historyText returns a message's text without citations.
 func historyText(m domain.Message) string {
 	if m.Role == domain.RoleAssistant {
 		if m.ID == "" { // from a conversation that the client stores; its sources are unknown

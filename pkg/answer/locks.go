@@ -11,7 +11,7 @@ import (
 // A conversation's questions are answered one at a time: within a process in order of arrival, and across processes by
 // a lease in the catalog.
 
-// Lifetime of a lock after its process has died. A running process renews the lock well before its end.
+// Lifetime of a lock after its process has died. A running process renews the lock well before it expires.
 const defaultLockTime = 15 * time.Second
 
 // Bounds of the delay between attempts to take a lock that another process holds.

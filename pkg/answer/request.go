@@ -17,7 +17,7 @@ const (
 	MaxVisitorIDCharacters = 200
 	MaxPromptCharacters    = 32_000   // per prompt or template
 	MaxInstructionBytes    = 64 << 10 // of the caller's instructions
-	MaxAnswerTokens        = 128_000  // maximum of maxTokens
+	MaxAnswerTokens        = 128_000  // largest value of maxTokens
 	MaxStops               = 4        // stop sequences
 	MaxStopBytes           = 1000     // per stop sequence
 )
@@ -116,7 +116,7 @@ func (r Request) check() error {
 	for _, p := range []struct {
 		field string
 		text  *string
-		has   string // the agent's text
+		has   string // the agent's own setting, used if text is nil
 	}{
 		{"systemPrompt", r.SystemPrompt, r.Agent.SystemPrompt},
 		{"userPrompt", r.UserPrompt, r.Agent.UserPrompt},
@@ -168,7 +168,7 @@ func (r Request) model() string {
 	}
 }
 
-// reportIgnored passes the names of ignored parameters to r.Ignored, without those that only the agent has set.
+// reportIgnored calls r.Ignored with the names of the ignored parameters, except those that only the agent sets.
 func (r Request) reportIgnored(names []string) {
 	set := map[string]bool{
 		"temperature": r.Temperature != nil, "topP": r.TopP != nil, "maxTokens": r.MaxTokens != nil,

@@ -67,7 +67,7 @@ func (a *Answerer) retrieve(ctx context.Context, req Request, stores []domain.Da
 	return found, nil
 }
 
-// datastores returns the agent's datastores, without those deleted since.
+// datastores returns those of the agent's datastores that still exist.
 func (a *Answerer) datastores(ctx context.Context, agent domain.Agent) ([]domain.Datastore, error) {
 	var out []domain.Datastore
 	for _, id := range agent.DatastoreIDs {

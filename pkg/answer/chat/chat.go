@@ -29,8 +29,8 @@ var ErrTooLong = errors.New("the prompt is longer than the model's window")
 
 // Models maps model names to models.
 type Models interface {
-	// Models returns the models for one of domain.ModelNames, at least one, in the order in which to try them: the next
-	// one is called if the previous one failed without emitting text.
+	// Models returns the models for one of domain.ModelNames, in the order in which to try them. There is at least one.
+	// If a model fails without emitting text, the next one is called.
 	Models(name string) []Model
 }
 
@@ -101,7 +101,7 @@ type Turn struct {
 	ResultOf string     // ID of the tool call whose result is the text; Role is then domain.RoleUser
 }
 
-// Params are the parameters of a language model. The provider uses its defaults for those that are nil.
+// Params are the parameters of a language model. For nil parameters, the provider uses its defaults.
 type Params struct {
 	Temperature      *float64 // 0 to 1
 	TopP             *float64 // 0 to 1
@@ -113,7 +113,8 @@ type Params struct {
 	// means text.
 	ResponseFormat json.RawMessage
 
-	// Stop lists the sequences that end the answer. The caller cuts the answer, so providers may ignore them.
+	// Stop lists the sequences that end the answer. The caller itself cuts the answer at the first one, so providers
+	// may ignore them.
 	Stop []string
 
 	Tools      []Tool
@@ -132,7 +133,7 @@ type Completion struct {
 	NoAnswer         bool       // the provider found no answer in the documents, so there are no sources
 }
 
-// Transcript formats turns as the text that replaces a placeholder.
+// Transcript formats turns for a prompt, each as a line that begins with "User: " or "Assistant: ".
 func Transcript(history []Turn) string {
 	var out strings.Builder
 	for _, t := range history {

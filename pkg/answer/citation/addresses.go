@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// knownAddresses are the web addresses in a prompt. They are collected at the first lookup.
+// knownAddresses are the web addresses in a prompt. They are collected on the first lookup.
 type knownAddresses struct {
 	collect  func() (texts []string, sources []domain.Fragment)
 	once     sync.Once
@@ -28,7 +28,7 @@ const (
 	trailing = ".,;:!?*_~'\"`)]}>|" // punctuation that belongs to the sentence if it is at the end of an address
 )
 
-// schemeOrWWW matches the beginning of an address in a text.
+// schemeOrWWW matches the beginning of a web address.
 var schemeOrWWW = regexp.MustCompile(`(?i)https?://|www\.`)
 
 // addressesOf returns the addresses in a prompt: in the agent's instructions, the documents, the history and the
@@ -53,7 +53,7 @@ func (a *knownAddresses) has(address string) bool {
 	return a.inPrompt[key(address)]
 }
 
-// ofSource reports whether the address was in the prompt and its host is that of a source.
+// ofSource reports whether the address was in the prompt and has the same host as a source.
 func (a *knownAddresses) ofSource(address string) bool {
 	return a.has(address) && a.hosts[hostOf(address)]
 }
@@ -122,8 +122,8 @@ func addressRun(s string) (n int, ended bool) {
 	return n, false
 }
 
-// cutAddress returns the part of a run that is the address: up to a quotation mark, a bar or an unmatched closing
-// bracket, without the sentence's punctuation at its end.
+// cutAddress returns the address at the beginning of a run. The address ends at a quotation mark, a bar or an unmatched
+// closing bracket, and does not include the punctuation of the sentence around it.
 func cutAddress(run string) string {
 	depth := 0
 	for i := range len(run) {

@@ -66,13 +66,14 @@ func (a markAction) apply(text string, given int) string {
 	return c.write(text) + c.close()
 }
 
-// Neutral writes the marks of a document's text in parentheses, so that no model copies them as citations.
+// Neutral replaces the brackets of the marks in a document's text with parentheses, so that no model copies the marks
+// as citations.
 func Neutral(text string) string { return parenthesize.apply(text, allFragments) }
 
-// Remove removes the marks of a document's text, which would look like citations in a quotation.
+// Remove removes the marks from a document's text, because they would look like citations in a quotation.
 func Remove(text string) string { return remove.apply(text, allFragments) }
 
-// Without removes the marks of an answer with the given number of sources. sources is negative if the number is
+// Without removes the marks from an answer. sources is the number of its sources. It is negative if the number is
 // unknown, because the client stores the conversation.
 func Without(text string, sources int) string {
 	if sources < 0 {
@@ -174,11 +175,11 @@ func (c *citationFilter) plain(s string) int {
 	return len(s)
 }
 
-// mayOpen reports whether a bracket of a mark may begin with the byte.
+// mayOpen reports whether b may be the first byte of a mark's opening bracket.
 func mayOpen(b byte) bool { return b == '[' || b == "【"[0] || b == "［"[0] }
 
-// isSpace reports whether the byte is the white space that is removed together with the mark after it. In a document,
-// tabs separate the cells of a table.
+// isSpace reports whether b is white space that is removed together with the mark after it: a space or, if all marks
+// are removed, a tab. In a document, tabs separate the cells of a table.
 func (c *citationFilter) isSpace(b byte) bool { return b == ' ' || b == '\t' && c.action == remove }
 
 // names reports whether n is the number of a fragment.

@@ -22,14 +22,14 @@ var (
 	// callBefore matches a call whose result may be subscripted: split(",")[1]. In "text (note)[1]", a space precedes
 	// the parenthesis.
 	callBefore = regexp.MustCompile(`[0-9A-Za-z_]\([^()]*\)$`)
-	// codeFollows matches text that only code has after a subscript: an assignment, a comparison, a field, an
-	// increment.
+	// codeFollows matches what follows a subscript only in code: an assignment, a comparison, a field, an increment.
 	codeFollows = regexp.MustCompile(`^(?:\s?(?:[-+*/|&^%:]?=|[!<>]=)|\+\+|--|->|\.[a-z_]|\{|\[[A-Za-z'"])`)
 	// assigned matches an assignment of a list of numbers: x = [5].
 	assigned = regexp.MustCompile(`=\s?$`)
 )
 
-// nameBefore matches a name, such as arr. Digits alone are not a name: 1[2].
+// nameBefore matches a name at the end of a text, such as arr. Digits alone are not a name, so the brackets in 1[2]
+// follow no name.
 var nameBefore = regexp.MustCompile(`[A-Za-z_$][0-9A-Za-z_$]*$`)
 
 // subscripted reports whether brackets between the two texts are a subscript, as in arr[2], and not a citation.
@@ -90,7 +90,8 @@ var intervalWords = wordset.Of(`
 // lastWord matches the last word of a text, without a full stop after it: pp in "see pp.".
 var lastWord = regexp.MustCompile(`([\p{L}'’]+)\.?$`)
 
-// takesNumbers reports whether numbers in brackets after this text belong to its last word.
+// takesNumbers reports whether numbers in brackets after this text belong to its last word, as they do in "pages
+// [3-5]".
 func takesNumbers(before string, m mark) bool {
 	if len(m.numbers) < 2 {
 		return false
@@ -109,10 +110,10 @@ func isSubscriptPrefix(before string) bool {
 	return nameBefore.MatchString(before) || callBefore.MatchString(before)
 }
 
-// lastBytes returns the part at the end of a text that subscripted examines.
+// lastBytes returns the end of a text, as much as subscripted examines.
 func lastBytes(text string) string { return text[max(0, len(text)-maxNameBytes):] }
 
-// firstBytes returns the part at the beginning of a text that subscripted examines.
+// firstBytes returns the beginning of a text, as much as subscripted examines.
 func firstBytes(text string) string { return text[:min(followerBytes, len(text))] }
 
 // CodeTracker parses the Markdown of a text, byte by byte, to determine which parts are code.
@@ -136,8 +137,8 @@ func (c *CodeTracker) inCode(b byte) bool {
 	return code > 0 || c.fenced > 0
 }
 
-// indented reports whether the line is indented like a code block without fences. Paragraphs in lists may be indented
-// as far.
+// indented reports whether the line is indented like a code block without fences. The line may also be a paragraph of a
+// list, which can be indented just as far.
 func (c *CodeTracker) indented() bool { return c.indent >= 4 }
 
 // track processes the next byte. A run of backticks opens code, and a run of the same length closes it. Inline code

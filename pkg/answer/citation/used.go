@@ -10,7 +10,7 @@ import (
 
 // Conditions under which a sentence counts as based on a fragment, and limits on the comparison.
 const (
-	usedShare        = 0.6  // minimum share of the sentence's words, except function words
+	usedShare        = 0.6  // minimum share of the sentence's words that the fragment must contain; function words do not count
 	usedTerms        = 3    // a fragment must contain all words of a sentence with fewer words than this
 	maxUsedSentences = 50   // per answer
 	maxUsedBytes     = 2000 // per sentence

@@ -7,10 +7,10 @@ import (
 // evidence contains the features that indicate whether a sentence is the answer: weighted shares of the question's
 // words, and how well the fragment matched.
 type evidence struct {
-	own    float64 // words in the sentence itself or a heading
-	before float64 // other words, in the previous sentence, which often names the subject of an answer
-	near   float64 // words that are close together both in the question and in the sentence
-	names  float64 // share of the question's names missing from the fragment and its heading, negative: -1 to 0
+	own    float64 // share of the words that are in the sentence itself or a heading
+	before float64 // share of the words that are only in the previous sentence, which often names the subject of the answer
+	near   float64 // share of the pairs of neighbouring words that are close together in the sentence, too
+	names  float64 // share of the question's names that neither the fragment nor its heading contains, as a negative number: -1 to 0
 	score  float64 // score of the fragment
 	rank   float64 // score of the fragment relative to the best
 	value  float64 // 1: has a value of the requested kind, -1: has none, 0: no kind requested
@@ -32,7 +32,7 @@ const (
 	rankWeight    = 4.5
 	valueWeight   = 0.7
 	scrapWeight   = -3.0 // not fitted: a heading is not an answer
-	strangeWeight = -2.0 // not fitted: a date of another city is not an answer
+	strangeWeight = -2.0 // not fitted: a date that concerns another city is not an answer
 )
 
 // total returns the weighted sum of the evidence.
@@ -48,8 +48,8 @@ func (e evidence) total() float64 {
 	return sum
 }
 
-// Weights of a classifier that decides whether the documents answer a question. They are fitted to questions on the
-// right documents and on other documents of the same collections. The weighted sum is the log odds.
+// Weights of a classifier that decides whether the documents answer a question. They are fitted to questions searched
+// in the documents that answer them, and in other documents of the same collections. The weighted sum is the log odds.
 const (
 	answeredBase    = -3.5
 	answeredHeld    = 2.6 // words in the sentence or the previous one
@@ -58,15 +58,15 @@ const (
 	answeredMissing = 0.8  // the requested kind of value is missing
 	answeredBest    = 3.8  // score of the best fragment
 	answeredAhead   = 5.3  // lead of the best score over the second
-	answeredAtLeast = -0.5 // log odds above which there is an answer
+	answeredAtLeast = -0.5 // minimum log odds of an answer
 
 	answeredTold = 0.8 // not fitted: lowers the threshold for a row or entry with the rarest word
 
 	answeredStrange = 6.0 // not fitted: raises the threshold if strange, and outweighs all but the strongest other evidence
 
-	heldAtLeast     = 0.2 // minimum share of the question's words, whatever the other evidence
-	scoreOfNoSecond = 0.2 // minimum score assumed for a missing second fragment
-	maxAhead        = 0.3 // maximum lead assumed for the only fragment
+	heldAtLeast     = 0.2 // minimum share of the question's words that an answer contains, whatever the other evidence
+	scoreOfNoSecond = 0.2 // minimum score assumed for the second fragment if only one was found
+	maxAhead        = 0.3 // maximum lead assumed for the best fragment if only one was found
 )
 
 // answered reports whether the best sentence is likely to be an answer, given the fragments found.

@@ -38,7 +38,7 @@ const (
 )
 
 const (
-	// Maximum difference between the best sentence's score and that of another quoted sentence.
+	// Maximum amount by which the score of a quoted sentence may be lower than the best sentence's score.
 	nearBest = 2.5
 	// Two sentences whose words overlap by more than this share count as repetitions.
 	sameTerms = 0.7
@@ -77,7 +77,7 @@ func (e *Provider) Complete(ctx context.Context, p chat.Prompt, emit func(text s
 	return chat.Completion{}, nil
 }
 
-// finding is the content of an answer: quotations, which are formatted in the language of the answer.
+// finding is the content of an answer: functions that format its pieces in a given language, and the quoted fragments.
 type finding struct {
 	pieces    []func(phrases) string
 	fragments []domain.Fragment
@@ -125,7 +125,8 @@ func quoted(fragments []domain.Fragment, f domain.Fragment) bool {
 	return slices.ContainsFunc(fragments, func(other domain.Fragment) bool { return other.ChunkID == f.ChunkID && other.Text == f.Text })
 }
 
-// named returns pieces that name the parts of a question that have no answer.
+// named returns pieces of an answer, one for each unanswered part of the question. A piece says that the documents do
+// not answer that part.
 func named(unanswered []string) []func(phrases) string {
 	var out []func(phrases) string
 	for _, part := range unanswered {
@@ -137,7 +138,7 @@ func named(unanswered []string) []func(phrases) string {
 }
 
 // findAnswer selects what to quote. Sentences that are likely to be the answer are quoted alone. Otherwise, for each
-// clause of the question, the passage with most of its topics is quoted.
+// clause of the question, the passage that contains most of its topics is quoted.
 func (e *Provider) findAnswer(ctx context.Context, p chat.Prompt, say phrases) (out finding, err error) {
 	fragments := p.Fragments[:min(len(p.Fragments), maxReadFragments)]
 	q, err := e.analyse(ctx, p, fragments)

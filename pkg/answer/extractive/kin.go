@@ -19,7 +19,7 @@ type WordVectors interface {
 
 // Limits on the search for related words.
 const (
-	kinCosine     = 0.5 // related pairs such as phone and call have 0.52, cost and price 0.63; unrelated pairs have up to 0.27
+	kinCosine     = 0.5 // minimum cosine similarity; phone and call have 0.52, cost and price 0.63, unrelated pairs at most 0.27
 	kinShare      = 0.8 // fraction of a term's weight that a related word gets
 	minKinLetters = 3
 	maxKinWords   = 2000 // maximum number of words from the fragments that are compared

@@ -32,7 +32,7 @@ var markup = []struct {
 	{regexp.MustCompile(`(?i)</?(?:a|applet|area|audio|base|body|button|embed|form|frame|iframe|image|img|input|link|math|meta|object|picture|script|source|style|svg|track|video)(?:[\s/][^<>]*)?>`), ""},
 }
 
-// itemLine matches an entry of a list.
+// itemLine matches the beginning of a line that is an entry of a list.
 var itemLine = regexp.MustCompile(`^\s*(?:[-*•–]|\d{1,3}[.)])\s`)
 
 // paragraph splits one paragraph into parts.
@@ -84,7 +84,8 @@ func isAssent(sentence string) bool {
 // Maximum length of an assent, in characters; some languages have a long word for "yes".
 const maxAssent = 5
 
-// unwrapped joins lines that were wrapped within a sentence: long lines, and lines that continue in lower case.
+// unwrapped joins lines that were wrapped within a sentence. A line is joined to the one before it if it begins in
+// lower case, or if the line before it is long or ends a sentence.
 func unwrapped(part string) string {
 	var out strings.Builder
 	before := ""
@@ -108,7 +109,7 @@ func unwrapped(part string) string {
 	return out.String()
 }
 
-// apart reports whether each line of a paragraph is a unit, as opposed to wrapped prose.
+// apart reports whether each line of a paragraph stands alone, unlike the lines of wrapped prose.
 func apart(part string) bool {
 	if strings.Contains(part, "\t") {
 		return true

@@ -51,7 +51,7 @@ func (q question) lacksNames(whole, heading wording) (share float64, coded bool)
 	return -lacking / names, coded
 }
 
-// Share of the question's other words that a row must contain if it is identified by a name.
+// Minimum share of the question's words, except names, that a row must contain if it is identified by a name.
 const halfHeld = 0.5
 
 // Share of the question's words that compensates for a missing rarest word.

@@ -67,7 +67,7 @@ func holdsCodes(f domain.Fragment, codes []string) bool {
 const maxOrdinalDigits = 2
 
 // numberedTerms returns the short numbers in a question, each paired with the word before it or the unit after it:
-// "version 2", "22 kW". The second term of a pair is the number.
+// "version 2", "22 kW". A pair consists of the indices of two terms; the second is the number.
 func (q question) numberedTerms(asked string) [][2]int {
 	var out [][2]int
 	words := strings.FieldsFunc(strings.ToLower(asked), func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("?!,;:()", r) })
@@ -89,7 +89,7 @@ func (q question) numberedTerms(asked string) [][2]int {
 // Maximum length of a unit after a number, in characters.
 const maxUnitLetters = 3
 
-// termPairs returns all pairs of a term of the word and a term of the number.
+// termPairs returns all pairs of a term of the question for the word and one for the number.
 func (q question) termPairs(word, number string) [][2]int {
 	var out [][2]int
 	for a, first := range termsIn(q.terms, []string{word}) {

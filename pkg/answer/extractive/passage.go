@@ -272,7 +272,7 @@ func (p page) tokens(of passage) int {
 	return n
 }
 
-// best returns the index of the page that is most likely to contain the answer about the topics, or -1 if no page is
+// best returns the index of the page that most likely answers the question about these topics, or -1 if no page is
 // eligible. cover is the share of the topics that the page and its headings contain.
 func (q question) best(pages []page, about topics) (at int, cover float64) {
 	at = -1
@@ -289,8 +289,8 @@ func (q question) best(pages []page, about topics) (at int, cover float64) {
 	return at, cover
 }
 
-// eligible reports whether a page has the numbers, codes and options of the topics, and a value of the requested kind
-// if such values have a universal form.
+// eligible reports whether a page contains the numbers, codes and options of the topics. If values of the requested
+// kind are recognisable by their form, as e-mail addresses are, the page must also contain such a value.
 func (q question) eligible(p page, about topics) bool {
 	if len(p.lines) == 0 || !holdsOptions(p.fragment, q.options) || !holdsCodes(p.fragment, q.codes) {
 		return false
@@ -311,7 +311,7 @@ func (q question) eligible(p page, about topics) bool {
 	return true
 }
 
-// amount matches a figure with two decimals. In receipts and invoices it is a price.
+// amount matches a number with two decimals, which in receipts and invoices is a price.
 var amount = regexp.MustCompile(`\d[.,]\d{2}(?:\D|$)`)
 
 // passagesFor returns the passages about each clause of a question, in reading order within a fragment, and the clauses
@@ -335,7 +335,7 @@ func (q question) passagesFor(clauses []string, pages []page, supported bool, ch
 	return out, unanswered
 }
 
-// If no sentence is likely to be an answer, a page must contain at least this share of the topics that are not names.
+// Minimum share of the topics, except names, that a page must contain if no sentence is likely to be an answer.
 const otherTopics = 0.4
 
 // Minimum share of the total weight that a topic must have for its absence from the datastore to mean that the

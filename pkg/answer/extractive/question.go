@@ -16,7 +16,7 @@ const (
 	headingShare    = 0.6  // share of a word's weight if only the heading or title contains it
 	borrowedWeight  = 0.3  // factor for a word from the previous question
 	framingWeight   = 0.15 // factor for a word that only phrases the question
-	nearDistance    = 3    // maximum distance between terms that are near each other, in terms
+	nearDistance    = 3    // maximum distance, in terms, at which two terms count as near each other
 	scrapTokens     = 5
 
 	evenBelow = 4.0 // weight of a word that none of about thirty chunks contains; see evenness
@@ -118,7 +118,7 @@ func borrowedNames(search, asked string) []string {
 }
 
 // rarestTerms marks the question's own terms with the greatest weight. If there are only names, it marks the word for
-// the requested measure, as in "how old is Tom".
+// what the question asks, such as "old" in "how old is Tom".
 func (q question) rarestTerms() []bool {
 	most := 0.0
 	for i, w := range q.weights {

@@ -242,7 +242,7 @@ func saysAmount(text string) bool {
 	return false
 }
 
-// Maximum number of words between a number and its unit: 30 paid days.
+// Maximum number of words between a number and its unit. In "30 paid days", there is one.
 const unitDistance = 2
 
 // counts reports whether a text contains a number, next to its unit if the question has one.

@@ -168,8 +168,8 @@ var verbsAfterCount = func() map[string]map[string]bool {
 	return out
 }()
 
-// isReference reports whether a word of a question refers to earlier messages, and not to another part of the question:
-// "the stadium that the teams played in", "is there a vaccine".
+// isReference reports whether a word of a question refers to earlier messages. Words such as "that" in "the stadium
+// that the teams played in" and "there" in "is there a vaccine" do not.
 func isReference(words []string, i int, lang analysis.Language) bool {
 	switch w := words[i]; {
 	case !includesLanguage(referenceWords[w], lang):

@@ -22,10 +22,11 @@ const (
 	rewriteTimeout   = 6 * time.Second
 	rewriteTokens    = 200 // maximum tokens of the model's output
 	rewriteMessages  = 6   // messages of the conversation in the prompt
-	maxMessageTokens = 600 // characters per message
+	maxMessageTokens = 600 // maximum length of each of these messages, in characters
 	rewriteBytes     = 4 << 10
 
-	// Number of tokens above which a question without a word that refers back stands alone and is not rewritten.
+	// Number of tokens above which a question is assumed to stand alone, and is not rewritten, unless one of its words
+	// refers back.
 	maxFollowUpTokens = 14
 )
 

@@ -24,7 +24,7 @@ type Options struct {
 	// Azure means that BaseURL is the address of an Azure OpenAI resource ("https://name.openai.azure.com"), which has
 	// its own header for the key and names models by their deployments.
 	Azure        bool
-	AzureVersion string // api-version of the dated API; "" selects the v1 API, which needs none
+	AzureVersion string // value of the api-version parameter, a date; "" selects the v1 API, which needs none
 
 	Limits     remote.Limits
 	HTTPClient *http.Client // default: remote.Client()

@@ -27,7 +27,7 @@ type Status struct {
 	Param   string // the invalid parameter, if the server names one
 	Message string // message for the log
 	After   time.Duration
-	HasWait bool // whether the server asked for After
+	HasWait bool // whether the server said how long to wait (After)
 }
 
 // Error implements error.
