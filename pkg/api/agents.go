@@ -161,7 +161,8 @@ func datastoreIDs(ids *[]string, tools *[]AgentTool) (list []string, field strin
 	return list, field
 }
 
-// originsOf returns the origins as they will be stored, without duplicates. Package rules has already checked the list.
+// originsOf returns the origins as they will be stored, without duplicates. The rules package has already checked the
+// list.
 func originsOf(list []string) []string {
 	out := []string{}
 	for _, text := range list {

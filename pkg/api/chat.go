@@ -95,7 +95,7 @@ type chat struct {
 	instructions string
 }
 
-// readChat parses messages that package rules has checked. The last user message is the question.
+// readChat parses messages that the rules package has checked. The last user message is the question.
 func (s *server) readChat(messages []ChatMessage) (chat, error) {
 	var c chat
 	var instructions []string

@@ -6,7 +6,7 @@ import "strings"
 // them, and the parameters whose values were changed.
 const ignoredHeader = "Sluice-Ignored-Parameters"
 
-// agentNames returns a parameter's name in agent queries, which use the names of package answer.
+// agentNames returns a parameter's name in agent queries. It is the same as in the answer package.
 func agentNames(name string) string { return name }
 
 // openAINames returns a parameter's name in chat completions.

@@ -53,8 +53,8 @@ func (s *server) PlanSite(ctx context.Context, r PlanSiteRequestObject) (PlanSit
 	return PlanSite200JSONResponse(p), err
 }
 
-// plan lets the Planner visit at most limit addresses of a site. When ctx's deadline passes, plan returns the addresses
-// found so far.
+// plan lets the Planner visit at most `limit` addresses of a site. When ctx's deadline passes, plan returns the
+// addresses found so far.
 func (s *server) plan(ctx context.Context, site domain.DatasourceConfig, limit int) (SitePlan, error) {
 	out := SitePlan{Addresses: []PlannedAddress{}}
 	sum, err := s.Planner.Plan(ctx, crawl.PlanRequest{

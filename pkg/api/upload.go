@@ -72,8 +72,8 @@ func (s *server) createWithOriginal(ctx context.Context, store domain.Datastore,
 }
 
 // storeUpload stores the content first and then, in one transaction, the row and its job. So no row refers to missing
-// content, even after a crash in between. Content without a row is removed here or by the audit. Every run of a request
-// uses a new key for the content, so a run never removes content that the row of another run refers to.
+// content, even after a crash in between. Content without a row is removed here or by control.Auditor. Every run of a
+// request uses a new key for the content, so a run never removes content that the row of another run refers to.
 func (s *server) storeUpload(ctx context.Context, store domain.Datastore, d domain.Datasource, mimeType string, content io.Reader) (domain.Datasource, error) {
 	if err := s.Usage.CheckStorage(ctx, d.WorkspaceID); err != nil {
 		return domain.Datasource{}, err
@@ -102,7 +102,7 @@ func setOriginal(d *domain.Datasource, o domain.Original) {
 }
 
 // dropRefused removes content whose row the catalog rejected. After any other error, the transaction may have been
-// committed. The content then stays, and the audit removes it if no row refers to it.
+// committed. The content then stays, and control.Auditor removes it if no row refers to it.
 func (s *server) dropRefused(ctx context.Context, err error, originals ...domain.Original) {
 	switch domain.CodeOf(err) {
 	case domain.CodeNotFound, domain.CodeConflict, domain.CodeInvalid, domain.CodeUsageLimit:

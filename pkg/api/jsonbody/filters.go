@@ -9,7 +9,7 @@ import (
 // maxFilterValues is the maximum number of alternatives in one metadata filter. The schema sets the same limit for ids.
 const maxFilterValues = 1000
 
-// FilterFaults reports values in a body's metadata filters that metadata cannot be compared with.
+// FilterFaults returns a fault for each value in a body's metadata filters that cannot be compared with metadata.
 func FilterFaults(body map[string]any) []domain.FieldError {
 	filters, _ := body["filters"].(map[string]any)
 	metadata, _ := filters["metadata"].(map[string]any)
@@ -35,7 +35,7 @@ func FilterFaults(body map[string]any) []domain.FieldError {
 	return faults
 }
 
-// Filterable reports whether metadata can be compared with the value.
+// Filterable reports whether a filter may contain the value, because metadata can be compared with it.
 func Filterable(value any) bool {
 	switch value.(type) {
 	case string, float64, bool:

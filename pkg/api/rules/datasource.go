@@ -123,7 +123,7 @@ func addressFault(address string) string {
 	return ""
 }
 
-// planRule checks what the document cannot express about a site to plan.
+// planRule checks what the OpenAPI document cannot express about a request to plan the crawl of a site.
 func planRule(body map[string]any) []domain.FieldError {
 	config, _ := body["config"].(map[string]any)
 	if config == nil {
@@ -132,7 +132,7 @@ func planRule(body map[string]any) []domain.FieldError {
 	return createDatasourceRule(map[string]any{"type": string(domain.TypeWebSite), "config": config})
 }
 
-// updateDatasourceRule checks what the document cannot express about a patch.
+// updateDatasourceRule checks what the OpenAPI document cannot express about a patch of a datasource.
 func updateDatasourceRule(body map[string]any) []domain.FieldError {
 	config, _ := body["config"].(map[string]any)
 	faults := append(refreshFaults(config), patternFaults(config)...)
