@@ -9,11 +9,11 @@ type Explanation struct {
 	TopK             int
 	MaxPerDatasource int // 0: any number
 	Filters          ExplainedFilters
-	Datastores       []ExplainedDatastore // in the order of the request
+	Datastores       []ExplainedDatastore // in the same order as in the request
 	Rerank           ExplainedRerank
 	Terms            map[string]float64  // inverse document frequency by query term, the maximum over the datastores; at most MaxExplainedTerms
 	Words            map[string][]string // words of the query, by the index term that they were reduced to
-	Candidates       int                 // ranked chunks over all datastores
+	Candidates       int                 // number of chunks ranked, over all datastores
 	Fragments        []ExplainedFragment
 	Dropped          ExplainedDrops
 	Notes            []string        // limitations of the result, as text

@@ -283,8 +283,8 @@ func applyError(d *Datasource, store Datastore, ev Event, current bool) Outcome 
 	return out
 }
 
-// sweepOvertaken sweeps the rows of an overtaken job that has failed, if no newer job will do so, that is, if the
-// datasource is not waiting for a job and has no content to keep.
+// sweepOvertaken sweeps the rows of an overtaken job that has failed, unless a newer job will do so. No newer job will
+// if the datasource is neither waiting for a job nor has content to keep.
 func sweepOvertaken(d *Datasource, ev Event, current bool) (out Outcome) {
 	if current || !d.Status.Terminal() || d.ActiveGeneration > 0 || d.Target != nil {
 		return out

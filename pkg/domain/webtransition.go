@@ -14,8 +14,9 @@ const maxRedirects = 10
 // MaxPostponed is the maximum time by which a job can be postponed.
 const MaxPostponed = 24 * time.Hour
 
-// applyDiscovered returns the links found. Links of a site are accepted if they come from its newest job. Links of a
-// page are accepted if its site is still in the crawl that requested the page; the catalog checks that.
+// applyDiscovered returns an Outcome with the discovered links. Links of a site are accepted if they come from its
+// newest job. Links of a page are accepted if its site is still in the crawl that requested the page; the catalog
+// checks that.
 func applyDiscovered(d *Datasource, ev Event, current bool) Outcome {
 	if d.Type != TypeWebSite {
 		return Outcome{Links: ev.Links, LeftOut: ev.LeftOut}
