@@ -123,7 +123,7 @@ type Index interface {
 	Search(ctx context.Context, space Space, q Query) (Result, error)
 
 	// Fill reads the rows of hits from a Search of the space, and sets Complete. It skips complete hits. A hit stays
-	// unchanged if its row was removed or replaced since the search.
+	// unchanged if its row has been removed or replaced since the search.
 	Fill(ctx context.Context, space Space, hits []*Hit) error
 
 	// Rows returns at most limit rows of one generation of a datasource, with their vectors. They are sorted by Ordinal

@@ -102,7 +102,7 @@ func (x *Index) mergeWhile(ctx context.Context, id index.Space, choose func([]le
 	return nil
 }
 
-// repairIVF queues a space if a search found its IVF damaged.
+// repairIVF queues a space so that its IVF is rebuilt, if a search found the IVF damaged.
 func (x *Index) repairIVF(s *store.Space, id index.Space) {
 	if s.IVFBroken() {
 		x.queueIVF(s, id)
@@ -193,7 +193,7 @@ func (q *idleSpaces) begin(after time.Duration) {
 	q.timer.Stop()
 }
 
-// note records that a space has been written.
+// note records that a space has been written to.
 func (q *idleSpaces) note(id index.Space) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -7,7 +7,7 @@
 //	lexical    postings, term lists, BM25, MaxScore
 //	vector     exact scan, quantised codes, IVF
 //
-// Packages lexical and vector do not depend on store or SQL. docs/embedded-index.md explains structures, files and
+// The lexical and vector packages do not depend on store or SQL. docs/embedded-index.md explains structures, files and
 // limits with an example.
 //
 // Only one process at a time may use the index directory. The caller must ensure this.

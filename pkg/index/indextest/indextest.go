@@ -207,7 +207,7 @@ func find(t *testing.T, hits []index.Hit, key string) index.Hit {
 
 func (s *suite) near(a, b float64) bool { return math.Abs(a-b) <= s.opts.Tolerance }
 
-// lexical skips a test of lexical search if the engine has none.
+// lexical skips a test if the engine has no lexical search.
 func (s *suite) lexical(t *testing.T) {
 	t.Helper()
 	if s.opts.DenseOnly {

@@ -15,7 +15,7 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// collection describes an open collection: it exists, is indexed and is loaded.
+// collection describes an open collection, that is, one that exists, is indexed and is loaded.
 type collection struct {
 	name       string
 	model      string

@@ -49,8 +49,8 @@ func frequency(weight, norm float64) float64 {
 	return math.Round(weight * norm / max(bm25.Ceiling-weight, 1e-9))
 }
 
-// countTerms counts the terms of a row. length is the total number of terms. Both include the terms of the context,
-// multiplied by their weight.
+// countTerms returns how often each term occurs in a row, and the total number of terms. A term in the context counts
+// bm25.ContextWeight times.
 func countTerms(r *index.Row, lang analysis.Language, words *analysis.Analyzer) (has counts, length int64) {
 	has = make(counts)
 	for _, t := range words.Terms(r.Text, lang) {

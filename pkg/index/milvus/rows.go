@@ -176,7 +176,7 @@ func (x *Index) Spaces(ctx context.Context, datastoreID string) ([]index.Space, 
 // runFields are the fields that run needs.
 var runFields = []string{fieldID, fieldDatasource, fieldGeneration}
 
-// run counts the rows of each generation, which are consecutive in the order of primary keys.
+// run counts the rows of each generation. In the order of primary keys, the rows of a generation are consecutive.
 type run struct {
 	f    func(index.Stored) error
 	last string // last counted primary key

@@ -32,10 +32,10 @@ const (
 	fieldMetadata   = "metadata"
 	fieldFacets     = "facets"       // hashes of the filterable values; see filter.go
 	fieldLanguage   = "language"     // result of analysis.Detect
-	fieldLength     = "terms_length" // number of terms in text and context, weighted
+	fieldLength     = "terms_length" // weighted number of terms in text and context
 	fieldDigest     = "digest"       // hash of the whole row
 	fieldDense      = "dense"
-	fieldSparse     = "sparse" // missing if the server does not support it
+	fieldSparse     = "sparse" // missing if the server does not support sparse vectors
 )
 
 // Limits of fields.

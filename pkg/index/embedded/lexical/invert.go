@@ -11,7 +11,7 @@ import (
 
 // Document contains the terms of a row.
 type Document struct {
-	Length uint32               // number of terms of text and context, weighted
+	Length uint32               // weighted number of terms in text and context
 	Terms  []analysis.TermCount // terms of the vocabulary and their counts
 	Facets []uint32             // filter terms, by number; duplicates are allowed
 }

@@ -12,7 +12,7 @@ import (
 
 const (
 	// boundSlack is the factor by which sums of bounds are raised, so that they are never below the sum of the scores.
-	// The scores may be added in another order and so be rounded differently.
+	// The scores may be added up in a different order and thus be rounded differently.
 	boundSlack = 1 + 1e-9
 	// If at most this many postings have to be added up in a window, their slots are marked as touched, and then only
 	// these slots are read back.
@@ -71,7 +71,7 @@ func (v Reader) Top(l *Query, filter bitmap.Set, limit int) []topk.Scored {
 	return s.top.Items()
 }
 
-// window offers the rows of a window that may be among the best.
+// window searches one window, and passes the rows that may be among the best to top.Offer.
 func (s *maxScore) window(w int) {
 	var passing bitmap.Set // the window's part of the filter
 	passes := windowSlots

@@ -268,7 +268,7 @@ type listBuilder struct {
 	numbers []uint32 // kind of each slot's posting
 	kinds   []kind   // kinds by number
 
-	common [commonFrequencies * commonLengths]uint32 // number + 1 of each small kind, by frequency and length
+	common [commonFrequencies * commonLengths]uint32 // number of each small kind plus 1, or 0, by frequency and length
 	rare   map[kind]uint32                           // numbers of other kinds
 }
 

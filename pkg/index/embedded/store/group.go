@@ -19,7 +19,8 @@ type group struct {
 	waiting []*waitingBatch
 }
 
-// waitingBatch is a queued batch and its result. Until called is signalled, the leader owns the fields of the batch.
+// waitingBatch is a queued batch and its result. The leader owns the fields of the batch until it sends to the channel
+// `called`.
 type waitingBatch struct {
 	*Batch
 	called chan struct{} // signalled when the batch is done or its caller becomes the leader

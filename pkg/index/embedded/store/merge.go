@@ -63,9 +63,9 @@ func (v View) dead(slots *roaring.Bitmap) *roaring.Bitmap {
 	return out
 }
 
-// Merge does one piece of work and reports whether there was any. It computes missing codes or locations, or it merges
-// the segments returned by pick or those with many dead slots. Readers and writers can continue: the new segment is
-// stored in small transactions, and the last one replaces the merged segments.
+// Merge does one piece of work and reports whether there was any. It computes missing codes or locations, or merges the
+// segments that choose returns. Readers and writers can continue: the new segment is stored in small transactions, and
+// the last one replaces the merged segments.
 func (s *Space) Merge(ctx context.Context, pick func([]lexical.Segment) []lexical.Segment) (bool, error) {
 	s.mergeMu.Lock()
 	defer s.mergeMu.Unlock()
@@ -180,7 +180,7 @@ func (m *mergeStore) flush(ctx context.Context) error {
 	return nil
 }
 
-// swap replaces a group of segments by the merged one. The dead slots become free.
+// swap replaces a group of segments with the merged one. The dead slots become free.
 func (s *Space) swap(ctx context.Context, group []lexical.Segment, out lexical.Segment, slots, dead *roaring.Bitmap, firsts []string) error {
 	s.writeMu.Lock()
 	defer s.writeMu.Unlock()

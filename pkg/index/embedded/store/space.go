@@ -1,6 +1,6 @@
 // Package store stores the rows of a space in a SQLite database and in files with one record per slot. It provides
-// snapshots for readers, group commit for writers, merges and damage detection. Packages lexical and vector implement
-// searches of a View. See docs/embedded-index.md.
+// snapshots for readers, group commit for writers, merges and damage detection. The lexical and vector packages
+// implement the searches of a View. See docs/embedded-index.md.
 package store
 
 import (
@@ -60,7 +60,7 @@ type Space struct {
 // ErrNotFound means that the space was never written.
 var ErrNotFound = errors.New("no such space")
 
-// Open opens the space in a directory. If there is none, it is created if create is set; otherwise Open fails with
+// Open opens the space in a directory. If there is none, Open creates it if create is set, and otherwise fails with
 // ErrNotFound. Open fails with index.ErrCorrupt if files are damaged or incomplete. number identifies this opening in
 // the caches.
 func Open(ctx context.Context, dir string, id index.Space, number uint64, c cache.Caches, z vector.Thresholds, create bool) (_ *Space, err error) {

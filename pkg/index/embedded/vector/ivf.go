@@ -39,7 +39,7 @@ const (
 // IVFState is the part of an IVF that is stored in the committed state of the space. Versions of the program without
 // IVF support do not write it.
 type IVFState struct {
-	Epoch      int     `json:"epoch"`            // names the files
+	Epoch      int     `json:"epoch"`            // part of the file names
 	Coded      int     `json:"coded"`            // epoch of the codes in the lists
 	Rows       uint32  `json:"rows"`             // number of rows in all lists, including dead ones
 	Lists      int     `json:"leaves"`           // number of lists

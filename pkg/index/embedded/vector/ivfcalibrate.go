@@ -19,7 +19,7 @@ const (
 	maxScanned = 0.33
 	// Number of attempts per limit, and growth of the factor if the first attempt finds too few rows.
 	radiusTries, radiusStep = 5, 1.1
-	// Smallest factor that counts as known.
+	// Smallest factor that calibration tries. It must be positive: see Radius.
 	minRadius = 1e-3
 )
 
