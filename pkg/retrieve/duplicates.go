@@ -13,7 +13,7 @@ import (
 // sampleOneIn of them. The choice depends only on the hash of a shingle, so that longer texts with the same shingle all
 // keep it or all drop it.
 const (
-	windowRunes = 8 // one byte each, in 64 bits
+	windowRunes = 8 // one byte each, so that a shingle fits into a uint64
 	sampleOneIn = 8
 	shortText   = 400 // bytes
 	minShared   = 0.9

@@ -9,8 +9,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// comparableKind groups candidates whose legs are directly comparable: they have the same embedding model, and either
-// all of their engines compare words or none does.
+// comparableKind groups candidates whose scores are directly comparable in both legs: they have the same embedding
+// model, and either all or none of their engines compare words.
 type comparableKind struct {
 	model string
 	words bool

@@ -41,7 +41,7 @@ func (p *mergedFragment) isAdjacent(c *candidate, rank int) bool {
 		(c.hit.Ordinal == first.hit.Ordinal-1 || c.hit.Ordinal == last.hit.Ordinal+1) && max(1, len(p.chunks)) < maxMerged
 }
 
-// canMerge reports whether an adjacent candidate has the same heading as the fragment, and a text that still fits.
+// canMerge reports whether an adjacent candidate has the same heading as the fragment and still fits into it.
 func (p *mergedFragment) canMerge(c *candidate) bool {
 	return c.hit.Heading == p.hit.Heading && p.bytes+len(c.hit.Text) <= maxMergedBytes
 }

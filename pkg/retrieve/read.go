@@ -14,8 +14,8 @@ import (
 // Number of candidates read at once after the first read.
 const readAhead = 8
 
-// errUnread is the error of candidates whose rows could not be read: the engine failed, or the rows were removed since
-// the search, because the datasource has a new generation or the datastore has moved. The search must be repeated.
+// errUnread is the error of candidates whose rows could not be read: the engine failed, or the rows were removed after
+// the search, because the datasource got a new generation or the datastore moved. The search must be repeated.
 type errUnread struct{ error }
 
 // Unwrap returns the underlying error, which the caller gets if repeating the search does not help.

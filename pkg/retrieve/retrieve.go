@@ -73,7 +73,7 @@ type Deps struct {
 
 // Options configure a Retriever. The zero value uses the defaults.
 type Options struct {
-	Timeout time.Duration // time limit of one Retrieve; default 15 s
+	Timeout time.Duration // time limit of one Retrieve call; default 15 s
 
 	// Weights holds the weight of the dense leg, 0 to 1, by embedding model id. The lexical leg gets the rest. Models
 	// that are not listed have DefaultDenseWeight or, if they are built in, BuiltinDenseWeight.
@@ -129,8 +129,8 @@ type Result struct {
 	TermWeights map[string]float64
 	// Candidates is the number of chunks that were ranked. In a small datastore, all chunks are ranked.
 	Candidates int
-	// Degraded describes what is missing from the result, or is "" if nothing is missing: LexicalFallback was used, a
-	// model knows none of the words in a query with mode dense, or the reranker failed.
+	// Degraded is "" unless something is missing from the result. It then says that LexicalFallback was used, that a
+	// model knows none of the words in a query with mode dense, or that the reranker failed.
 	Degraded string
 	// Explanation is nil unless Request.Explain is set.
 	Explanation *domain.Explanation

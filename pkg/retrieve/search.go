@@ -39,7 +39,7 @@ type candidate struct {
 
 	second       int        // rank by the reranker, from 1; 0: not reranked
 	reranked     float64    // score by the reranker, 0 to 1
-	displayScore float64    // score for callers, 0 to 1, in the order of ranks
+	displayScore float64    // score for callers, 0 to 1; never increases from rank to rank
 	compared     bool       // whether duplicateOf has been determined
 	duplicateOf  *candidate // a better candidate with nearly the same text, or nil
 }
@@ -53,8 +53,8 @@ type datastoreResult struct {
 	nearest     bool // mode dense: only the distance to the query's vector counts
 	termWeights map[string]float64
 	dropped     int // hits of inactive generations or deleted datasources
-	// outdated reports whether a datasource has only hits of older generations. Its active generation may have been
-	// activated after the index was read. Then neither generation is among the candidates.
+	// outdated reports whether all hits of some datasource belong to older generations. Its active generation may have
+	// been activated only after the index was read, so that the candidates contain no rows of the datasource.
 	outdated bool
 	// confirmed reports whether, according to the catalog, the searched place still serves a datasource that has hits.
 	// servedFrom is set if another place serves such a datasource.

@@ -6,7 +6,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// chunkPosition identifies a chunk by its position.
+// chunkPosition identifies a chunk by its datasource and ordinal.
 type chunkPosition struct {
 	datasource string
 	ordinal    int
@@ -15,7 +15,7 @@ type chunkPosition struct {
 // selection chooses fragments that differ from one another.
 type selection struct {
 	topK          int
-	perDatasource int // 0: any number
+	perDatasource int // maximum number of fragments per datasource; 0: no limit
 	duplicates    duplicateFinder
 
 	picks  []*mergedFragment
