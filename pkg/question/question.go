@@ -1,6 +1,6 @@
 // Package question splits a question into the questions that it consists of: "How long is the warranty, and who built
 // the pump?" asks for two things, which are rarely in one passage. It looks only at syntax: it reads no documents and
-// calls no model. Packages retrieve and answer use it.
+// calls no model. The retrieve and answer packages use it.
 package question
 
 import (
@@ -21,7 +21,7 @@ const (
 	// Minimum number of content words in a part, or of characters in scripts without spaces.
 	minContent         = 1
 	minUnspacedContent = 3
-	// Number of words after a conjunction among which an interrogative is looked for.
+	// Number of words after a conjunction that are searched for an interrogative.
 	maxLead = 4
 )
 
@@ -236,8 +236,8 @@ func hasContent(lower string) bool {
 }
 
 // completed returns a part as a query that can be searched on its own. A part that contains no names, and either refers
-// to the previous part (before) or says too little, is prefixed with the names in the previous part. If that contains
-// no names, the whole previous part is the prefix.
+// to the previous part (before) or says too little, is prefixed with the names in the previous part, or with the whole
+// previous part if it contains no names.
 func completed(part, before string) string {
 	if unspaced(part) {
 		if utf8.RuneCountInString(part) <= maxUnspacedRest || containsAny(part, unspacedPointers) {
@@ -260,7 +260,7 @@ func completed(part, before string) string {
 	}
 }
 
-// A part such as "who starred?" says too little on its own. It has fewer than minWordsAlone words or, in scripts
+// A part says too little on its own, as "who starred?" does, if it has fewer than minWordsAlone words or, in scripts
 // without spaces, at most maxUnspacedRest characters.
 const (
 	minWordsAlone   = 3

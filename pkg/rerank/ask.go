@@ -14,7 +14,7 @@ import (
 	"github.com/sluice/sluice/pkg/modelhttp"
 )
 
-// Limits of retries.
+// Limits on retries.
 const (
 	tries        = 4
 	firstPause   = 100 * time.Millisecond // doubled for each retry, plus a random addition of up to half
@@ -113,7 +113,7 @@ func (c *Client) refused(answer *http.Response) error {
 	}
 }
 
-// reason returns a server's reason for an error: {"message": …} (Cohere), {"detail": …} (Jina), {"error": …} (TEI).
+// reason extracts the reason from an error response: {"message": …} (Cohere), {"detail": …} (Jina), {"error": …} (TEI).
 func (c *Client) reason(body []byte) string {
 	var known map[string]json.RawMessage
 	text := ""

@@ -35,7 +35,7 @@ type attempt struct {
 	tries  bool // whether it probes the server
 }
 
-// admit admits a query or rejects it with ErrPaused. After an admitted query, the caller must call record.
+// admit admits a query or rejects it with ErrPaused. When an admitted query has ended, the caller must call record.
 func (b *breaker) admit() (attempt, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

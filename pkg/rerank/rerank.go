@@ -1,4 +1,4 @@
-// Package rerank reranks passages by their relevance to a query, with a reranking server. It supports three wire
+// Package rerank asks a reranking server to order passages by their relevance to a query. It supports three wire
 // formats: Cohere's (v2), Jina's, which vLLM and others also use, and that of Hugging Face's text-embeddings-inference
 // (TEI).
 package rerank
@@ -32,7 +32,7 @@ const (
 // (https://huggingface.co/docs/text-embeddings-inference/cli_arguments).
 const batch = 32
 
-// Config selects the server.
+// Config configures a Client.
 type Config struct {
 	// URL is the http or https address of the server, including the path. A path that ends in /v2 or /v2/rerank selects
 	// Cohere's format, and one that ends in /v1 or /v1/rerank selects Jina's. Any other path selects TEI's format; if
@@ -40,7 +40,7 @@ type Config struct {
 	URL     string
 	APIKey  string        // sent as a bearer token; "" sends none
 	Model   string        // "" if the server has only one
-	Timeout time.Duration // time limit of one Rerank, including retries; default DefaultTimeout
+	Timeout time.Duration // time limit of one Rerank call, including retries; default DefaultTimeout
 	// Transport sends the requests. If it is nil, New creates one. Redirects are not followed, because they would
 	// forward the API key.
 	Transport http.RoundTripper
@@ -120,7 +120,7 @@ func (c *Client) Close() { c.http.CloseIdleConnections() }
 // normalise describes how the server's scores are mapped to this range.
 //
 // It fails with *Error if the server cannot be reached in time, rejects the request, or returns an invalid response,
-// and with the error of ctx if that ends first. After two consecutive failures, calls fail at once with ErrPaused for 5
+// and with the error of ctx if ctx ends first. After two consecutive failures, calls fail at once with ErrPaused for 5
 // seconds. While the server keeps failing, these pauses grow to a minute.
 func (c *Client) Rerank(ctx context.Context, query string, passages []string) ([]Result, error) {
 	if len(passages) == 0 {
