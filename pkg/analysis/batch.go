@@ -72,8 +72,8 @@ func (b *Batch) Name(term string) uint32 {
 	return b.numbers[b.numberOf(b.analyzer.idOf(term))].number
 }
 
-// Count returns the language of a row, which is detected in the first part; the row's weighted length; and the weighted
-// count of each of its terms. At most MaxTerms occurrences are counted per part.
+// Count detects the language of a row in its first part. It returns the language, the row's weighted length, and the
+// weighted count of each of its terms. At most MaxTerms occurrences are counted per part.
 func (b *Batch) Count(parts ...Part) (lang Language, length uint32, terms []TermCount) {
 	a := b.analyzer
 	b.row++

@@ -6,8 +6,8 @@
 // the searched documents. A document matches the group if it contains one of the forms. A word therefore always matches
 // itself, even if the language of a document was detected wrongly; its inflections match if the language is right.
 //
-// Scripts without spaces between words (Han, kana, Hangul, Thai and similar ones) are indexed as single characters and
-// as pairs of adjacent characters.
+// Text in scripts without spaces between words (Han, kana, Hangul, Thai and similar ones) is indexed as single
+// characters and as pairs of adjacent characters.
 package analysis
 
 // Limits of the package. They hold even for malicious text.

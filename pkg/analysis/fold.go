@@ -14,8 +14,8 @@ var letterFolds = map[rune]string{
 	'ŋ': "n", 'ə': "e", 'ɓ': "b", 'ɗ': "d", 'ƙ': "k",
 }
 
-// fold removes the diacritics of Latin and Greek letters from a lower-case word, and replaces ё by е. Marks of other
-// scripts distinguish words and are kept.
+// fold removes the diacritics of Latin and Greek letters from a lower-case word, and replaces ё with е. In other
+// scripts, marks distinguish words and are kept.
 func fold(word string) string {
 	ascii := true
 	for i := 0; i < len(word); i++ {

@@ -35,7 +35,7 @@ func Sentences(text string) []Span {
 
 // appendSentences appends the sentences of text[from:to], which must not contain long runs of marks.
 func appendSentences(out []Span, text string, from, to int) []Span {
-	open := false // the last span may continue with the next part
+	open := false // whether the last span may continue with the next part
 	iter := sentences.FromString(text[from:to])
 	for iter.Next() {
 		for part := range paragraphs(text, from+iter.Start(), from+iter.End()) {
@@ -178,8 +178,8 @@ var germanArticles = map[string]bool{
 	"der": true, "das": true, "dem": true, "des": true, "im": true, "zum": true, "zur": true, "vom": true, "beim": true, "ins": true,
 }
 
-// ordinal reports whether a sentence ends in an ordinal number: one or two digits and a full stop, followed by the rest
-// of the sentence.
+// ordinal reports whether the full stop at the end of s belongs to a German ordinal number of one or two digits. The
+// parameter `after` is the text that follows.
 func ordinal(s, after string) bool {
 	body, ok := strings.CutSuffix(s, ".")
 	if !ok {

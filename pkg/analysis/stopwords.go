@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// stopwords.txt has one line per language: its code, a colon and its function words. They are removed from queries and
-// used for language detection; documents keep them.
+// stopwords.txt has one line per language: its code, a colon and its function words. Function words are removed from
+// queries, but not from documents. They are also used for language detection.
 //
 //go:embed stopwords.txt
 var stopWordsText string

@@ -30,7 +30,7 @@ type Chunker struct {
 	opts Options
 }
 
-// New returns a Chunker. Options that are zero get their defaults.
+// New returns a Chunker. Zero options get their defaults.
 func New(opts Options) *Chunker {
 	target, limit := domain.Chunking{TargetTokens: opts.TargetTokens, MaxTokens: opts.MaxTokens}.Sizes()
 	opts.TargetTokens, opts.MaxTokens = target, max(target, limit)

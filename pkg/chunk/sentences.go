@@ -34,7 +34,7 @@ func Sentences(text string) []analysis.Span {
 	return out
 }
 
-// isWrapped reports whether the sentence in the line continues after the gap, with the text next.
+// isWrapped reports whether the sentence in line was wrapped and continues in next, the text after the gap.
 func isWrapped(line, gap, next string) bool {
 	if strings.Count(gap, "\n") != 1 {
 		return false

@@ -7,7 +7,7 @@ import "unicode"
 const lettersPerToken = 6
 
 // Tokens estimates the number of tokens of the text in a language model's tokeniser: one per character of scripts
-// without spaces (Han, kana, Hangul, Thai and its neighbours), one per lettersPerToken letters or digits of other
+// without spaces (Han, kana, Hangul, Thai and similar ones), one per lettersPerToken letters or digits of other
 // words, and one per punctuation mark or symbol. White space and joiners do not count.
 func Tokens(text string) int {
 	n, word := 0, 0
