@@ -22,8 +22,8 @@
 // for every hit. In the lexical leg, stored sparse vectors hold BM25's saturated term frequencies, and the query's
 // vector holds the inverse document frequencies, which are counted in the index itself: see statistics.go. Stored
 // vectors cannot change with the average row length, so they assume a fixed one. Therefore the server's ranking only
-// selects candidates, more than requested. The exact term frequencies of the candidates are recovered from their stored
-// vectors, and are then scored with the current average.
+// serves to select candidates, and more of them than requested. The exact term frequencies of the candidates are
+// recovered from their stored vectors, and are then scored with the current average.
 //
 // # Servers
 //
