@@ -41,7 +41,7 @@ type outcome struct {
 	cpu   time.Duration // processor time of the child; 0: unknown, or the child ended
 	peak  int64         // peak resident memory of the child in bytes; 0: unknown
 	size  int
-	crash string // reason if a child died, a parser panicked or a limit was far exceeded; "": none of these
+	crash string // reason if a child died, a parser panicked or a limit was exceeded by far; "": none of these
 }
 
 // isHarmful reports whether reading the copy caused a crash, or an error that is not classified as a fault of the

@@ -108,7 +108,7 @@ func checkBlock(name string, block *networkingv1.IPBlock, component string, f *f
 	return true
 }
 
-// covers reports whether outside contains all addresses of inside.
+// covers reports whether the prefix `outside` contains all addresses of the prefix `inside`.
 func covers(outside, inside netip.Prefix) bool {
 	return outside.Addr().Is4() == inside.Addr().Is4() && outside.Bits() <= inside.Bits() && outside.Contains(inside.Addr())
 }

@@ -186,11 +186,11 @@ func licences(dir string) ([]string, error) {
 	return slices.Compact(names), nil
 }
 
-// phrases identify licences. They are titles or characteristic sentences of the licence texts. A licence that only
-// mentions another one does not contain the other's phrase.
+// phrases identify licences. They are titles or characteristic sentences of the licence texts. If a licence text only
+// mentions another licence, it does not contain that licence's phrase.
 var phrases = []struct {
 	name   string
-	reach  bool // its terms would extend to the whole program
+	reach  bool // whether the licence's terms would extend to the whole program
 	phrase string
 }{
 	{"AGPL", true, "GNU AFFERO GENERAL PUBLIC LICENSE Version"},

@@ -43,7 +43,7 @@ func NewFlags(name string, errs io.Writer) *Flags {
 // Program adds the flag -api, the path of the service's program.
 func (f *Flags) Program(p *string) { f.StringVar(p, "api", "bin/sluice", "the service's program") }
 
-// Write adds the flag -write, which names the document in which Publish replaces the section of figures.
+// Write adds the flag -write. It names the document whose section of figures Publish replaces.
 func (f *Flags) Write(p *string) {
 	f.StringVar(p, "write", "", "a Markdown file whose section of figures is replaced")
 }

@@ -34,7 +34,7 @@ func (p *PostgreSQL) URL() string {
 
 // PostgreSQLOptions are the options of StartPostgreSQL. The zero value is suitable for tests.
 type PostgreSQLOptions struct {
-	// Settings are server parameters in addition to those of this package, by name.
+	// Settings are server parameters by name. They are added to those that this package sets, and override them.
 	Settings map[string]string
 	// Temporary deletes the directory if this process ends without stopping the engine.
 	Temporary bool
