@@ -102,8 +102,8 @@ const (
 	storageCheckTimeout  = time.Second
 )
 
-// check returns the reason for rejecting content, or nil. While another goroutine is checking, it returns the previous
-// result.
+// check returns the reason for rejecting content, or nil. It returns the previous result if that is recent or another
+// goroutine is just checking.
 func (r *storageCheck) check(ctx context.Context) error {
 	r.mu.Lock()
 	due := time.Since(r.checkedAt) > storageCheckInterval

@@ -37,7 +37,7 @@ type backups struct {
 // holding reports whether a running backup forbids deleting originals.
 func (b *backups) holding() bool { return b.hold.Load() }
 
-// prepareBackups determines whether the complete service can be backed up.
+// prepareBackups sets up backups, and determines whether the complete service can be backed up.
 func (s *Service) prepareBackups(ctx context.Context) error {
 	s.backups.stopped, s.backups.stop = context.WithCancel(context.WithoutCancel(ctx))
 	s.deferClose(func() error { s.backups.stop(); return nil })

@@ -76,8 +76,8 @@ const (
 	// How long a worker may give no sign of life before its job is delivered again, if the workers and the NATS server
 	// share a process. Silence then means that the process is gone, not that the network is slow.
 	localAckWait = 5 * time.Second
-	// Like localAckWait, but for NATS servers that are reached over a network. It is longer than an election among
-	// these servers.
+	// Like localAckWait, but for NATS servers that are reached over a network. It is longer than these servers take to
+	// elect a leader.
 	remoteAckWait = 30 * time.Second
 
 	// Number of times that the process may die during a job before the job fails. It is large because a power failure

@@ -114,7 +114,7 @@ func writeFlags(b *strings.Builder, title string, flags *pflag.FlagSet) {
 // groupedSettings marks a command whose flags are settings. Its help groups them by subject.
 const groupedSettings = "grouped-settings"
 
-// writeSettings writes the settings among the flags by subject, and returns the other flags.
+// writeSettings writes the flags that are settings, grouped by subject, and returns the other flags.
 func writeSettings(b *strings.Builder, flags *pflag.FlagSet) (others *pflag.FlagSet) {
 	written := map[string]bool{}
 	for _, g := range config.Groups() {

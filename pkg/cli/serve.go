@@ -64,7 +64,7 @@ func (s *settings) flags(cmd *cobra.Command) {
 	})
 }
 
-// settingAliases maps flag names that other servers use to the setting to suggest.
+// settingAliases maps each flag name that is common in other servers to the setting that is suggested instead.
 var settingAliases = map[string]string{
 	"port": "addr 127.0.0.1:8080", "host": "addr 127.0.0.1:8080", "listen": "addr 127.0.0.1:8080", "bind": "addr 127.0.0.1:8080", "address": "addr 127.0.0.1:8080",
 	"p": "addr 127.0.0.1:8080", "d": "data-dir DIRECTORY", "data": "data-dir DIRECTORY", "dir": "data-dir DIRECTORY", "key": "api-key KEY",

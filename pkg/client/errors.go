@@ -108,7 +108,7 @@ func retryAfter(h http.Header) time.Duration {
 	return 0
 }
 
-// shortened returns the beginning of an answer. It is used for answers of other servers, which may be long.
+// shortened returns the beginning of an answer. It is used for answers from other servers, which may be long.
 func shortened(s string) string {
 	const limit = 200
 	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "�")), " ")

@@ -78,7 +78,7 @@ type Config struct {
 	EmbedDir      string // directory of an embedding model that runs in this process
 	QueryPrefix   string // for the model in SLUICE_EMBED_MODEL or SLUICE_EMBED_DIR
 	PassagePrefix string
-	ModelNames    map[string]string // maps model names of the interface, such as llm_4, to the provider's model names
+	ModelNames    map[string]string // maps the API's model names, such as llm_4, to the provider's model names
 
 	RerankURL   string
 	RerankKey   string
