@@ -30,7 +30,7 @@ type ingestOptions struct {
 func (f *ingestOptions) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.datastore, "datastore", "", "target `datastore`, by id or name")
 	cmd.Flags().BoolVar(&f.create, "create", false, "create the datastore if it does not exist")
-	cmd.Flags().BoolVar(&f.wait, "wait", true, "wait until all documents are searchable; =false: until stored")
+	cmd.Flags().BoolVar(&f.wait, "wait", true, "wait until all documents are searchable; --wait=false waits until they are stored")
 	cmd.Flags().IntVar(&f.parallel, "parallel", 8, "concurrent requests, 1 to 64")
 	f.where.Flags(cmd)
 }
@@ -108,7 +108,7 @@ func (p *Program) ingestCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "ingest PATH|URL… --datastore DATASTORE", Short: "Add files, folders, web pages and web sites", GroupID: GroupUse,
 		Long: "Add files, folders, quoted patterns ('docs/**/*.md'), web pages and, with --site, web sites, and wait until they are\n" +
-			"searchable. A file's custom id is its path as written here. Unchanged files are not sent again; a changed file\n" +
+			"searchable. A file's custom id is its path as given. Unchanged files are not sent again; a changed file\n" +
 			"replaces the old version once the new one is searchable. In folders, hidden files, empty files and unsupported types\n" +
 			"are skipped.",
 		Example: "sluice ingest handbook/ --datastore Handbook --create --watch\n" +

@@ -88,7 +88,7 @@ func answerSettings(c *Config) Group {
 			Doc: "Maximum tokens of earlier messages in a prompt; 0: none."},
 		{Env: "SLUICE_CHAT_START_TIMEOUT", Default: "60s", set: duration(&c.ChatStart),
 			Doc: "Time limit for the first word of an answer, including retries."},
-		{Env: "SLUICE_CHAT_STALL_TIMEOUT", Default: "30s", set: duration(&c.ChatStall), Doc: "Longest pause of a model within an answer."},
+		{Env: "SLUICE_CHAT_STALL_TIMEOUT", Default: "30s", set: duration(&c.ChatStall), Doc: "Maximum time that a model may pause within an answer."},
 		{Env: "SLUICE_CHAT_TIMEOUT", Default: "5m", set: duration(&c.ChatTimeout), Doc: "Time limit for a whole answer."},
 		{Env: "SLUICE_CHAT_ATTEMPTS", Default: "3", set: number(&c.ChatAttempts, 1, 10),
 			Doc: "Maximum attempts to get the first word of an answer; afterwards nothing is repeated."},
@@ -98,7 +98,7 @@ func answerSettings(c *Config) Group {
 func retrievalSettings(c *Config) Group {
 	return Group{Title: "Embedding and reranking", About: "See [embedding models](embedding.md) and [retrieval](retrieval.md).", Settings: []Setting{
 		{Env: "SLUICE_EMBED_DIR", set: text(&c.EmbedDir), Unset: "none",
-			Doc: "Directory of a sentence-transformers model to run in the process; all api and ingestor processes need the same model."},
+			Doc: "Directory of a sentence-transformers model to run in-process; all api and ingestor processes need the same model."},
 		{Env: "SLUICE_EMBED_DIMENSIONS", Default: "0", set: number(&c.EmbedDims, 0, 32_768),
 			Doc: "Dimensions requested from `SLUICE_EMBED_MODEL`; 0: the model's own."},
 		{Env: "SLUICE_EMBED_QUERY_PREFIX", set: text(&c.QueryPrefix), Unset: "from the model's directory",
@@ -171,7 +171,7 @@ func crawlerSettings(c *Config) Group {
 			Doc: "Path of a Chromium that the crawler starts instead, or `auto` to find one."},
 		{Env: "SLUICE_CRAWL_CONCURRENCY", Default: "16", set: number(&c.CrawlConcurrency, 1, 256), Doc: "Concurrent page requests per crawler."},
 		{Env: "SLUICE_CRAWL_PER_HOST", Default: "2", set: number(&c.CrawlPerHost, 0, 256),
-			Doc: "Concurrent requests to one host, over all crawlers; 0: unlimited."},
+			Doc: "Maximum concurrent requests to one host, across all crawlers; 0: unlimited."},
 		{Env: "SLUICE_CRAWL_DELAY", Default: "200ms", set: delay(&c.CrawlDelay),
 			Doc: "Minimum time between requests to one host, across all crawlers; longer if robots.txt asks for it."},
 		{Env: "SLUICE_CRAWL_TRIES", Default: "20", set: number(&c.CrawlTries, 1, 100),
@@ -208,7 +208,7 @@ func quotaSettings(c *Config) Group {
 		{Env: "SLUICE_QUOTA_CHUNKS", Default: "0", set: number64(&c.QuotaChunks),
 			Doc: "Searchable chunks per workspace; 0: unlimited."},
 		{Env: "SLUICE_QUOTA_BYTES", Default: "0", set: size(&c.QuotaBytes, 0),
-			Doc: "Stored content per workspace, as received; 0: unlimited."},
+			Doc: "Maximum stored content per workspace, at the size uploaded; 0: unlimited."},
 	}}
 }
 
@@ -222,7 +222,7 @@ func overloadSettings(c *Config) Group {
 			Doc: "Concurrent requests with content; 0: 32 per processor."},
 		{Env: "SLUICE_LIMIT_REQUESTS", Default: "0", set: number(&c.LimitRequests, 0, maxConcurrent),
 			Doc: "Other concurrent requests, except `/healthz`, `/readyz` and `/metrics`; 0: 32 per processor."},
-		{Env: "SLUICE_LIMIT_OPEN", Default: "4096", set: number(&c.LimitOpen, 1, 1_000_000), Doc: "Concurrent responses, mainly open streams."},
+		{Env: "SLUICE_LIMIT_OPEN", Default: "4096", set: number(&c.LimitOpen, 1, 1_000_000), Doc: "Maximum number of responses in progress; most are open streams."},
 		{Env: "SLUICE_ADMISSION_WAIT", Default: "25ms", set: duration(&c.AdmissionWait),
 			Doc: "Longest time a query may queue before it is rejected with 503; ten times longer for other requests and at the start of bursts."},
 	}}

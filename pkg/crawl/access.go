@@ -26,7 +26,7 @@ type Access struct {
 func NewAccess(address string, headers map[string]string) (*Access, error) {
 	u, err := weburl.Parse(address)
 	if err != nil {
-		return nil, fmt.Errorf("determining the origin of the headers: %w", err)
+		return nil, fmt.Errorf("determining the origin that the headers are for: %w", err)
 	}
 	h := sha256.New()
 	for _, name := range slices.Sorted(maps.Keys(headers)) {

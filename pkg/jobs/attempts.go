@@ -55,7 +55,7 @@ func attemptKey(generation uint64) string { return strconv.FormatUint(generation
 func (l *attemptStore) load(ctx context.Context, generation uint64) (t attemptCounts, err error) {
 	t.revision, err = l.get(ctx, attemptKey(generation), &t)
 	if err != nil {
-		return attemptCounts{}, fmt.Errorf("reading the attempts of generation %d: %w", generation, err)
+		return attemptCounts{}, fmt.Errorf("reading the number of attempts of the job with generation %d: %w", generation, err)
 	}
 	return t, nil
 }

@@ -64,7 +64,7 @@ func decode(body []byte, scores []float64) error {
 	body = bytes.TrimSpace(body)
 	if len(body) > 0 && body[0] == '[' {
 		if err := json.Unmarshal(body, &list); err != nil {
-			return fmt.Errorf("the answer is not a list of scores: %w", err)
+			return fmt.Errorf("the response is not a list of scores: %w", err)
 		}
 	} else {
 		var object struct {
@@ -88,7 +88,7 @@ func decode(body []byte, scores []float64) error {
 		case s.Index == nil || value == nil:
 			return fmt.Errorf("a result lacks its index or its score")
 		case *s.Index < 0 || *s.Index >= len(scores):
-			return fmt.Errorf("a result has the index %d, of %d passages", *s.Index, len(scores))
+			return fmt.Errorf("result index %d is out of range: %d passages were sent", *s.Index, len(scores))
 		case seen[*s.Index]:
 			return fmt.Errorf("the index %d has two results", *s.Index)
 		case math.IsNaN(*value) || math.IsInf(*value, 0):

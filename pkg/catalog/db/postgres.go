@@ -152,7 +152,7 @@ func checkServer(version, encoding string, hasSchema bool) error {
 	case encoding != "UTF8":
 		return fmt.Errorf("the database has the encoding %s; create it with ENCODING 'UTF8'", encoding)
 	case !hasSchema:
-		return errors.New("the search_path of this user names no schema that exists; create one, or name another in the URL (?search_path=…)")
+		return errors.New("none of the schemas in this user's search_path exists; create one of them, or set another schema in the URL (?search_path=…)")
 	}
 	return nil
 }

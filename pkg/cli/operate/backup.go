@@ -164,7 +164,7 @@ func requestBackup(ctx context.Context, address, key, rate string) (io.ReadClose
 	defer body.Close()
 	b, err := io.ReadAll(io.LimitReader(body, 64<<10))
 	if err != nil {
-		return nil, fmt.Errorf("reading the error of the service: %w", err)
+		return nil, fmt.Errorf("reading the service's error response: %w", err)
 	}
 	var p struct{ Detail string }
 	if json.Unmarshal(b, &p) != nil || p.Detail == "" {

@@ -25,7 +25,7 @@ func (p commands) modelsCommand() *cobra.Command {
 	models := &cobra.Command{
 		Use: "models list|pull NAME", Short: "List and download embedding models", GroupID: cli.GroupOperate,
 		DisableFlagsInUseLine: true,
-		Long: "Embedding models that run in process are in models in the data directory, or in SLUICE_EMBED_DIR. Restart the service\n" +
+		Long: "In-process embedding models are in the directory models of the data directory, or in SLUICE_EMBED_DIR. Restart the service\n" +
 			"to load new ones.",
 	}
 	var dir, from string

@@ -128,7 +128,7 @@ func New(config Config) (*Embedder, error) {
 	}
 	for _, n := range []int{config.Dimensions, config.Known} {
 		if n < 0 || n > maxDimensions {
-			return nil, fmt.Errorf("the number of dimensions is %d, must be 0 (the model's default) to %d", n, maxDimensions)
+			return nil, fmt.Errorf("the number of dimensions is %d, but must be between 0 (the model's default) and %d", n, maxDimensions)
 		}
 	}
 	e := &Embedder{config: config, id: "openai:" + config.Model, address: base.JoinPath("embeddings").String(), pause: pause}

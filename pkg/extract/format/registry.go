@@ -145,7 +145,7 @@ func (r *Registry) read(p *Parser, head []byte) error {
 	case f == nil:
 		return r.Unsupported(p.Doc.MIMEType)
 	case f.Packed && head[0] == oleMagic[0]:
-		return Errorf(Encrypted, "the file is protected with a password; remove the password and upload it again")
+		return Errorf(Encrypted, "the file is password-protected; remove the password and upload the file again")
 	case f.Flat != nil && f.Flat(head):
 		return f.ReadFlat(p)
 	case f.Packed:

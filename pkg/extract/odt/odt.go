@@ -65,7 +65,7 @@ func read(p *format.Parser) error {
 		return err
 	}
 	if locked {
-		return format.Errorf(format.Encrypted, "the file is protected with a password; remove the password and upload it again")
+		return format.Errorf(format.Encrypted, "the file is password-protected; remove the password and upload the file again")
 	}
 	for _, part := range []string{"meta.xml", "styles.xml", "content.xml"} {
 		if err := a.Walk(part, r.document); err != nil {

@@ -146,7 +146,7 @@ func refusedPDF(own, other error) error {
 	case format.KindOf(other) == format.Encrypted, format.KindOf(other) == format.TooLarge:
 		return other
 	case errors.Is(own, pdftext.ErrEncrypted):
-		return format.Errorf(format.Encrypted, "the file is protected with a password; remove the password and upload it again")
+		return format.Errorf(format.Encrypted, "the file is password-protected; remove the password and upload the file again")
 	}
 	return damagedPDF("its structure cannot be read", errors.Join(own, other))
 }

@@ -109,7 +109,7 @@ func openPDFium(p *format.Parser, data []byte) (_ *pdfiumReader, err error) {
 	doc, err := instance.OpenDocument(&requests.OpenDocument{FileReader: bytes.NewReader(data), FileReaderSize: int64(len(data))})
 	switch {
 	case errors.Is(err, pdfiumerrors.ErrPassword), errors.Is(err, pdfiumerrors.ErrSecurity):
-		return nil, format.Errorf(format.Encrypted, "the file is protected with a password; remove the password and upload it again")
+		return nil, format.Errorf(format.Encrypted, "the file is password-protected; remove the password and upload the file again")
 	case err != nil:
 		return nil, fmt.Errorf("opening with PDFium: %w", err)
 	}

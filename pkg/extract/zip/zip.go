@@ -88,7 +88,7 @@ func newArchive(p *format.Parser, zr *zip.Reader) (*Archive, error) {
 			return nil, a.tooLarge()
 		}
 		if f.Flags&1 != 0 {
-			return nil, format.Errorf(format.Encrypted, "the file is protected with a password; remove the password and upload it again")
+			return nil, format.Errorf(format.Encrypted, "the file is password-protected; remove the password and upload the file again")
 		}
 		name := PartName(f.Name)
 		if a.Files[name] != nil {

@@ -157,7 +157,7 @@ func (s *suite) sameDense(t *testing.T, name string, want, got []index.Hit) {
 func (s *suite) sameLexical(t *testing.T, name string, want, got index.Result) {
 	t.Helper()
 	if !slices.Equal(keys(got.Hits), keys(want.Hits)) {
-		t.Errorf("%s: %d rows have a word, want %d", name, len(got.Hits), len(want.Hits))
+		t.Errorf("%s: %d rows contain the word, want %d", name, len(got.Hits), len(want.Hits))
 		return
 	}
 	near := func(a, b float64) bool { return math.Abs(a-b) <= 1e-6*math.Abs(b) }

@@ -93,7 +93,7 @@ func (r Reader) ask(ctx context.Context, body []byte) (*jetstream.RawStreamMsg, 
 	}
 	var response getResponse
 	if err := json.Unmarshal(answer.Data, &response); err != nil {
-		return nil, fmt.Errorf("reading the answer of stream %s: %w", r.Stream, err)
+		return nil, fmt.Errorf("reading the response for stream %s: %w", r.Stream, err)
 	}
 	if e := response.Error; e != nil {
 		switch e.ErrorCode {

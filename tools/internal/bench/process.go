@@ -13,7 +13,7 @@ import (
 func ProcessorTime(pid int) (time.Duration, error) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
-		return 0, fmt.Errorf("reading the processor time of a process: %w", err)
+		return 0, fmt.Errorf("reading the CPU time of a process: %w", err)
 	}
 	// The process name may contain any character and ends with the last bracket; utime and stime are the 12th and 13th
 	// fields after it (proc(5)).
@@ -22,7 +22,7 @@ func ProcessorTime(pid int) (time.Duration, error) {
 	for _, field := range fields[11:13] {
 		n, err := strconv.ParseInt(field, 10, 64)
 		if err != nil {
-			return 0, fmt.Errorf("reading the processor time of a process: %w", err)
+			return 0, fmt.Errorf("reading the CPU time of a process: %w", err)
 		}
 		ticks += n
 	}
