@@ -14,9 +14,9 @@ import (
 // shingleWords is the number of consecutive words that are compared. Shorter sequences match by accident.
 const shingleWords = 4
 
-// extractIndex finds texts of a page in the output of an article extractor. Extractors find the main content but lose
-// its structure: heading levels, tables, code, lists. So the extract only selects content, which is read from the page
-// itself.
+// extractIndex tells whether text of a page is in the output of an article extractor, the extract. Extractors find the
+// main content but lose its structure: heading levels, tables, code, lists. So the extract only decides what is
+// content; the content itself is read from the page.
 type extractIndex struct {
 	grams map[[shingleWords]string]int
 	lines map[string]bool // whole blocks of fewer than 2*shingleWords words
@@ -56,7 +56,7 @@ func indexExtract(n *html.Node) *extractIndex {
 	return x
 }
 
-// contains reports whether the extract contains most of a text.
+// contains reports whether the extract contains most of the given text.
 func (x *extractIndex) contains(text string) bool {
 	words := wordsOf(text)
 	if len(words) == 0 {
@@ -74,7 +74,7 @@ func (x *extractIndex) contains(text string) bool {
 	return found*2 >= n
 }
 
-// wordsOf splits a text into words, and text in scripts without spaces into characters.
+// wordsOf splits a string into words. In scripts without spaces, each character counts as a word.
 func wordsOf(s string) []string {
 	var words []string
 	start := -1
@@ -191,8 +191,8 @@ func centerOf(blocks []block, keep []bool) *html.Node {
 	return nil
 }
 
-// deepestWithMost returns the deepest element that contains three quarters of the total: n, which must contain that
-// much, or an element inside it.
+// deepestWithMost returns the deepest element in the tree of n that contains three quarters of the total. n itself must
+// contain that much.
 func deepestWithMost(n *html.Node, letters map[*html.Node]int, total int) *html.Node {
 	for c := n.FirstChild; c != nil; {
 		if letters[c]*4 >= total*3 {

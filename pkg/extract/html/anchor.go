@@ -78,7 +78,7 @@ type openElement struct {
 // section is an element that begins with a heading.
 type section struct {
 	level   int  // level of the heading
-	several bool // the section contains another heading of that level or above
+	several bool // the section contains another heading of the same or a higher level
 }
 
 // anchorID returns the fragment that leads to an element, or "" if there is none.
@@ -213,7 +213,7 @@ func (a *anchorScan) sections(level int) (choices []anchorChoice) {
 		if e.text != a.text || e.node.DataAtom == atom.Body || e.node.DataAtom == atom.Html {
 			break
 		}
-		if e.section != nil { // the heading before this one has no text
+		if e.section != nil { // the element already begins with an earlier heading, which has no text
 			continue
 		}
 		e.section = &section{level: level}

@@ -20,8 +20,8 @@ const (
 )
 
 // article chooses the blocks of a page that declares itself an article. It starts with the element that the page marks
-// as its text, or with the choice of go-readability, and removes asides, bylines and links to other articles. It
-// returns nil if too little of the page would be left.
+// as the body of the article, or else with the blocks that go-readability chooses. From these, it removes asides,
+// bylines and links to other articles. It returns nil if too little of the page would be left.
 func (p *reader) article(page string, blocks []block, main []bool, t *pageTree, region *html.Node, self string) []bool {
 	keep := make([]bool, len(blocks))
 	if body := t.articleBody(region); body != nil {
@@ -140,7 +140,7 @@ var asideWords = format.WordSet(`related recommended recommendations recommendat
 	metadata timestamp dateline cookie consent gdpr paywall modal popup player caption credit copyright toolbar rating vote helpful feedback gallery slideshow`)
 
 // inAside reports whether a block is in an aside of an article: a part with the name of an aside, or one that consists
-// mostly of links. A part with a third of the article's prose is never an aside.
+// mostly of links. A part with at least a third of the article's prose is never an aside.
 func (t *pageTree) inAside(n, body *html.Node, limit int, known map[*html.Node]bool) bool {
 	if n == body || n == nil {
 		return false
@@ -189,7 +189,7 @@ func (t *pageTree) isMetadataLine(b block, self string) bool {
 
 // dropBareHeadings drops headings without a kept block below them.
 func dropBareHeadings(blocks []block, keep []bool) {
-	const textLevel = 7 // below all headings
+	const textLevel = 7 // level of text, below the six levels of headings
 	next := 0           // level of the next kept heading, or textLevel
 	for i := len(blocks) - 1; i >= 0; i-- {
 		if blocks[i].Kind != domain.BlockHeading {

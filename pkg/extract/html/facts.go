@@ -21,7 +21,7 @@ type nodeFacts struct {
 // size returns the length of nodeText, in bytes.
 func (f nodeFacts) size() int { return f.bytes + max(f.words-1, 0) }
 
-// add extends the facts to cover the text that follows as well.
+// add extends the facts to the text that follows, whose own facts are next.
 func (f *nodeFacts) add(next nodeFacts) {
 	if next.bytes == 0 && next.open { // empty
 		return
@@ -37,13 +37,13 @@ func (f *nodeFacts) add(next nodeFacts) {
 	f.closed = next.closed
 }
 
-// noText holds the facts of an empty text, and aSpace those of white space.
+// noText holds the facts of the empty string, and aSpace those of white space.
 var (
 	noText = nodeFacts{open: true, closed: true}
 	aSpace = nodeFacts{}
 )
 
-// factsOfText returns the facts of a text.
+// factsOfText returns the facts of the text s.
 func factsOfText(s string) nodeFacts {
 	if s == "" {
 		return noText

@@ -17,7 +17,7 @@ import (
 const (
 	maxArticleBytes = 4 << 20 // larger pages are not passed to the article extractor, whose time grows faster than the size
 	maxArticleNodes = 60_000
-	maxWeighedNodes = 500_000 // on larger pages, only elements such as nav and footer are left out
+	maxWeighedNodes = 500_000 // larger pages are read whole, except for elements such as nav and footer
 	maxPageNodes    = 2_000_000
 
 	// minArticleText is the size of visible text, in bytes, below which an article is read whole. Article extractors

@@ -65,7 +65,7 @@ func (w *walker) address(n *html.Node) string {
 	return u.String()
 }
 
-// linksIn returns the links of an element that is read as one text.
+// linksIn returns the links in an element whose text is read with inline.
 func (w *walker) linksIn(n *html.Node) []domain.BlockLink {
 	var b strings.Builder
 	var links []domain.BlockLink
@@ -113,8 +113,8 @@ func (w *walker) inlineTo(b *strings.Builder, n *html.Node, links *[]domain.Bloc
 	}
 }
 
-// part writes a space between two adjacent elements, such as a name and a date, because styles separate them visually.
-// It writes none if there is text before or after the two elements.
+// part writes a space between two adjacent elements, such as a name and a date, that only styles separate visually. It
+// writes no space if there is text before or after the two elements.
 func (w *walker) part(b *strings.Builder, n *html.Node) {
 	prev := n.PrevSibling
 	if prev == nil || prev.Type != html.ElementNode || isText(prev.PrevSibling) || isText(n.NextSibling) {

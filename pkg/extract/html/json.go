@@ -37,7 +37,7 @@ func (l *linkedData) read(script string) {
 		script = m[1]
 	}
 	script = strings.Map(func(r rune) rune {
-		if r < ' ' { // control characters are not allowed in strings, but common there
+		if r < ' ' { // JSON forbids control characters in strings, but they are common
 			return ' '
 		}
 		return r

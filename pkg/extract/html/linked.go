@@ -45,7 +45,7 @@ func (l *linkedData) collect(v any, depth int) {
 
 // linkedWriter writes entities of linked data as the blocks of a page.
 type linkedWriter struct {
-	texts  func(string) ([]block, error) // reads a text, which may be HTML
+	texts  func(string) ([]block, error) // reads plain text or HTML
 	node   *html.Node
 	blocks []block
 	err    error
@@ -60,13 +60,13 @@ func (p *reader) linkedBlocks(doc *html.Node, base *url.URL, subjects []map[stri
 	return w.blocks, w.err
 }
 
-// The name of an entity comes first, then its texts, then its other properties in alphabetical order.
+// An entity is written in this order: its name, its texts, then its other properties alphabetically.
 var (
 	linkedNames = []string{"headline", "name", "title"}
 	linkedTexts = []string{"description", "abstract", "articleBody", "text", "reviewBody"}
 )
 
-// linkedDetails are properties of no interest to readers.
+// linkedDetails are the properties that readers do not need.
 var linkedDetails = format.WordSet(`image logo url sameAs thumbnail thumbnailUrl contentUrl embedUrl mainEntityOfPage isPartOf potentialAction publisher
 	encodingFormat inLanguage position breadcrumb primaryImageOfPage identifier gtin gtin8 gtin12 gtin13 gtin14 width height`)
 
@@ -122,7 +122,7 @@ func (w *linkedWriter) property(key string, v any, level int) {
 	}
 }
 
-// text writes a text that may have several lines or contain markup.
+// text writes a string that may have several lines or contain markup.
 func (w *linkedWriter) text(s string) {
 	if w.err != nil || len(w.blocks) >= maxLinkedBlocks {
 		return
@@ -147,7 +147,7 @@ func propertyName(key string) string {
 	return strings.Map(unicode.ToLower, splitCamel(key))
 }
 
-// isAddress reports whether a value is a link rather than a text.
+// isAddress reports whether a value is an address rather than text.
 func isAddress(s string) bool {
 	return !strings.Contains(s, " ") && (strings.Contains(s, "://") || strings.HasPrefix(s, "/"))
 }

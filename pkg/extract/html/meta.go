@@ -16,7 +16,7 @@ import (
 
 // pageFacts is the metadata of a page.
 type pageFacts struct {
-	named  map[string]string // first meta element by lower-case name, property, http-equiv or itemprop
+	named  map[string]string // content of the first meta element of each name, property, http-equiv or itemprop, in lower case
 	all    map[string][]string
 	props  map[string][]string // microdata of the page, by itemprop
 	title  string              // text of the title element
@@ -238,7 +238,7 @@ func dateText(s string) string {
 
 func plausible(t time.Time) bool { return t.Year() > 1000 && t.Year() < 2200 }
 
-// languageTag normalises the language tag of a page. It returns "" if the text is not a tag.
+// languageTag normalises the language tag of a page. It returns "" if s is not a tag.
 func languageTag(s string) string {
 	s, _, _ = strings.Cut(strings.TrimSpace(s), ",")
 	s = strings.ReplaceAll(strings.TrimSpace(s), "_", "-")

@@ -16,7 +16,7 @@ func isSurrounding(n *html.Node) bool {
 	case atom.Nav, atom.Button:
 		return true
 	case atom.Footer:
-		return enclosing(n, atom.Blockquote) == nil // in a quotation, it names the author
+		return enclosing(n, atom.Blockquote) == nil // the footer of a quotation names its author
 	case atom.Header, atom.Aside:
 		return !inMain(n)
 	}

@@ -128,7 +128,8 @@ func weigh(doc *html.Node) *pageTree {
 	return t
 }
 
-// note adds the properties of the element itself. alone says whether the page has only one h1.
+// note adds the properties of the element n itself. alone is true if the page has only one
+// h1.
 func (w *weight) note(n *html.Node, alone bool) {
 	switch {
 	case n.DataAtom == atom.H1:
@@ -200,7 +201,7 @@ func (t *pageTree) region(doc *html.Node) *html.Node {
 		for _, n := range candidates {
 			const fromArticles = 2
 			if i >= fromArticles && !t.hasMainHeading(n, doc) {
-				continue // a comment may be longer than the article
+				continue // a reader's comment is often marked as an article, and may be longer than the real one
 			}
 			if t.hasHalf(n) {
 				return n
@@ -210,7 +211,7 @@ func (t *pageTree) region(doc *html.Node) *html.Node {
 	return doc
 }
 
-// commonParent returns the element around several main elements with text, or nil if there are fewer than two.
+// commonParent returns the innermost element around all main elements with text, or nil if there are fewer than two.
 func (t *pageTree) commonParent(mains []*html.Node) *html.Node {
 	var common *html.Node
 	count := 0

@@ -12,9 +12,9 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// Limits on labels and hidden texts, in letters, and on the number of controls.
+// Limits on the lengths of labels and hidden text, in letters, and on the number of controls.
 const (
-	maxLabelLetters = 200 // maximum length of a text that opens a panel
+	maxLabelLetters = 200 // maximum length of the label that opens a panel
 	maxControls     = 20_000
 	minHiddenSpan   = 40 // minimum length of the hidden rest of a paragraph; shorter spans are icons and states
 	minHiddenText   = 40 // minimum length of a panel that is opened by a button with a single word
@@ -316,7 +316,8 @@ func labelBefore(n *html.Node) *html.Node {
 	return nil
 }
 
-// isPanelLabel reports whether an element looks like the label of a panel: a heading, a question, a button with words.
+// isPanelLabel reports whether an element looks like the label of a panel: a heading, a question, or a button with
+// words.
 func (r *revealer) isPanelLabel(n, panel *html.Node) bool {
 	w := r.measured[n]
 	if w.letters == 0 || w.letters > maxLabelLetters || w.fields > 0 || isSurrounding(n) && !isButton(n) {
@@ -335,7 +336,7 @@ func (r *revealer) isPanelLabel(n, panel *html.Node) bool {
 	return false
 }
 
-// moreWords are words on controls that show the rest of a text or a list.
+// moreWords are words on controls that show the rest of an article or list.
 var moreWords = format.WordSet(`more all show expand full rest continue mehr alle weiterlesen anzeigen ganzen suite tout toute plus más todo todos leer mais tudo
 	altro tutto meer alles mer vis pokaż więcej`)
 

@@ -39,7 +39,7 @@ func (p *reader) scriptBlocks(doc *html.Node, f *pageFacts, shown int) ([]block,
 	if err != nil {
 		return nil, err
 	}
-	const more = 4 // if the scripts have this many times the text of the linked data, the linked data is only a summary
+	const more = 4 // if the scripts have over this many times as much text as the linked data, the linked data is only a summary
 	l, b := lettersIn(linked), lettersIn(built)
 	if b < shellLetters || b <= 2*shown {
 		b = 0
@@ -68,7 +68,7 @@ func (p *reader) fragmentBlocks(doc *html.Node, base *url.URL, texts []string) (
 		}
 		part, err := parseHTML(s)
 		if err != nil {
-			continue // nested too deeply for a piece of content
+			continue // nested too deeply to be content
 		}
 		w := &walker{p: p, base: base, take: func(b block) error {
 			blocks = append(blocks, b)
@@ -89,7 +89,7 @@ func lettersIn(blocks []block) int {
 	return sum
 }
 
-// proseIn returns the human-readable texts in the data of scripts, in order and without duplicates.
+// proseIn returns the human-readable strings in the data of scripts, in order and without duplicates.
 func proseIn(scripts []string) []string {
 	var texts []string
 	seen := map[string]bool{}
@@ -109,7 +109,7 @@ func proseIn(scripts []string) []string {
 	return texts
 }
 
-// isProse reports whether a text is a sentence or piece of HTML, not a name, address, class or code.
+// isProse reports whether a string is a sentence or a piece of HTML, not a name, address, class or code.
 func isProse(s string) bool {
 	s = strings.TrimSpace(s)
 	if strings.HasPrefix(s, "<") && strings.Contains(s, "</") {

@@ -12,8 +12,8 @@ var Format = format.Format{
 	Name: "an HTML page", Label: "HTML", Text: true, Sniff: sniffHTML, Read: read, Piece: readPiece,
 }
 
-// sniffHTML reports whether a file is a page, even if it is named as another text format. A fragment of HTML in a file
-// named as text is not a page but text about HTML.
+// sniffHTML reports whether a file is an HTML page, even if named, the type that its name or declaration suggests, is
+// another text format. A plain text file must contain a whole page: a fragment of HTML in it is text about HTML.
 func sniffHTML(head []byte, named string) bool {
 	switch named {
 	case format.TypeHTML:

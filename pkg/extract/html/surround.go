@@ -102,7 +102,7 @@ func (s *boilerplateFinder) walk(n *html.Node, inRoot bool, at side) {
 			s.drop[c] = true
 			continue
 		}
-		// A long list of links after the content may be the purpose of the page: it is kept whole.
+		// A long list of links after the content may be the purpose of the page, so it is kept whole.
 		if s.siblings[c] == afterContent && s.t.weights[c].linkDensity() >= 50 && container(c) {
 			by = noSide
 		}
@@ -204,7 +204,7 @@ func isMostlyControls(w weight) bool {
 	return w.links > 0 && w.linkDensity() >= 40
 }
 
-// isConsentRequest reports whether an element is a request for consent: buttons and a text about cookies.
+// isConsentRequest reports whether an element is a request for consent: buttons and text about cookies.
 func isConsentRequest(n *html.Node, w weight) bool {
 	return w.controls >= 2 && w.letters < 2000 && strings.Contains(strings.ToLower(startText(n)), "cookie")
 }
@@ -233,10 +233,10 @@ func (t *pageTree) isContents(n *html.Node, w weight) bool {
 		return false
 	}
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
-		// If the list and its label are in one child, the other children are content.
+		// If one child holds both the list and its label, text in the other children is content.
 		part := t.weights[c]
 		if part.links == w.links && part.letters == w.letters && container(c) {
-			return t.contents(c, part) // n only wraps it
+			return t.contents(c, part) // n only wraps this child
 		}
 		if part.links == w.links && part.prose() > 0 && part.prose() < w.prose() && hasOnlyPageLinks(part) {
 			return false
@@ -271,7 +271,7 @@ func (t *pageTree) isHeadingText(link string) bool {
 // dropLeadingLists drops lists of links before the first heading or paragraph.
 func (s *boilerplateFinder) dropLeadingLists(root *html.Node) {
 	limit := s.t.weights[root].letters / 4
-	var walk func(n *html.Node) bool // false after the first content
+	var walk func(n *html.Node) bool // returns false once it has reached content
 	walk = func(n *html.Node) bool {
 		for c := n.FirstChild; c != nil; c = c.NextSibling {
 			if c.Type == html.TextNode && format.CountLetters(c.Data) >= 20 {
@@ -285,7 +285,7 @@ func (s *boilerplateFinder) dropLeadingLists(root *html.Node) {
 				return false
 			}
 			if c.DataAtom == atom.A && strings.HasPrefix(attr(c, "href"), "#") {
-				s.drop[c] = true // a link that skips the navigation
+				s.drop[c] = true // a "skip to content" link
 				continue
 			}
 			if w.links >= 3 && w.linkDensity() >= 60 && w.prose() < 40 && w.headings == 0 && w.letters < limit && isBlockElement(c.DataAtom) {

@@ -175,8 +175,8 @@ func span(n *html.Node, key string) int {
 	return min(v, maxSpan)
 }
 
-// vertical returns the rows of a property table: most rows have two cells, first a th or a label with a colon and then
-// a value, and there is no header row. It returns nil for other tables.
+// vertical returns the rows if they form a property table, and nil otherwise. In a property table, at least half of the
+// rows have two cells: a label, which is a th or ends in a colon, and a value. There is no header row.
 func (w *walker) vertical(rows []gridRow) []gridRow {
 	heads, pairs := 0, 0
 	for _, r := range rows {
@@ -236,7 +236,7 @@ func (w *walker) emitPairs(rows []gridRow) {
 	}
 }
 
-// mergeHeads joins the header rows into one: group names, then column names.
+// mergeHeads joins the header rows into one, with the name of a group before the name of each of its columns.
 func mergeHeads(rows []gridRow) []gridRow {
 	heads := 0
 	for heads < len(rows) && (rows[heads].thead || allHeads(rows[heads]) && (heads == 0 || spansInto(rows[heads-1], rows[heads]))) {
@@ -349,8 +349,8 @@ func (r gridRow) single() bool {
 	return len(r.cells) > 0
 }
 
-// layoutTable reports whether a table is used for layout: it is marked as layout, contains sections, long texts or
-// other tables, or has only one column or row.
+// layoutTable reports whether a table is used for layout: it is marked as layout, contains sections, long text or other
+// tables, or has only one column or row.
 func (w *walker) layoutTable(t *html.Node) bool {
 	switch attr(t, "role") {
 	case "presentation", "none":

@@ -38,7 +38,7 @@ func attachShadows(n *html.Node) {
 		if slot := slots[attr(c, "slot")]; c != template && slot != nil {
 			if !filled[slot] && strings.TrimSpace(c.Data) != "" {
 				filled[slot] = true
-				for slot.FirstChild != nil { // the fallback of an empty slot
+				for slot.FirstChild != nil { // remove the fallback content, which is for empty slots only
 					slot.RemoveChild(slot.FirstChild)
 				}
 			}
@@ -65,7 +65,7 @@ func expandNoscript(doc *html.Node) {
 	for _, n := range found {
 		nodes, err := html.ParseFragmentWithOptions(strings.NewReader(n.FirstChild.Data), body, html.ParseOptionEnableScripting(false))
 		if err != nil {
-			continue // nested too deeply for a piece of content
+			continue // nested too deeply to be content
 		}
 		div := &html.Node{Type: html.ElementNode, Data: "div", DataAtom: atom.Div}
 		for _, c := range nodes {

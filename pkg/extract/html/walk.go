@@ -30,7 +30,7 @@ type walker struct {
 	tabs        []string        // labels of tabs whose panels follow
 	inCode      bool            // the text is in inline code
 	entry       string          // anchor of the term that is being defined; "" outside definitions
-	entryTerm   string          // value of entry around the innermost definition list
+	entryTerm   string          // value that entry had outside the innermost definition list
 	facts       map[*html.Node]nodeFacts
 	err         error
 }
@@ -232,7 +232,7 @@ func (w *walker) hidden(n *html.Node) {
 func (w *walker) heading(n *html.Node, level int) {
 	w.flush()
 	if len(w.lists) > 0 && w.marker != "" {
-		w.marker = "" // drop the number of a list item that is a separate section
+		w.marker = "" // the list item is a section of its own, so drop its number
 	}
 	w.emit(domain.Block{Kind: domain.BlockHeading, Level: level, Text: w.inline(n), Links: w.linksIn(n), Anchor: w.p.anchors[n]}, n)
 }
@@ -340,7 +340,8 @@ func isInformativeAlt(alt string) bool {
 	return len(words) > 1 || strings.ContainsFunc(alt, func(r rune) bool { return r > 0x2e80 })
 }
 
-// titles emits the main headings of a header whose other content is left out: many pages have their heading there.
+// titles emits only the main headings of a header element, where many pages have their title. The rest of the header is
+// left out.
 func (w *walker) titles(header *html.Node) {
 	if header.DataAtom != atom.Header {
 		return
