@@ -75,7 +75,7 @@ func (b *alignedBody) join(rtl bool) []joinedRow {
 	}
 	var out []joinedRow
 	var names []spanName
-	last := 0 // index of the last row that was not a name spanning several rows
+	last := 0 // index of the last row other than names that span several rows
 	for i, r := range b.rows {
 		switch n := len(out); {
 		case i > 0 && len(r.cells) == 1 && b.at[i][0] == first && b.near(i-1, i) && b.near(i, i+1) && !b.near(i-1, i+1) &&
@@ -196,13 +196,13 @@ type layoutSigns struct {
 // that end in colons, a header with a column of values or with names over several columns, right-to-left text, and
 // overlapping lines.
 func (b *alignedBody) isTable(s layoutSigns) bool {
-	const prose, proseColumns = 25, 2 // minimum average characters of a line of prose; number of prose columns that make the rows text in columns
+	const prose, proseColumns = 25, 2 // minimum average number of characters in a line of prose; rows with this many columns of prose are no table
 	head, rtl := s.head, s.rtl
 	if head == 0 && len(b.rows) < fewestAligned {
 		return false
 	}
 	if b.joined && !rtl {
-		return false // the ends of the rows are uncertain
+		return false // it is uncertain where rows end
 	}
 	long, values, first := 0, false, 0
 	if rtl {

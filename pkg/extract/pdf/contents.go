@@ -47,7 +47,7 @@ func joinContents(lines []pdftext.Line) []pdftext.Line {
 	return out
 }
 
-// onlyLeader reports whether a text consists of dots only.
+// onlyLeader reports whether a string consists only of dots and spaces.
 func onlyLeader(s string) bool { return s != "" && strings.Trim(s, ".·•‧․_…⋯ ") == "" }
 
 // contentsCells joins the cells of each entry of a table of contents. It returns nil for other lines. A line may have
@@ -87,7 +87,7 @@ func joinedText(cells []pdftext.Cell) string {
 	return strings.Join(texts, " ")
 }
 
-// endsInPage reports whether a text ends in a separate page number, in Arabic or Roman numerals.
+// endsInPage reports whether a string ends in a separate page number, in Arabic or Roman numerals.
 func endsInPage(s string) bool {
 	rest := strings.TrimRight(s, "0123456789ivxlcIVXLC")
 	return len(rest) < len(s) && (rest == "" || strings.HasSuffix(rest, " ") || onlyLeader(rest[len(rest)-1:]))
@@ -96,7 +96,7 @@ func endsInPage(s string) bool {
 // isContents reports whether a line is an entry of a table of contents, or the last line of such an entry.
 func isContents(text string) bool { return contentsEnd.MatchString(text) }
 
-// numbersOn reports whether text begins with the section number that comes next after the one at the start of before:
+// numbersOn reports whether text begins with a section number that continues the one at the start of the string before:
 // "5.1" after "5.", "5.2" after "5.1.3", "6" after "5.2".
 func numbersOn(text, before string) bool {
 	a, b := numbering.FindStringSubmatch(before), numbering.FindStringSubmatch(text)
@@ -105,7 +105,7 @@ func numbersOn(text, before string) bool {
 	}
 	x, y := strings.Split(a[1], "."), strings.Split(b[1], ".")
 	if len(x) == 1 && len(y) == 1 {
-		return false // list items have separate rules
+		return false // these may be list items, which have their own rules
 	}
 	last, err := strconv.Atoi(y[len(y)-1])
 	if err != nil || !slices.Equal(y[:len(y)-1], x[:min(len(y)-1, len(x))]) {

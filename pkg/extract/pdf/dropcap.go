@@ -13,11 +13,11 @@ import (
 
 // Bounds for recognising drop caps, as multiples of the font size of the text next to them.
 const (
-	minDropCap     = 1.7 // minimum size of a cap
+	minDropCap     = 1.7 // minimum size of a drop cap
 	maxDropCap     = 12
-	dropCapTop     = 0.8 // maximum distance between the tops of cap and text
-	maxDropCapGap  = 1.5 // maximum gap between cap and text
-	indented       = 0.3 // maximum overlap between a cap and a line that is indented to make room for it
+	dropCapTop     = 0.8 // maximum distance between the tops of the drop cap and the text
+	maxDropCapGap  = 1.5 // maximum gap between the drop cap and the text
+	indented       = 0.3 // maximum overlap between a drop cap and a line that is indented to make room for it
 	capitalHeight  = 0.72
 	maxDropCaps    = 50 // maximum number of drop caps per page
 	maxSearchWords = 20_000
@@ -62,7 +62,7 @@ func joinDropCaps(lines []pdftext.Line) []pdftext.Line {
 	return kept
 }
 
-// isInitial reports whether a text is a single letter, optionally after an opening quotation mark.
+// isInitial reports whether a string is a single letter, optionally after an opening quotation mark.
 func isInitial(s string) bool {
 	s = strings.TrimLeft(s, "\"'“‘„«»‚‹¿¡")
 	r, n := utf8.DecodeRuneInString(s)

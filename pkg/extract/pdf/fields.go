@@ -166,7 +166,7 @@ func (f *fieldPlacer) place(field pdftext.Field) {
 	f.insert(field, value)
 }
 
-// leadingBlank returns the dots, underscores and spaces at the start of a text.
+// leadingBlank returns the leading dots, underscores and spaces of a string.
 func leadingBlank(s string) string {
 	return s[:len(s)-len(strings.TrimLeft(s, "_.… \t"))]
 }

@@ -68,7 +68,7 @@ type standing struct {
 
 func standingOf(l pdftext.Line) standing { return standing{l.Cells[0].X0, l.Y, l.Text()} }
 
-// running reports whether two of the preceding pages had the same line at the same height, like the running title of a
+// running reports whether at least two of the last pages had this line at this height, like the running title of a
 // chapter.
 func (l *layout) running(masked string, y float64) bool {
 	n := 0
@@ -103,7 +103,7 @@ func countsPages(a, b numberedLine) bool {
 	return true
 }
 
-// numbersOf returns the numbers in a text.
+// numbersOf returns the numbers in a string.
 func numbersOf(s string) []int {
 	var numbers []int
 	for _, digits := range strings.FieldsFunc(s, func(r rune) bool { return r < '0' || r > '9' }) {

@@ -19,7 +19,7 @@ import (
 // text is garbage. Two signs are measured: words of undecoded characters, and letter pairs that are unlike any
 // language.
 
-// garbledPages collects the pages whose text looks garbled, numbered from 1.
+// garbledPages collects the numbers, from 1, of pages whose text looks garbled.
 type garbledPages struct {
 	unmapped []int
 	unlikely []int
@@ -78,7 +78,7 @@ func (u *unknownChars) add(word []rune) {
 	}
 }
 
-// addWords counts the characters of the words of a text.
+// addWords counts the characters of the words in text.
 func (u *unknownChars) addWords(text []rune) {
 	from := 0
 	for n, r := range text {
@@ -90,7 +90,7 @@ func (u *unknownChars) addWords(text []rune) {
 	u.add(text[from:])
 }
 
-// unknownOf returns the counts of the unknown characters of lines.
+// unknownOf counts the undecoded characters in lines.
 func unknownOf(lines []pdftext.Line) unknownChars {
 	var u unknownChars
 	for _, line := range lines {
@@ -116,7 +116,7 @@ const (
 	minWords    = 20 // minimum number of different words
 )
 
-// likeNoLanguage reports whether the Latin letters of a text are distributed and repeated as in a language, but form
+// likeNoLanguage reports whether the Latin letters in lines are distributed and repeated as in a language, but form
 // pairs that fit no language. Such text comes from a character map that substitutes letters.
 func likeNoLanguage(lines []pdftext.Line) bool {
 	var s letterSample

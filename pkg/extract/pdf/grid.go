@@ -123,7 +123,7 @@ func (g *grid) framesPage(inside, all int) bool {
 	return g.parts == nil && len(g.ys) <= maxRules && inside > manyLines && inside*5 > all*3
 }
 
-// middleHeight is the height of the middle of a line above its baseline, as a multiple of its font size.
+// middleHeight is how far the vertical middle of a line lies above its baseline, as a multiple of its font size.
 const middleHeight = 0.3
 
 // atHeight reports whether a line is at the height of the grid and runs in the grid's direction.

@@ -201,7 +201,7 @@ func (l *layout) keyedRows(t *gridText, r, key int) []table.Row {
 	return rows
 }
 
-// isValue reports whether a text is a number, optionally with a unit, a date or a similar value.
+// isValue reports whether a string is a value: a number, with or without a unit, a date, or something similar.
 func isValue(s string) bool {
 	if s != "" && s[0] >= '0' && s[0] <= '9' && strings.Count(s, " ") < 2 {
 		return true

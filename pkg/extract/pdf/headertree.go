@@ -13,10 +13,10 @@ import (
 // Bounds on the positions of column names, as multiples of the font size, and costs of names in unusual positions.
 const (
 	farFromMiddle = 1.2 // maximum distance of a name from the middle or the edge of its columns
-	unnamedGroup  = 0.6 // cost of leaving out a column with a name directly below
-	reachingDown  = 0.3 // cost of including a column whose name extends to the level of the names below
+	unnamedGroup  = 0.6 // cost of giving no name to a column that has one in the row directly below
+	reachingDown  = 0.3 // cost of grouping a column that has no name in the row directly below
 	overOthers    = 1.0 // cost of a name that is also above another column
-	wrappedName   = 0.1 // cost of a name of two lines
+	wrappedName   = 0.1 // cost of a name of several lines
 	outsideColumn = 0.3 // cost of a name outside its column, per font size of distance
 	farFromColumn = 4   // maximum distance of a name from its column
 	farHeader     = 1.7 // maximum distance between two header rows, as a multiple of the row distance
@@ -62,7 +62,8 @@ func (h *headerTree) add(rows []alignedCells) bool {
 	return true
 }
 
-// isColumnName reports whether a text can name a column. Formulas cannot: their parts are aligned like cells.
+// isColumnName reports whether a string can name a column. Formulas cannot, although their parts are aligned like
+// cells.
 func isColumnName(s string) bool {
 	return utf8.RuneCountInString(s) <= table.MaxLabel && !endsSentence(s) && !table.LooksNumeric(s) && !strings.ContainsAny(s, "=∑∫∏√")
 }

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// appendLine appends a line to a text, which it may modify. It adds no space in scripts without spaces, removes the
-// hyphen of a divided word, and keeps the hyphen of a compound that was split there.
+// appendLine appends a line to text, and may modify text in place. It adds no space in scripts without spaces, removes
+// the hyphen of a divided word, and keeps the hyphen of a compound that was split after it.
 func appendLine(text []byte, line string) []byte {
 	if len(text) == 0 || line == "" {
 		return append(text, line...)
@@ -32,7 +32,7 @@ func appendLine(text []byte, line string) []byte {
 	return append(text, line...)
 }
 
-// hyphenated reports whether the last word of a text already contains a hyphen, like a compound of several words.
+// hyphenated reports whether the last word of text already contains a hyphen, like a compound of several words.
 func hyphenated(text []byte) bool {
 	word := text[bytes.LastIndexAny(text, " \t\n")+1:]
 	at := bytes.IndexAny(word, "-‐")

@@ -231,7 +231,7 @@ func (l *layout) flush() error {
 	}
 	l.open = nil
 	if block.Kind != domain.BlockListItem && len(l.indents) > 0 && first.Cells[0].X0 < l.indents[0]+sameIndent*first.Size {
-		l.indents = nil // the list has ended, because text of an item is indented more than its marker
+		l.indents = nil // the list has ended: the text of an item would be indented more than its marker
 	}
 	return l.p.Out.Add(block)
 }

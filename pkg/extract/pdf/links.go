@@ -68,7 +68,7 @@ func (s *source) links(i int) []pdftext.Link {
 type linkFinder struct {
 	links []pdftext.Link // links on the page
 	found []domain.BlockLink
-	on    int // number of the line with the last found link
+	on    int // number of the line with the link found last
 	line  int
 }
 
@@ -101,7 +101,7 @@ func (f *linkFinder) look(line pdftext.Line) {
 
 // linkText returns the part of a line that a link covers, or "" if there is none.
 func linkText(link pdftext.Link, line pdftext.Line) string {
-	const middle = 0.3 // height of the middle of small letters above the baseline, as a multiple of the font size
+	const middle = 0.3 // how far the middle of small letters lies above the baseline, as a multiple of the font size
 	x0, x1, y0, y1 := alongLine(pdftext.Box{X0: link.X0, Y0: link.Y0, X1: link.X1, Y1: link.Y1}, line.Turn)
 	if y := line.Y + middle*line.Size; y < y0 || y > y1 {
 		return ""
@@ -115,7 +115,7 @@ func linkText(link pdftext.Link, line pdftext.Line) string {
 	return strings.Join(parts, " ")
 }
 
-// alongLine returns the coordinates of a box along and across lines that run in direction turn.
+// alongLine returns the coordinates of a box along and across lines whose writing direction is turn.
 func alongLine(b pdftext.Box, turn int) (x0, x1, y0, y1 float64) {
 	switch turn {
 	case 1:

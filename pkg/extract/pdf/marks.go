@@ -61,8 +61,8 @@ func near(mark, item pdftext.Cell, size float64) bool {
 	return item.X0 >= mark.X1-overlap*size && item.X0 <= mark.X0+farMark*size
 }
 
-// isMark reports whether a text is only a list marker: a bullet, "3." or "(b)".
+// isMark reports whether a string is only a list marker: a bullet, "3." or "(b)".
 func isMark(s string) bool {
-	const dashes = "–—*-" // in a table they mark an empty cell
+	const dashes = "–—*-" // in tables, these mark empty cells
 	return len(s) <= 5 && !strings.ContainsAny(s, " \t") && startsItem(s+" x") && !strings.Contains(dashes, s)
 }

@@ -35,8 +35,8 @@ func (s *source) outline() outlineLevels {
 	return levels
 }
 
-// level returns the outline level of a text on a page, or 0 if the outline does not contain it. Outlines often leave
-// out the number before a heading, so the text without its number is looked up as well.
+// level returns the outline level of the heading with the given text on a page, or 0 if the outline does not contain
+// it. Outlines often leave out the number before a heading, so the text without its number is looked up as well.
 func (o outlineLevels) level(page int, text string) int {
 	if len(o) == 0 || len(text) > longestHeading {
 		return 0

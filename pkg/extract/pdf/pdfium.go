@@ -154,7 +154,7 @@ func (r *pdfiumReader) hasImage(i int) (has bool) {
 		return false
 	}
 	for n := range min(count.Count, most) {
-		r.calls += 2 // for an object and its kind
+		r.calls += 2 // one for the object, one for its type
 		object, err := r.instance.FPDFPage_GetObject(&requests.FPDFPage_GetObject{Page: page, Index: n})
 		if err != nil {
 			return false

@@ -93,7 +93,7 @@ type pdfiumWords struct {
 	page   structs.FPDF_FS_RECTF // visible part of the page; empty if unknown
 	out    pdftext.Builder
 
-	// The run: words on one baseline in one font.
+	// The current run: words on one baseline in one font.
 	open        bool
 	top, bottom float32
 	size        float64

@@ -10,7 +10,7 @@ import (
 
 // source reads the pages of a file with one of two readers. The first is package pdftext, which knows fonts, table
 // cells and form fields. The second is PDFium, compiled to WebAssembly and confined in a sandbox. It reads files that
-// pdftext cannot open, and pages whose text, by measured signs, was not decoded correctly by pdftext.
+// pdftext cannot open, and pages whose text shows measurable signs that pdftext did not decode it correctly.
 type source struct {
 	p     *format.Parser
 	data  []byte
@@ -201,7 +201,7 @@ func (s *source) account(i int, page page) {
 type doubt struct {
 	why      string // reason for the doubt; "" if there is no doubt
 	readable bool   // the text is still useful
-	margin   int    // the page is kept if it has at least margin/10 of the letters that PDFium finds
+	margin   int    // pdftext's result is kept if it has at least margin/10 of the letters that PDFium finds
 }
 
 // doubtOf returns the first signal that a page was not decoded correctly.

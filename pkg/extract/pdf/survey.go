@@ -94,7 +94,7 @@ func (v *survey) add(lines []pdftext.Line) {
 	const most = 1000 // maximum number of distinct sizes
 	for _, line := range lines {
 		if format.CountLetters(line.Text()) < 2 {
-			continue // the size of a drop cap does not count for headings
+			continue // this may be a drop cap, whose size says nothing about headings
 		}
 		if _, known := v.weight[line.Size]; known || len(v.weight) < most {
 			v.weight[line.Size] += len(line.Text())

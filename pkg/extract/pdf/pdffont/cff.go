@@ -19,7 +19,7 @@ func parseCFF(data []byte) *cff {
 	if len(data) < 4 {
 		return f
 	}
-	_, at := cffIndex(data, int(data[2])) // names of fonts
+	_, at := cffIndex(data, int(data[2])) // skip the index of font names
 	tops, at := cffIndex(data, at)
 	strs, _ := cffIndex(data, at)
 	if len(tops) == 0 {

@@ -13,7 +13,7 @@ import (
 // (CIDs) of a character collection.
 type cidFont struct {
 	encoding *cmap           // embedded or predefined CMap; nil if codes are CIDs or Unicode
-	unicode  unicodeForm     // predefined CMap that is a Unicode encoding
+	unicode  unicodeForm     // encoding form of the predefined CMap, if that is a Unicode encoding
 	numbers  map[rune]uint32 // for a Unicode encoding: CIDs by character
 	half     bool            // for a Unicode encoding: ASCII characters are half as wide
 

@@ -33,7 +33,7 @@ var (
 	}
 )
 
-// wingdings are the signs of the Wingdings font that occur in texts, mainly list markers.
+// wingdings are the signs of the Wingdings font that occur in text, mainly list markers.
 var wingdings = map[byte]rune{
 	0x22: '✂', 0x28: '☎', 0x2a: '✉', 0x36: '⌛', 0x41: '✌', 0x46: '☞', 0x4a: '☺', 0x6c: '●', 0x6d: '❍', 0x6e: '■',
 	0x6f: '□', 0x70: '□', 0x71: '❑', 0x72: '❒', 0x73: '◆', 0x74: '◆', 0x75: '◆', 0x76: '❖', 0x77: '◆', 0x9e: '·',

@@ -196,7 +196,7 @@ func privateRune(r rune, fontName string) rune {
 				return rune(c)
 			}
 		default:
-			switch c { // list markers of word processors, whose font is not always named
+			switch c { // list markers of word processors, which do not always name the font
 			case 0xb7:
 				return '•'
 			case 0xa7:

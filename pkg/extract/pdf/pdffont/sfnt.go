@@ -110,8 +110,8 @@ func (s *sfnt) walk(m charMap, do func(char, glyph int)) {
 	}
 }
 
-// glyphText maps glyph numbers to text: by the inverse of the font's Unicode maps, then by the names of glyphs. It
-// returns nil if the font has neither.
+// glyphText returns the text of glyphs by number. It inverts the font's Unicode maps, and uses glyph names where these
+// give no text. It returns nil if the font has neither.
 func (s *sfnt) glyphText() map[uint32]string {
 	text := map[uint32]string{}
 	for _, m := range s.charMaps() {
@@ -199,7 +199,7 @@ func (s *sfnt) names() []string {
 }
 
 // codeText returns the text by code for a simple font without an encoding. It uses the symbol map or the Macintosh map.
-// The characters of the symbol map are the codes, or the codes plus F000.
+// In the symbol map, a character is the code itself, or the code plus 0xF000.
 func (s *sfnt) codeText() *[256]string {
 	names := s.glyphText()
 	var table [256]string

@@ -229,7 +229,8 @@ func (f *File) openObjectStream(o object) (*objectStream, error) {
 	return s, nil
 }
 
-// object reads an object of the stream. If the object at the index has another number, it looks for the right number.
+// object reads an object of the stream. If the object at the index has another number, it searches the stream for the
+// right one.
 func (s *objectStream) object(number uint32, index int) (Token, error) {
 	if index >= len(s.numbers) || s.numbers[index] != number {
 		if s.index == nil {

@@ -31,8 +31,8 @@ const (
 	maxFieldValues = 100      // maximum number of values chosen from a list
 )
 
-// field reads the form field of a widget annotation. ok is false for buttons and signatures, which are read by their
-// appearance.
+// field reads the form field of a widget annotation. ok is false for fields whose appearance is read instead, such as
+// buttons and signatures.
 func (in *interpreter) field(a pdf.Value) (f Field, ok bool) {
 	const password, radio, button = 1 << 13, 1 << 15, 1 << 16
 	flags := inherited(a, "Ff").Int64()
@@ -77,7 +77,7 @@ func (in *interpreter) field(a pdf.Value) (f Field, ok bool) {
 	return f, true
 }
 
-// fieldText returns a text string of a field, cut at maxFieldText and with white space collapsed.
+// fieldText returns a string from a field, cut at maxFieldText bytes and with white space collapsed.
 func fieldText(v pdf.Value) string {
 	var s string
 	switch v.Kind() {

@@ -28,8 +28,8 @@ type interpreter struct {
 	shared map[uint32]*resources // resources of the page, by object number
 	box    pageBox
 	marks  []mark
-	hidden int    // open marks with replacement text
-	off    int    // open marks of layers that are switched off
+	hidden int    // number of open marks with replacement text
+	off    int    // number of open marks of layers that are switched off
 	actual string // replacement text of the innermost mark with ActualText, until its first glyph is shown
 
 	path  path

@@ -19,7 +19,7 @@ type word struct {
 func (w word) middle() float64 { return (w.x0 + w.x1) / 2 }
 
 // tight is the maximum gap between two glyphs of a word, as a multiple of the usual glyph width of the cell. Words of
-// neighbouring table cells can be closer to each other than words of a text.
+// neighbouring table cells can be closer to each other than words in running text.
 const tight = 0.15
 
 // words splits a cell's text into words. A cell that was not created by this package is one word.
@@ -133,7 +133,7 @@ func Placed(text string, x0, x1 float64) Cell {
 	return c
 }
 
-// Prefixed returns the cell with a text of zero width before it.
+// Prefixed returns the cell with text put in front of it. The added text has no width.
 func (c Cell) Prefixed(text string) Cell {
 	joined := Cell{Text: text + c.Text, X0: c.X0, X1: c.X1}
 	if c.spots == nil {
@@ -147,7 +147,7 @@ func (c Cell) Prefixed(text string) Cell {
 	return joined
 }
 
-// Before joins the cell and the cell after it, with a space between them.
+// Before returns the cell joined with next, the cell after it, with a space between them.
 func (c Cell) Before(next Cell) Cell {
 	shift := int32(len(c.Text) + 1)
 	joined := Cell{Text: c.Text + " " + next.Text, X0: c.X0, X1: next.X1}

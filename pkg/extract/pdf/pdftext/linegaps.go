@@ -15,7 +15,7 @@ const (
 	cellGap   = 1.6
 	spacedGap = 3.0 // minimum gap between cells if it contains blanks
 
-	overlapping = 0.15 // if most letters overlap more than this, the widths of the font are wrong
+	overlapping = 0.15 // if the median overlap of letters exceeds this, the font's glyph widths are wrong
 )
 
 // cellMaker splits lines into cells. It reuses its buffers for each line.
@@ -100,7 +100,7 @@ func startsLetter(s string) bool {
 	return unicode.IsLetter(r)
 }
 
-// startsWord reports whether a text begins with a letter or a digit.
+// startsWord reports whether a string begins with a letter or a digit.
 func startsWord(s string) bool {
 	r, _ := utf8.DecodeRuneInString(s)
 	return unicode.IsLetter(r) || unicode.IsDigit(r)
@@ -124,7 +124,7 @@ func (c *cellMaker) wordGapOf(pieces []piece) float64 {
 	c.gaps = gaps
 	const enough = 5
 	short := len(gaps) < enough
-	if short { // digits are spaced like letters
+	if short { // use digits as well, because they are spaced like letters
 		gaps, spaces = letterGaps(gaps[:0], pieces, startsWord)
 		c.gaps = gaps
 	}
@@ -144,7 +144,8 @@ func (c *cellMaker) wordGapOf(pieces []piece) float64 {
 	return tightGap(gaps)
 }
 
-// letterGaps appends the gaps between letters of the same size, and counts the blanks.
+// letterGaps appends the gaps between adjacent letters of the same size, as multiples of that size, to gaps. It also
+// counts the blanks.
 func letterGaps(gaps []float64, pieces []piece, isLetter func(string) bool) (_ []float64, spaces int) {
 	for i, p := range pieces {
 		if p.blank {
@@ -165,8 +166,8 @@ func letterGaps(gaps []float64, pieces []piece, isLetter func(string) bool) (_ [
 	return gaps, spaces
 }
 
-// tightGap returns the minimum gap between words on a line whose words are closer than usual. The value lies at the
-// largest step among the sorted gaps, if that gives a plausible number of words; otherwise it is wordGap.
+// tightGap returns the minimum gap between words on a line whose words are closer than usual. This is the middle of the
+// largest step between the sorted gaps if that gives a plausible number of words, or else wordGap.
 func tightGap(gaps []float64) float64 {
 	n := len(gaps)
 	if wide := n - sortedIndex(gaps, wordGap); wide*9 > n {

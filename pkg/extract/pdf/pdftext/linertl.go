@@ -16,7 +16,7 @@ const (
 	rightToLeft
 )
 
-// directionOf returns the direction of a text's first letter.
+// directionOf returns the direction of the first letter in text.
 func directionOf(text string) direction {
 	for _, r := range text {
 		switch {
@@ -139,9 +139,9 @@ func joinsLatin(units []unit, i, j int) bool {
 
 var mirrored = map[string]string{"(": ")", ")": "(", "[": "]", "]": "[", "{": "}", "}": "{", "<": ">", ">": "<", "«": "»", "»": "«"}
 
-// mirrorBrackets mirrors brackets that the file stores by their shape. Some fonts store them by meaning instead. The
-// context decides: an opening bracket has white space before it and text after it. If the context is ambiguous,
-// brackets are correct if they open before they close.
+// mirrorBrackets mirrors the brackets of a right-to-left line if the file stores them by their shape rather than by
+// their meaning. The context decides: stored by meaning, an opening bracket has white space before it and text after
+// it. If the context is ambiguous, the first bracket must be an opening one.
 func mirrorBrackets(units []unit) {
 	const opening, closing = "([{«", ")]}»"
 	right := 0 // brackets that face their content, minus those that do not

@@ -33,7 +33,7 @@ func (l Line) Text() string {
 // Movements of the pen that separate lines, as multiples of the font size.
 const (
 	backGap    = 0.6  // a pen that moves back this far starts a new line
-	bracketGap = 0.5  // a blank up to this far to the left of a number stays on the line, because a bracket may follow
+	bracketGap = 0.5  // a blank at most this far to the left of a number stays on the line, because a bracket may follow
 	shiftLine  = 0.45 // a baseline at this distance is another line; a closer one is a superscript or subscript
 )
 
@@ -234,7 +234,7 @@ func (b *lineBuilder) again(l Line) bool {
 	if b.seen == nil {
 		b.seen = map[string][]linePosition{}
 	}
-	const most = 16 // maximum number of lines compared per text
+	const most = 16 // maximum number of positions stored per text
 	text, at := l.Text(), linePosition{l.Cells[0].X0, l.Y, l.Turn}
 	for _, p := range b.seen[text] {
 		if p.turn == at.turn && math.Abs(p.x-at.x) < 0.3*l.Size && math.Abs(p.y-at.y) < 0.3*l.Size {
@@ -252,7 +252,7 @@ func (b *lineBuilder) finish() []Line {
 	return b.lines
 }
 
-// Builder builds lines from glyphs with positions from another reader. The zero value is ready to use.
+// Builder builds lines from glyphs whose positions another reader supplies. The zero value is ready to use.
 type Builder struct{ b lineBuilder }
 
 // Glyph adds a glyph that runs from one point to another, in points from the page's lower left corner. dx and dy give

@@ -75,8 +75,8 @@ func (d *Document) readXMP(p *Properties) {
 	date(&p.Modified, "ModifyDate")
 }
 
-// xmpTexts collects the texts of the relevant elements and attributes: all items of a list, but only the first version
-// of a text in several languages.
+// xmpTexts collects the texts of the relevant elements and attributes: all items of a list, but only the first of
+// several language versions.
 func xmpTexts(data []byte) map[string][]string {
 	wanted := map[string]bool{"title": true, "creator": true, "description": true, "subject": true, "Keywords": true, "CreateDate": true, "ModifyDate": true}
 	found := map[string][]string{}
@@ -116,7 +116,7 @@ func xmpTexts(data []byte) map[string][]string {
 }
 
 // pdfDate reads a date of the form D:YYYYMMDDHHmmSSOHH'mm'. Everything after the year may be missing. It returns the
-// zero time for other texts.
+// zero time for other strings.
 func pdfDate(s string) time.Time {
 	s = strings.TrimPrefix(strings.TrimSpace(s), "D:")
 	digits := 0

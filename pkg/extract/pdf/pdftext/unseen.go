@@ -9,8 +9,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdf/pdfobject"
 )
 
-// Unseen counts the invisible characters of a page. Characters in hidden layers and outside the page are not in the
-// lines.
+// Unseen counts the invisible characters of a page. The lines of the page contain these characters, except those in
+// hidden layers and outside the page.
 type Unseen struct {
 	Layers      []Box // positions of text in hidden layers, in the coordinates of the file
 	Hidden      int   // in hidden layers
@@ -213,7 +213,7 @@ func (in *interpreter) judge() {
 	}
 }
 
-// shareIn returns the fraction of a text that is inside a region.
+// shareIn returns the fraction of the area at, covered by text, that is inside a region.
 func shareIn(at, region rect) float64 {
 	both := at.within(region)
 	if both.x1 < both.x0 || both.y1 < both.y0 {
@@ -222,8 +222,8 @@ func shareIn(at, region rect) float64 {
 	return (both.x1 - both.x0) * (both.y1 - both.y0) / max((at.x1-at.x0)*(at.y1-at.y0), 1e-9)
 }
 
-// covered reports whether paint that is not white lies under enough of a text to make it visible. If pictures is true,
-// only pictures count.
+// covered reports whether enough of the area at is painted in a colour other than white for text there to count as
+// visible. If pictures is true, only pictures count.
 func covered(at rect, paints []paintBox, pictures bool) bool {
 	return slices.ContainsFunc(paints, func(p paintBox) bool {
 		return !p.white && (p.picture || !pictures) && shareIn(at, p.rect) >= coveredShare
