@@ -17,7 +17,7 @@ import (
 type collection struct {
 	bench.Collection
 	documents []service.Document
-	gold      map[string][]string // gold answers by question; an answer need contain only one of them
+	gold      map[string][]string // gold answers by question; a right answer contains at least one of them
 }
 
 // names returns the names of the requested collections. If none is requested, it returns all that have documents and

@@ -126,7 +126,7 @@ func writeSmall(out io.Writer, results []smallResult) {
 	}
 }
 
-// plus adds the figures that the table shows.
+// plus returns the sum of two tallies. It adds only the figures that the table shows.
 func (t tally) plus(other tally) tally {
 	t.questions += other.questions
 	t.answered += other.answered

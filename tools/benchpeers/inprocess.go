@@ -14,8 +14,9 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded"
 )
 
-// measureIndex searches the index of a stopped service in this process, for comparison with stores that run in the
-// caller's process. The measured time includes reading the texts found, but no embedding, ranking or network transfer.
+// measureIndex opens the index of a stopped service and searches it in this process, for comparison with stores that
+// run in the caller's process. The measured time includes reading the texts found, but no embedding, ranking or network
+// transfer.
 func measureIndex(ctx context.Context, s settings, w *workload, dir, store string, errs io.Writer) (r result, err error) {
 	fmt.Fprintln(errs, "Sluice's index in process: asking …")
 	began := time.Now()

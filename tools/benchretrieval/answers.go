@@ -175,7 +175,7 @@ func byteOffset(text string, characters int) int {
 	return at
 }
 
-// nearest returns the offset in the text of the occurrence of `part` that starts nearest to `place`.
+// nearest finds the occurrence of `part` that starts nearest to the offset `place`, and returns its offset in the text.
 func nearest(text, part string, place int) (at int, found bool) {
 	for from := 0; ; {
 		i := strings.Index(text[from:], part)

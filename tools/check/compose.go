@@ -12,7 +12,7 @@ import (
 	"github.com/compose-spec/compose-go/v2/types"
 )
 
-// composeSets are the documented combinations of files.
+// composeSets are the documented combinations of compose files.
 var composeSets = [][]string{{"compose.yaml"}, {"compose.yaml", "compose.cluster.yaml"}}
 
 // required lists the secrets that must be set before any service starts.

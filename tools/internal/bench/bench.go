@@ -1,6 +1,6 @@
-// Package bench is shared by the programs that measure Sluice from outside: flags, starting the service and the
-// programs to compare it with, collections of documents, resource usage of processes, and Markdown tables. The demo
-// uses it too.
+// Package bench contains what the programs that measure Sluice from outside have in common: flags, starting the service
+// and the programs to compare it with, collections of documents, resource usage of processes, and Markdown tables. The
+// demo uses it too.
 package bench
 
 import (
