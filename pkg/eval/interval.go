@@ -28,8 +28,9 @@ type Difference struct {
 	Worse  int `json:"worse"`
 }
 
-// Compare returns the mean of b minus a with its interval. a and b must hold the values of the same questions in the
-// same order, because pairing removes the variance of questions that are hard for both rankings.
+// Compare returns the mean of the differences b minus a, with its confidence interval. a and b must hold the values of
+// the same questions in the same order, because pairing removes the variance of questions that are hard for both
+// rankings.
 func Compare(a, b []float64) Difference {
 	n := min(len(a), len(b))
 	differences := make([]float64, n)

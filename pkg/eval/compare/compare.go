@@ -142,9 +142,9 @@ func askAll(ctx context.Context, s Searcher, cases []Case, mode Mode, topK int, 
 
 // rankings is the part of the results that is needed for scoring. Keeping the fragments of all questions would take too
 // much memory.
-type rankings struct{ documents, passages []string } // beginnings of the rankings; nil for a level that the case does not judge
+type rankings struct{ documents, passages []string } // first items of each ranking; nil if the case has no judgements for it
 
-// rank returns the first k of each ranking of the results.
+// rank returns the first k items of each ranking of the results.
 func (c Case) rank(found []service.Fragment, k int) rankings {
 	var o rankings
 	if len(c.Documents) > 0 {
@@ -174,7 +174,8 @@ func (c Case) documents(found []service.Fragment) []string {
 	return ranking
 }
 
-// answered is the only relevant item in a ranking of passages.
+// answered is the item that stands for the first fragment with an answer in a ranking of passages. No other item is
+// relevant.
 const answered = "answered"
 
 // passages returns a ranking of the fragments in which only the first fragment with an answer counts as relevant.
