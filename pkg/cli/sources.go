@@ -166,7 +166,7 @@ func customID(id string) string {
 	return string(r[max(0, len(r)-(maxCustomID-digits-1)):]) + "#" + hex.EncodeToString(sum[:])[:digits]
 }
 
-// skipFunc is called for each skipped file with the reason.
+// skipFunc is called with each skipped file and the reason for skipping it.
 type skipFunc func(name, why string)
 
 // folder iterates over the files below a folder, ordered by name. It skips hidden files and folders.

@@ -36,7 +36,7 @@ type upload struct {
 	waiting       map[string]*document               // documents to wait for, by the id of their datasource
 	earlyEvents   map[string]*client.DatasourceEvent // final events that arrived before the run began to wait for their datasources
 	possiblyStale map[string]bool                    // datasources whose events may concern the previous version, not the one sent
-	stale         map[string][]string                // ids of old versions to delete when the new one is searchable, by the id of the new one
+	stale         map[string][]string                // by id of a new version: ids of the old versions to delete once it is searchable
 	tasks         []task
 	lastNews      time.Time
 }

@@ -211,7 +211,7 @@ func (w *watcher) scan() (changes, error) {
 	return c, nil
 }
 
-// keepUnmounted keeps the known files of a folder that is empty now, because the folder is probably not mounted.
+// keepUnmounted keeps the known files of a folder that has become empty: the folder is probably not mounted.
 func (w *watcher) keepUnmounted(root string, has bool, now map[string]fileState) {
 	if has {
 		w.bare[root] = false

@@ -1,6 +1,6 @@
-// Package config reads Sluice's settings from flags and the environment. All settings are in one table. The
-// documentation is generated from it. Flags take precedence over the environment. Unknown settings are errors. Secrets
-// are never printed.
+// Package config reads Sluice's settings from flags and the environment. All settings are in one table, from which the
+// documentation is generated too. Flags take precedence over the environment. Unknown settings are errors. Secrets are
+// never printed.
 package config
 
 //go:generate go run ./gendoc ../../docs/configuration.md
