@@ -12,8 +12,8 @@
 //   - the stream: the job was published and has not ended (the datasource is "in flight", see InFlight);
 //   - nowhere: the datasource is synched, skipped or failed, or is a site that is waiting for its pages.
 //
-// So admission, rescue and the end of a site's crawl are lookups in small partial indexes, regardless of the number of
-// datasources.
+// Admitting jobs, rescuing lost jobs, and detecting the end of a site's crawl therefore need only lookups in small
+// partial indexes, however many datasources there are.
 //
 // # Packages
 //

@@ -24,7 +24,7 @@ type usageQueue struct {
 	next *usageBatch // uses to store next; nil: none
 }
 
-// usageBatch holds uses that are stored together. The holder of lock owns done and errs.
+// usageBatch holds uses that are stored together. Only the holder of the queue's lock uses done and errs.
 type usageBatch struct {
 	sums map[domain.Account]map[domain.Metric]int64
 	done bool

@@ -18,7 +18,7 @@ func testConcurrency(t *testing.T, open world.Open) {
 	})
 }
 
-// concurrentService is a service in which everything happens concurrently, in all processes sharing the catalog.
+// concurrentService simulates a service whose processes share the catalog and do everything concurrently.
 type concurrentService struct {
 	*world.World
 	processes []*catalog.Catalog

@@ -83,7 +83,8 @@ func (u *concurrentMoves) run() {
 	u.checkActive()
 }
 
-// rest simulates one round of mover, dispatcher, worker and applier in one process.
+// rest simulates the rest of the service in one process: one round of the mover, the dispatcher, a worker and the
+// applier.
 func (u *concurrentMoves) rest(c *catalog.Catalog) {
 	d, err := c.DatastoreByID(u.Ctx, u.StoreID)
 	if err != nil {

@@ -141,7 +141,7 @@ type ConversationFilter struct {
 	VisitorID string
 	From      time.Time // started at or after this time
 	To        time.Time // started before this time
-	Search    string    // text in one of its messages, case-insensitive
+	Search    string    // text contained in a message, case-insensitive
 }
 
 // Conversations returns a page of the workspace's conversations that match the filter, newest first, and the cursor of

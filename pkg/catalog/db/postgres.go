@@ -91,8 +91,8 @@ func openPostgres(ctx context.Context, o Options) (*DB, error) {
 // connectPause is the pause between attempts to reach a server that does not answer yet.
 const connectPause = 250 * time.Millisecond
 
-// Time until the log first reports that the server has not answered, and time between further reports. A single attempt
-// can take twice connectTimeout.
+// Time until the log first reports that the server has not answered, and time between further reports. The first report
+// does not wait for an attempt to end, because a single attempt can take twice connectTimeout.
 const (
 	firstReport = 2 * time.Second
 	reportEvery = 10 * time.Second

@@ -113,7 +113,8 @@ func Local[T any](t *Tx, init func() T) T {
 // Timeout of a statement that changes all datasources of a datastore.
 const extendedTimeout = 15 * time.Minute
 
-// ExtendTimeout extends the timeout of the following statements for large datastores.
+// ExtendTimeout sets a longer timeout for the remaining statements of the transaction. Changes to large datastores need
+// it.
 func (t *Tx) ExtendTimeout(ctx context.Context) error {
 	if !t.db.dialect.shared {
 		return nil
@@ -124,7 +125,7 @@ func (t *Tx) ExtendTimeout(ctx context.Context) error {
 }
 
 // transact runs f in a transaction and returns the committed transaction. It runs f again if the transaction conflicts
-// with others. It waits for the lock until ctx ends.
+// with others. It waits for the lock at most until ctx ends.
 func (d *DB) transact(ctx context.Context, f func(*Tx) error) (*Tx, error) {
 	for run := 0; ; run++ {
 		t := &Tx{db: d, Lock: d.dialect.lock, locks: map[int64]bool{}, announced: map[string]bool{}, locals: map[any]any{}}

@@ -14,7 +14,7 @@ func Micros(t time.Time) int64 { return t.UnixMicro() }
 // FromMicros converts a stored time.
 func FromMicros(us int64) time.Time { return time.UnixMicro(us).UTC() }
 
-// Stored rounds an optional time in the same way as storing and reading it does.
+// Stored rounds an optional time to the precision of stored times, and converts it to UTC.
 func Stored(t *time.Time) *time.Time {
 	if t == nil {
 		return nil

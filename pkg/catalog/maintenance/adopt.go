@@ -15,10 +15,10 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Adopted says what Adopt has done.
+// Adopted is the result of Adopt.
 type Adopted string
 
-// Results of Adopt.
+// Values of Adopted, and the prefix of the names given to recovered workspaces and datastores.
 const (
 	NothingAdopted  Adopted = ""
 	AdoptedContent  Adopted = "brought up to date"
@@ -35,7 +35,7 @@ const (
 func (c *Maintenance) Adopt(ctx context.Context, job domain.Job) (Adopted, error) {
 	what := NothingAdopted
 	if job.Move != "" || job.Kind == domain.JobIngest && job.Original == nil || job.Kind == domain.JobCrawl && job.Crawl == nil {
-		return what, nil // such a job adds nothing to what earlier jobs contain
+		return what, nil // such a job contains nothing that earlier jobs lack
 	}
 	// Check without a transaction first: a whole log is processed, and most of its datasources are known.
 	r, err := record.Scan(c.db.Read.QueryRow(ctx, `SELECT `+record.Columns+` FROM datasources WHERE id = ?`, job.DatasourceID))

@@ -99,7 +99,8 @@ type queue struct {
 	seq       int64
 }
 
-// queues finds up to limit workspaces with due jobs of the priority, starting after the workspace served last.
+// queues returns an empty queue for each workspace that has due jobs of the priority, but for at most `limit`
+// workspaces. It starts after the workspace served last.
 func (c *Pipeline) queues(ctx context.Context, p record.Priority, now int64, limit int) ([]*queue, error) {
 	var out []*queue
 	first := c.last[p]

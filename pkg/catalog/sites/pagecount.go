@@ -43,8 +43,8 @@ func recount(ctx context.Context, t *db.Tx, siteID string) error {
 	})
 }
 
-// AdoptedPages updates the page count of a site after the adoption of a page or of the site itself, whose pages may
-// have been adopted earlier.
+// AdoptedPages updates the page count of a site after a page or the site itself was adopted. The pages may have been
+// adopted before the site.
 func AdoptedPages(ctx context.Context, t *db.Tx, r record.Record) error {
 	switch {
 	case r.GroupID != "":

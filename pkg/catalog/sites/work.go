@@ -128,7 +128,7 @@ type siteWork struct {
 	store   domain.Datastore
 	task    siteTask
 	runID   string // id of the crawl for which the task was queued
-	after   string // last page of the previous batch, for tasks that process all pages
+	after   string // where the previous batch ended; "": this is the first batch
 	changed []string
 	more    bool
 }
