@@ -43,8 +43,9 @@ type Dispatcher struct {
 }
 
 const (
-	// outboxPoll is the polling interval for postponed jobs that become due and for jobs from other api processes:
-	// neither triggers OutboxWake. It is short so that hosts are not idle while thousands of their pages are postponed.
+	// outboxPoll is the polling interval of the outbox. A postponed job does not trigger OutboxWake when it becomes
+	// due, and notices of other api processes may be lost. The interval is short so that hosts are not idle while
+	// thousands of their pages are postponed.
 	outboxPoll = 500 * time.Millisecond
 	// Maximum number of jobs marked as published in one transaction.
 	outboxBatch = 64

@@ -28,7 +28,7 @@ type sweepGroup struct {
 	drops       string // id of a sweep that drops the datastore; such a sweep is not grouped
 }
 
-// grouped groups sweeps, keeping their order.
+// grouped divides sweeps into groups. The groups are in the order of their first sweeps.
 func grouped(tasks []catalog.SweepTask) (groups [][]catalog.SweepTask) {
 	last := make(map[sweepGroup]int)
 	for _, task := range tasks {
