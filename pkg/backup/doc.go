@@ -3,7 +3,7 @@
 //
 //	sluice-backup.json   description of the archive, see Header
 //	catalog.db           snapshot of the catalog, a SQLite database
-//	originals/<key>      each original that the catalog refers to, in order of its datasources
+//	originals/<key>      each original that the catalog refers to, ordered by datasource
 //	missing/<key>        instead of a missing original: a Loss
 //	damaged/<key>        after an original whose content has changed: a Loss
 //	aborted              instead of the remaining members: the reason why the backup was aborted
