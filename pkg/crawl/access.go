@@ -90,8 +90,8 @@ func WithAsker(ctx context.Context, origin string) context.Context {
 }
 
 // forBrowser prepares a request sent by a document in a browser. The request carries the headers only if its method is
-// GET or HEAD and the document has the same origin. All other requests to that origin lose their cookies, too, because
-// the site may have set the cookies in response to the headers.
+// GET or HEAD and the document has the origin that the headers are for. Any other request to that origin also loses its
+// cookies, because the site may have set them in response to the headers.
 func (a *Access) forBrowser(req *http.Request) *http.Request {
 	asker, _ := req.Context().Value(askerKey{}).(string)
 	reads := req.Method == http.MethodGet || req.Method == http.MethodHead

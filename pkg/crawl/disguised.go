@@ -70,7 +70,8 @@ func saysNotFound(s string) bool {
 var notFoundPath = regexp.MustCompile(`(?i)404|not-?_?found`)
 
 // isNotFound reports whether the page is a soft 404: title and heading say that the page does not exist, and there is
-// little other text. An article about missing pages has more text, or "404" in a path of several segments.
+// little other text. An article about missing pages has more text, or an address with "404" in a path of several
+// segments.
 func (p *pageReader) isNotFound(final *url.URL) bool {
 	switch {
 	case p.signs.letters > maxNotFoundLetters || !saysNotFound(p.title):

@@ -1,5 +1,5 @@
-// Package crawl fetches web pages and finds the pages of web sites. It contains the work of crawl jobs as plain
-// functions that know neither the job stream nor the catalog.
+// Package crawl fetches web pages and finds the pages of web sites. It does the work of crawl jobs in plain functions
+// that use neither the job stream nor the catalog.
 //
 // All servers are treated as hostile. Every connection, for pages, redirects, robots.txt and sitemaps, is checked by
 // the address guard after DNS and again when connecting. Bodies are limited in size after decompression. Headers,

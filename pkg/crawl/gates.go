@@ -22,10 +22,9 @@ type gate struct {
 	pace  time.Duration // recent average interval between releases while others were waiting
 }
 
-// enter waits up to p.slot for a permit, which allows a request to ask for a slot at the host. leave returns the
-// permit. It is nil if no permit became free, or if the expected wait exceeds p.queue. Otherwise, the caller must call
-// it. width is the number of permits, or 0 for no limit. minimum is the minimum interval between two requests to the
-// host.
+// enter waits up to p.slot for a permit, which allows a request to ask for a slot at the host. The caller must
+// call leave to return the permit. leave is nil if no permit became free, or if the expected wait exceeds p.queue.
+// width is the number of permits, or 0 for no limit. minimum is the minimum interval between two requests to the host.
 func (g *gates) enter(ctx context.Context, host string, width int, minimum time.Duration, p maxWaits) (leave func(), err error) {
 	if width == 0 {
 		return func() {}, nil

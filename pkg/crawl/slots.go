@@ -31,7 +31,7 @@ type LocalSlots struct {
 
 	mu      sync.Mutex
 	hosts   map[string]*localHost
-	sweepAt int // number of hosts at which unused ones are removed
+	sweepAt int // number of hosts that triggers the removal of unused hosts
 	lastID  uint64
 }
 

@@ -22,8 +22,8 @@ type Type struct {
 	Charset string // from the header; "" if not declared
 }
 
-// String returns the type in the form that is stored with the content. Extraction gives precedence to a declared
-// charset.
+// String returns the type in the form that is stored with the content. It names a charset only if the server
+// declared one, because extraction trusts a charset in the stored type.
 func (t Type) String() string {
 	if t.Charset == "" {
 		return t.Media
@@ -99,8 +99,8 @@ func isDownload(media string) bool {
 	return false
 }
 
-// byName returns the type for the first name whose extension belongs to an accepted format. If there is no such name,
-// it returns the given default.
+// byName returns the type for the first name whose extension belongs to a format that `such` accepts. If there is no
+// such name, it returns `otherwise`.
 func byName(such func(*format.Format) bool, names []string, otherwise string) string {
 	for _, name := range names {
 		if f := extract.Named(name); f != nil && such(f) {

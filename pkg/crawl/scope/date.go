@@ -163,7 +163,7 @@ func numbers(parts []string, last int) (date, bool) {
 	return d, ok
 }
 
-// weekForm matches an ISO 8601 week, and its German notation.
+// weekForm matches a week in ISO 8601 ("W48") or in German notation ("KW48").
 var weekForm = regexp.MustCompile(`^(?i:w|kw)([0-9]{1,2})$`)
 
 // weekOf returns the Monday of a week. The first week of a year is the one that contains 4 January.

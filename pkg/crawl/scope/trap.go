@@ -195,8 +195,8 @@ func isCalendarLink(from, to *url.URL, now time.Time) bool {
 }
 
 // patternOf returns the shape of an address, that is, the address without its particular numbers and month. It also
-// returns the words in the address, except the names of parameters that hold a part of the date: the query of any
-// archive may contain "month".
+// returns the words in the address, except the names of parameters that hold a part of the date, because the query of
+// any archive may contain the word "month".
 func patternOf(u *url.URL, d date) (shape string, words []string) {
 	s := strings.ToLower(strings.TrimSuffix(u.Path, "/"))
 	named := s
