@@ -29,8 +29,8 @@ type cachedVector struct {
 // size returns an entry's memory use in bytes, including its share of the map and list.
 func (v *cachedVector) size() int { return 4*len(v.vector) + 256 }
 
-// NewVectorCache returns an empty cache with a limit in bytes. 32 MiB hold about 20,000 vectors of 384 dimensions, or
-// 2,700 of 3,072.
+// NewVectorCache returns an empty cache of at most `limit` bytes. 32 MiB hold about 20,000 vectors of 384 dimensions,
+// or 2,700 of 3,072.
 func NewVectorCache(limit int) *VectorCache {
 	return &VectorCache{limit: limit, order: list.New(), vectors: make(map[vectorKey]*list.Element)}
 }
@@ -50,7 +50,7 @@ func (r *VectorCache) get(key vectorKey) []float32 {
 	return e.Value.(*cachedVector).vector
 }
 
-// put stores the vector of a text. Callers must not change it afterwards.
+// put stores the vector of a text. Callers must not change the vector afterwards.
 func (r *VectorCache) put(key vectorKey, vector []float32) {
 	if r == nil {
 		return
