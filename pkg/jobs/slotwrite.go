@@ -217,8 +217,8 @@ func (t *HostSlots) apply(h *slotHost, batch []*slotRequest) (next hostState, an
 	return next, answers, changed, nil
 }
 
-// deliver answers the requests of an applied batch. It returns the requests whose slot has already passed; they must be
-// applied again.
+// deliver answers the requests of an applied batch. It returns the requests that must be applied again, because the
+// start of their slot has already passed.
 func (t *HostSlots) deliver(h *slotHost, batch []*slotRequest, answers []slotResult) (again []*slotRequest) {
 	now, _, _ := t.clock.estimate()
 	t.mu.Lock()
