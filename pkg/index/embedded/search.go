@@ -144,9 +144,9 @@ func emptyResult(text string) index.Result {
 	return index.Result{MaxLexical: l.Max, TermWeights: l.Weights}
 }
 
-// legs runs both legs, concurrently if a processor is idle and no filter has to be resolved first, otherwise one after
-// the other. The vector leg is the one that gets a new goroutine. Starting it takes at least 0.1 ms, and the lexical
-// leg is already running by then.
+// legs runs both legs of a search. It runs them concurrently if a processor is idle and no filter has to be resolved
+// first. In that case, the vector leg gets the new goroutine: starting it takes at least 0.1 ms, and the lexical leg is
+// already running by then.
 func legs(ctx context.Context, v store.View, q index.Query, fields [][]string, query []float32) (words *lexicalLeg, near []topk.Scored, err error) {
 	dense := query != nil && v.Rows > 0
 	if !dense || len(fields) > 0 || q.Text == "" || q.Prepared != nil || v.Rows < vector.ParallelRows || int(vector.Running.Load()) >= processors.Count() {

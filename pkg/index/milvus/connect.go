@@ -116,8 +116,8 @@ func (x *Index) connect(ctx context.Context) (*server, error) {
 }
 
 // learn determines the server's version and whether it supports sparse vectors. Milvus has had them since 2.4. An older
-// server must not be probed: it accepts the field and crashes when it loads the collection. Milvus Lite reports no
-// version and can be probed.
+// server must not be probed: it accepts a field of sparse vectors, but crashes when it loads the collection. Milvus
+// Lite reports no version and can be probed.
 func (s *server) learn(ctx context.Context, prefix string) error {
 	version, err := s.GetVersion(ctx)
 	switch {

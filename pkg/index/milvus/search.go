@@ -259,7 +259,7 @@ func searchParams(col *collection, l vectorSearch) (entity.SearchParam, error) {
 	return entity.NewIndexAUTOINDEXSearchParam(1)
 }
 
-// fetch reads rows by primary key. Rows that have been deleted since the search are missing.
+// fetch reads rows by primary key. Rows that have been deleted since the search are missing from the result.
 func (x *Index) fetch(ctx context.Context, col *collection, ids []string, vectors, scored bool) ([]found, error) {
 	parts := make([][]found, (len(ids)+fetchRows-1)/fetchRows)
 	group, ctx := errgroup.WithContext(ctx)

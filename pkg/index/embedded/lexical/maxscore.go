@@ -26,7 +26,7 @@ const (
 // maxScore finds the best rows window by window. A window whose bound does not exceed the threshold θ is skipped. In
 // the other windows, the lists with the lowest bounds are non-essential as long as the sum of their bounds stays below
 // θ: on their own they cannot lift a row above θ, so they are read only for rows that the essential lists bring close
-// to it. (MaxScore: Turtle and Flood, Query Evaluation: Strategies and Optimizations, Information Processing &
+// to θ. (MaxScore: Turtle and Flood, Query Evaluation: Strategies and Optimizations, Information Processing &
 // Management 31(6), 1995. Windows provide block-max bounds.)
 type maxScore struct {
 	*scratch

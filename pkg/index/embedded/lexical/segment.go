@@ -235,7 +235,7 @@ func SegmentsToMerge(segments []Segment) []Segment {
 
 // SegmentsToSettle returns the segments to merge in an idle space, starting with the smallest. A segment is included if
 // it is at most twice as large as all smaller segments together, so that its rows are rewritten only together with at
-// least half as many others. Up to MaxIdleSegments segments are not merged.
+// least half as many others. If there are at most MaxIdleSegments segments, none is merged.
 func SegmentsToSettle(segments []Segment) []Segment {
 	if len(segments) <= MaxIdleSegments {
 		return nil

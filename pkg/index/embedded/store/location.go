@@ -169,7 +169,7 @@ func (p *Prepared) location() []byte {
 }
 
 // makeLocations creates the location file if an earlier version of the program wrote the space without one. It reports
-// whether it did.
+// whether it created the file.
 func (s *Space) makeLocations(ctx context.Context) (bool, error) {
 	s.writeMu.Lock()
 	defer s.writeMu.Unlock()

@@ -284,7 +284,8 @@ func (s *Space) adoptIVF(ctx context.Context, from *Snapshot, c *vector.IVF, fil
 	return s.vectors.CloseRetired(oldest)
 }
 
-// writeMissingCodes computes the codes if they are missing or the space has outgrown them. It reports whether it did.
+// writeMissingCodes computes the codes if they are missing or the space has outgrown them, and reports whether it
+// computed them.
 func (s *Space) writeMissingCodes(ctx context.Context) (bool, error) {
 	s.writeMu.Lock()
 	defer s.writeMu.Unlock()

@@ -85,7 +85,7 @@ func without(found []topk.Scored, slot uint32) []topk.Scored {
 
 // neededRadius returns the smallest factor for which the probed lists contain the share targetRecall of the nearest
 // rows. Apart from the lists that are always probed, a list is probed if the score of its centroid is at most
-// factor·radius below the score of the last wanted row.
+// factor·radius below the lowest score of these rows.
 func (d *builder) neededRadius(questions []calibrationQuery, depth int) (limit float32) {
 	gaps := make([][]float32, len(queryNoise))
 	products := make([]float32, len(d.sizes))

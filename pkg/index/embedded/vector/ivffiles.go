@@ -161,7 +161,8 @@ func (f *Files) ReplaceIVF(files *IVFFiles, version int64) {
 	f.ivf = files
 }
 
-// RetireIVF keeps files open until Close if their commit failed, because a reader may still use them.
+// RetireIVF takes the files of an IVF whose commit failed. It keeps them open until Close, because a reader may still
+// use them.
 func (f *Files) RetireIVF(files *IVFFiles) { f.retiredIVF = append(f.retiredIVF, files) }
 
 // CloseRetired closes IVF files that only versions before oldest could read.
