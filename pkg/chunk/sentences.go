@@ -8,8 +8,8 @@ import (
 	"github.com/sluice/sluice/pkg/analysis"
 )
 
-// If a line has at least this many characters and no sentence ends with it, it counts as wrapped, as in text files and
-// PDFs. A shorter line may be a list item. Scripts without spaces need fewer characters for the same content.
+// A line of at least this many characters counts as wrapped, as in text files and PDFs, if no sentence ends with it. A
+// shorter line may be a list item. Scripts without spaces need fewer characters for the same content.
 const (
 	wrappedCharacters         = 40
 	wrappedCharactersUnspaced = 20

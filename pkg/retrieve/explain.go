@@ -73,7 +73,8 @@ func topTerms(weights map[string]float64) map[string]float64 {
 	return out
 }
 
-// stageRanks holds the candidates' ranks at each stage, from 1. A leg has no rank for candidates that it did not find.
+// stageRanks holds the candidates' ranks at each stage, counted from 1. A leg has no rank for candidates that it did
+// not find.
 type stageRanks struct{ lexical, dense, fused, first map[*candidate]int }
 
 func rankStages(all []*candidate) stageRanks {

@@ -117,8 +117,9 @@ type Request struct {
 type Result struct {
 	// Fragments holds at most TopK fragments, sorted by Score, best first. Scores are comparable between responses: 1
 	// means that a fragment contains every word of the query many times and has the same meaning; without relevant
-	// content, all scores are low. In a reranked result, Score is the reranker's score. Only the MaxReranked best are
-	// reranked; the score of a fragment that ranks below them is its own score multiplied by the lowest of theirs.
+	// content, all scores are low. In a reranked result, Score is the reranker's score. Only the best MaxReranked
+	// candidates are reranked. For a fragment that ranks below them, Score is its score without reranking, multiplied
+	// by the lowest score of the reranked ones.
 	//
 	// Fragments differ from one another: adjacent chunks are merged, and of near-duplicates only the best is returned.
 	Fragments []domain.Fragment

@@ -128,8 +128,8 @@ func (c *candidate) words() float64 {
 const neighbourShare = 0.05
 
 // smooth adds a share of the scores of the adjacent candidates to the score of each candidate of a space. The amount by
-// which this raises a document's best score is then subtracted from all its chunks, so that long documents have no
-// advantage. The candidates must be in the order that byDocument returns.
+// which this raises a document's best score is then subtracted from the scores of all its chunks, so that long
+// documents have no advantage. The candidates must be in the order that byDocument returns.
 func smooth(order []*candidate) {
 	for len(order) > 0 {
 		n := 1
