@@ -20,8 +20,8 @@ type StoredResponse struct {
 const (
 	// How long a response is kept.
 	idempotencyExpiry = 24 * time.Hour
-	// IdempotencyLease is how long after its last KeepIdempotent call a request is considered lost, together with its
-	// process. The clocks of processes that share a catalog must differ by much less.
+	// IdempotencyLease is the maximum time between two KeepIdempotent calls of a request. After that time, the request
+	// and its process are considered lost. The clocks of processes that share a catalog must differ by much less.
 	IdempotencyLease = 10 * time.Second
 	// Value of Retry-After if a request is repeated while it is still in progress.
 	idempotencyRetry = 2 * time.Second
@@ -50,9 +50,9 @@ func (c *Claim) ID(parts ...string) string {
 
 // BeginIdempotent claims an idempotency key for the request with the given hash. If it returns a claim, the caller
 // executes the request, calls KeepIdempotent at intervals well below IdempotencyLease, and at the end calls
-// FinishIdempotent, ReleaseIdempotent or AbandonIdempotent. Otherwise, it returns the response to the same request.
-// Responses are kept for 24 hours from the start of the request. It fails with domain.CodeConflict if the key was used
-// for another request, or if the request is in progress.
+// FinishIdempotent, ReleaseIdempotent or AbandonIdempotent. Otherwise, it returns the stored response to the same
+// request. Responses are kept for 24 hours from the start of the request. BeginIdempotent fails with
+// domain.CodeConflict if the key was used for another request, or if the request is in progress.
 func (c *Accounts) BeginIdempotent(ctx context.Context, ws, key, requestHash string) (*Claim, *StoredResponse, error) {
 	var claim *Claim
 	var have *StoredResponse

@@ -87,7 +87,7 @@ func (c *Accounts) LimitsInForce(ctx context.Context, ws string) (domain.Limits,
 	return limits, err
 }
 
-// Stored returns the number of searchable chunks and the bytes of content of the workspace.
+// Stored returns the number of searchable chunks in the workspace, and the size of its content in bytes.
 func (c *Accounts) Stored(ctx context.Context, ws string) (chunks, bytes int64, err error) {
 	return readStored(ctx, c.db.Read, ws)
 }

@@ -36,8 +36,8 @@ type commit struct {
 	tx      *sql.Tx
 	began   time.Time
 	members int
-	done    chan struct{} // closed when the commit has succeeded or is lost
-	err     error         // why the commit is lost; set before done is closed
+	done    chan struct{} // closed when the commit has succeeded or failed
+	err     error         // why the commit failed; set before done is closed
 }
 
 func newGroupCommit(o observer) *groupCommit {

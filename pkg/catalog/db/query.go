@@ -78,7 +78,8 @@ func (d dialect) bound(ctx context.Context, limit time.Duration) (context.Contex
 	return context.WithTimeoutCause(ctx, limit, errTimeout)
 }
 
-// timeoutError distinguishes a server that is too slow from a caller that has stopped waiting.
+// timeoutError returns a domain.CodeUnavailable error if the server has not answered in time. It returns other errors
+// unchanged, including the error of a caller that has stopped waiting.
 func timeoutError(ctx context.Context, err error) error {
 	if err != nil && errors.Is(context.Cause(ctx), errTimeout) {
 		return &domain.Error{Code: domain.CodeUnavailable, Message: "the catalog's database did not answer in time; try again shortly", Err: err}
