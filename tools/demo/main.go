@@ -1,5 +1,5 @@
 // Command demo shows the main use of Sluice. It starts the service with an empty data directory, ingests the documents
-// and the web site of testdata, shows the progress, asks questions, and prints fragments and a cited answer. It uses
+// and the web site in testdata, shows the progress, asks questions, and prints fragments and a cited answer. It uses
 // the client package and exits with 0 only if everything succeeded. In a terminal it then keeps the service running and
 // prints a link to the last answer.
 //

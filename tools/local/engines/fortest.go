@@ -84,8 +84,8 @@ var localSet struct {
 	set *Set
 }
 
-// find returns the address of an engine. This is the server named in the environment, the server that all test binaries
-// of this run share, or a server of this process.
+// find returns the address of an engine's server: the one named in the environment, or else the one that all test
+// binaries of this run share, or else one that this process starts.
 func find(ctx context.Context, t testing.TB, variable, name string, start func(*Set) (string, error)) string {
 	t.Helper()
 	if addr := os.Getenv(variable); addr != "" {
