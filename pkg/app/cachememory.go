@@ -10,16 +10,17 @@ import (
 )
 
 const (
-	// Default total size of all caches in bytes. By default, the postings cache is larger than its share of this size
-	// (see postingsShare).
+	// Total size in bytes that the caches share if SLUICE_CACHE_MEMORY is not set. The postings cache may then be
+	// larger than its part of this size (see postingsShare).
 	defaultCacheMemory = 120 << 20
-	// By default, the postings cache holds at least 1/postingsShare of the memory available to the process. An index of
-	// a million chunks is searched twice as fast if the postings of common words fit into the cache. The cache is
-	// emptied when there are no queries.
+	// If SLUICE_CACHE_MEMORY is not set, the postings cache gets at least 1/postingsShare of the memory available to
+	// the process. An index of a million chunks is searched twice as fast if the postings of common words fit into the
+	// cache. The cache is emptied when there are no queries.
 	postingsShare = 64
 )
 
-// cacheMemory holds the size in bytes of each cache of a process. The sizes add up to SLUICE_CACHE_MEMORY.
+// cacheMemory holds the size in bytes of each cache of a process. If SLUICE_CACHE_MEMORY is set, the sizes add up to
+// it.
 type cacheMemory struct{ postings, rows, vectors, catalog, originals int64 }
 
 func cacheMemoryOf(c config.Config) cacheMemory {

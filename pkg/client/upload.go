@@ -26,7 +26,7 @@ type File struct {
 	CustomID string
 	// Metadata is used by filters and returned with fragments. It may be nil.
 	Metadata map[string]any
-	// Progress, unless nil, is called with the number of bytes sent and the total size, or -1 if that is unknown. It is
+	// Progress, if not nil, is called with the number of bytes sent and the total size, or -1 if that is unknown. It is
 	// called from another goroutine, one call at a time. With each attempt, sent starts at 0 again.
 	Progress func(sent, size int64)
 }

@@ -56,8 +56,8 @@ type Position struct {
 	Start    int
 }
 
-// Answer is a text that answers a question, given by its length and its places in documents. A text that occurs several
-// times counts as found if it is returned from any of its places.
+// Answer is the answer to a question, given by its length and the places where it occurs in documents. If it occurs
+// several times, it counts as found if any one occurrence is returned.
 type Answer struct {
 	Length int
 	Places []Position
