@@ -1,5 +1,6 @@
-// Package answer answers questions to an agent, with sources: it retrieves fragments, writes the prompt, has a provider
-// write the answer, checks the citations while the text streams, and stores the conversation.
+// Package answer answers the questions that users ask an agent, and names the sources. It retrieves fragments, composes
+// the prompt, has a provider write the answer, checks the citations while the text streams, and stores the
+// conversation.
 //
 // Documents are treated as data. In the prompt, they are enclosed in fences that no document can close, their own
 // citation marks are neutralised, and citations of fragments that were not in the prompt are removed from the answer.

@@ -10,8 +10,9 @@ func (d *Datasource) HasCanonical(page DatasourceConfig, id string) bool {
 }
 
 // MayBeReplacedBy reports whether a fetched page may be left out in favour of target, the known page that it names as
-// canonical. similar tells whether their texts are similar. A page with content stays until target has content or its
-// processing has ended. Once compared, the two pages are compared again only when the content of target changes.
+// canonical. similar tells whether the texts of the two pages are similar. A page with content stays until target has
+// content or its processing has ended. Once compared, the two pages are compared again only when the content of target
+// changes.
 func (d *Datasource) MayBeReplacedBy(target Datasource, similar bool) bool {
 	switch {
 	case !target.Alive() || target.DuplicateOf == d.ID:
@@ -23,8 +24,8 @@ func (d *Datasource) MayBeReplacedBy(target Datasource, similar bool) bool {
 	}
 }
 
-// IsReplacedBy reports whether a page of the site is left out in favour of keeper, a page with content: it names keeper
-// as canonical, their texts are similar, and keeper does not name it in turn.
+// IsReplacedBy reports whether a page of the site is left out in favour of keeper, a page with content. This is so if
+// the page names keeper as canonical, their texts are similar, and keeper does not name the page in turn.
 func (d *Datasource) IsReplacedBy(page, keeper Datasource, similar bool) bool {
 	return page.ID != keeper.ID && page.GroupID == d.ID && similar &&
 		d.HasCanonical(page.Config, keeper.ID) && !d.HasCanonical(keeper.Config, page.ID)
@@ -100,7 +101,7 @@ func (d *Datasource) ChangeFrom(before Datasource) PageChange {
 }
 
 // FetchesAgain reports whether a change of keeper means that the given page, which was left out in favour of keeper,
-// must be fetched again. similar tells whether their texts are similar.
+// must be fetched again. similar tells whether the texts of the two pages are similar.
 func (d *Datasource) FetchesAgain(page Datasource, keeperID string, change PageChange, similar bool) bool {
 	if page.Status != StatusSkipped || page.GroupID != d.ID {
 		return false

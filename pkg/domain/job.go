@@ -80,7 +80,7 @@ type EventType string
 // Types of events.
 const (
 	EventRunning    EventType = "running"    // a worker has started the job
-	EventProgress   EventType = "progress"   // Stage, Done, Total
+	EventProgress   EventType = "progress"   // the job has made progress: Stage, Done, Total
 	EventFetched    EventType = "fetched"    // crawl: the page is in the store of originals; an ingest job follows
 	EventDiscovered EventType = "discovered" // crawl: Links are pages of the site
 	EventPostponed  EventType = "postponed"  // crawl: the job leaves the stream, and a new job follows at the time Until

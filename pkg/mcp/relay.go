@@ -39,8 +39,7 @@ func (r Relay) Run(ctx context.Context, in io.ReadCloser, out io.WriteCloser) er
 	return err
 }
 
-// connection is the relay's connection to the service. It is opened when it is first needed, and reopened after it has
-// broken.
+// connection is the relay's connection to the service. It is opened when it is first needed, and reopened if it breaks.
 type connection struct {
 	relay Relay
 	ctx   context.Context // the relay's context, because the connection outlives the request that opens it

@@ -36,9 +36,9 @@ type Models interface {
 
 // Model is a model of a provider.
 type Model struct {
-	Name     string // the provider's name for the model; "": the API name
+	Name     string // the provider's name for the model; "": the same as the API's name
 	Provider Provider
-	Window   int // tokens of prompt and answer together; 0: unlimited
+	Window   int // maximum tokens of prompt and answer together; 0: unlimited
 	Answer   int // tokens reserved for the answer if a request sets no limit
 }
 

@@ -80,7 +80,7 @@ func (a *knownAddresses) read() {
 	}
 }
 
-// key returns the address without its scheme and a trailing slash.
+// key returns the address without its scheme and trailing slash.
 func key(address string) string {
 	if at := schemeOrWWW.FindStringIndex(address); at != nil && at[0] == 0 && address[at[1]-1] == '/' {
 		address = address[at[1]:]

@@ -242,7 +242,7 @@ func opensMark(s string) bool {
 	return false
 }
 
-// markState classifies the beginning of a text.
+// markState says whether a text begins with a mark.
 type markState int
 
 const (

@@ -72,8 +72,8 @@ func fencedIn(text string) []stretch {
 var codeSigns = regexp.MustCompile(`^(?:\$ |# ?!|#include\b|def |func |class |import \w+$|from \w+ import |return\b|const |let |var |public |private |if .*:$|for .*:$|SELECT |INSERT |UPDATE |sudo |pip3? |npm |npx |yarn |git |docker |kubectl |helm |go (?:run|build|install|test|get|mod) |make \w+$|cargo |brew |apt(?:-get)? |curl |wget |cp |mv |mkdir |chmod |ssh |python3? |bash |systemctl |</?\w+[ >])|` +
 	` --?[a-zA-Z][\w-]*|[{;]$|^[})\]]+[;,]?$|\w\([^ )]*\)|=>|->|::|&&| \| | \|\| |^[\w.\[\]"']+ ?:?= ?\S|^ {2,}\S+:`)
 
-// looksLikeCode reports whether a paragraph without fences is code: no line ends like a sentence, and at least half of
-// the lines contain something typical of code (see codeSigns).
+// looksLikeCode reports whether a paragraph without fences is code. This is so if no line ends like a sentence, and at
+// least half of the lines contain something typical of code (see codeSigns).
 func looksLikeCode(text string) bool {
 	if strings.Contains(text, "\t") && !strings.HasPrefix(text, "\t") {
 		return false // a table
@@ -95,7 +95,7 @@ func looksLikeCode(text string) bool {
 	return lines > 0 && signs*2 >= lines
 }
 
-// firstCode returns the part of a block of code that fits the limits, and whether it was truncated.
+// firstCode returns as much of a block of code as the limits allow, and whether it was truncated.
 func firstCode(code string) (text string, cut bool) {
 	var out []string
 	length := 0

@@ -1,5 +1,5 @@
 // Package extractive is a chat provider without a language model: it quotes the sentences of the documents that answer
-// the question. Only the wiring imports it; it imports no other provider.
+// the question. Only pkg/app imports it; it imports no other provider.
 package extractive
 
 import (
@@ -186,7 +186,7 @@ func (e *Provider) findAnswer(ctx context.Context, p chat.Prompt, say phrases) (
 // Estimated number of characters per token, to convert a token limit into the length of a passage.
 const charactersPerToken = 3
 
-// sureOfAll reports whether quotations answer every clause of the question without their surroundings. In scripts
+// sureOfAll reports whether quotations, without the text around them, answer every clause of the question. In scripts
 // without spaces, topics cannot be determined, so sentences are always quoted alone.
 func (q question) sureOfAll(quotes []sentence, pages []page, clauses []string) bool {
 	if q.unspaced {
@@ -200,8 +200,9 @@ func (q question) sureOfAll(quotes []sentence, pages []page, clauses []string) b
 	return true
 }
 
-// sure reports whether quotations answer the question without their surroundings: one of them contains most of the
-// topics, or they are code or a list that was asked for as a whole.
+// sure reports whether quotations, without the text around them, answer the question. This is so if one of them
+// contains most of the topics, is code, belongs to a list that was asked for as a whole, or is the row with the code
+// that the question names.
 func (q question) sure(quotes []sentence, pages []page, about topics) bool {
 	for _, s := range quotes {
 		if s.kind == partRow && isForm(strings.Split(columnsOf(s.text), "\n")) {
@@ -222,7 +223,8 @@ func (q question) sure(quotes []sentence, pages []page, about topics) bool {
 	return false
 }
 
-// beside returns the sentences that are outside the passages and may also be the answer, within the token limit.
+// beside returns those quotes that lie outside the passages and may also answer the question. tokens limits their total
+// length.
 func (q question) beside(quotes []sentence, passages []passage, pages []page, tokens int) []sentence {
 	about := q.topicsOf("")
 	return slices.DeleteFunc(quotes, func(s sentence) bool {
@@ -238,7 +240,7 @@ func (q question) beside(quotes []sentence, passages []passage, pages []page, to
 }
 
 // saysMore reports whether a sentence contains a topic that is neither a name nor in the headings. If there is no such
-// topic, any topic is enough. A sentence that only repeats the name of a company answers nothing.
+// topic, any topic is enough. For example, a sentence that only repeats the name of a company answers nothing.
 func (q question) saysMore(s sentence, pages []page, about topics) bool {
 	return q.covered(q.distinctive(pages[s.fragment], about), s.said) > 0
 }

@@ -12,8 +12,8 @@ import (
 )
 
 // pick selects the sentences to quote and sorts them into reading order: fragments by rank, then by position. tokens
-// limits all sentences except the first. It selects none if the best sentence is not likely to be an answer. Sentences
-// that address a language model, and all later ones in the same fragment, are excluded.
+// limits the total length of all sentences except the first. pick selects none if the best sentence is not likely to be
+// an answer. Sentences that address a language model, and all later ones in the same fragment, are excluded.
 func pick(sentences []sentence, fragments []domain.Fragment, tokens int) []sentence {
 	sentences = slices.DeleteFunc(sentences, afterOrders(fragments))
 	all := slices.Clone(sentences)
@@ -69,8 +69,8 @@ func (s sentence) is(other sentence) bool {
 	return s.fragment == other.fragment && s.position == other.position
 }
 
-// listOf returns the list that contains an entry, up to the maximum length. tokens limits the other entries. If the
-// entry is too far down the list, listOf returns only the entry.
+// listOf returns the list that contains an entry, up to the maximum length. tokens limits the total length of the other
+// entries. If the entry is too far down the list, listOf returns only the entry.
 func listOf(entry sentence, all []sentence, tokens int) []sentence {
 	list := slices.DeleteFunc(slices.Clone(all), func(s sentence) bool { return !s.sameList(entry) })
 	slices.SortFunc(list, func(a, b sentence) int { return cmp.Compare(a.position, b.position) })
@@ -139,7 +139,7 @@ func candidates(sentences []sentence) []sentence {
 	})
 }
 
-// single reports whether a part describes one of several things.
+// single reports whether a part is a row or an entry, and so describes one of several similar things.
 func (p part) single() bool { return p.kind == partRow || p.kind == partEntry }
 
 // afterOrders returns a function that reports whether a sentence addresses a language model or follows such a sentence

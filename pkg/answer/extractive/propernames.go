@@ -18,8 +18,8 @@ type properName struct {
 	word string // in lower case
 }
 
-// properNames returns the names of places, people and things in a question: capitalised words, except those at the
-// beginning, units, months, days, and abbreviations, which texts often spell out. Consecutive words form one name.
+// properNames returns the names of places, people and things in a question: capitalised words, except the first word of
+// a sentence, units, months, days, and abbreviations, which documents often spell out. Consecutive words form one name.
 func (q question) properNames(asked string) []properName {
 	var out []properName
 	for sentence := range strings.FieldsFuncSeq(asked, func(r rune) bool { return strings.ContainsRune(".!?:\n", r) }) {
@@ -44,8 +44,8 @@ func (q question) properNames(asked string) []properName {
 	return out
 }
 
-// rarestOf returns the name represented by the rarest of words, or by the last of equally rare ones. ok is false if no
-// word is a term of the question.
+// rarestOf returns the name that consists of the given words, represented by the rarest of them or, if several are
+// equally rare, by the last of those. ok is false if none of the words is a term of the question.
 func (q question) rarestOf(words []string) (name properName, ok bool) {
 	for _, w := range words {
 		for i, is := range termsIn(q.terms, []string{w}) {
@@ -57,10 +57,10 @@ func (q question) rarestOf(words []string) (name properName, ok bool) {
 	return name, ok
 }
 
-// strangers reports, for each fragment, whether it is about another city, person or thing: neither the fragment, nor
-// its headings, nor another result from its datasource contains a name of the question. Fragments in another language
-// are never strangers, because they may spell names differently. If the question's language is unknown, no fragment is
-// a stranger, because the capitalised words may be ordinary nouns.
+// strangers reports, for each fragment, whether it is about a city, person or thing other than those that the question
+// names. This is so if neither the fragment, nor its headings, nor another result from its datasource contains a name
+// of the question. Fragments in another language are never strangers, because they may spell names differently. If the
+// question's language is unknown, no fragment is a stranger, because the capitalised words may be ordinary nouns.
 func (q question) strangers(fragments []domain.Fragment) []bool {
 	out := make([]bool, len(fragments))
 	if len(q.proper) == 0 || q.lang == analysis.Unknown {
@@ -89,11 +89,11 @@ func (q question) named(t wording) bool {
 const (
 	minNameStem   = 5 // minimum common prefix of a name and a word derived from it, in characters
 	maxNameEnding = 3 // maximum number of additional characters in the longer word
-	minMisspelt   = 6 // minimum length of a name that may be misspelt by one character
+	minMisspelt   = 6 // minimum length of a name in which one character may be wrong, in characters
 )
 
-// resembles reports whether a text contains a word that is likely to be a variant of a name: California for
-// Californian, or a misspelling.
+// resembles reports whether a text contains a word that is likely to be a variant of a name, such as "California" for
+// "Californian", or a misspelling.
 func (t wording) resembles(forms []string) bool {
 	for term := range t.at {
 		for _, name := range forms {

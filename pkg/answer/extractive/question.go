@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	ownHeadingShare = 0.9  // share of a word's weight if the heading that contains it has nearly all words of the question
-	headingShare    = 0.6  // share of a word's weight if only the heading or title contains it
+	ownHeadingShare = 0.9  // share of a word's weight that counts if the word is only in a heading that contains nearly all words of the question
+	headingShare    = 0.6  // share of a word's weight that counts if the word is only in another heading or the title
 	borrowedWeight  = 0.3  // factor for a word from the previous question
 	framingWeight   = 0.15 // factor for a word that only phrases the question
 	nearDistance    = 3    // maximum distance, in terms, at which two terms count as near each other

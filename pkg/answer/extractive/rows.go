@@ -44,8 +44,9 @@ func entries(lines []string) []part {
 	return out
 }
 
-// headsTable reports whether a line contains the column names of the next line: each of its cells contains letters and
-// does not begin with a digit, and the next line is a row with as many cells, or one that already contains the names.
+// headsTable reports whether a line contains the column names of the next line. This is so if each of its cells
+// contains letters and does not begin with a digit, and the next line is a row that has as many cells or already
+// contains the names.
 func headsTable(line, next string) bool {
 	cells := strings.Split(line, "\t")
 	if len(cells) < 2 {

@@ -27,8 +27,8 @@ type sentence struct {
 	score    float64
 }
 
-// repeats reports whether s repeats other, by the overlap of their words. Sentences with different numbers do not
-// repeat each other, and the reader must see both.
+// repeats reports whether s and other share most of their words. Sentences with different numbers are never
+// repetitions: the reader must see both.
 func (s sentence) repeats(other sentence) bool {
 	small, large := s.terms, other.terms
 	if !maps.Equal(figures(small), figures(large)) {
@@ -170,8 +170,8 @@ func (q question) value(t wording) float64 {
 	return -1
 }
 
-// lists reports whether the question asks for a whole list: the heading of the entry matches the question better than
-// the entry itself.
+// lists reports whether the question asks for the whole list that contains an entry. This is so if the heading of the
+// entry matches the question better than the entry itself does.
 func (q question) lists(kind partKind, own, heading wording) bool {
 	itself, above := 0.0, 0.0
 	for i, w := range q.weights {

@@ -35,19 +35,19 @@ const (
 // Words of a question that show the requested kind of value, in languages with spaces between words.
 var (
 	countWords   = wordset.Of(`many much viele viel wieviel wieviele combien cuánto cuántos cuánta cuántas quanti quante quanto quanta quantos quantas hoeveel сколько`)
-	afterHow     = wordset.Of(`many much viel viele`) // count only after one of countLeads
+	afterHow     = wordset.Of(`many much viel viele`) // those countWords that count only after one of countLeads
 	countLeads   = wordset.Of(`how wie so`)
 	mannerWords  = wordset.Of(`how wie`)
-	doingWords   = wordset.Of(`do does did can could to should would kann können muss soll sollte mache geht funktioniert`) // after mannerWords
-	longWords    = wordset.Of(`long lange lang`)                                                                            // with mannerWords
-	lastingWords = wordset.Of(`temps dure durent dura duran tiempo tempo durano`)                                           // with countWords
+	doingWords   = wordset.Of(`do does did can could to should would kann können muss soll sollte mache geht funktioniert`) // only after one of mannerWords: "how do I"
+	longWords    = wordset.Of(`long lange lang`)                                                                            // only together with one of mannerWords: "how long"
+	lastingWords = wordset.Of(`temps dure durent dura duran tiempo tempo durano`)                                           // only together with one of countWords: "combien de temps"
 	moneyWords   = wordset.Of(`cost costs price prices priced fee fees kostet kosten preis preise teuer gebühr gebühren coûte coûtent coûter prix tarif tarifs
 		cuesta cuestan precio precios costa costano prezzo prezzi custa custam preço kost prijs стоит стоят цена стоимость`)
 	timeWords  = wordset.Of(`when wann quand cuándo wanneer когда`)
 	massWords  = wordset.Of(`heavy weigh weighs weight schwer wiegt gewicht lourd pèse pèsent poids pesa peso weegt zwaar весит`)
 	phoneWords = wordset.Of(`phone telephone telefon telefonnummer rufnummer téléphone teléfono telefono telefone telefoonnummer телефон`)
 	mailWords  = wordset.Of(`email mail courriel emailadresse mailadresse`)
-	sendWords  = wordset.Of(`number nummer numéro número numero address adresse dirección indirizzo endereço номер адрес`) // next to phone and mail
+	sendWords  = wordset.Of(`number nummer numéro número numero address adresse dirección indirizzo endereço номер адрес`) // no topic in a question for a phone number or mail address
 
 	// otherWords ask for something other than a value, even if the question mentions one: who pays the costs, where the
 	// price list is.

@@ -91,7 +91,8 @@ func rewrite(ctx context.Context, m chat.Model, question, modelName string, hist
 	return out.String(), used, err
 }
 
-// mayBeFollowUp reports whether a question may be a follow-up: it is short, or contains a word that refers back.
+// mayBeFollowUp reports whether a question may be a follow-up. This is so if it is short or contains a word that refers
+// back.
 func mayBeFollowUp(question string) bool {
 	return chunk.Tokens(question) <= maxFollowUpTokens || hasReference(question)
 }
