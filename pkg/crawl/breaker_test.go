@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -131,22 +130,20 @@ func TestFetch_reports_a_host_that_always_refuses(t *testing.T) {
 func TestFetch_pauses_a_host_that_does_not_respond(t *testing.T) {
 	t.Parallel()
 	fine := routes(t, map[string]string{"/": "x"})
-	dead := httptest.NewServer(http.NotFoundHandler())
-	dead.Close()
 	c := local(t, func(o *Options) { o.MaxWait = time.Millisecond })
-	c.robots.hosts[dead.URL] = &robotsEntry{ready: closed(), expires: time.Now().Add(time.Hour)}
+	c.robots.hosts[absentServer] = &robotsEntry{ready: closed(), expires: time.Now().Add(time.Hour)}
 	for i := range 3 {
-		_, _, err := fetch(t, c, PageRequest{URL: dead.URL + "/a"})
+		_, _, err := fetch(t, c, PageRequest{URL: absentServer + "/a"})
 		if e := wantError(t, err); e.Deferred || e.Permanent || (e.RetryAfter > 0) != (i == 2) {
 			t.Errorf("fetch %d: %+v", i, e)
 		}
 	}
-	_, _, err := fetch(t, c, PageRequest{URL: dead.URL + "/b"})
+	_, _, err := fetch(t, c, PageRequest{URL: absentServer + "/b"})
 	e := wantError(t, err)
 	if !e.Deferred || e.Permanent || e.Err == nil || e.RetryAfter < 4*time.Second || e.RetryAfter > 5*time.Second {
 		t.Errorf("got %+v", e)
 	}
-	host := strings.TrimPrefix(dead.URL, "http://")
+	host := strings.TrimPrefix(absentServer, "http://")
 	if want := host + " did not answer (connection refused); the next request to " + host + " is in 5s"; e.Message != want {
 		t.Errorf("the message is %q, want %q", e.Message, want)
 	}

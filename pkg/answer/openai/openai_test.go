@@ -312,9 +312,7 @@ func writeChunked(rw *bufio.ReadWriter, chunk string) {
 
 func TestCompleteFailsWithoutAServer(t *testing.T) {
 	t.Parallel()
-	srv := httptest.NewServer(http.NotFoundHandler())
-	srv.Close()
-	p, _, waits := started(t, func(o *Options) { o.BaseURL = srv.URL }, events())
+	p, _, waits := started(t, func(o *Options) { o.BaseURL = "http://127.0.0.1:1" }, events())
 	_, _, err := complete(t, p, prompt())
 	if domain.CodeOf(err) != domain.CodeUnavailable || !strings.Contains(err.Error(), "cannot be reached") || len(*waits) != 2 {
 		t.Fatalf("got %v after %v", err, *waits)
