@@ -19,7 +19,7 @@ import (
 type Access struct {
 	origin  string
 	headers map[string]string
-	digest  string // hash of the headers; part of the cache key of robots.txt
+	digest  string // hash of the headers; part of the key under which robots.txt is cached
 }
 
 // NewAccess returns an Access for the origin of an address.

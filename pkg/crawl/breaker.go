@@ -127,7 +127,7 @@ func (b *breaker) lastServed(host string) string {
 	return ""
 }
 
-// pauseLeft returns the remaining pause of the host, as far as this process knows.
+// pauseLeft returns how long the host remains paused, as far as this process knows.
 func (b *breaker) pauseLeft(host string, now time.Time) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
