@@ -30,7 +30,7 @@ const (
 	catalogRetryMin = 200 * time.Millisecond
 	catalogRetryMax = time.Minute
 	// catalogPanics is the number of panics after which an event is dropped, because it would block all later events.
-	// The rescuer then finds the datasource that is waiting for it.
+	// control.Rescuer later finds the datasource that is waiting for the event.
 	catalogPanics = 5
 	// batchWait is the maximum wait for the rest of a batch, which the server has already announced.
 	batchWait = 250 * time.Millisecond

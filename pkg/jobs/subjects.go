@@ -38,10 +38,10 @@ const (
 	prefixDue         = "due"
 )
 
-// prefixSlots is the prefix of the subjects of streamSlots. The hash of the host follows.
+// prefixSlots is the prefix of subjects in streamSlots. The hash of the host follows it.
 const prefixSlots = "turns."
 
-// prefixAttempts is the prefix of the subjects of streamAttempts. The key follows.
+// prefixAttempts is the prefix of subjects in streamAttempts. The key follows it.
 const prefixAttempts = "$KV.attempts."
 
 // kinds are the valid kinds of jobs.
