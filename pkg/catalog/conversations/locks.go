@@ -46,7 +46,7 @@ func (c *Store) Unlock(ctx context.Context, conversationID, holder string) error
 const forgetBatch = 100
 
 // ForgetConversations deletes a batch of conversations that have had no message since the given time and have no
-// question in progress. It reports whether there are more of them.
+// question in progress. It reports whether there are more such conversations.
 func (c *Store) ForgetConversations(ctx context.Context, since time.Time) (more bool, err error) {
 	const forgotten = `updated_at < ? AND NOT EXISTS (
 		SELECT 1 FROM conversation_turns t WHERE t.conversation_id = conversations.id AND t.held_until >= ?)`

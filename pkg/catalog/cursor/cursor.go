@@ -10,8 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// List is the list to which a cursor belongs. A list rejects the cursors of other lists, because a position in another
-// list would be meaningless.
+// List identifies the list that a cursor belongs to. A list rejects the cursors of other lists, because a position in
+// one list is meaningless in another.
 type List string
 
 // The paginated lists.

@@ -7,7 +7,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// LikeLiteral escapes the wildcards of LIKE in a text. The escape character is "!".
+// LikeLiteral escapes the wildcards of LIKE, so that they stand for themselves. The escape character is "!".
 var LikeLiteral = strings.NewReplacer("!", "!!", "%", "!%", "_", "!_")
 
 // Page requests a page of a list, newest first.

@@ -37,7 +37,7 @@ func testDuplicates(t *testing.T, open world.Open) {
 				[]any{x.Status, x.DuplicateOf, x.Error})
 			world.Equal(t, []any{domain.StatusSynched, 0}, []any{site.Status, len(site.Warnings)})
 			world.Equal(t, int64(0), w.CountInFlight())
-			// In the next crawl the result is the same, and nothing is read.
+			// The next crawl has the same result, and no page is indexed again.
 			crawlAgain(w, site, complete, order...)
 			fetches, ingests := w.RunWorkers(p)
 			world.Equal(t, []int{2, 0}, []int{fetches, ingests})
