@@ -11,7 +11,8 @@
 //   - Auditor compares index, originals and catalog, and repairs differences;
 //   - Repairer performs the repairs that operators request.
 //
-// Every loop may run in several api processes at once. Their actions are idempotent, and a restart loses no state.
+// Every loop may run in several api processes at the same time. Their actions are idempotent, and a restart loses no
+// state.
 package control
 
 import (

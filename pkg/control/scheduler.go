@@ -33,8 +33,8 @@ type Schedules interface {
 // Scheduler refreshes web content when it is due. The catalog is authoritative; the scheduler sets the schedules
 // accordingly, so lost or outdated schedules are repaired.
 //
-// Many datasources may become due at once. Their jobs go through the outbox like all others, after new content, and the
-// dispatcher publishes them gradually.
+// Many datasources may become due at the same time. Their jobs go through the outbox like all others, after new
+// content, and the dispatcher publishes them gradually.
 type Scheduler struct {
 	Catalog   Refreshes
 	Schedules Schedules
@@ -85,8 +85,8 @@ type Reconciled struct {
 	Removed int // schedules of content that is no longer refreshed
 }
 
-// Reconcile sets the schedules to those in the catalog. Several processes may call it at once. It logs and skips
-// invalid schedules. It fails with jobs.ErrNoSchedules if the servers do not support schedules.
+// Reconcile sets the schedules to those in the catalog. Several processes may call it at the same time. Reconcile logs
+// and skips invalid schedules. It fails with jobs.ErrNoSchedules if the servers do not support schedules.
 func (s *Scheduler) Reconcile(ctx context.Context) (done Reconciled, err error) {
 	// Read the schedules before the catalog: a schedule that is then missing in the catalog was removed. In the
 	// opposite order, it could have been added between the two readings.
