@@ -16,8 +16,8 @@ import (
 
 const (
 	maxResponse = 64 << 20 // maximum size of a successful response, in bytes
-	maxRefusal  = 64 << 10 // number of bytes of an error's body that are read
-	maxMessage  = 500      // number of bytes of the provider's message that are kept
+	maxRefusal  = 64 << 10 // maximum number of bytes read from the body of an error response
+	maxMessage  = 500      // maximum number of bytes kept of the provider's message
 )
 
 // responseError returns an *embed.Error for an unsuccessful response.

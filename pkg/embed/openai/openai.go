@@ -104,9 +104,9 @@ type Embedder struct {
 	id                string
 	address           string
 	dimensions        atomic.Int64
-	resume            atomic.Int64     // time in Unix nanoseconds from which passages may be requested again
+	resume            atomic.Int64     // Unix time in nanoseconds before which passages may not be requested
 	withoutDimensions atomic.Bool      // whether the server rejects the field "dimensions"
-	slots             [2]chan struct{} // by purpose, so that queries do not wait behind a bulk import
+	slots             [2]chan struct{} // one channel per purpose, so that queries do not wait behind a bulk import
 	pause             func(ctx context.Context, d time.Duration) error
 }
 

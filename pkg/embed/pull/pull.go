@@ -88,9 +88,9 @@ func checkRedirect(request *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// Pull downloads a model and returns its directory. The directory gets its name only when the model is complete. An
-// interrupted download is resumed. A model that already exists is only verified; if a file differs from the published
-// one, the error names it.
+// Pull downloads a model and returns its directory. The directory gets its final name only once the model is complete.
+// An interrupted download is resumed. A model that already exists is only verified; if a file differs from the
+// published one, the error names it.
 func Pull(ctx context.Context, c Config, m Model) (directory string, err error) {
 	c = c.withDefaults()
 	if base, err := url.Parse(c.Base); err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {

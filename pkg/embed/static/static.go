@@ -10,7 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/embed"
 )
 
-// ID and dimensions of the model, which are stored with datastores. A retrained table needs a new ID.
+// ID and dimensions of the model. Every datastore records them, so a retrained table needs a new ID.
 const (
 	ID         = "builtin-en-256-v1"
 	Dimensions = 256

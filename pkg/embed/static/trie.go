@@ -34,7 +34,7 @@ func (t *trie) findSlot(from uint32) int {
 	return at
 }
 
-// add adds a string, which must not be empty. If the string exists, its id is replaced.
+// add adds a string, which must not be empty. If the trie already contains it, its id is replaced.
 func (t *trie) add(s string, id int32) {
 	node := int32(0)
 	for i := range len(s) {

@@ -32,12 +32,12 @@ type pieceKind struct {
 	ideograph bool
 }
 
-// Coverage returns the share of a text, from 0 to 1, that the model's vocabulary covers. Words that are a single piece
-// count in full, words of long fragments in part, and words of short fragments not at all: they were rare in training,
-// and their vectors mean little. Mean coverage of public question sets with the vocabulary of English BERT models:
-// English 0.96 to 1, medical English 0.74 to 0.90, French 0.55, Spanish 0.53, Vietnamese 0.48, Italian and Romanian
-// 0.44, Turkish 0.18, other scripts up to 0.06. A Unigram tokeniser knows a word if it knows its characters. A text
-// without words has coverage 1.
+// Coverage returns how much of a text the model's vocabulary covers, from 0 to 1. Words that are a single piece count
+// in full, words of long fragments in part, and words of short fragments not at all: they were rare in training, and
+// their vectors mean little. Mean coverage of public question sets with the vocabulary of English BERT models: English
+// 0.96 to 1, medical English 0.74 to 0.90, French 0.55, Spanish 0.53, Vietnamese 0.48, Italian and Romanian 0.44,
+// Turkish 0.18, other scripts up to 0.06. A Unigram tokeniser knows a word if it knows its characters. A text without
+// words has coverage 1.
 func (e *Embedder) Coverage(text string) float64 {
 	tokens := e.tokenizer.tokens(text, e.maxTokens)
 	tokens = tokens[len(e.tokenizer.before) : len(tokens)-len(e.tokenizer.after)]

@@ -1,7 +1,7 @@
 package transformer
 
-// kernel implements the arithmetic of a network with one set of processor instructions. Its main function multiplies a
-// tile of a matrix product: `rows` rows of A by a panel of `cols` columns of B.
+// kernel implements the arithmetic of a network with one set of processor instructions. Its main function, tile,
+// computes one tile of a matrix product: `rows` rows of A times a panel of `cols` columns of B.
 type kernel struct {
 	name       string
 	rows, cols int

@@ -35,7 +35,7 @@ var onnxTypes = map[uint64]dtype{1: float32s, 10: float16s, 16: bfloat16s}
 // linear layer uses which weights: exporters transpose and rename weights, but keep the names of the layers' biases.
 func parseONNX(data []byte) (map[string]tensor, error) {
 	tensors := make(map[string]tensor)
-	products := make(map[string]string) // from the result of a matrix product to its second factor
+	products := make(map[string]string) // maps the result of each matrix product to its second factor
 	type sum struct{ product, bias string }
 	var sums []sum
 	err := fields(data, func(number protowire.Number, _ uint64, graph []byte) error {
@@ -144,7 +144,7 @@ func parseONNXNode(data []byte) (kind string, inputs []string, output string, er
 	return kind, inputs, output, err
 }
 
-// parseONNXTensor parses an initializer. ok is false if weights cannot have its number type.
+// parseONNXTensor parses an initializer. ok is false if its number type is not in onnxTypes.
 func parseONNXTensor(data []byte) (name string, t tensor, ok bool, err error) {
 	var dims []uint64
 	var kind, location uint64

@@ -61,7 +61,7 @@ type Embedder struct {
 	tokenizer *tokenizer
 	prefixes  [2]string // by purpose
 	maxTokens int
-	slots     [2]chan struct{} // by purpose, so that queries do not wait behind a bulk import
+	slots     [2]chan struct{} // one channel per purpose, so that queries do not wait behind a bulk import
 	spaces    sync.Pool        // of *workspace
 	priority  queryPriority
 }

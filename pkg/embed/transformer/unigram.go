@@ -26,7 +26,7 @@ type unigram struct {
 
 type piece struct {
 	id    int32
-	score float64 // its log probability
+	score float64 // log probability of the piece
 }
 
 const (

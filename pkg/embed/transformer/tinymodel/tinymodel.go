@@ -20,7 +20,7 @@ type Model struct {
 	Kind   string         // "bert" or "xlm-roberta"
 	Format string         // number type of the weights: "F32", "F16" or "BF16"; default "F32"
 	First  bool           // whether it uses the vector of the first token instead of the mean
-	Extra  map[string]any // values that override those in config.json
+	Extra  map[string]any // values that replace or extend those in config.json
 	Seed   uint64         // seed of the weights
 }
 
