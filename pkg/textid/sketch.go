@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	sketchBins = 128 // values in a sketch: the standard error of an estimate near alikeShare is 0.035
-	shingle    = 3   // words in a shingle
+	sketchBins = 128 // number of values in a sketch; the standard error of an estimate near alikeShare is 0.035
+	shingle    = 3   // number of words in a shingle
 	// maxShingles bounds the work on one text.
 	maxShingles = 200_000
 	// alikeShare is the minimum share of common shingles of two similar texts. A page and its print version reach it;
