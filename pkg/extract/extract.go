@@ -23,8 +23,8 @@ const clockFactor = 3
 
 // Options configure an Extractor. Zero fields get their defaults.
 type Options struct {
-	// Concurrency is the maximum number of documents that are read at the same time, and of child processes. Default:
-	// one per processor, up to 4.
+	// Concurrency is the maximum number of child processes, and so of documents that are read at the same time.
+	// Default: one per processor, up to 4.
 	Concurrency int
 	// MaxMemory is the maximum memory for reading one document, in bytes. Default 2 GiB.
 	MaxMemory int64

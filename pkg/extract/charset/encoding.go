@@ -96,8 +96,8 @@ func wideLabel(label string) bool {
 	return strings.HasPrefix(label, "utf-16") || strings.HasPrefix(label, "utf-32")
 }
 
-// Wide returns the name of the encoding if the text is UTF-16 or UTF-32, judging by its byte order mark or the
-// positions of its zero bytes, and "" otherwise. skip is the length of the mark.
+// Wide returns the name of the encoding if the text is UTF-16 or UTF-32, or "" otherwise. It looks at the byte order
+// mark and at the positions of zero bytes. skip is the length of the mark.
 func Wide(data []byte) (name string, skip int) {
 	for _, m := range []struct{ mark, name string }{
 		{"\xff\xfe\x00\x00", "utf-32le"}, {"\x00\x00\xfe\xff", "utf-32be"},
@@ -207,8 +207,8 @@ func iso2022(data []byte) string {
 	return ""
 }
 
-// Evidence records what the bytes of a text reveal about its encoding. The text is added in pieces, of which only a
-// sample is kept.
+// Evidence records what the bytes of a text reveal about its encoding. The text is passed to Add piece by piece; only a
+// sample of it is kept.
 type Evidence struct {
 	head                []byte // the first bytes
 	sample              []byte // pieces with non-ASCII bytes

@@ -45,9 +45,9 @@ const (
 // candidate is an encoding that unlabelled text may be in, with the characters that are typical of such text.
 type candidate struct {
 	name      string
-	alphabets []alphabet // single-byte encodings
-	common    string     // two-byte encodings: the frequent characters
-	level     charLevel  // two-byte encodings: the range of the commonly used characters
+	alphabets []alphabet // only in single-byte encodings: the letters of their languages
+	common    string     // only in two-byte encodings: the frequent characters
+	level     charLevel  // only in two-byte encodings: the range of the commonly used characters
 	prior     float64    // how common the encoding is, in the unit of scores
 }
 

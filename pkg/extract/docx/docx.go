@@ -22,7 +22,7 @@ type reader struct {
 	styles    styles
 	numbering *numbering
 	notes     *notes
-	seen      map[string]bool // parts that have been read, and texts of headers and footers
+	seen      map[string]bool // names of the parts that have been read, and texts of headers and footers that have been emitted
 	nesting   int             // nesting depth of embedded documents
 	titles    int             // number of body paragraphs in a title style
 	title     string          // text of the first of these title paragraphs
@@ -128,7 +128,7 @@ func (r *reader) headersAndFooters(rels []ooxml.Relation, kind string, emit func
 				return nil
 			}
 			r.seen["text "+b.Text] = true
-			if b.Kind == domain.BlockHeading { // the blocks that follow do not belong to it
+			if b.Kind == domain.BlockHeading { // as a heading, it would also apply to the blocks that follow
 				b.Kind, b.Level = domain.BlockParagraph, 0
 			}
 			return emit(b)

@@ -92,7 +92,8 @@ func (w *walker) fieldCode(s string) {
 	}
 }
 
-// simpleField reads a field whose code is an attribute and whose result is the content of the element.
+// simpleField reads a field that is a single element: the code is an attribute, and the result is the content of the
+// element.
 func (w *walker) simpleField(code string) {
 	f := &field{}
 	f.code.WriteString(format.Cut(code, maxFieldCode))
@@ -133,7 +134,7 @@ func formValue(sc *xmlscan.Scanner) string {
 	return shown
 }
 
-// isPageField reports whether the code stands for a page number or a number of pages.
+// isPageField reports whether the code stands for a page number or the number of pages.
 func isPageField(code string) bool {
 	words := strings.Fields(strings.ToUpper(code))
 	if len(words) == 0 {

@@ -33,7 +33,7 @@ func (n *notes) add(key string, b domain.Block) error {
 	if n.left -= int64(len(b.Text)); n.left < 0 {
 		return format.Errorf(format.TooLarge, "the document has more than %s of text; split it", format.SizeText(n.max))
 	}
-	if b.Kind == domain.BlockHeading { // the blocks that follow do not belong to it
+	if b.Kind == domain.BlockHeading { // as a heading, it would also apply to the blocks that follow
 		b.Kind, b.Level = domain.BlockParagraph, 0
 	}
 	if _, known := n.blocks[key]; !known {

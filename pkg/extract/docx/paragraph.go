@@ -24,7 +24,7 @@ type paragraph struct {
 	readings     []byte         // readings of the current run of annotated characters
 	plain        bool           // whether part of the text is not bold
 	label        string         // name of the content control at the start of the paragraph
-	labelled     int            // where the control named by label ends in the text, in bytes
+	labelled     int            // offset in the text at which that control ends, in bytes
 }
 
 func (p *paragraph) trimmed() string { return strings.TrimSpace(p.text.String()) }

@@ -61,7 +61,7 @@ func (t *tableReader) walk() {
 			return false
 		case "tblPr", "del", "moveFrom", "sdtPr", "tblGridChange":
 			return false
-		default: // the grid and wrappers of rows
+		default: // the grid, or an element around rows
 			t.walk()
 		}
 		return true
@@ -152,7 +152,7 @@ func (t *tableReader) rowParts(row *row) {
 			})
 		case "tblPrEx", "sdtPr", "del", "moveFrom":
 			return false
-		default: // wrappers of cells
+		default: // an element around cells
 			t.rowParts(row)
 		}
 		return true

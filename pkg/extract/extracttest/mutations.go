@@ -14,8 +14,8 @@ import (
 // Damage says how many damaged copies of each kind Cases makes. If a field is zero, there are no copies of its kind.
 type Damage struct {
 	Seed uint64
-	// Truncations is the number of equal parts into which the file is divided. One copy ends after each part except the
-	// last: with 10, at 10%, 20%, … 90% of the length.
+	// Truncations divides the file into this many equal parts. One copy ends after each part except the last: with 10,
+	// at 10%, 20%, … 90% of the length.
 	Truncations int
 	// Flips is the number of copies with randomly changed bytes. One byte in 10,000, 1,000 or 100 is changed, in turn.
 	Flips int

@@ -36,8 +36,8 @@ type Format struct {
 	ReadFlat func(p *Parser) error
 	// Read reads a document: it passes its blocks to the sink and records its metadata.
 	Read func(p *Parser) error
-	// Piece reads UTF-8 text in this format that is part of a document in another format. It is nil if no other format
-	// embeds this one.
+	// Piece reads text in this format, decoded to UTF-8, from a document in another format. It is nil if no other
+	// format embeds this one.
 	Piece func(p *Parser, text io.Reader) error
 }
 

@@ -46,9 +46,9 @@ type textSource struct {
 }
 
 // TextReader returns a reader of the source as UTF-8 without a byte order mark, and records the encoding in the
-// document's route. It first scans the whole source to detect the encoding, so that a single invalid byte, even late in
-// the text, does not turn UTF-8 into another encoding. standard is the encoding that the format prescribes if none is
-// declared; it may be "".
+// document's route. It first scans the whole source to detect the encoding, because invalid bytes late in the text must
+// be known before the first line is decoded. standard is the encoding that the format prescribes if none is declared;
+// it may be "".
 func (p *Parser) TextReader(route, standard string) (*textSource, error) {
 	var evidence charset.Evidence
 	piece := make([]byte, 256<<10)

@@ -32,8 +32,8 @@ type syntaxError struct {
 
 func (e *syntaxError) Error() string { return fmt.Sprintf("%s in line %d", e.what, e.line) }
 
-// scanner splits a text into the tokens of JSON. It also accepts common extensions: comments, strings in single
-// quotation marks, and names without quotation marks. Numbers are kept as written.
+// scanner splits text into JSON tokens. It also accepts common extensions: comments, strings in single quotation marks,
+// and names without quotation marks. Numbers are kept as written.
 type scanner struct {
 	r    *bufio.Reader
 	line int // line number of the last token, from 1

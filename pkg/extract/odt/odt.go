@@ -24,7 +24,7 @@ var Format = format.Format{
 	Inside: inside, Read: read, Flat: isFlat, ReadFlat: readFlat,
 }
 
-// inside recognises a text document by its file "mimetype", in which all OpenDocument formats declare their type.
+// inside recognises a text document by its "mimetype" file, where all OpenDocument formats declare their type.
 func inside(p *format.Parser) string {
 	if kind, err := zip.Opened(p).Read("mimetype"); err == nil && strings.HasPrefix(strings.TrimSpace(string(kind)), mimeType) {
 		return mimeType

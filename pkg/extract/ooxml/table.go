@@ -37,7 +37,7 @@ type Table struct {
 
 	header  []string
 	pairs   *table.PairColumns // the columns of labels and values; nil if the rows are not pairs
-	above   []string           // text of each column in the last row where the column had text of its own
+	above   []string           // last text of each column, which the merged cells below it repeat
 	pending []Row
 	decided bool
 }

@@ -17,7 +17,7 @@ import (
 func executable() (string, error) { return "/proc/self/exe", nil }
 
 // limitMemory lets the process map the given number of bytes beyond what it has mapped now. A limit on the total would
-// say little, because Go reserves address space at start that it does not use.
+// say little, because Go reserves address space at startup without using it.
 func limitMemory(bytes int64) error {
 	if bytes <= 0 {
 		return nil
@@ -118,7 +118,7 @@ func dropCapabilities() error {
 // parent dies, at the latest.
 func childAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }
 
-// endOnCPU installs the handler of SIGXCPU once. Without a handler, Go ignores the signal.
+// endOnCPU installs the SIGXCPU handler once per process. Without a handler, Go ignores the signal.
 var endOnCPU sync.Once
 
 // limitCPU ends the process after it has used the given number of seconds of CPU time from now on. It leaves the hard

@@ -28,7 +28,7 @@ func addressSpace() int64 {
 }
 
 // WatchMemory ends the process once it holds more than the given number of bytes. It is for systems without a memory
-// limit. It sees only memory that Go allocates, and may notice growth up to watchEvery late.
+// limit. It sees only memory that Go allocates, and notices growth with a delay of up to watchEvery.
 func WatchMemory(bytes int64) {
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()

@@ -130,7 +130,7 @@ func (c PairColumns) HasMixedKinds(rows [][]string) bool {
 	return len(kinds) > 2 && limit*3 <= all*2 && kinds["number"]*2 <= all
 }
 
-// namesValues reports whether a text is a usual name of a column of mixed values, such as "Value".
+// namesValues reports whether a text is a usual name, such as "Value", for a column of different kinds of values.
 func namesValues(s string) bool {
 	return slices.Contains([]string{"value", "values", "description", "details", "content", "answer", "wert", "beschreibung", "inhalt", "valeur", "valor", "valore", "descripción", "значение", "值", "値"}, strings.ToLower(s))
 }

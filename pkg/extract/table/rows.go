@@ -29,7 +29,7 @@ type Row struct {
 // Merged is a cell that spans columns to its right or rows below it.
 type Merged struct {
 	Column       int // from 0
-	Across, Down int // columns and rows it spans, including its own
+	Across, Down int // number of columns and of rows that it spans, including its own
 }
 
 // Writer converts the rows of a table to blocks. Once it has seen enough rows to find the header, it writes each

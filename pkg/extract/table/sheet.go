@@ -62,8 +62,8 @@ func PropertyRows(cells [][]string, header, wide func(row int) bool) int {
 	return n
 }
 
-// wide reports whether a cell spans several columns in a row with other cells. A title across the whole row does not
-// count.
+// wide reports whether a cell of the row spans several columns next to other cells. A title across the whole row does
+// not count.
 func (r *Row) wide() bool {
 	return Filled(r.Cells) > 1 && slices.ContainsFunc(r.Merged, func(m Merged) bool { return m.Across > 1 && m.Column > 0 })
 }

@@ -212,7 +212,7 @@ func (s *codeSection) finish() {
 // literal text.
 func (s *codeSection) datedTokens() {
 	var kept []codeToken
-	seconds := false // whether the last date or time was seconds
+	seconds := false // whether the last date or time token stands for seconds
 	for i := 0; i < len(s.tokens); i++ {
 		t := s.tokens[i]
 		switch t.part {

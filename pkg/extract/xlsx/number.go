@@ -85,7 +85,7 @@ func (s *codeSection) digits(b *strings.Builder, tokens []codeToken, n float64, 
 	}
 	before, behind, first := max(places, len(whole)), 0, true
 	point := false
-	put := func(to int) { // writes the digits before the point until only "to" of them are left
+	put := func(to int) { // writes digits before the point until only `to` of them are left
 		for ; before > to; before-- {
 			if at := len(whole) - before; at >= 0 {
 				b.WriteByte(whole[at])

@@ -28,7 +28,7 @@ type workbook struct {
 	strings *sharedStrings
 	styles  *sheetStyles
 	cells   int
-	tails   map[string]bool // sheet parts whose tail was read
+	tails   map[string]bool // sheet parts that readTail has read
 }
 
 // sheetRef is an entry in the workbook's list of sheets.

@@ -90,8 +90,8 @@ func (s *Scanner) Stop(err error) {
 	}
 }
 
-// child returns the next child of the current element, after the earlier children have been walked or skipped. It
-// returns false at the end of the element.
+// child returns the next child of the current element, or false at the end of the element. The previous child must have
+// been walked or skipped.
 func (s *Scanner) child() (xml.StartElement, bool) {
 	for {
 		switch t := s.next().(type) {
