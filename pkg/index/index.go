@@ -134,9 +134,9 @@ type Index interface {
 	// read.
 	Count(ctx context.Context, space Space, datasourceID string, generation uint64) (int64, error)
 
-	// DeleteGenerations removes the rows of generations, which may overlap and may belong to several datasources.
-	// Removing many in one call costs little more than removing one. Missing rows are not an error. A failed call may
-	// have removed some rows.
+	// DeleteGenerations removes the rows of the given generations. The generations may overlap, and may belong to
+	// several datasources. Removing many in one call costs little more than removing one. Missing rows are not an
+	// error. A failed call may have removed some rows.
 	DeleteGenerations(ctx context.Context, space Space, which ...Generations) error
 
 	// DropDatastore removes every space of the datastore.

@@ -314,8 +314,7 @@ func (x *Index) Spaces(ctx context.Context, datastoreID string) ([]index.Space, 
 	return out, nil
 }
 
-// isSpaceName reports whether a directory name is that of a space. The name of a space that was set aside does not
-// count.
+// isSpaceName reports whether a directory name is the name of a space. It returns false for a space that was set aside.
 func isSpaceName(name string) bool {
 	for i := range len(name) {
 		if c := name[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') {

@@ -126,7 +126,7 @@ func (x *Index) searchIn(ctx context.Context, col *collection, datastoreID strin
 }
 
 // topLexical returns up to `limit` hits with the highest lexical scores, and all hits of the dense leg. near reports
-// whether hit i belongs to the dense leg.
+// whether the dense leg found hit i.
 func topLexical(hits []index.Hit, limit int, near func(i int) bool) []index.Hit {
 	order := make([]int, len(hits))
 	for i := range order {

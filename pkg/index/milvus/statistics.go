@@ -126,7 +126,8 @@ func (f *statisticsCache) get(k spaceKey) (use, fill *termStatistics) {
 	return cmp.Or(use, fill), fill
 }
 
-// put stores the statistics of a space. If the cache is full, it evicts those of other spaces at random.
+// put stores the statistics of a space. If the cache is full, it evicts the statistics of other spaces, chosen at
+// random.
 func (f *statisticsCache) put(k spaceKey, c *termStatistics) {
 	if f.spaces == nil {
 		f.spaces = make(map[spaceKey]*termStatistics)

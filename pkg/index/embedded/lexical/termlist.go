@@ -63,7 +63,7 @@ type kindColumn struct {
 	large  []uint32
 }
 
-// set stores kind numbers, each of which must be less than kinds.
+// set stores kind numbers. Each number must be less than kinds.
 func (k *kindColumn) set(numbers []uint32, kinds int) {
 	switch {
 	case kinds <= math.MaxUint8+1:

@@ -23,8 +23,8 @@ const (
 	minRadius = 1e-3
 )
 
-// calibratedLimits are the search limits for which the factor is calibrated: the usual numbers of displayed hits and of
-// candidates per query.
+// calibratedLimits are the search limits for which the radius factors are calibrated: the usual numbers of displayed
+// hits and of candidates per query.
 var calibratedLimits = [2]int{10, 200}
 
 // queryNoise are the norms of random noise added to row vectors to imitate queries, which are farther from rows than

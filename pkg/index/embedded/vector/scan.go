@@ -179,8 +179,8 @@ func ScanExact(ctx context.Context, s *Set, filter bitmap.Set, query []float32, 
 	})
 }
 
-// rescoreFull returns those of the given slots that are nearest to the query. It compares their vectors in full
-// precision. The slots must be live and ascending.
+// rescoreFull compares the vectors of the given slots in full precision, and returns the slots nearest to the query.
+// The slots must be live and ascending.
 func rescoreFull(ctx context.Context, s *Set, slots []uint32, query []float32, limit int) (*topk.TopK, error) {
 	return s.compare(ctx, query, limit, len(slots), len(slots), func(from, to int, compare func(slot uint32)) error {
 		for i, slot := range slots[from:to] {

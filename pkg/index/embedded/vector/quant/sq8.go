@@ -33,7 +33,7 @@ func (c *Coder) encodeInt8(dst []byte, offset float64) {
 	for _, r := range c.residual {
 		limit = max(limit, math.Abs(float64(r)))
 	}
-	// Round the step first, so that the error is that of the stored code.
+	// Round the step first, so that the error is computed for the stored code.
 	step := float64(float32(limit / maxByte))
 	var rest float64
 	for i, r := range c.residual {
