@@ -80,8 +80,8 @@ func asks(sentence string) bool {
 // Minimum number of words of a question without an interrogative.
 const minWords = 4
 
-// fragmentary reports whether a text is too short to be a question, such as the rest of a sentence after an
-// abbreviation.
+// fragmentary reports whether a text is too short to be a question, as the rest of a sentence after an abbreviation
+// often is.
 func fragmentary(text string) bool {
 	return !unspaced(text) && !interrogative(text) && len(wordsOf(text)) < minWords
 }
@@ -92,7 +92,7 @@ type word struct {
 	start, end int // in bytes
 }
 
-// wordsOf returns the words of a sentence. Hyphens and apostrophes inside words belong to them.
+// wordsOf returns the words of a sentence. A hyphen or apostrophe inside a word belongs to the word.
 func wordsOf(sentence string) []word {
 	var out []word
 	start := -1

@@ -1,6 +1,5 @@
-// Package rerank asks a reranking server to order passages by their relevance to a query. It supports three wire
-// formats: Cohere's (v2), Jina's, which vLLM and others also use, and that of Hugging Face's text-embeddings-inference
-// (TEI).
+// Package rerank asks a reranking server to order passages by their relevance to a query. It supports the wire formats
+// of Cohere (v2), of Jina (also used by vLLM and others), and of Hugging Face's text-embeddings-inference (TEI).
 package rerank
 
 import (

@@ -9,9 +9,9 @@ import (
 
 // No single chunk contains everything that a document says about a subject. Ranked by their best chunk alone, long
 // documents lose to short ones in which the query's words are close together. Therefore the lexical score has two
-// parts: the score of the chunk, and the score of its window, which is the part of the document around it. A window is
-// scored from those of its chunks that are candidates. A short document fits in one window; in a book, only the text
-// near the chunk counts.
+// parts: the score of the chunk, and the score of its window, which is the part of the document around it. Only chunks
+// that are candidates count towards the score of their window. A short document fits in one window; in a book, only the
+// text near the chunk counts.
 const (
 	// windowReach is the number of chunks on each side of a chunk that belong to its window. For articles and abstracts
 	// of up to ten chunks, values below 4 rank worse than BM25 over whole documents. For passages of long documents,

@@ -21,7 +21,7 @@ type leg struct {
 	ranked []*candidate // best first
 }
 
-// searchLegs searches for the whole query, and for each part of it. The first leg is that of the whole query.
+// searchLegs searches for the whole query, and for each part of it. The first leg is the search for the whole query.
 func (r *Retriever) searchLegs(ctx context.Context, req Request, filter index.Filter) ([]leg, error) {
 	legs := make([]leg, 1, 1+len(req.Parts))
 	legs[0].query = req.Query

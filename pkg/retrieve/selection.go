@@ -51,9 +51,9 @@ func (s *selection) distinct(ctx context.Context, sorted []*candidate, n int) ([
 	return out, nil
 }
 
-// choose goes through the candidates, best first. It merges a candidate that is adjacent to a fragment, drops one that
-// repeats a better one, and makes fragments of the others until there are topK. It reads the rows of candidates only as
-// needed.
+// choose goes through the candidates, best first. It merges each candidate that is adjacent to a fragment, drops each
+// that repeats a better one, and turns the others into fragments until there are topK. It reads the rows of candidates
+// only as needed.
 func (s *selection) choose(ctx context.Context, ranked []*candidate) error {
 	rows := &reader{ranked: ranked, first: s.topK + s.topK/4}
 	for i, c := range ranked {
