@@ -54,8 +54,8 @@ type anchorScan struct {
 	text              int                   // visible letters and digits so far
 	element           int                   // elements so far
 	open              []openElement         // open elements, innermost last
-	marks             []anchorChoice        // up to maxMarks links and spans that have an id but no text, without text between them
-	trailingPermalink *html.Node            // permalink after the last heading; it does not belong to the next one
+	marks             []anchorChoice        // up to maxMarks consecutive links and spans with an id but no text; no text separates them
+	trailingPermalink *html.Node            // permalink after the last heading; it does not belong to the next heading
 	found             map[*html.Node][]anchorChoice
 }
 
@@ -269,7 +269,7 @@ func chooseAnchor(heading *html.Node, choices []anchorChoice) string {
 	links := permalinks(heading)
 	for _, c := range choices {
 		for _, to := range links {
-			if c.id == to || c.id == "user-content-"+to { // the form of ids on GitHub
+			if c.id == to || c.id == "user-content-"+to { // GitHub puts this prefix before ids
 				return c.id
 			}
 		}

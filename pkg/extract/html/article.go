@@ -163,8 +163,8 @@ func (t *pageTree) inAside(n, body *html.Node, limit int, known map[*html.Node]b
 	return aside
 }
 
-// isMetadataLine reports whether a block is a line that does not belong to the text of an article: the date, the
-// author, the page's own address or a link to another article.
+// isMetadataLine reports whether a block is a line of metadata rather than text of the article: the date, the author,
+// the page's own address or a link to another article.
 func (t *pageTree) isMetadataLine(b block, self string) bool {
 	if b.Kind != domain.BlockParagraph || format.CountLetters(b.Text) >= maxBylineLetters {
 		return false

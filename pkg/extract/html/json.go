@@ -84,8 +84,8 @@ func (l *linkedData) visit(v any, depth int) {
 	}
 }
 
-// subjectRank ranks entity types by how likely they are to be the subject of a page. The rank is 0 for types that never
-// are.
+// subjectRank ranks entity types by how likely they are to be the subject of a page. The rank is 0 for types that are
+// never the subject.
 func subjectRank(t string) int {
 	switch {
 	case strings.HasSuffix(t, "Article") || strings.HasSuffix(t, "BlogPosting") || strings.HasSuffix(t, "Posting"), t == "Report", t == "Review":

@@ -9,8 +9,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// maxAfterPager is the maximum number of letters outside links that may follow the links to the previous and the next
-// page, such as the date of the last change.
+// maxAfterPager is the maximum number of letters outside links after a pager. For example, the date of the last change
+// may follow a pager.
 const maxAfterPager = 100
 
 // isPager reports whether an element holds links to the previous and the next page, as at the end of a GitBook page.
@@ -35,8 +35,8 @@ func (s *boilerplateFinder) isPager(n *html.Node, w weight) bool {
 	return true
 }
 
-// isNeighbourLabel reports whether the first text in a link is the label of the previous or the next page, and more
-// text follows.
+// isNeighbourLabel reports whether the first text in a link is the label "previous", "prev" or "next", and more text
+// follows.
 func isNeighbourLabel(link *html.Node) bool {
 	label := ""
 	for c := range link.Descendants() {

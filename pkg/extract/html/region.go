@@ -128,8 +128,7 @@ func weigh(doc *html.Node) *pageTree {
 	return t
 }
 
-// note adds the properties of the element n itself. alone is true if the page has only one
-// h1.
+// note adds the properties of the element n itself. alone is true if the page has only one h1.
 func (w *weight) note(n *html.Node, alone bool) {
 	switch {
 	case n.DataAtom == atom.H1:

@@ -12,7 +12,7 @@ var Format = format.Format{
 	Name: "an HTML page", Label: "HTML", Text: true, Sniff: sniffHTML, Read: read, Piece: readPiece,
 }
 
-// sniffHTML reports whether a file is an HTML page, even if named, the type that its name or declaration suggests, is
+// sniffHTML reports whether a file is an HTML page, even if `named`, the type suggested by its name or declaration, is
 // another text format. A plain text file must contain a whole page: a fragment of HTML in it is text about HTML.
 func sniffHTML(head []byte, named string) bool {
 	switch named {

@@ -13,7 +13,7 @@ import (
 const maxNoticeLetters = 400
 
 // attachShadows replaces templates of declarative shadow trees with their content, and moves the children of the host
-// into its slots.
+// element into the slots of that content.
 func attachShadows(n *html.Node) {
 	var template *html.Node
 	for c := n.FirstChild; c != nil; c = c.NextSibling {

@@ -37,7 +37,7 @@ type walker struct {
 
 // block is a block and the element it was read from.
 type block struct {
-	domain.Block // in table rows, the text as shown on the page, because the choice of content must not depend on named
+	domain.Block // in table rows, the text as shown on the page, because `named` must not influence the choice of content
 	node         *html.Node
 	named        string // in table rows, the text with column names; "" if it is the same
 }
