@@ -231,8 +231,8 @@ func (f *fieldPlacer) placeBox(field pdftext.Field) {
 	f.insert(field, cell)
 }
 
-// labelsBefore reports whether the boxes in one row have their labels on the left: each box must be much nearer to the
-// word before it than to the word after it.
+// labelsBefore reports whether the boxes in one row have their labels on the left. For this, each box must be much
+// nearer to the word before it than to the word after it.
 func (f *fieldPlacer) labelsBefore(field pdftext.Field) bool {
 	const nearer = 2
 	boxes := 0

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	widerLeading = 1.12 // minimum distance between a caption and text, as a multiple of the usual line distance
+	widerLeading = 1.12 // minimum distance between a caption and other text, as a multiple of the usual line distance
 	smallerNote  = 0.25 // minimum difference in size between a note and the text above, in points
 )
 

@@ -9,7 +9,7 @@ import (
 )
 
 // readingOrder sorts the lines of a page into reading order. Nearly all programs write text in that order, including
-// columns and boxes, so the order of the file is kept unless it is implausible; then the positions of the lines decide.
+// columns and boxes, so the order of the file is kept. Only if it is implausible do the positions of the lines decide.
 // Text in a different direction from the rest of the page, such as a stamp in the margin, comes last.
 func readingOrder(lines []pdftext.Line) []pdftext.Line {
 	turn := mainTurn(lines)
@@ -28,8 +28,8 @@ func readingOrder(lines []pdftext.Line) []pdftext.Line {
 	return append(main, turned...)
 }
 
-// scattered reports whether the order of lines is implausible: many lines are above the line before them, in the same
-// column.
+// scattered reports whether the order of lines is implausible. This is so if many lines lie above the line that
+// precedes them in the file, although both are in the same column.
 func scattered(lines []pdftext.Line) bool {
 	const atLeast = 6
 	if len(lines) < atLeast {

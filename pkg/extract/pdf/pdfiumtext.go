@@ -139,7 +139,7 @@ const (
 	pdfiumNoncharacter = 0xfffe
 )
 
-// endsWord reports whether a word ends at r: at a blank, or at a hyphen that divides the word.
+// endsWord reports whether r marks the end of a word: it is a blank, or a hyphen that divides the word.
 func endsWord(r rune) bool { return isBlank(r) || r == pdfiumHyphen || r == pdfiumNoncharacter }
 
 func isBlank(r rune) bool { return r == 0 || unicode.IsSpace(r) }

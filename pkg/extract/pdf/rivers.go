@@ -87,8 +87,8 @@ func parted(lines []pdftext.Line, words [][]pdftext.Cell, at float64) bool {
 	return n*3 >= len(lines)*2
 }
 
-// bodyLines returns the lines that define the columns: all except titles between rows and the upper header lines, whose
-// names may span several columns.
+// bodyLines returns the lines that define the columns: all except the upper header lines, whose names may span several
+// columns, and titles between rows.
 func (t *gridText) bodyLines() []pdftext.Line {
 	var body []pdftext.Line
 	header, several := true, 0
@@ -179,8 +179,8 @@ func (g *grid) inColumn(k int, words []pdftext.Cell) bool {
 	})
 }
 
-// reachesOver reports whether a cell is a title over several columns: it has no gap wider than a word space at the
-// borders that it crosses.
+// reachesOver reports whether a cell is a title over several columns. Such a cell has no gap wider than a word space at
+// the borders that it crosses.
 func reachesOver(c pdftext.Cell, borders []float64, size float64) bool {
 	const room = 0.5 // maximum width of a space between words, as a multiple of the font size
 	words := c.Words()
@@ -217,8 +217,8 @@ func (l *layout) framesText(t *gridText) bool {
 	return marks*4 > all
 }
 
-// reachUp adds a row at the top of a grid if its header is just above the first rule: a line with a name above each
-// column, except perhaps the first.
+// reachUp adds a row at the top of a grid if a header line lies just above the first rule. This line must have a name
+// above each column, except perhaps the first.
 func (g *grid) reachUp(items []placed) {
 	var inside []pdftext.Line
 	for _, item := range items {

@@ -134,7 +134,8 @@ func firstRune(s string) rune {
 	return 0
 }
 
-// usable reports whether a ToUnicode entry is useful: some programs map codes to nothing or to a control character.
+// usable reports whether a ToUnicode entry gives usable text. Some programs map codes to nothing or to a control
+// character.
 func usable(s string) bool {
 	switch s {
 	case "":

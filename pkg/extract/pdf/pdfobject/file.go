@@ -20,8 +20,8 @@ import (
 
 // File is a PDF file as a set of objects. Only one goroutine may use it at a time.
 //
-// The library reads it through ReadAt, as a valid file: each object at a fixed address, unencrypted, and listed in one
-// cross-reference table.
+// Through ReadAt, the library sees a valid file: each object is unencrypted, lies at a fixed address, and is listed in
+// the only cross-reference table.
 //
 // The address of object n is n*stride. The cross-reference table and the end of the file follow the last object.
 type File struct {

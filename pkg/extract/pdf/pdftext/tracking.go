@@ -203,8 +203,8 @@ func lettersOnly(pieces []piece, at []int) bool {
 	return len(at) > 0 && !slices.ContainsFunc(at, func(i int) bool { return !startsLetter(pieces[i].text) })
 }
 
-// isSpelledWord reports whether letters form a word rather than a list of letters: they are not in alphabetical order,
-// have the same case and, in Latin script, include a vowel.
+// isSpelledWord reports whether letters form a word rather than a list of letters. This is so if they are not in
+// alphabetical order, have the same case and, in Latin script, include a vowel.
 func isSpelledWord(pieces []piece, at []int) bool {
 	ascending, upper, latin, vowel := true, 0, true, false
 	last := rune(0)

@@ -213,7 +213,7 @@ func (in *interpreter) judge() {
 	}
 }
 
-// shareIn returns the fraction of the area at, covered by text, that is inside a region.
+// shareIn returns the fraction of `at`, the area of some text, that is inside a region.
 func shareIn(at, region rect) float64 {
 	both := at.within(region)
 	if both.x1 < both.x0 || both.y1 < both.y0 {
@@ -222,8 +222,8 @@ func shareIn(at, region rect) float64 {
 	return (both.x1 - both.x0) * (both.y1 - both.y0) / max((at.x1-at.x0)*(at.y1-at.y0), 1e-9)
 }
 
-// covered reports whether enough of the area at is painted in a colour other than white for text there to count as
-// visible. If pictures is true, only pictures count.
+// covered reports whether enough of `at`, the area of some text, is painted in a colour other than white for the text
+// to count as visible. If pictures is true, only pictures count.
 func covered(at rect, paints []paintBox, pictures bool) bool {
 	return slices.ContainsFunc(paints, func(p paintBox) bool {
 		return !p.white && (p.picture || !pictures) && shareIn(at, p.rect) >= coveredShare
