@@ -114,5 +114,5 @@ func (t *table) row(pieces []piece, i int) (vector *[Dimensions]byte, weight int
 		weight = int16(t.weights[id])
 	}
 	vectors := t.vectors[id*Dimensions:][:Dimensions]
-	return (*[Dimensions]byte)(unsafe.Pointer(unsafe.StringData(vectors))), weight // the bytes are only read
+	return (*[Dimensions]byte)(unsafe.Pointer(unsafe.StringData(vectors))), weight // callers must not modify the bytes
 }

@@ -10,8 +10,8 @@ import "math"
 // for these models.
 type fixedPoint struct {
 	// tile sets c[i*ldc+j] = bias[j] + rows[i] * columns[j] * Σ a[i*lda+p] * b(p, j) for all i < kernel.rows, j <
-	// kernel.cols and p < k. k is a multiple of fixedStep. b contains k/2 × kernel.cols pairs of numbers; the numbers
-	// of a pair have consecutive p.
+	// kernel.cols and p < k. k is a multiple of fixedStep. b contains k/2 × kernel.cols pairs of numbers; the two
+	// numbers of a pair belong to consecutive values of p.
 	tile func(a []int16, lda int, b []int16, rows, columns, bias, c []float32, ldc, k int)
 
 	// extent returns the sum of the squares and the largest magnitude of the numbers. NaN affects only the sum.
@@ -28,7 +28,7 @@ const (
 	fixedLength = 46000
 	// Rows are padded with zeros to a multiple of this length.
 	fixedStep = 16
-	// Number of rows of A that are multiplied at a time. They fit into the processor's cache.
+	// Number of rows of A that are multiplied at a time. This many rows fit into the processor's cache.
 	fixedRows = 96
 )
 
