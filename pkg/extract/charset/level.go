@@ -10,9 +10,9 @@ type charLevel struct {
 	score       float64
 }
 
-// Worth of a character in the level. A frequent character is worth 1. The values are above 0 because a table of names
-// has few frequent characters, and below 1 because noise can fall into the level by chance. That is rarer in the Korean
-// level, which holds only a fifth of all syllables.
+// Worth of a character that belongs to a charLevel. A frequent character is worth 1. The values are above 0 because a
+// table of names has few frequent characters, and below 1 because noise can contain such characters by chance. That is
+// rarer in the Korean level, which holds only a fifth of all syllables.
 const (
 	scoreLevel  = 0.5
 	scoreKorean = 0.6

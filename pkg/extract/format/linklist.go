@@ -5,18 +5,18 @@ import "github.com/sluice/sluice/pkg/domain"
 const (
 	// minListLinks is the minimum number of links in a list of links.
 	minListLinks = 5
-	// minLinkedPercent is the minimum share of link text in a list of links, not counting headings. Indexes and tables
-	// of contents have 80% or more. Articles have up to 40%, and so do reference pages that link every name.
+	// minLinkedPercent is the minimum percentage of a list's letters that are in links, not counting headings. Indexes
+	// and tables of contents have 80% or more. Articles have up to 40%, and so do reference pages that link every name.
 	minLinkedPercent = 60
-	// minListingPercent is the minimum share of code in the text of a source listing.
+	// minListingPercent is the minimum percentage of a source listing's letters that are in code.
 	minListingPercent = 80
 	// docsLink is the text of the links that Sphinx puts into source listings. Such a link leads from a definition to
 	// its documentation.
 	docsLink = "[docs]"
 )
 
-// linkCount counts a document's links and its letters: in total, in links, and in code. back is the number of links
-// with the text docsLink.
+// linkCount counts a document's links, and its letters: all letters, those in links (linked), and those in code. back
+// is the number of links with the text docsLink.
 type linkCount struct{ letters, linked, links, code, back int }
 
 // add counts the links and letters of a block. Headings do not count.

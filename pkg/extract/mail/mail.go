@@ -136,7 +136,7 @@ func splitHeader(data []byte) (textproto.MIMEHeader, []byte) {
 	header := textproto.MIMEHeader{}
 	data = bytes.TrimLeft(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")), "\r\n")
 	name, size := "", 0
-	var value strings.Builder // of the current field
+	var value strings.Builder // value of the current field
 	end := func() {
 		if name != "" {
 			header[name] = append(header[name], value.String())

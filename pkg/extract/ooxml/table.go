@@ -140,8 +140,9 @@ func (w *Table) headerAt(rows []Row) (at, depth int) {
 	return -1, 0
 }
 
-// mergedOfficeHeader returns the index and the number of rows of a header of several rows. It recognises the header by
-// its merged cells: group names that span columns, beside names that span rows. at is -1 if there is none.
+// mergedOfficeHeader finds a header that has several rows. It returns the index of the first row and the number of
+// rows; at is -1 if there is no such header. It recognises the header by its merged cells: group names that span
+// columns, next to names that span rows.
 func mergedOfficeHeader(rows []Row) (at, depth int) {
 	at = slices.IndexFunc(rows, func(r Row) bool { return len(r.Cells) > 1 })
 	if at < 0 || !rows[at].wide() {

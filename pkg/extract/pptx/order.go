@@ -118,8 +118,8 @@ func (r *reader) placeholderFrames(part string) map[string]slideFrame {
 const maxOrderedBoxes = 400
 
 // inReadingOrder returns the blocks of the boxes in reading order. It splits them recursively along the widest gap that
-// separates them (an XY-cut), from top to bottom and in the direction of the script. A box without a position stays
-// directly after the box that precedes it in the file. If plain is set, the boxes keep the order of the file, as in
+// separates them (an XY-cut), from top to bottom and in the writing direction. A box without a position stays directly
+// after the box that precedes it in the file. If plain is set, the boxes keep the order of the file, as they do in
 // other tools, unless that order is clearly wrong.
 func inReadingOrder(boxes []slideBox, plain bool) []domain.Block {
 	var placed []slideBox

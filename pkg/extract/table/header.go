@@ -42,11 +42,12 @@ func isTitle(rows [][]string) bool {
 	return at > 0 && len(rows[0]) == own && namesColumns(rows[at]) && valuesBelow(rows[at:])
 }
 
-// MaxHeaderRows is the maximum number of rows of a header.
+// MaxHeaderRows is the maximum number of rows in a header.
 const MaxHeaderRows = 4
 
-// mergedHeader returns the index and the number of rows of a header of several rows. It recognises the header by its
-// merged cells: names that span rows, next to group names that span columns. at is -1 if there is none.
+// mergedHeader finds a header that has several rows. It returns the index of the first row and the number of rows; at
+// is -1 if there is no such header. It recognises the header by its merged cells: group names that span columns, next
+// to names that span rows.
 func mergedHeader(rows []Row) (at, depth int) {
 	for i, r := range rows {
 		if Filled(r.Cells) < 2 {

@@ -34,8 +34,8 @@ func ProseRow(row []string, below [][]string) bool {
 	return false
 }
 
-// Minimum display widths of a cell that is too long for a column name, and of cells below it that are too long for
-// values.
+// Minimum display width of a cell that is too long for a column name, and of a cell below it that is too long for a
+// value.
 const (
 	longName = 40
 	longText = 30
