@@ -190,7 +190,7 @@ func historyTokens(messages []domain.Message) int {
 	return n
 }
 
-// truncateTokens truncates a text to at most the given number of tokens, including the ellipsis.
+// truncateTokens truncates text to at most the given number of tokens, including the ellipsis.
 func truncateTokens(text string, tokens int) string {
 	n := chunk.Tokens(text)
 	if n <= tokens {

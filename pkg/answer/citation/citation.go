@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// citationFilter finds the citation marks in a text as it streams. It alone defines what a mark is, for model answers,
+// citationFilter finds the citation marks in streamed text. It alone defines what a mark is, for model answers,
 // documents in a prompt, quotations and earlier messages. Text that is not a mark passes unchanged.
 //
 // Marks are [1], [1, 2], [1-3], [document 1], [^1], 【1†source】, the same in the brackets 【】 and ［］, and with full-width

@@ -9,8 +9,8 @@ import (
 // more.
 var ErrStopped = errors.New("the answer has reached a stop sequence")
 
-// stopFilter ends a text before the first complete stop sequence, even if the sequence spans several pieces. It holds
-// back text only while it may be the beginning of a sequence.
+// stopFilter ends the answer before the first complete stop sequence, even if the sequence spans several pieces. It
+// holds back text only while it may be the beginning of a sequence.
 type stopFilter struct {
 	sequences []string
 	pending   string // the beginning of a sequence

@@ -28,11 +28,11 @@ var (
 	assigned = regexp.MustCompile(`=\s?$`)
 )
 
-// nameBefore matches a name at the end of a text, such as arr. Digits alone are not a name, so the brackets in 1[2]
-// follow no name.
+// nameBefore matches the name before a bracket, such as arr in arr[2]. In 1[2] there is none, because digits alone are
+// not a name.
 var nameBefore = regexp.MustCompile(`[A-Za-z_$][0-9A-Za-z_$]*$`)
 
-// subscripted reports whether brackets between the two texts are a subscript, as in arr[2], and not a citation.
+// subscripted reports whether brackets between `before` and `after` are a subscript, as in arr[2], and not a citation.
 func subscripted(before, after string) bool {
 	if !isSubscriptPrefix(before) || strings.Contains(before[strings.LastIndexAny(before, " \t\n")+1:], "://") {
 		return false
@@ -51,7 +51,7 @@ var (
 	subscriptBefore = regexp.MustCompile(arrayPattern + `$`)
 )
 
-// learnArrays remembers the names of arrays in a text: after items[0], items[1] is a subscript too.
+// learnArrays remembers the names of arrays in the text, so that after items[0], items[1] counts as a subscript, too.
 func (c *citationFilter) learnArrays(text string) {
 	if !strings.Contains(text, "[") {
 		return
@@ -87,7 +87,7 @@ var intervalWords = wordset.Of(`
 	entre vecteur plage intervalo rango intervallo vettore tussen
 `)
 
-// lastWord matches the last word of a text, without a full stop after it: pp in "see pp.".
+// lastWord captures the last word before a bracket, without a full stop after the word: "pp" in "see pp.".
 var lastWord = regexp.MustCompile(`([\p{L}'’]+)\.?$`)
 
 // takesNumbers reports whether numbers in brackets after this text belong to its last word, as they do in "pages
@@ -110,13 +110,13 @@ func isSubscriptPrefix(before string) bool {
 	return nameBefore.MatchString(before) || callBefore.MatchString(before)
 }
 
-// lastBytes returns the end of a text, as much as subscripted examines.
+// lastBytes returns as much of the end of the text as subscripted examines.
 func lastBytes(text string) string { return text[max(0, len(text)-maxNameBytes):] }
 
-// firstBytes returns the beginning of a text, as much as subscripted examines.
+// firstBytes returns as much of the beginning of the text as subscripted examines.
 func firstBytes(text string) string { return text[:min(followerBytes, len(text))] }
 
-// CodeTracker parses the Markdown of a text, byte by byte, to determine which parts are code.
+// CodeTracker parses Markdown, byte by byte, to determine which parts are code.
 type CodeTracker struct {
 	ticks int // length of the run of backticks being read
 	code  int // length of the run that opened code; 0 outside code

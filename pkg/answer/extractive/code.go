@@ -15,7 +15,7 @@ const (
 	maxCodeCharacters = 2000
 )
 
-// stretch is a part of a text: a fenced block of code, or the text between two blocks.
+// stretch is a part of a fragment's text: a fenced block of code, or the text between two blocks.
 type stretch struct {
 	text string
 	code bool
@@ -26,8 +26,8 @@ type stretch struct {
 // not supported, because tildes more often underline headings.
 var fenceLine = regexp.MustCompile("^ {0,3}(```+)[ \t]*([a-zA-Z0-9_+#.-]*)[^`]*$")
 
-// fencedIn splits a text at its code fences. A fragment may begin or end inside code. If the number of fences is odd
-// and the first names no language, that fence closes a block that began before the fragment.
+// fencedIn splits the text of a fragment at its code fences. A fragment may begin or end inside code. If the number of
+// fences is odd and the first fence names no language, that fence closes a block that began before the fragment.
 func fencedIn(text string) []stretch {
 	lines := strings.Split(text, "\n")
 	fences, first := 0, ""

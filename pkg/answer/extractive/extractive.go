@@ -24,8 +24,8 @@ type Provider struct {
 	words WordVectors
 }
 
-// New returns the built-in provider. With word vectors, words related to those of the question match too. If words is
-// nil, only the question's own words match.
+// New returns the built-in provider. If `words` is not nil, words related to those of the question match, too.
+// Otherwise only the question's own words match.
 func New(words WordVectors) *Provider { return &Provider{words: words} }
 
 // Limits on an extractive answer.

@@ -162,7 +162,7 @@ func isHeading(part string) bool {
 		!strings.ContainsAny(part, ".;!?=(){}[]<>$_/")
 }
 
-// firstLines returns the lines of a text that fit the limits for text after a colon.
+// firstLines returns as many lines as the limits on text after a colon allow.
 func firstLines(text string) string {
 	var out []string
 	length := 0

@@ -9,7 +9,8 @@ import (
 	"github.com/sluice/sluice/pkg/analysis"
 )
 
-// look computes how well the question's words match a text, its heading and the previous sentence.
+// look computes how well the question's words match a part of a fragment (own), the previous sentence (before), all
+// headings above the part (heading), and the heading directly above it in the fragment (under).
 func (q question) look(own, before, heading, under wording) (e evidence) {
 	share := headingShare
 	if near := q.near(under.at); near > 0 && q.share(under, wording{}) >= nearlyAll {
@@ -67,7 +68,8 @@ func (q question) tells(own, before, heading wording) bool {
 	return q.holdsAll(q.names, own, before, heading) && (q.holdsAll(q.rarest, own, before, heading) || q.share(own, heading) >= nearlyAll)
 }
 
-// share returns the weighted share of the question's words, except names, that a text and its heading contain.
+// share returns the weighted share of the question's words, except names, that own contains. Words that only heading
+// contains count less.
 func (q question) share(own, heading wording) float64 {
 	held, total := 0.0, 0.0
 	for i, w := range q.weights {
@@ -124,8 +126,8 @@ func (q question) holdsAll(marked []bool, texts ...wording) bool {
 	return true
 }
 
-// holds returns the degree to which a text contains a term: 1 for the term itself, kinShare for a related word or the
-// value that the term asks for, else 0.
+// holds returns the degree to which t contains the i-th term of the question: 1 if it contains the term itself,
+// kinShare if it contains a related word or the value that the term asks for, and 0 otherwise.
 func (q question) holds(t wording, i int) float64 {
 	if len(occurrences(t.at, q.terms[i])) > 0 {
 		return 1

@@ -43,8 +43,8 @@ func holdsOptions(f domain.Fragment, options []string) bool {
 	})
 }
 
-// normalisedCode returns a text in lower case without the characters that separate the parts of codes, so that VD-1040
-// and vd1040 are equal.
+// normalisedCode returns text in lower case and without the characters that separate the parts of codes, so that
+// VD-1040 and vd1040 are equal.
 func normalisedCode(text string) string {
 	return strings.Map(func(r rune) rune {
 		if strings.ContainsRune("-_./ \u2010\u2011\u00a0", r) {

@@ -79,7 +79,7 @@ func (q question) strangers(fragments []domain.Fragment) []bool {
 	return out
 }
 
-// named reports whether a text contains one of the question's names.
+// named reports whether t contains one of the proper names in the question.
 func (q question) named(t wording) bool {
 	return slices.ContainsFunc(q.proper, func(n properName) bool {
 		return q.holds(t, n.term) > 0 || t.resembles(append(slices.Clip(q.terms[n.term].Forms), n.word))
@@ -92,7 +92,7 @@ const (
 	minMisspelt   = 6 // minimum length of a name in which one character may be wrong, in characters
 )
 
-// resembles reports whether a text contains a word that is likely to be a variant of a name, such as "California" for
+// resembles reports whether t contains a word that is likely to be a variant of a name, such as "California" for
 // "Californian", or a misspelling.
 func (t wording) resembles(forms []string) bool {
 	for term := range t.at {

@@ -104,7 +104,8 @@ func marked(s sentence, fragments []domain.Fragment) string {
 	return text
 }
 
-// cutOff reports whether a text of several words is incomplete: prose that ends in a letter, a comma or the like.
+// cutOff reports whether text is incomplete. This is so if it is prose of several words that ends in a letter, a comma
+// or the like.
 func cutOff(text string) bool {
 	if strings.ContainsAny(text, "\n·") || labelled.MatchString(text) || chunk.Tokens(text) <= 2*scrapTokens {
 		return false
@@ -126,7 +127,7 @@ func between(a, b string) string {
 	return " "
 }
 
-// quotation prepares a text for quotation: it collapses white space in each line and removes reference marks, which
+// quotation prepares text for quotation: it collapses white space in each line and removes reference marks, which
 // would look like citations.
 func quotation(text string) string {
 	if strings.Count(text, "`")%2 != 0 || strings.Contains(text, "``") {

@@ -57,7 +57,7 @@ func figures(terms map[string]bool) map[string]bool {
 	return out
 }
 
-// wording is a text prepared for matching.
+// wording is text prepared for matching.
 type wording struct {
 	at    map[string][]int // positions of its terms
 	value bool             // has a value of the requested kind
@@ -126,7 +126,7 @@ func (q question) readFragment(i int, f domain.Fragment, best float64) []sentenc
 	return out
 }
 
-// saysNoMore reports whether a text contains only words of the question.
+// saysNoMore reports whether t contains no words other than those of the question.
 func (q question) saysNoMore(t wording) bool {
 	held := 0
 	for i := range q.terms {
@@ -170,8 +170,8 @@ func (q question) value(t wording) float64 {
 	return -1
 }
 
-// lists reports whether the question asks for the whole list that contains an entry. This is so if the heading of the
-// entry matches the question better than the entry itself does.
+// lists reports whether the question asks for the whole list that contains an entry. This is so if only the heading of
+// the list contains words of the question, or if the heading contains nearly all of them.
 func (q question) lists(kind partKind, own, heading wording) bool {
 	itself, above := 0.0, 0.0
 	for i, w := range q.weights {
@@ -188,7 +188,8 @@ func (q question) lists(kind partKind, own, heading wording) bool {
 	return above > 0 && (itself == 0 || kind == partEntry && above >= nearlyAll*q.total)
 }
 
-// isScrap reports whether a text without a full stop is a heading or a label: a few words without a digit.
+// isScrap reports whether text that does not end with a full stop is a heading or a label. This is so if it is short
+// and contains no digit.
 func isScrap(text string) bool {
 	return chunk.Tokens(text) <= 2*scrapTokens && !strings.ContainsFunc(text, unicode.IsDigit)
 }
@@ -196,7 +197,7 @@ func isScrap(text string) bool {
 // minScore is a lower bound on scores that avoids a division by zero.
 const minScore = 0.01
 
-// ends reports whether a text ends with a sentence terminator.
+// ends reports whether text ends with a sentence terminator, such as a full stop.
 func ends(text string) bool {
 	last, _ := utf8.DecodeLastRuneInString(text)
 	return unicode.Is(unicode.STerm, last)

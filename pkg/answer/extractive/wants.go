@@ -131,7 +131,7 @@ func unitsIn(words []string) map[string]bool {
 	return out
 }
 
-// plain reports whether values of the kind have a universal form, so that a text without a match has no such value.
+// plain reports whether values of the kind have a universal form, so that text without a match contains no such value.
 func (w want) plain() bool { return w.kind == wantMoney || w.kind == wantPhone || w.kind == wantMail }
 
 // speaking reports whether values of the kind are self-explanatory: "Lena (lena@example.org)" does not need the word
@@ -181,7 +181,7 @@ const (
 	shortMonths = `jan|feb|mar|apr|may|jun|jul|aug|sept?|oct|nov|dec|mai|mei|mär|okt|dez|janv|févr|avr|juil|déc|ene|abr|ago|dic|gen|mag|giu|lug|set|ott`
 )
 
-// heldBy reports whether a text contains a value of the requested kind.
+// heldBy reports whether the text contains a value of the requested kind.
 func (w want) heldBy(text string) bool {
 	if w.kind == wantAny {
 		return false
@@ -214,7 +214,7 @@ var (
 	approximates = wordset.Of(`only just about around currently still at to nur etwa rund derzeit noch ca seulement environ actuellement solo unos cerca circa soltanto apenas slechts ongeveer`)
 )
 
-// saysAmount reports whether a text states the amount of a price, fee or the like explicitly. Its currency or unit,
+// saysAmount reports whether the text states the amount of a price, fee or the like explicitly. Its currency or unit,
 // such as credits, may then be unknown.
 func saysAmount(text string) bool {
 	words := language.Words(text)
@@ -245,7 +245,7 @@ func saysAmount(text string) bool {
 // Maximum number of words between a number and its unit. In "30 paid days", there is one.
 const unitDistance = 2
 
-// counts reports whether a text contains a number, next to its unit if the question has one.
+// counts reports whether the text contains a number, next to its unit if the question has one.
 func (w want) counts(text string) bool {
 	words := language.Words(text)
 	lang := sync.OnceValue(func() analysis.Language { return analysis.Detect(text) }) // slow compared with the rest

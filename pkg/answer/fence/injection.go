@@ -9,7 +9,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// AddressesModel reports whether a text gives orders to a language model: to ignore its instructions, to assume an
+// AddressesModel reports whether text gives orders to a language model: to ignore its instructions, to assume an
 // identity, or to say something. Such sentences are not answers, and the built-in answerer does not quote them. This
 // check does not protect language models, which understand more variants than any list contains. For them, documents
 // are fenced and the output is checked.
@@ -116,10 +116,10 @@ func replaceLookalikes(text string) string {
 	return norm.NFC.String(strings.Map(visibleRune, norm.NFKD.String(text)))
 }
 
-// Maximum number of bytes of a text that are examined. No quoted sentence is longer.
+// Maximum number of bytes that are examined. No quoted sentence is longer.
 const maxSkeletonBytes = 8 << 10
 
-// skeleton returns a text as it looks to a reader, in lower case: without accents and invisible characters, and with
+// skeleton returns text as it looks to a reader, in lower case: without accents and invisible characters, and with
 // white space collapsed. In words with Latin letters, lookalikes from other scripts become Latin.
 func skeleton(text string) string {
 	if len(text) > maxSkeletonBytes {

@@ -172,7 +172,7 @@ func share(units []string, in map[string]bool) float64 {
 	return float64(n) / float64(len(units))
 }
 
-// unitsOf returns the units by which texts are compared: word prefixes, so that endings do not matter, and single
+// unitsOf splits text into the units that isFaithful compares: word prefixes, so that endings do not matter, and single
 // characters in scripts without spaces. Short words, question words and words that refer back are omitted.
 func unitsOf(text string) []string {
 	const beginning = 5
@@ -194,7 +194,7 @@ func unitsOf(text string) []string {
 	return out
 }
 
-// cutText truncates a text to a number of characters.
+// cutText truncates text to `limit` characters.
 func cutText(text string, limit int) string {
 	if runes := []rune(text); len(runes) > limit {
 		return string(runes[:limit]) + "…"

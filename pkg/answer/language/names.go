@@ -77,7 +77,7 @@ func Codes(text string) []string {
 // Minimum number of characters of a code.
 const minCode = 4
 
-// HoldsCode reports whether a text contains one of the codes as a separate word.
+// HoldsCode reports whether the text contains one of the codes as a separate word.
 func HoldsCode(text string, codes []string) bool {
 	for _, c := range codes {
 		for rest := text; ; {
@@ -106,7 +106,7 @@ func IsFunctionWord(w string) bool {
 	return ok || utf8.RuneCountInString(w) == 1
 }
 
-// Words returns the words of a text in lower case.
+// Words returns the words of the text in lower case.
 func Words(text string) []string {
 	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)

@@ -43,7 +43,7 @@ type Server struct {
 	Name           string // name for use within a sentence: "the model server"
 	KeySetting     string
 	AddressSetting string
-	Secret         string // API key, which is removed from logged texts
+	Secret         string // API key; it is removed from everything that is logged
 }
 
 // Caller sends questions to one server. It is safe for concurrent use.

@@ -118,7 +118,7 @@ func rejectedParameter(s *Status, sent Parameters) string {
 	return best
 }
 
-// wordIndex returns the index of the first place where name is a separate word in a text, or -1. In top_p_min, top_p is
+// wordIndex returns the index at which name first occurs as a separate word, or -1. In top_p_min, top_p is
 // not a separate word.
 func wordIndex(text, name string) int {
 	isPart := func(i int) bool {
