@@ -160,7 +160,7 @@ func (s *server) datasource(ctx context.Context, caller access.Caller, id string
 	return s.Datasources.Datasource(ctx, caller.Workspace(), id)
 }
 
-// titleOf returns the first line of a text, shortened, as the text's title.
+// titleOf returns the first line of the text, shortened, for use as its title.
 func titleOf(text string) string {
 	const limit = 80
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")

@@ -28,8 +28,8 @@ func (s *server) newMCP() *mcp.Handler {
 	return mcp.NewHandler(mcpLibrary{s}, mcp.Options{Version: s.options.Version, WriteTimeout: s.options.WriteTimeout, Log: s.log, Arguments: document.Arguments})
 }
 
-// serveMCP answers a message of the Model Context Protocol. The key and the rate limit have been checked, as for all
-// endpoints.
+// serveMCP answers a message of the Model Context Protocol. The key and the rate limit have already been checked, as
+// they are for all endpoints.
 func (s *server) serveMCP(c *gin.Context) {
 	if err := access.CheckOrigin(c.Request, s.options.MCPHosts); err != nil {
 		s.fail(c, err)

@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// LineEnds normalises a text that arrives in pieces. It converts every line break to LF, because event streams support
+// LineEnds normalises text that arrives in pieces. It converts every line break to LF, because event streams support
 // no other. It removes what clients of an event stream cannot receive: line breaks at the very beginning of the text,
 // and byte order marks, which decoders drop. If the bytes of a character arrive in different pieces, it joins them. The
 // zero value is ready for use.

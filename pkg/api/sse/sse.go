@@ -1,5 +1,5 @@
-// Package sse writes server-sent events (HTML standard, section 9.2) so that clients receive every character of a text.
-// It does not depend on the events' content; pkg/api may import it.
+// Package sse writes server-sent events (HTML standard, section 9.2) so that clients receive every character of the
+// text. It does not depend on the events' content; pkg/api may import it.
 package sse
 
 import (
