@@ -58,7 +58,7 @@ type Datasource struct {
 
 	CreatedAt time.Time
 	UpdatedAt time.Time
-	LastSynch *time.Time // time at which the active content was last indexed or found up to date
+	LastSynch *time.Time // when the active content was last indexed or found to be up to date
 
 	Processing
 }
@@ -144,7 +144,7 @@ type DatasourceConfig struct {
 	// TextHash and Sketch describe the page's text; see Fetched.
 	TextHash string `json:"text_hash,omitempty"`
 	Sketch   []byte `json:"sketch,omitempty"`
-	// TextID identifies the text from which the active content was made; see Event.TextID.
+	// TextID identifies the text that the active content was made from; see Event.TextID.
 	TextID string `json:"text_id,omitempty"`
 	// LinksKnown tells whether the links found by the last fetch are stored. If not, the page is fetched
 	// unconditionally, because a "not modified" response contains no links.

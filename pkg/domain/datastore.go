@@ -29,7 +29,7 @@ type Datastore struct {
 	UpdatedAt time.Time
 }
 
-// Serving returns the place from which readers are served.
+// Serving returns the place that readers are served from.
 func (d Datastore) Serving() Place { return Place{Engine: d.Type, Model: d.EmbeddingModel} }
 
 // Places returns the places for new content: the serving place and, during a move, its destination.

@@ -4,7 +4,7 @@ package domain
 // and headings of documents, but no other content.
 type Explanation struct {
 	Query            string   // the searched text; for an agent, the question with the context that it refers to
-	Parts            []string // the questions in Query, each of which was also searched alone; empty if Query is a single question
+	Parts            []string // the questions in Query, if there are several; each was also searched on its own
 	Mode             SearchMode
 	TopK             int
 	MaxPerDatasource int // 0: any number

@@ -13,8 +13,8 @@ const KeyPrefix = "sk_"
 // keyPattern matches the secret of an API key, even if truncated.
 var keyPattern = regexp.MustCompile(KeyPrefix + `[0-9a-fA-F]{8,}`)
 
-// MinSecretBytes is the minimum length in bytes of a secret that Redact hides. Shorter secrets could occur in a text by
-// chance.
+// MinSecretBytes is the minimum length in bytes of a secret that Redact hides. Shorter secrets could occur in ordinary
+// text by chance.
 const MinSecretBytes = 12
 
 // Secrets are the operator's secrets, which have no recognisable form. The zero value contains none.

@@ -14,7 +14,7 @@ type Crawl struct {
 	Removed      int64          `json:"removed"`             // pages that have been removed from the datastore
 	LeftOut      map[string]int `json:"left_out,omitempty"`  // addresses left out, by reason; an address may be counted once for every page that links to it
 	MissingPages MissingPolicy  `json:"rest,omitempty"`      // handling of pages that the crawl has not found
-	StoppedAt    time.Time      `json:"stopped_at,omitzero"` // time at which the site's owner stopped the crawl; pages waiting at that time were left out; zero: not stopped
+	StoppedAt    time.Time      `json:"stopped_at,omitzero"` // when the site's owner stopped the crawl, so that pages still waiting were left out; zero: not stopped
 	Widened      bool           `json:"widened,omitempty"`   // the settings were changed to include more pages after discovery had started
 }
 
@@ -124,7 +124,7 @@ func (d *Datasource) WarnSitemap() {
 
 const rereadSitemapWarning = "The site now includes more pages than before. Refresh it to find new pages in its sitemap." //nolint:gosec // G101: a warning, no credential
 
-// pagesFailed and crawlStopped are texts by which SettlePages recognises and replaces its own warnings.
+// Warnings of SettlePages. It recognises and replaces its earlier warnings by these texts.
 const (
 	pagesFailed     = " pages could not be read; each shows its error"
 	crawlStopped    = "The crawl was stopped before all pages were fetched."

@@ -11,7 +11,7 @@ const stageCrawling = "crawling"
 // Maximum number of redirects stored with a page.
 const maxRedirects = 10
 
-// MaxPostponed is the maximum time by which a job can be postponed.
+// MaxPostponed is the longest time that a job can be postponed.
 const MaxPostponed = 24 * time.Hour
 
 // applyDiscovered returns an Outcome with the discovered links. Links of a site are accepted if they come from its
