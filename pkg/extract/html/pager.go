@@ -9,8 +9,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// maxAfterPager is the maximum number of letters outside links after a pager. For example, the date of the last change
-// may follow a pager.
+// maxAfterPager is the maximum number of letters, outside links, that may follow the links to the previous and the next
+// page. It leaves room for, say, the date of the last change.
 const maxAfterPager = 100
 
 // isPager reports whether an element holds links to the previous and the next page, as at the end of a GitBook page.

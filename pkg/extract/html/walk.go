@@ -35,7 +35,7 @@ type walker struct {
 	err         error
 }
 
-// block is a block and the element it was read from.
+// block is a domain.Block with the element that it was read from.
 type block struct {
 	domain.Block // in table rows, the text as shown on the page, because `named` must not influence the choice of content
 	node         *html.Node
