@@ -59,7 +59,7 @@ func (l *layout) takeAligned(lines []pdftext.Line) (*pageTable, []pdftext.Line) 
 	}
 	for _, r := range rows[:b.to] {
 		if slices.Max(r.lines) >= used {
-			return nil, lines // lines outside the table are between its lines
+			return nil, lines // other lines lie between the lines of the table
 		}
 	}
 	rtl := mostlyRTL(lines[:used])

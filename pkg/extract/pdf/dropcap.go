@@ -115,7 +115,7 @@ func wordCounts(lines []pdftext.Line) map[string]int {
 // oneLetterWords are the letters that are words in common languages.
 const oneLetterWords = "AIOÀÁÉÓYEUАВИКОСУЯΟΗ"
 
-// afterOneLetter are words that often follow "A" or "I" at the start of a text and form no word when joined to that
+// afterOneLetter are words that often follow "A" or "I" at the start of text and form no word when joined to that
 // letter.
 var afterOneLetter = format.WordSet("was am have had do did can could will would should think know remember first never new few man woman good great small " +
 	"little very lot young old big large single couple group team recent major number year century day week world good-bye")

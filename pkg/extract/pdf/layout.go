@@ -172,7 +172,7 @@ func (l *layout) continues(line pdftext.Line, kind domain.BlockKind, leading flo
 	switch {
 	case gap > leading*1.35 || gap > 2.5:
 		return false
-	case gap < -0.5: // the next column
+	case gap < -0.5: // the line is higher up, so it begins the next column
 		return !endsSentence(text)
 	}
 	left := l.para[0].Cells[0].X0

@@ -61,9 +61,9 @@ func startPDFium(cacheDir string) (pdfium.Pool, error) {
 	return r.pool, nil
 }
 
-// compileAlone locks the folder against compilation by other processes until done is called. Without the lock, child
-// processes that need PDFium at the same time would each compile it for seconds; with it, all but the first find the
-// compiled code. A failed lock only causes more work.
+// compileAlone keeps other processes from compiling PDFium into the folder until done is called. Without this lock,
+// child processes that need PDFium at the same time would each spend seconds compiling it; with it, all but the first
+// find the compiled code. A failed lock only causes more work.
 func compileAlone(cacheDir string) (done func()) {
 	if cacheDir == "" {
 		return func() {}
@@ -75,7 +75,7 @@ func compileAlone(cacheDir string) (done func()) {
 	return func() { _ = lock.Unlock() }
 }
 
-// pdfiumReader is a file open in PDFium. The caller closes it.
+// pdfiumReader reads a file that is open in PDFium. The caller must close it.
 type pdfiumReader struct {
 	instance pdfium.Pdfium
 	doc      references.FPDF_DOCUMENT

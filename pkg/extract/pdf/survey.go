@@ -142,7 +142,7 @@ func (v *survey) conclude() {
 	v.weight, v.edges = nil, nil
 }
 
-// mainTurn returns the direction of most of a page's text.
+// mainTurn returns the writing direction of most of a page's text.
 func mainTurn(lines []pdftext.Line) int {
 	var size [4]int
 	for _, l := range lines {

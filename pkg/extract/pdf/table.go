@@ -59,7 +59,7 @@ func goesOn(above, l pdftext.Line) bool {
 	return l.Cells[0].X0 >= from-0.5*l.Size
 }
 
-// column is the horizontal range of a column.
+// column is a column of a table, given by its horizontal range.
 type column struct{ from, to float64 }
 
 // columnsOf returns the columns of a table, derived from the rows with the most cells. It returns nil if the cells of

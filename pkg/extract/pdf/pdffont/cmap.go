@@ -107,7 +107,7 @@ func (m *cmap) mapRanges(args []pdfobject.Token) {
 	for i := 0; i+2 < len(args); i += 3 {
 		low, top, dst := codeOf(args[i].Str), codeOf(args[i+1].Str), args[i+2]
 		if top < low {
-			top = low // an error of some programs; the first code is still valid
+			top = low // some programs write this by mistake; the first code is still valid
 		}
 		if dst.Kind == pdfobject.Array {
 			for j, item := range dst.Items {

@@ -135,8 +135,8 @@ func unRunLength(data []byte) []byte {
 	return out
 }
 
-// unLZW undoes the variable-length LZW of TIFF and PDF. If early is true, codes become longer one entry earlier than
-// necessary, as is usual.
+// unLZW decompresses the LZW variant of TIFF and PDF, whose codes vary in length. If early is true, as is usual, codes
+// become longer one entry earlier than necessary.
 func unLZW(data []byte, early bool) []byte {
 	const clear, end = 256, 257
 	type item struct {

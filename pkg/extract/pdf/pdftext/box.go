@@ -50,7 +50,7 @@ func (b pageBox) outside(from, to [2]float64, size float64) bool {
 // rect is an upright rectangle.
 type rect struct{ x0, y0, x1, y1 float64 }
 
-// rectOf reads a rectangle given by two opposite corners; ok is false when it has no area.
+// rectOf reads a rectangle given by two opposite corners; ok is false if the rectangle has no area.
 func rectOf(v pdf.Value) (r rect, ok bool) {
 	if v.Len() != 4 {
 		return rect{}, false

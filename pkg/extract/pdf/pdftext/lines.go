@@ -61,7 +61,7 @@ type lineBuilder struct {
 
 	last   [4]shown // last glyphs, to detect text that is repeated to look bold
 	lastAt int
-	seen   map[string][]linePosition // lines so far, to detect repeated lines
+	seen   map[string][]linePosition // positions of the lines so far, by text, to detect repeated lines
 }
 
 // maxSizes is the maximum number of distinct glyph sizes on a line; real lines have only a few.

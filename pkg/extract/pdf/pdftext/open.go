@@ -158,7 +158,7 @@ func (d *Document) pageResources(p pageRef) pdf.Value {
 // NumPages returns the number of pages found.
 func (d *Document) NumPages() int { return len(d.pages) }
 
-// Page is the content of a page.
+// Page holds what was read from a page.
 type Page struct {
 	Lines  []Line // in drawing order
 	Drawn  Drawn
