@@ -31,10 +31,10 @@ func Decode(data []byte, label string) (text, name string) {
 	return DecodeWith(data[skip:], name)
 }
 
-// Decide returns the most likely encoding of the text; skip is the length of its byte order mark. It checks the
-// evidence in order of certainty: the byte order mark; the zero bytes of UTF-16 and UTF-32; well-formed UTF-8, which
-// text in other encodings almost never is; the label that came with the text; the encoding in its XML declaration; and
-// the scores of the decoded text, including the score of UTF-8 mixed with another encoding.
+// Decide returns the most likely encoding of the text; skip is the length of its byte order mark. Decide checks the
+// evidence in this order, the most certain first: the byte order mark; zero bytes, as in UTF-16 and UTF-32; whether the
+// text is well-formed UTF-8, which is almost never true by chance; the label that came with the text; the encoding in
+// its XML declaration; and the scores of the decoded text, including the score of UTF-8 mixed with another encoding.
 func (t *Evidence) Decide(label string) (name string, skip int) {
 	if wide, skip := Wide(t.head); wide != "" {
 		return wide, skip

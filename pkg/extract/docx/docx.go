@@ -95,8 +95,8 @@ func (r *reader) body(main string, rels []ooxml.Relation, emit func(domain.Block
 	return r.a.Walk(main, w.part)
 }
 
-// fitsLibrary reports whether the library can read the container safely. The library unpacks the parts that are summed
-// up below completely and without a limit, and finds the body only by its usual name.
+// fitsLibrary reports whether the library can read the container safely. The library unpacks some parts completely and
+// without a limit; their sizes are added up below. It finds the body only by its usual name.
 func fitsLibrary(a *ooxml.Package, main string) bool {
 	if main != defaultDocxPart || a.HasDuplicates {
 		return false

@@ -37,8 +37,8 @@ var oleMagic = []byte("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")
 
 // Detect returns the MIME type of a document, without parameters, from its first bytes (about 4 KiB), its file name or
 // address, and the type declared by the sender. Each argument may be empty. The bytes determine the family (PDF,
-// container, picture, text); within a family the name decides, then the declaration. The result may be a type that
-// cannot be read.
+// container, picture, text); within a family, the name decides or, if it says nothing, the declaration. The result may
+// be a type that cannot be read.
 func (r *Registry) Detect(head []byte, name, declared string) string {
 	named := r.Named(name)
 	if named == nil {

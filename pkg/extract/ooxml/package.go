@@ -137,9 +137,9 @@ func (a *Package) EmbedsRest(rels []Relation) {
 	}
 }
 
-// MainPart returns the main document part: the part that the package's relationships name, otherwise fallback if that
-// part exists, otherwise a part whose content type is that of a document. If there is no such part, it returns
-// fallback.
+// MainPart returns the name of the main document part. This is the part that the package's relationships name, or else
+// fallback if that part exists, or else a part whose content type is that of a document. If there is none of these,
+// MainPart returns fallback.
 func (a *Package) MainPart(fallback string) string {
 	if part := a.Related(a.Relations(""), "officeDocument", ""); part != "" {
 		return part

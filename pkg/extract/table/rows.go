@@ -264,7 +264,7 @@ func (w *Writer) emit(r Row, text string) error {
 	return w.Out.Add(domain.Block{Kind: domain.BlockTableRow, Text: text, Page: w.Page, Sheet: w.Sheet, Row: r.Number, Links: r.Links})
 }
 
-// textWithLinks returns the cells, each followed by its link address unless the text contains it. The number of
+// textWithLinks returns the cells, each followed by its link address unless the text already contains it. The number of
 // addresses is limited to the number of links that a block can have.
 func (r *Row) textWithLinks() []string {
 	if r.Targets == nil {
@@ -307,8 +307,8 @@ func (r *Row) names() ColumnNames {
 	return n
 }
 
-// JoinHeaders joins the names of each column from all header rows: "2024 Revenue". If no cells are merged, a group's
-// name is only in its first column and also applies to the empty cells to its right.
+// JoinHeaders joins the names that each column has in the header rows into one name, such as "2024 Revenue". If no
+// cells are merged, a group's name is only in its first column and also applies to the empty cells to its right.
 func JoinHeaders(rows []ColumnNames) []string {
 	names := slices.Clone(rows[len(rows)-1].Cells)
 	for _, row := range slices.Backward(rows[:len(rows)-1]) {
