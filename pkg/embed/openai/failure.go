@@ -128,8 +128,8 @@ func isTooLong(err error) bool {
 
 var dimensionsError = regexp.MustCompile(`(?i)dimension|matryoshka`)
 
-// rejectsDimensions reports whether the server rejected the field "dimensions": the model cannot shorten its vectors,
-// or the server does not know the field. Servers say so only in the message.
+// rejectsDimensions reports whether the server rejected the field "dimensions", because the model cannot shorten its
+// vectors or the server does not know the field. Servers say so only in the message.
 func rejectsDimensions(err error) bool {
 	var failure *embed.Error
 	return errors.As(err, &failure) && (failure.Status == http.StatusBadRequest || failure.Status == http.StatusUnprocessableEntity) &&

@@ -29,8 +29,8 @@ type Config struct {
 	Model   string // name of the model on the server; required
 
 	// Dimensions is the length of vectors to request from a model that can shorten them; 0 means the model's own
-	// length. The field is sent unless the server rejects it. Vectors of another length are rejected. Dimensions is
-	// part of the model's ID, because vectors of different lengths cannot be compared.
+	// length. The request field "dimensions" is sent unless the server rejects it. Vectors of another length are
+	// rejected. Dimensions is part of the model's ID, because vectors of different lengths cannot be compared.
 	Dimensions int
 
 	// Known is the length of the model's vectors in earlier responses, or 0 if it is unknown. Model returns it until

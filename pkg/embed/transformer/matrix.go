@@ -37,8 +37,8 @@ func (kn *kernel) newLinear(weight, bias []float32, n, k int) *linear {
 	return &linear{floats: kn.packLinear(weight, bias, n, k)}
 }
 
-// apply feeds the first m rows of `a` through the layer and writes the output to `c`. The rows of each are contiguous.
-// Both must have room for whole tiles of rows; the content after row m is arbitrary.
+// apply feeds the first m rows of `a` through the layer and writes the output to `c`. The rows of `a` and `c` are
+// contiguous. Both slices must have room for whole tiles of rows; the content after row m is arbitrary.
 func (kn *kernel) apply(l *linear, w *workspace, c, a []float32, m int) {
 	if l.fixed != nil {
 		kn.multiplyFixed(c, l.fixed.n, a, l.fixed.k, m, l.fixed, &w.fixed, w.tile)
@@ -87,9 +87,9 @@ func (kn *kernel) packColumns(to, from []float32, stride, n, k int) {
 	}
 }
 
-// multiply sets the m rows of `c` to the product of `a` and b. Rows begin `ldc` numbers apart in c, and `lda` numbers
-// apart in `a`. The slice `a` must have room for whole tiles of rows; the content after row m is arbitrary. tile is
-// scratch memory for one tile.
+// multiply sets the m rows of `c` to the product of `a` and `b`. The rows of `c` begin `ldc` numbers apart, and those
+// of `a` begin `lda` numbers apart. The slice `a` must have room for whole tiles of rows; the content after row m is
+// arbitrary. tile is scratch memory for one tile.
 //
 // The order of summation is the same in every row, so that a text's vector does not depend on the other texts in the
 // batch.
