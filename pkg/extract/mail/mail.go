@@ -269,8 +269,8 @@ func (m *reader) multipart(part mimePart, mediaType string, level, nesting int) 
 	return nil
 }
 
-// best returns the index of the best alternative. It prefers plain text, because HTML mail is laid out with tables. It
-// prefers the HTML if the plain text is much shorter.
+// best returns the index of the best alternative. It prefers plain text, because HTML mail is laid out with tables,
+// unless the plain text is much shorter than the HTML.
 func (m *reader) best(parts []mimePart) (int, error) {
 	plain, rich, size := -1, -1, 0
 	for i, part := range parts {
