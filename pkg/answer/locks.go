@@ -14,7 +14,7 @@ import (
 // Lifetime of a lock after its process has died. A running process renews the lock well before it expires.
 const defaultLockTime = 15 * time.Second
 
-// Bounds of the delay between attempts to take a lock that another process holds.
+// Bounds on the delay between attempts to take a lock that another process holds.
 const (
 	minLockWait = 20 * time.Millisecond
 	maxLockWait = 500 * time.Millisecond

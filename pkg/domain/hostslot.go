@@ -6,7 +6,7 @@ import "time"
 type Pace struct {
 	Concurrency int           // concurrent requests; 0: unlimited
 	Delay       time.Duration // minimum time between the starts of two requests
-	Lease       time.Duration // time after which a slot is free again, because its crawler has probably died
+	Lease       time.Duration // how long a crawler may hold a slot; after that it has probably died, and the slot is free again
 }
 
 // HostSlot is the answer to a crawler's request for a slot at a host.

@@ -121,8 +121,8 @@ type Event struct {
 	// LeftOut counts addresses that were left out, by reason. It is set in discovered events and in a site's synched
 	// event.
 	LeftOut map[string]int `json:"left_out,omitempty"`
-	// Until, Tries, Since and Crawl are set in postponed events: the time at which the next job is due, the number of
-	// failed fetches so far, the time of the first failure, if any, and the job's CrawlSpec.
+	// Until, Tries, Since and Crawl are set in postponed events: when the next job is due, how many fetches have failed
+	// so far, when the first one failed (zero if none did), and the job's CrawlSpec.
 	Until  time.Time  `json:"until,omitzero"`
 	Tries  int        `json:"tries,omitempty"`
 	Since  time.Time  `json:"since,omitzero"`

@@ -65,8 +65,8 @@ func checkOf(check ArgumentsOf, schema *jsonschema.Schema) (Arguments, error) {
 	return check(encoded)
 }
 
-// schemaOf returns the schema of a tool's arguments. It gives an optional list the type array, not array or null,
-// because some clients do not support alternative types.
+// schemaOf returns the schema of a tool's arguments. In the schema, an optional list has only the type array and not
+// also null, because some clients do not support alternative types.
 func schemaOf[In any](bound func(fields map[string]*jsonschema.Schema)) (*jsonschema.Schema, error) {
 	schema, err := jsonschema.For[In](nil)
 	if err != nil {

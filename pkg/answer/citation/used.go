@@ -16,9 +16,9 @@ const (
 	maxUsedBytes     = 2000 // per sentence
 )
 
-// usedFragments returns the fragments that an answer without citations is based on, in their given order: for each
-// sentence, the fragment that contains the largest share of its words, if that is at least usedShare. A statement that
-// the documents have no answer uses no fragments.
+// usedFragments returns the fragments that an answer without citations is based on, in their given order. Each sentence
+// is based on the fragment that contains the largest share of its words, if that share is at least usedShare. A
+// statement that the documents have no answer uses no fragments.
 func usedFragments(text string, fragments []domain.Fragment) []domain.Fragment {
 	if len(fragments) == 0 {
 		return nil

@@ -451,8 +451,8 @@ func withoutColumns(lines []string) []string {
 	return out
 }
 
-// isForm reports whether the first row of a table is a row of a form: labels without digits, and at least one value
-// with a digit.
+// isForm reports whether the first row of a table is a row of a form. This is so if its labels contain no digits, and
+// at least one of its values contains a digit.
 func isForm(cells []string) bool {
 	values := 0
 	for i, c := range cells {

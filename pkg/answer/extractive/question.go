@@ -98,8 +98,8 @@ func newQuestion(p chat.Prompt, fragments []domain.Fragment) question {
 
 // evenness returns a constant to add to the weight of every word if there are few chunks, because rarity is then
 // unreliable: with a single chunk, each word in it weighs 0.3 and every other word 1.4, so even a passage that answers
-// seems to contain little of the question. The constant is the difference between evenBelow and the weight of a word
-// that no chunk contains. See ADR 43.
+// the question seems to contain few of its words. The constant is the difference between evenBelow and the weight of a
+// word that no chunk contains. See ADR 43.
 func evenness(chunks int, rare float64) float64 {
 	if chunks == 0 {
 		return 0

@@ -56,7 +56,7 @@ var (
 	// genericWords ask for something without indicating its kind.
 	genericWords = wordset.Of(`what which welche welcher welches welchen quel quelle quels quelles cuál cuáles quale quali qual quais`)
 
-	// occasionWords only say that an event takes place, which a date in the text implies.
+	// occasionWords only say that an event takes place. A date in an answer already implies that.
 	occasionWords = wordset.Of(`begin begins beginning start starts starting take takes place happen happens occur occurs held due
 		beginnt beginnen anfängt anfangen startet starten findet finden statt stattfinden los losgehen
 		commence commencer débute lieu empieza comienza inizia comincia começa begint начинается`)

@@ -32,8 +32,8 @@ func NewRateLimits(perSecond, visitorPerMinute int, now func() time.Time) *RateL
 	return &RateLimits{perSecond: perSecond, visitorPerMinute: visitorPerMinute, now: now, buckets: map[string]*rate.Limiter{}}
 }
 
-// Allow takes one token from the caller's bucket. If the bucket is empty, it fails with domain.CodeRateLimit and the
-// time to wait. A key may have its own limit, lower than the general one.
+// Allow takes one token from the caller's bucket. If the bucket is empty, Allow fails with domain.CodeRateLimit and
+// says how long to wait. A key may have its own limit, lower than the general one.
 func (l *RateLimits) Allow(caller Caller) error {
 	perSecond, name := l.perSecond, "key "+caller.Key.ID
 	if own := int(caller.Key.Limits[domain.LimitRequests]); own > 0 && (perSecond == 0 || own < perSecond) {

@@ -72,8 +72,8 @@ func (op *Operation) CheckQuery(in url.Values) (url.Values, []domain.FieldError)
 	return out, append(faults, rangeFaults(in, out)...)
 }
 
-// misspeltParameters reports misspelt parameters: otherwise a client that misspells a filter would get the unfiltered
-// list. Other unknown parameters are ignored, because proxies and browsers add their own.
+// misspeltParameters returns a fault for each misspelt parameter. Otherwise a client that misspells a filter would get
+// the unfiltered list. Other unknown parameters are ignored, because proxies and browsers add their own.
 func misspeltParameters(op *Operation, in url.Values) []domain.FieldError {
 	known := make([]string, len(op.query))
 	for i, p := range op.query {
