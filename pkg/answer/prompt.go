@@ -43,7 +43,7 @@ type promptStyle struct {
 	raw    bool   // nothing is added to the user prompt
 }
 
-// style selects the templates. The request's templates take precedence over the agent's. At the same level,
+// style selects the templates. The request's templates take precedence over the agent's. Within each of the two,
 // systemPrompt and userPrompt take precedence over the deprecated promptType and promptTemplate. The table in
 // TestPrompts lists the cases.
 func (r Request) style() promptStyle {

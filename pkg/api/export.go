@@ -190,8 +190,8 @@ func (c *csvExport) close() error {
 	return c.w.Error()
 }
 
-// escapeFormula puts a ' before a cell that a spreadsheet would read as a formula, because employees open exports that
-// contain texts written by visitors. Some programs also accept the full-width forms of =, +, - and @.
+// escapeFormula puts a ' before a cell that a spreadsheet would read as a formula, because employees open exports,
+// which contain text that visitors wrote. Some programs also accept the full-width forms of =, +, - and @.
 func escapeFormula(cell string) string {
 	if strings.IndexAny(cell, "=+-@\t\r\n＝＋－＠") == 0 {
 		return "'" + cell

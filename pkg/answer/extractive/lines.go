@@ -17,7 +17,8 @@ const (
 	maxTakenCharacters = 400
 )
 
-// Minimum length of a wrapped line, in characters. Shorter lines are code, list entries or verse.
+// Minimum length of a line of wrapped prose, in characters. Shorter lines are assumed to be code, list entries or
+// verse.
 const shortLine = 40
 
 // Markup that a browser would fetch or follow, with its replacement in quotations.

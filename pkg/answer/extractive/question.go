@@ -133,7 +133,8 @@ func (q question) rarestTerms() []bool {
 	return out
 }
 
-// termWeight returns the weight of a term by its name or one of its forms. A term without a weight counts as rare.
+// termWeight returns the weight that is listed for a term, under its name or one of its forms. A term without a weight
+// counts as rare.
 func termWeight(weights map[string]float64, t analysis.QueryTerm, rare float64) float64 {
 	if w, ok := weights[t.Name]; ok {
 		return w

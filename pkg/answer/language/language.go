@@ -111,8 +111,8 @@ func PhrasesFor(question string, history []chat.Turn, fragments []domain.Fragmen
 }
 
 // A text is clearly in a language if it contains at least plainWords distinct function words of the language, and if
-// they make up at least plainShare of its words. In sentences, function words are a third or more. In rows, labels and
-// measurements, apparent function words are names and abbreviations.
+// they make up at least plainShare of its words. In sentences, a third or more of the words are function words. In
+// rows, labels and measurements, words that look like function words are names or abbreviations.
 const (
 	plainWords = 2
 	plainShare = 0.15

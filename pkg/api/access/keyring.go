@@ -26,8 +26,8 @@ type Keyring struct {
 	Log  *slog.Logger
 }
 
-// Lookup returns the key that has the secret. It fails with domain.CodeUnauthorized if no key has it or the key has
-// expired.
+// Lookup returns the key that has the secret. It fails with domain.CodeUnauthorized if there is no such key or the key
+// has expired.
 func (k *Keyring) Lookup(ctx context.Context, secret string) (domain.APIKey, error) {
 	key, err := k.find(ctx, domain.HashKey(secret))
 	if err != nil {

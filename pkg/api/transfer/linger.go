@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Limits for continuing to read the body of a rejected request.
+// Limits on reading the rest of the body of a rejected request.
 const (
 	lingerTime  = 2 * time.Second
 	lingerBytes = 64 << 20
