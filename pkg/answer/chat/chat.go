@@ -34,7 +34,7 @@ type Models interface {
 	Models(name string) []Model
 }
 
-// Model is a model of a provider.
+// Model is a language model, with the provider that calls it.
 type Model struct {
 	Name     string // the provider's name for the model; "": the same as the API's name
 	Provider Provider

@@ -25,7 +25,7 @@ type Delivery struct {
 	emit      func(string) error // nil: the text is only collected
 	Begun     bool               // the provider has sent text
 	Text      strings.Builder
-	Failed    error // the error of emit
+	Failed    error // the error that emit returned
 }
 
 // NewDelivery returns a Delivery for the answer to a prompt. If the agent has no datastores, links are not checked,

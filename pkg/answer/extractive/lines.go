@@ -36,7 +36,7 @@ var markup = []struct {
 // itemLine matches the beginning of a line that is an entry of a list.
 var itemLine = regexp.MustCompile(`^\s*(?:[-*•–]|\d{1,3}[.)])\s`)
 
-// paragraph splits one paragraph into parts.
+// paragraph returns the parts of a paragraph.
 func paragraph(text string) []part {
 	if apart(text) {
 		return entries(strings.Split(text, "\n"))

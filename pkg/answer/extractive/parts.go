@@ -19,7 +19,7 @@ const (
 	partHeading                 // a heading, which is never an answer
 )
 
-// part is a unit of ranking and quotation.
+// part is a piece of a fragment that is ranked and quoted as a unit.
 type part struct {
 	kind  partKind
 	text  string // without the fences of code

@@ -319,7 +319,7 @@ var amount = regexp.MustCompile(`\d[.,]\d{2}(?:\D|$)`)
 func (q question) passagesFor(clauses []string, pages []page, supported bool, characters int) (out []passage, unanswered []string) {
 	least := minCover
 	if len(q.options) > 0 {
-		least = 0 // the page has the option
+		least = 0 // enough, because the page contains the option
 	}
 	for _, clause := range clauses {
 		about := q.topicsOf(clause)

@@ -14,7 +14,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// phrases are the texts around quotations.
+// phrases are the words around quotations, in the language of the answer.
 type phrases language.Phrases
 
 // quotations formats the quotations as Markdown, one piece per citation: consecutive sentences as a paragraph, several
@@ -117,7 +117,7 @@ func cutOff(text string) bool {
 // labelled matches a line that begins with a label and therefore is not a sentence: "Next review: 22 May, room Pine".
 var labelled = regexp.MustCompile(`^\p{Lu}[^.:;!?]{0,40}: `)
 
-// between returns the separator of two consecutive sentences.
+// between returns the separator between two consecutive sentences.
 func between(a, b string) string {
 	last, _ := utf8.DecodeLastRuneInString(a)
 	first, _ := utf8.DecodeRuneInString(b)
