@@ -163,7 +163,7 @@ func (s *server) SetKeyLimits(ctx context.Context, r SetKeyLimitsRequestObject) 
 			return SetKeyLimits200JSONResponse(renderKey(k)), nil
 		}
 	}
-	return nil, domain.NotFound("key", r.Id) // revoked just now
+	return nil, domain.NotFound("key", r.Id) // the key was revoked in the meantime
 }
 
 // keyLimits converts the limits in a body. It returns nil, which means no limits, for a nil body.

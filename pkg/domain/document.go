@@ -104,7 +104,7 @@ type Chunk struct {
 	Context string // document title and heading path; indexed with Text but not returned as text
 	Heading string // heading path of most of the chunk, joined by " > "; for a sheet, also the row numbers of the chunk ("Prices > rows 4 to 5")
 	Anchor  string // unescaped URL fragment of Heading, or of the term that the chunk defines; "" if there is none
-	Page    int    // page of most of the chunk; 0 if the format has none
+	Page    int    // page that contains most of the chunk; 0 if the format has no pages
 	Offset  int    // byte offset of the chunk in the document's text (blocks joined by "\n\n")
 	Tokens  int    // number of tokens as counted by the chunker
 }

@@ -111,7 +111,7 @@ type ExplainedDrop struct {
 // ExplainedModel describes the use of the model that wrote an answer.
 type ExplainedModel struct {
 	Name             string // the provider's name
-	Fallback         bool   // the preferred model had failed
+	Fallback         bool   // the preferred model failed
 	PromptTokens     int64
 	CompletionTokens int64
 	Estimated        bool     // a token count is estimated, because the provider did not report it

@@ -23,7 +23,7 @@ func ValidID(s string) bool {
 	return err == nil && u.String() == s
 }
 
-// DerivedID returns the id derived from the parts.
+// DerivedID returns an id that depends only on the parts.
 func DerivedID(parts ...string) string {
 	return uuid.NewSHA1(uuid.NameSpaceOID, []byte(strings.Join(parts, "\x1f"))).String()
 }

@@ -14,7 +14,7 @@ import (
 // AnyOrigin in a list of origins allows all origins.
 const AnyOrigin = "*"
 
-// MaxOrigins is the maximum number of origins of an agent.
+// MaxOrigins is the maximum number of origins that an agent can allow.
 const MaxOrigins = 100
 
 // ParseOrigin parses an origin written by a user. It returns the origin as browsers send it (https://www.example.com):

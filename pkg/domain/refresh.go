@@ -15,7 +15,7 @@ import (
 const (
 	// MinRefresh is the minimum time between two refreshes of the same content.
 	MinRefresh = 10 * time.Minute
-	// MaxRefresh is the maximum interval.
+	// MaxRefresh is the maximum time between two refreshes, if the schedule is an interval.
 	MaxRefresh = 366 * 24 * time.Hour
 	// maxRefreshLength is the maximum length of a refresh in bytes.
 	maxRefreshLength = 256

@@ -39,7 +39,7 @@ func (l Limits) Stricter(other Limits) Limits {
 	return out
 }
 
-// Limited reports whether there is any limit.
+// Limited reports whether at least one metric is limited.
 func (l Limits) Limited() bool {
 	for _, n := range l {
 		if n > 0 {

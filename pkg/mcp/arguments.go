@@ -87,7 +87,7 @@ func oneType(schema *jsonschema.Schema) {
 	}
 }
 
-// text limits the length of a string argument.
+// text sets the maximum length of a string argument in its schema.
 func text(schema *jsonschema.Schema, limit int) {
 	schema.MinLength, schema.MaxLength = new(1), &limit
 }

@@ -27,7 +27,7 @@ import (
 const (
 	classSearch = "search" // queries of datastores
 	classAnswer = "answer" // questions to agents
-	classUpload = "upload" // content
+	classUpload = "upload" // uploads of content
 	classOther  = "other"
 	classAlways = "" // health checks and metrics; they are never limited, because they matter most when the process is busy
 )
