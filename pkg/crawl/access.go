@@ -89,9 +89,9 @@ func WithAsker(ctx context.Context, origin string) context.Context {
 	return context.WithValue(ctx, askerKey{}, origin)
 }
 
-// forBrowser prepares a request sent by a document in a browser. The request carries the headers only if its method is
-// GET or HEAD and the document has the origin that the headers are for. Any other request to that origin also loses its
-// cookies, because the site may have set them in response to the headers.
+// forBrowser prepares a request sent by a document in a browser. It adds the configured headers only to GET and HEAD
+// requests of documents from the origin that the headers are for. All other requests to that origin are sent without the
+// headers and without cookies, because the site may have set the cookies in response to the headers.
 func (a *Access) forBrowser(req *http.Request) *http.Request {
 	asker, _ := req.Context().Value(askerKey{}).(string)
 	reads := req.Method == http.MethodGet || req.Method == http.MethodHead

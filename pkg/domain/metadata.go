@@ -16,8 +16,8 @@ const metaLanguage = "language"
 // only with the datasource.
 const maxFoundMetadata = 2 << 10
 
-// FragmentMetadata returns a fragment's metadata, for filters and readers. It adds the document's metadata, title and
-// language to a copy of given, the caller's metadata. doc may be nil.
+// FragmentMetadata returns a fragment's metadata, for filters and readers: a copy of the caller's metadata (given), with
+// the document's metadata, title and language added. doc may be nil.
 func FragmentMetadata(given map[string]any, doc *DocumentInfo) map[string]any {
 	if doc == nil {
 		return given

@@ -93,8 +93,8 @@ func decodeJob(subject string, data []byte) (domain.Job, error) {
 	return job, nil
 }
 
-// pages calls f with the messages of a stream that match the filter, page by page and in order, from a sequence up to
-// the current end of the stream.
+// pages reads a stream from the sequence number `from` to its current end. It calls f with each page of messages that
+// match the filter, in order.
 func (b *Broker) pages(ctx context.Context, stream, filter string, from uint64, f func([]*jetstream.RawStreamMsg) error) error {
 	return b.leader(stream).Each(ctx, filter, from, scanBatch, func(page []*jetstream.RawStreamMsg) error {
 		if err := ctx.Err(); err != nil {

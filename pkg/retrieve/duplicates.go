@@ -9,9 +9,9 @@ import (
 )
 
 // Two texts are near-duplicates if the Jaccard similarity of their shingles is at least minShared. A shingle is a
-// window of windowRunes letters and digits. A short text keeps all its shingles. A longer one keeps about one in
-// sampleOneIn of them. The choice depends only on the hash of a shingle, so that longer texts with the same shingle all
-// keep it or all drop it.
+// window of windowRunes letters and digits. Short texts keep all their shingles. Longer
+// texts keep a sample of about 1/sampleOneIn. The sample depends only on the hashes of the shingles, so all longer texts
+// make the same choice for a shingle.
 const (
 	windowRunes = 8 // one byte each, so that a shingle fits into a uint64
 	sampleOneIn = 8

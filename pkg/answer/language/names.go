@@ -99,8 +99,8 @@ func HoldsCode(text string, codes []string) bool {
 // IsWordRune reports whether a character is a letter or a digit.
 func IsWordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
-// IsFunctionWord reports whether a word is a function word or a single character, and thus no name even if it is
-// capitalised.
+// IsFunctionWord reports whether w is a function word or a single character. Such a word is not treated as a name, even
+// if it is capitalised.
 func IsFunctionWord(w string) bool {
 	_, ok := QuestionWords[strings.ToLower(w)]
 	return ok || utf8.RuneCountInString(w) == 1

@@ -216,7 +216,8 @@ func testSharedIdempotency(t *testing.T, open OpenShared) {
 	}
 }
 
-// testSharedLostRequest tests how processes whose clocks differ by seconds handle a request that is no longer renewed.
+// testSharedLostRequest tests what happens when a process stops renewing the lease of its request. The clocks of the
+// processes differ by seconds.
 func testSharedLostRequest(t *testing.T, open OpenShared) {
 	w, others := newShared(t, open, 3, func(i int, o *catalog.Options) {
 		now := o.Now

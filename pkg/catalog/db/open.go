@@ -127,9 +127,9 @@ func (d *DB) Stamp() int64 {
 	}
 }
 
-// Topic returns a channel that receives a value after a commit that has announced the topic, and once after opening.
-// With PostgreSQL, a topic announced with Tx.Notify is signalled in other processes too. Several commits may cause only
-// one signal, and notices of other processes may be lost, so poll as well.
+// Topic returns a channel that receives a value once after opening, and after each commit that announces the topic. With
+// PostgreSQL, topics announced with Tx.Notify are signalled in other processes too. Signals may be coalesced, and those
+// from other processes may be lost, so callers must also poll.
 func (d *DB) Topic(name string) <-chan struct{} { return d.topics[name] }
 
 func (t topics) wakeAll() {

@@ -37,7 +37,7 @@ func (c *Maintenance) Adopt(ctx context.Context, job domain.Job) (Adopted, error
 	if job.Move != "" || job.Kind == domain.JobIngest && job.Original == nil || job.Kind == domain.JobCrawl && job.Crawl == nil {
 		return what, nil // such a job contains nothing that earlier jobs lack
 	}
-	// Check without a transaction first: a whole log is processed, and most of its datasources are known.
+	// Check without a transaction first. This runs for every job of the log, and most datasources are known.
 	r, err := record.Scan(c.db.Read.QueryRow(ctx, `SELECT `+record.Columns+` FROM datasources WHERE id = ?`, job.DatasourceID))
 	switch {
 	case err == nil && includesJob(&r, job):

@@ -30,10 +30,10 @@ func New(d *db.DB, a *accounts.Accounts, s *sites.Sites) *Pipeline {
 	return &Pipeline{db: d, accounts: a, sites: s, last: map[record.Priority]string{}}
 }
 
-// OutboxWake returns a channel that receives a value when there may be jobs to publish: once after opening, after a
-// commit that has put a job into the outbox, and after a commit of this process that has ended a job in the stream and
-// so freed capacity. With PostgreSQL, other processes' new jobs are announced too. Several commits may cause only one
-// signal, and notices of other processes may be lost, so poll as well.
+// OutboxWake returns a channel that receives a value when there may be jobs to publish: once after opening, whenever a
+// commit adds a job to the outbox, and whenever a commit of this process ends a published job, which frees capacity. With
+// PostgreSQL, new jobs of other processes are signalled too. Signals may be coalesced, and those from other processes may
+// be lost, so callers must also poll.
 func (c *Pipeline) OutboxWake() <-chan struct{} { return c.db.Topic(record.TopicOutbox) }
 
 // SweepWake returns a channel that receives a value after a commit that has queued a sweep; see OutboxWake.

@@ -127,8 +127,8 @@ func LinkAddress(rels map[string]Relation, id string) string {
 	return ""
 }
 
-// ChooseOne reads the current element of alternate content. It calls take for the elements of one alternative after the
-// other, the fallback last, until length has changed: that alternative has added content.
+// ChooseOne reads the current element of alternate content. It tries the alternatives in order, the fallback last, and
+// calls take for the elements of each. It stops after the first alternative that adds content, that is, changes length.
 func ChooseOne(sc *xmlscan.Scanner, length func() int, take func(e xml.StartElement) bool) {
 	before := length()
 	sc.Each(func(e xml.StartElement) bool {

@@ -232,7 +232,7 @@ func (w *Writer) write(r Row) error {
 	return w.emit(r, NamedCells(w.Header, r.textWithLinks()))
 }
 
-// NamedCells formats a row as "column: value; …", which can be found and understood alone.
+// NamedCells formats a row as "column: value; …", so that the row can be found and understood without its header.
 func NamedCells(header, row []string) string {
 	var b strings.Builder
 	for i, cell := range row {

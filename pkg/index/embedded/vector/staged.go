@@ -21,9 +21,9 @@ import (
 //     quarter of the data. An int8 code gives strict bounds on a score.
 //  3. Read the full vectors of the rows whose upper bound reaches the limit-th best lower bound.
 //
-// θ is the limit-th best lower bound so far. To raise it early, stage 2 starts once a first part of the rows has been
-// estimated. It rescores the best of them, and from then on each row whose estimate is among the best so far. The other
-// candidates wait until the end, when θ has excluded most of them.
+// θ is the limit-th best lower bound so far. The sooner it rises, the fewer rows need rescoring, so stage 2 starts as soon
+// as some of the rows have estimates. It rescores the best of those rows, and after that each row whose estimate is among
+// the best so far. The other candidates wait until the end, when θ excludes most of them.
 
 // Number of standard deviations between an estimate and its upper bound. One row in a thousand exceeds the bound.
 const confidence = 3
