@@ -282,7 +282,7 @@ func TestStartErrors(t *testing.T) {
 		},
 		"a database that does not exist": {with(t, server, func(u *url.URL) { u.Path = "/nowhere" }), `no database "nowhere"`},
 		"a schema that does not exist": {
-			with(t, server, func(u *url.URL) { u.RawQuery += "&search_path=nowhere" }), "no schema that exists",
+			with(t, server, func(u *url.URL) { u.RawQuery += "&search_path=nowhere" }), "none of the schemas in this user's search_path exists",
 		},
 		"an encoding that holds no text":   {with(t, server, func(u *url.URL) { u.Path = "/" + ascii }), "SQL_ASCII"},
 		"a server that is not there":       {"postgres://u:" + secret + "@127.0.0.1:1/d?sslmode=disable", "PostgreSQL at postgres://u@127.0.0.1:1/d (DATABASE_URL) cannot be reached"},
