@@ -34,8 +34,9 @@ func (r *Retriever) searchLegs(ctx context.Context, req Request, filter index.Fi
 		req := req
 		req.Query = l.query
 		var err error
-		l.found, err = r.newQuery(ctx, req, filter).search(ctx)
-		l.ranked = fused(l.found)
+		if l.found, err = r.newQuery(ctx, req, filter).search(ctx); err == nil {
+			l.ranked = fused(l.found)
+		}
 		return err
 	}
 	if len(legs) == 1 {
