@@ -212,7 +212,7 @@ func (a *Answerer) Answer(ctx context.Context, req Request, emit func(text strin
 	return ans, errors.Join(err, a.store(kept, s, req.Query, ans.Text, ans.Sources))
 }
 
-// decline tells the reader, in the question's language, that the documents do not answer the question. stopped is true
+// decline writes, in the language of the question, that the documents do not answer the question. stopped is true
 // if a stop sequence ended the text.
 func decline(d *citation.Delivery, question string, history []chat.Turn) (stopped bool, err error) {
 	err = d.Write(language.PhrasesFor(question, history, nil).NoAnswer)
