@@ -10,7 +10,7 @@ import (
 
 // A query ranks hundreds of candidates and returns copies of a few, so the memory of the candidates is pooled.
 
-// buffer holds the candidates of one search, and the hits that they refer to.
+// buffer holds the hits of one search and the candidates made from them.
 type buffer struct {
 	found      index.Result
 	candidates []candidate // empty, with capacity for all hits
@@ -24,7 +24,7 @@ func newBuffer(found index.Result) *buffer {
 	return b
 }
 
-// release returns the memory of the candidates to the pool. They must not be used afterwards.
+// release returns the memory of the candidates to the pool. The candidates must not be used afterwards.
 func (res *datastoreResult) release() {
 	if res.buffer == nil {
 		return
@@ -71,7 +71,8 @@ func (o *datasourceSet) release() {
 	datasourceSetPool.Put(o)
 }
 
-// find collects the datasources of the hits. Their states are not known yet.
+// find collects the ids of the datasources that the hits belong to. Until the caller has looked the datasources up,
+// each of them counts as deleted.
 func (o *datasourceSet) find(hits []index.Hit) {
 	o.of, o.owners, o.ids = slices.Grow(o.of[:0], len(hits))[:len(hits)], o.owners[:0], o.ids[:0]
 	for i := range hits {

@@ -7,30 +7,31 @@ import (
 	"slices"
 )
 
-// No single chunk contains everything that a document says about a subject. Ranked by their best chunk alone, long
-// documents lose to short ones in which the query's words are close together. Therefore the lexical score has two
-// parts: the score of the chunk, and the score of its window, which is the part of the document around it. Only chunks
-// that are candidates count towards the score of their window. A short document fits in one window; in a book, only the
-// text near the chunk counts.
+// What a document says about a subject is usually spread over several chunks. If only the best chunk of each document
+// counted, a short document with the query's words close together would rank above a long one that says more. Therefore
+// the lexical score has two parts: the score of the chunk, and the score of its window, which consists of the chunk and
+// its neighbours in the document. Only chunks that are candidates count towards the score of a window. A short document
+// fits in one window; in a book, only the text near the chunk counts.
 const (
-	// windowReach is the number of chunks on each side of a chunk that belong to its window. For articles and abstracts
-	// of up to ten chunks, values below 4 rank worse than BM25 over whole documents. For passages of long documents,
-	// smaller windows rank better, down to 3.
+	// windowReach is the number of chunks on each side of a chunk that belong to its window. With values below 4,
+	// articles and abstracts of up to ten chunks are ranked worse than by BM25 over whole documents. Passages of long
+	// documents are ranked better by smaller windows; 3 is best for them.
 	windowReach = 4
-	// documentShare is the weight of the window in the lexical score. Below 0.4, articles and abstracts rank worse than
-	// with BM25 over whole documents. Above 0.6, the right passage of a document with several subjects is lost.
+	// documentShare is the weight of the window in the lexical score. With values below 0.4, articles and abstracts are
+	// ranked worse than by BM25 over whole documents. With values above 0.6, documents with several subjects often rank
+	// with the wrong passage.
 	documentShare = 0.5
-	// BM25 parameters for windows. A window's length counts only its candidate chunks, and an irrelevant window has few
-	// of them, so b is smaller than for chunks.
+	// The parameters k1 and b of BM25 for windows. The length of a window counts only chunks that are candidates, and
+	// an irrelevant window has few of them. A large b would therefore favour irrelevant windows.
 	documentK1 = 1.2
 	documentB  = 0.2
 	// Minimum weight of a term.
 	minTermWeight = 0.05
 )
 
-// weighDocuments sets the document scores of the candidates of one space, which must be in the order that byDocument
-// returns. weights are the weights of the query's terms in the space. If the engine returns no term counts or the query
-// has no terms, the document score is the chunk's own lexical score.
+// weighDocuments sets the document scores of the candidates of one space. The candidates must be in the order that
+// byDocument returns. The map contains the weight of each query term in the space. If the engine returns no term counts
+// or the query has no terms, the document score is the chunk's own lexical score.
 func weighDocuments(order []*candidate, weights map[string]float64) {
 	words := slices.Sorted(maps.Keys(weights))
 	length := 0
@@ -62,9 +63,9 @@ func weighDocuments(order []*candidate, weights map[string]float64) {
 	}
 }
 
-// byDocument returns the candidates grouped by document, in document order within each group. The order of the
-// documents does not matter, so they are compared by number instead of by name. Candidates often arrive in this order
-// already.
+// byDocument returns the candidates grouped by document, in document order within each group. The order of the groups
+// does not matter, so documents are sorted by candidate.number, which is cheaper to compare than an id. Candidates
+// often arrive in this order already.
 func byDocument(found []candidate) []*candidate {
 	order := make([]*candidate, len(found))
 	for i := range found {
@@ -84,8 +85,9 @@ func isInWindow(a, b *candidate) bool {
 	return a.number == b.number && max(a.hit.Ordinal-b.hit.Ordinal, b.hit.Ordinal-a.hit.Ordinal) <= windowReach
 }
 
-// numberWords sets candidate.numbers, which contains one number for each term of the candidate: the term's index in
-// words, or -1 if the term is not in words or has no count. Candidates that share a slice of terms share the result.
+// numberWords sets candidate.numbers: for each term of the candidate, its index in words. The index is -1 if words does
+// not contain the term, or if the engine returned no count for it. Candidates that share a slice of terms share the
+// result.
 func numberWords(order []*candidate, words []string) {
 	number := make(map[string]int, len(words))
 	for i, w := range words {
@@ -143,11 +145,11 @@ func (s *window) score(idf []float64, average float64) (sum float64) {
 	return sum
 }
 
-// documentWeights estimates the inverse document frequency of each term over windows, and the average window length.
-// For this estimate, each document is divided into consecutive windows. The weights over chunks are known. But a long
-// document repeats the terms of its subject in many chunks, so these weights are too low for such terms. Therefore a
-// term's weight is raised if the term occurs in more chunks per window than the average, and lowered if it occurs in
-// fewer.
+// documentWeights estimates the inverse document frequency of each term over windows instead of chunks, and the average
+// window length. For this estimate, it divides each document into consecutive windows. The engine's weights count
+// chunks, and a long document repeats the terms of its subject in many chunks, which makes the weights of these terms
+// too low. Therefore a term's weight is raised if the term occurs in more chunks per window than the average, and
+// lowered if it occurs in fewer.
 func documentWeights(order []*candidate, words []string, weights map[string]float64) (idf []float64, average float64) {
 	const size = 2*windowReach + 1
 	chunks, having := make([]float64, len(words)), make([]float64, len(words)) // number of chunks and of windows that contain each term

@@ -9,9 +9,9 @@ import (
 )
 
 // Two texts are near-duplicates if the Jaccard similarity of their shingles is at least minShared. A shingle is a
-// window of windowRunes letters and digits. Short texts keep all their shingles. Longer
-// texts keep a sample of about 1/sampleOneIn. The sample depends only on the hashes of the shingles, so all longer texts
-// make the same choice for a shingle.
+// window of windowRunes letters and digits. Short texts keep all their shingles. Longer texts keep a sample of about
+// 1/sampleOneIn. Only the hash of a shingle decides whether the sample includes it, so a shingle that occurs in several
+// long texts is kept in all of them or in none.
 const (
 	windowRunes = 8 // one byte each, so that a shingle fits into a uint64
 	sampleOneIn = 8
@@ -38,7 +38,7 @@ func mix(h uint64) uint64 {
 	return h ^ h>>32
 }
 
-// plain maps ASCII letters to lower case, digits to themselves, and other characters to 0.
+// plain maps ASCII letters to lower case, digits to themselves, and other ASCII characters to 0.
 var plain = func() (table [utf8.RuneSelf]byte) {
 	for c := range table {
 		switch r := byte(c); {
@@ -107,8 +107,8 @@ func (f *duplicateFinder) fingerprint(text string) *textFingerprint {
 	return o
 }
 
-// maxUnshared returns the maximum number of shingles that may occur in only one of two near-duplicates. n is the number
-// of shingles of both texts together. With similarity s, n(1-s)/(1+s) shingles are unshared.
+// maxUnshared returns how many shingles may occur in only one of two texts if the texts are near-duplicates. n is the
+// sum of both texts' shingle counts. At similarity s, exactly n(1-s)/(1+s) shingles are unshared.
 func maxUnshared(n int) int { return int(float64(n) * (1 - minShared) / (1 + minShared)) }
 
 // apart reports whether the bitmaps alone prove that the texts differ too much to be near-duplicates. A bit that is set
@@ -130,7 +130,8 @@ func (o *textFingerprint) distinct() []uint64 {
 	return o.windows
 }
 
-// isDuplicate reports whether the two texts are duplicates or near-duplicates. Their numbers must be equal.
+// isDuplicate reports whether the two texts are duplicates or near-duplicates. Texts that contain different numbers,
+// such as two prices, are never duplicates.
 func (o *textFingerprint) isDuplicate(other *textFingerprint) bool {
 	switch {
 	case o.numbers != other.numbers:
@@ -171,8 +172,9 @@ type duplicateFinder struct {
 	letters, digits []byte // buffers of fingerprint
 }
 
-// folds reports whether the candidate repeats a better one: their texts are near-duplicates, and the better one
-// contains all query terms of the candidate. If so, it sets c.duplicateOf. The result is cached in the candidate.
+// folds reports whether the candidate repeats a better one. This is so if their texts are near-duplicates and the
+// better candidate contains every query term that this one contains. If so, folds sets c.duplicateOf. The result is
+// cached in the candidate.
 func (f *duplicateFinder) folds(c *candidate) bool {
 	if c.compared {
 		return c.duplicateOf != nil

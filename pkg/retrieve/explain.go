@@ -73,8 +73,8 @@ func topTerms(weights map[string]float64) map[string]float64 {
 	return out
 }
 
-// stageRanks holds the candidates' ranks at each stage, counted from 1. A leg has no rank for candidates that it did
-// not find.
+// stageRanks holds each candidate's rank at each stage, counted from 1. Candidates that a leg did not find have no rank
+// in that leg's map.
 type stageRanks struct{ lexical, dense, fused, first map[*candidate]int }
 
 func rankStages(all []*candidate) stageRanks {
@@ -88,8 +88,8 @@ func rankStages(all []*candidate) stageRanks {
 	}
 }
 
-// ranks returns the rank of each candidate when the candidates are sorted by score, highest first. Candidates with
-// equal scores keep their order in the first stage. A candidate gets no rank if counts returns false for its score.
+// ranks sorts the candidates by score, highest first, and returns the rank of each. Candidates with equal scores keep
+// the order that they have in `all`. A candidate gets no rank if counts(its score) is false.
 func ranks(all []*candidate, score func(*candidate) float64, counts func(float64) bool) map[*candidate]int {
 	order := slices.Clone(all)
 	slices.SortStableFunc(order, func(a, b *candidate) int { return cmp.Compare(score(b), score(a)) })

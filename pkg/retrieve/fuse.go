@@ -10,7 +10,7 @@ import (
 )
 
 // comparableKind groups candidates whose scores are directly comparable in both legs: they have the same embedding
-// model, and either all or none of their engines compare words.
+// model, and either all or none of them have lexical scores.
 type comparableKind struct {
 	model string
 	words bool

@@ -6,9 +6,9 @@ import (
 )
 
 // Limits on merging adjacent chunks into one fragment. A chunk is not merged if it ranks more than mergeWithin places
-// behind the best chunk of the fragment. With values above 5, merged chunks contain fewer answers than the fragments
-// that they displace, for the same amount of text. With values up to 5, they contain at least as many, and five
-// fragments together contain 4 to 7 percentage points more of the answers.
+// behind the best chunk of the fragment. If mergeWithin is above 5, the merged chunks contain fewer answers than the
+// separate fragments for which there would otherwise be space. Up to 5, they contain at least as many, and a result of
+// five fragments contains 4 to 7 percentage points more of the answers.
 const (
 	maxMerged      = 3    // chunks
 	maxMergedBytes = 4096 // bytes of text in total; larger chunks are not merged

@@ -57,8 +57,8 @@ func (res *Result) degrade(note string) {
 	}
 }
 
-// rerank returns the candidates in the reranker's order, followed by the candidates that it did not receive. At most n
-// are reranked.
+// rerank reranks the best n candidates, or all if there are fewer. It returns them in the reranker's order, followed by
+// the other candidates in their previous order.
 func (r *Retriever) rerank(ctx context.Context, all []*candidate, s *selection, n int, req Request) ([]*candidate, domain.ExplainedRerank, error) {
 	var second domain.ExplainedRerank
 	if r.deps.Reranker == nil || req.Rerank != nil && !*req.Rerank || len(all) == 0 {
@@ -116,8 +116,8 @@ func passage(c *candidate) string {
 	return c.hit.Context + "\n" + c.hit.Text
 }
 
-// complete checks that an order contains each of n passages once, and that scores are between 0 and 1 and never
-// increase.
+// complete returns an error unless the order contains each of the n passages exactly once, with scores between 0 and 1
+// that never increase.
 func complete(order []Reranked, n int) error {
 	seen := make([]bool, n)
 	last := 1.0

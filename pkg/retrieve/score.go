@@ -7,18 +7,19 @@ import (
 	"strings"
 )
 
-// Minimum values of the standard deviations by which the scores of the two legs are divided. Dividing by less would
-// amplify the noise among nearly equal scores.
+// Lower bounds on the standard deviations of the lexical and the dense scores. Each leg's scores are divided by their
+// standard deviation, and a smaller divisor would amplify the noise among nearly equal scores.
 const (
 	minLexicalSpread = 0.1
 	minDenseSpread   = 0.02
 )
 
-// Cosines are shifted by a floor, the cosine of unrelated texts, and divided by their standard deviation. Both differ
-// between models, so they are estimated from the candidates, most of which are unrelated to the query. Few candidates
-// give a poor estimate, so prior observations are added: priorCosines observations of priorCosine for the floor, and
-// priorSpreads observations with the standard deviation priorSpread. The latter can only raise the standard deviation.
-// docs/retrieval.md has measurements.
+// The dense score is the cosine minus a floor, divided by the standard deviation of the cosines. The floor is the
+// cosine of unrelated texts. Both differ between models, so they are estimated from the candidates, most of which are
+// unrelated to the query. A few candidates give a poor estimate. So the floor is computed as if there were priorCosines
+// more candidates with the cosine priorCosine, and the standard deviation as if there were priorSpreads more with the
+// standard deviation priorSpread. The latter is used only if it raises the standard deviation. docs/retrieval.md has
+// measurements.
 const (
 	priorCosine  = 0.2
 	priorCosines = 5
@@ -29,12 +30,12 @@ const (
 // fuse sets the scores of the candidates. A score is the weighted sum of the scores of both legs, each divided by its
 // standard deviation over the candidates. The sum is then divided by the score of a perfect candidate. So the score
 // ranks like a sum of z-scores, but is also meaningful in absolute terms: 0 is unrelated text, and 1 is a row in which
-// every query term is saturated and whose vector equals the query's. If the engine compared no words, only the dense
-// leg counts.
+// every query term is saturated and whose vector equals the query's. If the engine returned no lexical scores, only the
+// dense leg counts.
 //
-// Candidates of different models are comparable by their words. So the lexical scores are divided by their standard
-// deviation over all candidates, the cosines of each model by their standard deviation over that model's candidates,
-// and all scores by the average perfect score.
+// Lexical scores are comparable between models, but cosines are not. So the lexical scores are divided by their
+// standard deviation over all candidates, the cosines of each model by their standard deviation over that model's
+// candidates, and all scores by the average perfect score.
 func fuse(groups map[comparableKind][]*candidate, vectors map[comparableKind]queryVector) {
 	kinds := slices.SortedFunc(maps.Keys(groups), comparableKind.compare)
 	var worded []*candidate
@@ -73,7 +74,8 @@ func (k comparableKind) compare(other comparableKind) int {
 	return strings.Compare(k.model, other.model)
 }
 
-// legWeights holds the factors of the two scores for candidates of one kind, and the cosine that counts as 0.
+// legWeights holds, for candidates of one kind, the factors by which the lexical and the dense score are multiplied,
+// and the cosine that is subtracted from the dense score first.
 type legWeights struct{ words, dense, cosineFloor float64 }
 
 func legWeightsOf(group []*candidate, qv queryVector, words bool, lexSpread float64) legWeights {
@@ -123,7 +125,7 @@ func (c *candidate) words() float64 {
 	return (1-documentShare)*c.lexical + documentShare*c.document
 }
 
-// neighbourShare is the share of an adjacent chunk's score that smooth adds to a chunk's score: an answer is often next
+// neighbourShare is the share of an adjacent chunk's score that smooth adds to a chunk's score. An answer is often next
 // to the sentence that names the subject.
 const neighbourShare = 0.05
 

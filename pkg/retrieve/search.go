@@ -56,8 +56,8 @@ type datastoreResult struct {
 	// outdated reports whether all hits of some datasource belong to older generations. Its active generation may have
 	// been activated only after the index was read, so that the candidates contain no rows of the datasource.
 	outdated bool
-	// confirmed reports whether, according to the catalog, the searched place still serves a datasource that has hits.
-	// servedFrom is set if another place serves such a datasource.
+	// confirmed is true if the catalog says that the searched place still serves a datasource that has hits. servedFrom
+	// is set if the catalog says that another place serves such a datasource.
 	confirmed  bool
 	servedFrom domain.Place
 	ds         domain.Datastore // the datastore, with the place that was searched
@@ -156,9 +156,9 @@ func (q *query) serving(ctx context.Context, ds domain.Datastore, res datastoreR
 	return now, nil
 }
 
-// place searches one place of a datastore. It searches deeper as long as too many hits are dropped, and repeats the
-// search once if the result is outdated: all rows of a generation exist before it becomes active, so the repeated
-// search finds them.
+// place searches one place of a datastore. It searches deeper as long as too many hits are dropped. If the result is
+// outdated, it repeats the search once. The repeated search finds the new rows, because all rows of a generation are
+// written before the generation becomes active.
 func (q *query) place(ctx context.Context, ds domain.Datastore) (datastoreResult, error) {
 	engine, err := q.deps.Indexes.Index(ds.Type)
 	if err != nil {
@@ -186,8 +186,8 @@ func (q *query) place(ctx context.Context, ds domain.Datastore) (datastoreResult
 				"the index of datastore %q cannot be searched at the moment; try again later", ds.ID)
 		}
 		if made.vector == nil && made.unfiltered != nil && (found.MaxLexical == 0 || len(found.Hits) == 0) {
-			// The engine compares no words, or no row contains any of the query's words. So use the vector, even if the
-			// model hardly knows the query.
+			// Either the engine returned no lexical scores, or no row contains any of the query's words. The vector is
+			// all that is left, so use it even if the model hardly knows the query.
 			made.vector, made.weight = made.unfiltered, 1
 			continue
 		}

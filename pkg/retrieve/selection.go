@@ -120,8 +120,8 @@ func (s *selection) adjacent(c *candidate, rank int) *mergedFragment {
 	return nil
 }
 
-// reached reports whether there is a fragment that the candidate may be merged into. It works without the candidate's
-// row.
+// reached reports whether there is a fragment that the candidate may be merged into, judging by position and rank only.
+// adjacent makes the final decision, for which the candidate's row must have been read.
 func (s *selection) reached(c *candidate, rank int) bool {
 	for _, step := range []int{-1, 1} {
 		if p := s.at[chunkPosition{c.hit.DatasourceID, c.hit.Ordinal + step}]; p != nil && p.isAdjacent(c, rank) {
@@ -162,8 +162,8 @@ func (s *selection) drop(c *candidate, rank int, why domain.DropReason) {
 	s.dropped.Chunks = append(s.dropped.Chunks, d)
 }
 
-// representative returns the key of the chunk that the explanation names for a duplicate. It is the best chunk of the
-// fragment that contains the repeated chunk or, without such a fragment, the repeated chunk itself.
+// representative returns the key of the chunk that the explanation names in place of the duplicate c. If a fragment
+// contains the chunk that c repeats, this is the fragment's best chunk; otherwise it is the repeated chunk itself.
 func (s *selection) representative(c *candidate) string {
 	if p := s.at[positionOf(c.duplicateOf)]; p != nil {
 		return p.hit.Key
