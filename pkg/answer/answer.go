@@ -51,19 +51,22 @@ type Options struct {
 	HistoryTokens int           // maximum tokens of earlier messages in a prompt; default 1,500, negative: no messages
 	MinScore      float64       // minimum relevance of a fragment; default DefaultMinScore, negative: all fragments are relevant
 
-	// Composes means that the models write their own answers. A model then rewrites follow-up questions before the
-	// search, so that they stand alone. Without Composes, words of earlier questions are added to them instead. If the
-	// prompt has no place for documents, nothing is searched. If nothing relevant is found, a model translates the
-	// question into the language of the documents for a second search. If that finds nothing either, the model still
-	// answers, unless the agent restricts knowledge.
+	// Composes means that the models write their own answers. It has these effects:
+	//
+	//   - Before the search, a model rewrites a follow-up question so that it stands alone. Without Composes, words of
+	//     earlier questions are added to the search query instead.
+	//   - If the prompt template has no placeholder for documents, no search is made.
+	//   - If the search finds nothing relevant, a model translates the question into the language of the documents for a
+	//     second search. If that finds nothing either, the model still answers, unless the agent restricts knowledge.
 	Composes bool
 
 	lockTime time.Duration // lifetime of locks, for tests; default defaultLockTime
 }
 
-// DefaultMinScore is the default minimum relevance of a fragment. It was measured on collections in several languages,
-// both with lexical search alone and with the built-in model. It rejects up to 4% of the questions that a collection
-// answers, 34% to 98% of the questions about other subjects, and 26% to 32% of those about similar subjects.
+// DefaultMinScore is the default minimum relevance of a fragment. Measurements on collections in several languages,
+// with lexical search alone and with the built-in model, show which questions are left without a relevant fragment: up
+// to 4% of those that the collection answers, 34% to 98% of those about other subjects, and 26% to 32% of those about
+// similar subjects.
 const DefaultMinScore = 0.25
 
 // storeTimeout is the time limit for storing an exchange after the client has disconnected.
@@ -75,9 +78,9 @@ type Answer struct {
 	ConversationID string // "" if the request is Ephemeral
 	VisitorID      string
 
-	// Sources are the cited fragments, in order of their numbers (Citation). If the answer cites nothing, they are the
-	// fragments that its words come from, with Citation 0. If the documents do not answer the question, there are no
-	// sources.
+	// Sources are the cited fragments, in order of their numbers (Citation). If the answer cites nothing, Sources are
+	// the fragments that its words appear to come from, each with Citation 0. If the documents do not answer the
+	// question, there are no sources.
 	Sources []domain.Fragment
 
 	// Explanation describes how the fragments were found, including those that were not relevant enough for the prompt,
@@ -90,8 +93,8 @@ type Answer struct {
 	EmbedTokens      int64 // estimated tokens embedded for the search
 	Cut              bool  // the answer was truncated at MaxTokens or the model's own limit
 
-	// ToolCalls are calls of the request's tools. If there are any, nothing is stored yet: the answer follows when the
-	// caller sends the results in Request.Continuation.
+	// ToolCalls are the model's calls of tools that the request offered. If there are any, the exchange is not stored
+	// yet: the caller sends the results of the calls in Request.Continuation, and the model then answers.
 	ToolCalls []chat.ToolCall
 }
 

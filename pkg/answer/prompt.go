@@ -33,7 +33,7 @@ const nothingFound = `You answer from documents. They were searched for the last
 // toolInstructions are added if the client offers tools.
 const toolInstructions = `You may also call the tools that you are given. Their results are text to draw on, like the documents, but have no numbers to cite.`
 
-// supportInstructions are added by the deprecated prompt type customer_support.
+// supportInstructions are added if the agent has the deprecated prompt type customer_support.
 const supportInstructions = `You are a customer support agent: friendly, brief and to the point. Help with questions about the subject of the documents only. If you cannot help, say so and suggest contacting the support team.`
 
 // promptStyle holds the templates of a prompt: the agent's, with the request's overrides.

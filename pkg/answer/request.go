@@ -142,7 +142,8 @@ func (r Request) check() error {
 	return &domain.Error{Code: domain.CodeInvalid, Message: strings.Join(parts, "; "), Fields: faults}
 }
 
-// checkModel returns an error if the request needs a chat model.
+// checkModel returns an error if the request uses a feature that needs a chat model. Answer ignores the error if there
+// is a chat model.
 func (r Request) checkModel() error {
 	const why = "this service has no chat model; leave %s out, or have the operator set SLUICE_CHAT_MODEL"
 	switch {
@@ -168,7 +169,8 @@ func (r Request) model() string {
 	}
 }
 
-// reportIgnored calls r.Ignored with the names of the ignored parameters, except those that only the agent sets.
+// reportIgnored calls r.Ignored with the names of the ignored parameters. It leaves out parameters that the agent sets
+// and the request does not.
 func (r Request) reportIgnored(names []string) {
 	set := map[string]bool{
 		"temperature": r.Temperature != nil, "topP": r.TopP != nil, "maxTokens": r.MaxTokens != nil,

@@ -87,13 +87,13 @@ func (a *Answerer) datastores(ctx context.Context, agent domain.Agent) ([]domain
 // fragment need not contain all of them.
 const followUpShare = 0.6
 
-// Fraction of MinScore required of a fragment if none is relevant and no model composes the answer. The built-in
-// answerer itself checks that its quotations contain the words of the question, and uses the score as one signal among
-// others. See ADR 43.
+// Fraction of MinScore required of a fragment if no fragment is relevant and no model writes the answer. A lower score
+// is enough for the built-in answerer, because it checks that its quotations contain the words of the question. See ADR
+// 43.
 const quotableShare = 0.4
 
-// relevant returns the fragments whose relevance in any stage of the search is at least bar, or that contain one of the
-// codes, best first, within the token budget.
+// relevant returns the relevant fragments, best first, within the token budget. A fragment is relevant if it contains
+// one of the codes, or if its relevance in any stage of the search is at least bar.
 func (a *Answerer) relevant(found retrieve.Result, bar float64, codes []string) []domain.Fragment {
 	var out []domain.Fragment
 	budget := a.opts.ContextTokens

@@ -83,7 +83,8 @@ func (a *Answerer) translate(ctx context.Context, d *promptDraft, found []domain
 	return text
 }
 
-// translationTarget returns the name of the language of most fragments, or "" if the query is in that language.
+// translationTarget returns the English name of the language that most fragments are in, or "" if the query is in that
+// language too.
 func translationTarget(query string, found []domain.Fragment) string {
 	count := make(map[analysis.Language]int)
 	best := analysis.Unknown

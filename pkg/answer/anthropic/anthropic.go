@@ -88,7 +88,7 @@ const (
 	maxTokens   = "max_tokens"
 )
 
-// request is the body of an API request. Its texts are lists of blocks.
+// request is the body of an API request. The system prompt and the messages are each a list of content blocks.
 type request struct {
 	Model       string         `json:"model"`
 	MaxTokens   int64          `json:"max_tokens"`

@@ -58,7 +58,8 @@ type Prompt struct {
 	System   string // instructions, and the documents unless a template puts them elsewhere
 	Messages []Turn // oldest first; the last is the user's question, or the result of a tool call after it
 
-	// The parts of the prompt, for providers without a language model.
+	// Question, Search, Earlier, Fragments and TermWeights hold the parts of the prompt separately, for providers
+	// without a language model.
 	Question    string
 	Search      string // the search query, which for a follow-up question includes words of earlier questions
 	Earlier     []Turn // earlier messages of the conversation, oldest first

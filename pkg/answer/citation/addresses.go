@@ -47,7 +47,7 @@ func addressesOf(p chat.Prompt) *knownAddresses {
 	}}
 }
 
-// has reports whether the address was in the prompt, with http or https.
+// has reports whether the address was in the prompt. It treats http and https as the same.
 func (a *knownAddresses) has(address string) bool {
 	a.once.Do(a.read)
 	return a.inPrompt[key(address)]
@@ -98,8 +98,8 @@ func hostOf(address string) string {
 }
 
 // addressRun returns the number of bytes at the beginning of s that may belong to an address, at most maxAddressBytes,
-// and whether a delimiter follows: white space, "<", the bracket of a citation, a script without spaces, or punctuation
-// outside ASCII. A character truncated by the end of s is not counted.
+// and whether a delimiter follows them. Delimiters are white space, "<", "[", letters of a script without spaces, and
+// punctuation outside ASCII. A character that the end of s truncates is not counted.
 func addressRun(s string) (n int, ended bool) {
 	for n < len(s) && n < maxAddressBytes {
 		if s[n] < utf8.RuneSelf {
@@ -123,7 +123,7 @@ func addressRun(s string) (n int, ended bool) {
 }
 
 // cutAddress returns the address at the beginning of a run. The address ends at a quotation mark, a bar or an unmatched
-// closing bracket, and does not include the punctuation of the sentence around it.
+// closing bracket. Punctuation at the end of the address belongs to the surrounding sentence and is left out.
 func cutAddress(run string) string {
 	depth := 0
 	for i := range len(run) {

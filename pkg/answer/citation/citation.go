@@ -51,7 +51,7 @@ const (
 	maxMarkNumbers = 32
 )
 
-// allFragments is a number of fragments large enough that every mark names one.
+// allFragments is used as the number of fragments where every mark must be recognised: no mark has a larger number.
 const allFragments = 999
 
 func newCitationFilter(given int) *citationFilter {
@@ -73,8 +73,8 @@ func Neutral(text string) string { return parenthesize.apply(text, allFragments)
 // Remove removes the marks from a document's text, because they would look like citations in a quotation.
 func Remove(text string) string { return remove.apply(text, allFragments) }
 
-// Without removes the marks from an answer. sources is the number of its sources. It is negative if the number is
-// unknown, because the client stores the conversation.
+// Without removes the marks from an answer. sources is the number of fragments that the answer cites. A negative value
+// means that the number is unknown, which is so if the client stores the conversation.
 func Without(text string, sources int) string {
 	if sources < 0 {
 		sources = allFragments
@@ -146,8 +146,9 @@ func (c *citationFilter) read(s string, last bool) string {
 	return out.String()
 }
 
-// isText reports whether an apparent mark is text: a subscript, a list that is assigned, or a range that extends beyond
-// the fragments. Directly after a name, brackets are a mark only if they contain the number of a fragment.
+// isText reports whether an apparent mark is ordinary text: a subscript, a list after an equals sign ("x = [5]"), or a
+// range whose end is greater than the number of fragments. Brackets directly after a name are a mark only if they
+// contain the number of a fragment.
 func (c *citationFilter) isText(m mark, space, after string) bool {
 	if m.ranged && slices.Max(m.numbers) > c.fragments {
 		return true
@@ -178,8 +179,8 @@ func (c *citationFilter) plain(s string) int {
 // mayOpen reports whether b may be the first byte of a mark's opening bracket.
 func mayOpen(b byte) bool { return b == '[' || b == "【"[0] || b == "［"[0] }
 
-// isSpace reports whether b is white space that is removed together with the mark after it: a space or, if all marks
-// are removed, a tab. In a document, tabs separate the cells of a table.
+// isSpace reports whether b is white space that is removed together with the mark after it. This is so for spaces and,
+// if all marks are removed, for tabs. Otherwise tabs are kept, because they separate the cells of a table.
 func (c *citationFilter) isSpace(b byte) bool { return b == ' ' || b == '\t' && c.action == remove }
 
 // names reports whether n is the number of a fragment.

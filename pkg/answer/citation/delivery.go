@@ -29,8 +29,8 @@ type Delivery struct {
 }
 
 // NewDelivery returns a Delivery for the answer to a prompt. If the agent has no datastores, links are not checked,
-// because only the reader or the operator can have asked for them. A prompt that merely has no documents is not enough,
-// because earlier answers may contain text from documents.
+// because no document can have injected them. If only this prompt has no documents, links are checked, because earlier
+// answers in its history may contain text from documents.
 func NewDelivery(p chat.Prompt, emit func(string) error) *Delivery {
 	d := &Delivery{fragments: p.Fragments, stop: stopFilter{sequences: p.Params.Stop}, emit: emit}
 	if p.Params.ResponseFormat == nil {
@@ -92,8 +92,8 @@ func (d *Delivery) pass(text string) error {
 	return nil
 }
 
-// Sources returns the fragments cited so far, with the numbers shown. If none was cited, it returns the fragments that
-// the text is based on.
+// Sources returns the fragments cited so far, each with the number by which the emitted text cites it. If the text
+// cites none, Sources returns the fragments that the text is based on.
 func (d *Delivery) Sources() []domain.Fragment {
 	if d.cites == nil {
 		return usedFragments(jsonTexts(d.Text.String()), d.fragments)

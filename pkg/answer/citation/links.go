@@ -113,8 +113,8 @@ func (f *linkFilter) next(s string, last bool) (text string, taken int) {
 	return s, len(s)
 }
 
-// separate emits the first character of s. If `on` follows, separate adds a space, because the character would have a
-// meaning before `on`.
+// separate emits the first character of s. It adds a space if the character is followed by `on`, because the two
+// together would have a meaning in Markdown or HTML.
 func separate(s string, last bool, on string) (text string, taken int) {
 	switch {
 	case len(s) == 1 && !last:
@@ -166,8 +166,8 @@ func (f *linkFilter) afterWWW(s string, last bool) (text string, taken int) {
 	return f.address(s, last, ".", func(address string) bool { return f.known.has("www." + address) })
 }
 
-// address emits the address after prefix if it is known, and otherwise removedText. After a known address it may add a
-// space, so that no renderer adds the following text to the address.
+// address emits the prefix with the address after it if the address is known, and removedText otherwise. A known
+// address may be followed by a space, so that no renderer treats the text after it as part of the address.
 func (f *linkFilter) address(s string, last bool, prefix string, known func(string) bool) (text string, taken int) {
 	n, ended := addressRun(s[len(prefix):])
 	if !ended && !last && n < maxAddressBytes {
@@ -182,7 +182,7 @@ func (f *linkFilter) address(s string, last bool, prefix string, known func(stri
 		}
 		return removedText, taken
 	}
-	// A renderer would add directly following text to the address, except for punctuation at its end.
+	// A renderer would treat text directly after the address as part of it, except for punctuation at the end.
 	rest := run[len(address):]
 	switch {
 	case strings.Trim(rest, trailing) != "":

@@ -40,7 +40,7 @@ func subscripted(before, after string) bool {
 	return arrayName.MatchString(before) || letterName.MatchString(before) || callBefore.MatchString(before) || codeFollows.MatchString(after)
 }
 
-// maxArrays is the maximum number of array names to remember.
+// maxArrays is the maximum number of array names that learnArrays remembers.
 const maxArrays = 100
 
 // arrayPattern matches a name with a subscript that cannot be a citation: items[0], items[i].
@@ -158,8 +158,8 @@ func (c *CodeTracker) track(b byte) {
 	}
 }
 
-// trackLine processes the beginnings of lines: indentation, and fences of tildes. Tildes below a line of text underline
-// a heading.
+// trackLine processes the beginning of a line: its indentation, and fences made of tildes. Tildes directly below a line
+// of text do not open a fence, because they underline a heading.
 func (c *CodeTracker) trackLine(b byte) {
 	switch {
 	case b == '~' && (!c.inLine || c.tildes > 0):

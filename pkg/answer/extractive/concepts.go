@@ -51,8 +51,8 @@ var conceptsOf, conceptWords = func() (map[string][]int, [][]string) {
 	return of, words
 }()
 
-// addConcepts adds to each term of the question the index terms of other words for the same concepts, in the languages
-// of the fragments. As in addKin, names are excluded.
+// addConcepts adds related words to the terms of the question: for each term, the index terms of other words for the
+// same concepts, in the languages of the fragments. Like addKin, it adds nothing to names.
 func (q *question) addConcepts(asked string, langs []analysis.Language) {
 	for _, w := range language.Words(asked) {
 		of := conceptsOf[w]

@@ -4,8 +4,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// evidence contains the features that indicate whether a sentence is the answer: weighted shares of the question's
-// words, and how well the fragment matched.
+// evidence contains the features that indicate whether a sentence is the answer: how many of the question's words it
+// contains, weighted by rarity, and how well its fragment matched.
 type evidence struct {
 	own    float64 // share of the words that are in the sentence itself or a heading
 	before float64 // share of the words that are only in the previous sentence, which often names the subject of the answer

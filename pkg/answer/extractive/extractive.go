@@ -24,8 +24,8 @@ type Provider struct {
 	words WordVectors
 }
 
-// New returns the built-in provider. If `words` is not nil, words related to those of the question match, too.
-// Otherwise only the question's own words match.
+// New returns the built-in provider. If `words` is not nil, a text also matches if it contains words related to those
+// of the question. Otherwise it must contain the question's own words.
 func New(words WordVectors) *Provider { return &Provider{words: words} }
 
 // Limits on an extractive answer.
@@ -42,8 +42,8 @@ const (
 	nearBest = 2.5
 	// Two sentences whose words overlap by more than this share count as repetitions.
 	sameTerms = 0.7
-	// Share of the question's words that a row or entry must contain, relative to the best row or entry, to be quoted
-	// too.
+	// If the best quotation is a row or entry, any other quoted row or entry must contain at least this fraction of the
+	// question's words that the best one contains.
 	sameThing = 0.95
 )
 
@@ -137,8 +137,8 @@ func named(unanswered []string) []func(phrases) string {
 	return out
 }
 
-// findAnswer selects what to quote. Sentences that are likely to be the answer are quoted alone. Otherwise, for each
-// clause of the question, the passage that contains most of its topics is quoted.
+// findAnswer selects what to quote. Sentences that are likely to be the answer are quoted alone. Otherwise findAnswer
+// quotes a passage for each clause of the question: the one that contains the largest share of the clause's topics.
 func (e *Provider) findAnswer(ctx context.Context, p chat.Prompt, say phrases) (out finding, err error) {
 	fragments := p.Fragments[:min(len(p.Fragments), maxReadFragments)]
 	q, err := e.analyse(ctx, p, fragments)
@@ -186,8 +186,8 @@ func (e *Provider) findAnswer(ctx context.Context, p chat.Prompt, say phrases) (
 // Estimated number of characters per token, to convert a token limit into the length of a passage.
 const charactersPerToken = 3
 
-// sureOfAll reports whether quotations, without the text around them, answer every clause of the question. In scripts
-// without spaces, topics cannot be determined, so sentences are always quoted alone.
+// sureOfAll reports whether the quotations answer every clause of the question by themselves, without the text around
+// them. In scripts without spaces, topics cannot be determined, so for them sureOfAll always returns true.
 func (q question) sureOfAll(quotes []sentence, pages []page, clauses []string) bool {
 	if q.unspaced {
 		return true
@@ -223,8 +223,8 @@ func (q question) sure(quotes []sentence, pages []page, about topics) bool {
 	return false
 }
 
-// beside returns those quotes that lie outside the passages and may also answer the question. tokens limits their total
-// length.
+// beside returns the quotes to show in addition to the passages: those that lie outside the passages and may also
+// answer the question. tokens limits their total length.
 func (q question) beside(quotes []sentence, passages []passage, pages []page, tokens int) []sentence {
 	about := q.topicsOf("")
 	return slices.DeleteFunc(quotes, func(s sentence) bool {
@@ -239,15 +239,15 @@ func (q question) beside(quotes []sentence, passages []passage, pages []page, to
 	})
 }
 
-// saysMore reports whether a sentence contains a topic that is neither a name nor in the headings. If there is no such
-// topic, any topic is enough. For example, a sentence that only repeats the name of a company answers nothing.
+// saysMore reports whether a sentence contains a topic beyond the names and headings. A sentence that only repeats the
+// name of a company, for example, answers nothing. If all topics are names or in the headings, any topic is enough.
 func (q question) saysMore(s sentence, pages []page, about topics) bool {
 	return q.covered(q.distinctive(pages[s.fragment], about), s.said) > 0
 }
 
-// supported reports whether quotations are likely to be an answer although no passage has enough of the topics. This is
-// so if a quotation is a sentence of a fragment with some of the topics, or if the datastore has too few chunks for
-// meaningful word frequencies.
+// supported reports whether one of the quotations is likely to be an answer even if no passage has enough of the
+// topics. This is so if the datastore has too few chunks for meaningful word frequencies, or if the quotation is a
+// whole sentence and its fragment contains some of the topics.
 func (q question) supported(quotes []sentence, pages []page) bool {
 	about := q.topicsOf("")
 	return slices.ContainsFunc(quotes, func(s sentence) bool {

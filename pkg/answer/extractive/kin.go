@@ -25,12 +25,14 @@ const (
 	maxKinWords   = 2000 // maximum number of words from the fragments that are compared
 
 	// Maximum number of related words per word. A word that the vectors do not know is close to all words of its script
-	// (the vectors know few words in scripts other than Latin), so it exceeds the limit and gets none.
+	// (the vectors know few words in scripts other than Latin). Such a word exceeds the limit, and no related words are
+	// added for it.
 	maxKin = 10
 )
 
-// addKin adds the index terms of related words in the fragments to the terms of the question. Names and words of
-// earlier questions get none: another product does not answer a question about this one.
+// addKin looks in the fragments for words related to the question's words, and adds their index terms to the terms of
+// the question. It adds nothing to names, because a related name is another product or person. Words of earlier
+// questions are not extended either.
 func (q *question) addKin(ctx context.Context, vectors WordVectors, asked string, fragments []domain.Fragment) error {
 	var words []string
 	var of []int // index of each word's term

@@ -85,8 +85,8 @@ func isAssent(sentence string) bool {
 // Maximum length of an assent, in characters; some languages have a long word for "yes".
 const maxAssent = 5
 
-// unwrapped joins lines that were wrapped within a sentence. A line is joined to the one before it if it begins in
-// lower case, or if the line before it is long or ends a sentence.
+// unwrapped joins the lines of wrapped prose. A line is joined to the previous line if it begins in lower case, or if
+// the previous line is long or ends with a full stop. Entries of lists stay on lines of their own.
 func unwrapped(part string) string {
 	var out strings.Builder
 	before := ""

@@ -9,8 +9,9 @@ import (
 	"github.com/sluice/sluice/pkg/analysis"
 )
 
-// look computes how well the question's words match a part of a fragment (own), the previous sentence (before), all
-// headings above the part (heading), and the heading directly above it in the fragment (under).
+// look computes how well the question's words match a part of a fragment. `own` holds the words of the part itself,
+// `before` those of the previous sentence, `heading` those of all headings above the part, and `under` those of the
+// heading directly above the part.
 func (q question) look(own, before, heading, under wording) (e evidence) {
 	share := headingShare
 	if near := q.near(under.at); near > 0 && q.share(under, wording{}) >= nearlyAll {
@@ -32,8 +33,9 @@ func (q question) look(own, before, heading, under wording) (e evidence) {
 	return e
 }
 
-// lacksNames returns the share of the question's names that a fragment lacks, as a negative number, and whether a
-// number or code is among these names: a text about another model, year or version does not answer the question.
+// lacksNames returns the share of the question's names that a fragment lacks, as a negative number. coded is true if
+// one of these names is a number or code. In that case the fragment is about another model, year or version, and does
+// not answer the question.
 func (q question) lacksNames(whole, heading wording) (share float64, coded bool) {
 	names, lacking := 0.0, 0.0
 	for i, name := range q.names {
@@ -52,15 +54,15 @@ func (q question) lacksNames(whole, heading wording) (share float64, coded bool)
 	return -lacking / names, coded
 }
 
-// Minimum share of the question's words, except names, that a row must contain if it is identified by a name.
+// A row that contains all names of the question must also contain at least this share of the question's other words.
 const halfHeld = 0.5
 
-// Share of the question's words that compensates for a missing rarest word.
+// Share of the question's words, except names, that is enough even if the rarest word is missing.
 const nearlyAll = 0.75
 
-// tells reports whether a row, an entry or a block of code is about the subject of the question. Such a part has one
-// subject, so it or its heading must contain all names of the question and its rarest other word, or nearly all words.
-// For code, the previous sentence may contain them.
+// tells reports whether a row, an entry or a block of code is about the subject of the question. The part and its
+// heading must together contain all names of the question, and either the question's rarest other word or nearly all of
+// its other words. The names and the rarest word may also be in the previous sentence, which often announces code.
 func (q question) tells(own, before, heading wording) bool {
 	if q.unspaced { // terms are pairs of characters, many of which are not words, so none can be required
 		return true
@@ -85,11 +87,14 @@ func (q question) share(own, heading wording) float64 {
 	return held / total
 }
 
-// identifies reports whether a row is about the thing that the question names and contains the requested information.
-// The row must contain all names of the question, half of its other words, and either a column with a matching name or
-// a value of the requested kind. If one of the names is a code, the names and half of the other words are enough. If
-// the row is in a language other than the question's, its words cannot match; the code is then enough, unless a
-// requested value is missing.
+// identifies reports whether a row is about the thing that the question names, and contains the requested information.
+// The row must contain all names of the question. In addition:
+//
+//   - If none of the names is a code, the row must contain half of the other words, and either a column whose name is
+//     one of these words or a value of the requested kind.
+//   - If one of the names is a code, half of the other words are enough.
+//   - If one of the names is a code and the row is in another language than the question, the other words cannot match.
+//     The code is then enough, unless the question asks for a kind of value that the row lacks.
 func (q question) identifies(p part, own wording, lang analysis.Language) bool {
 	if p.kind != partRow || !q.holdsAll(q.names, own) {
 		return false
@@ -175,7 +180,8 @@ func distance(a, b []int) int {
 	return least
 }
 
-// occurrences returns the positions of the first form of the term that occurs in the text.
+// occurrences returns the positions of a term in the text. If several forms of the term occur, it returns the positions
+// of the first one only.
 func occurrences(at map[string][]int, t analysis.QueryTerm) []int {
 	for _, f := range t.Forms {
 		if found := at[f]; len(found) > 0 {

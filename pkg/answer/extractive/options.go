@@ -89,7 +89,8 @@ func (q question) numberedTerms(asked string) [][2]int {
 // Maximum length of a unit after a number, in characters.
 const maxUnitLetters = 3
 
-// termPairs returns all pairs of a term of the question for the word and one for the number.
+// termPairs returns all pairs of terms of the question in which the first term matches the word and the second one the
+// number.
 func (q question) termPairs(word, number string) [][2]int {
 	var out [][2]int
 	for a, first := range termsIn(q.terms, []string{word}) {

@@ -17,8 +17,8 @@ import (
 // topics are the terms of a question, or of a clause, that an answer has to be about.
 type topics []bool
 
-// topicsOf returns the terms of a clause that carry a topic. For a clause with nothing but names, it returns the topic
-// terms of the whole question, including those taken from earlier questions.
+// topicsOf marks the terms of a clause that carry a topic. If the clause contains only names, topicsOf marks the topics
+// of the whole question, including those from earlier questions.
 func (q question) topicsOf(clause string) topics {
 	out := topics(termsIn(q.terms, strings.Fields(clause)))
 	any := false
@@ -241,8 +241,8 @@ const (
 	minCover  = 0.5
 	keptCover = 0.3
 
-	// A sentence is quoted without its surroundings if it contains at least sureShare of the topics. ownShare is enough
-	// if the sentence and its headings together contain titledShare.
+	// A sentence is quoted without its surroundings if it contains at least sureShare of the topics. If the sentence
+	// and its headings together contain at least titledShare, the sentence itself needs only ownShare.
 	sureShare   = 0.6
 	ownShare    = 0.4
 	titledShare = 0.9
@@ -315,7 +315,8 @@ func (q question) eligible(p page, about topics) bool {
 var amount = regexp.MustCompile(`\d[.,]\d{2}(?:\D|$)`)
 
 // passagesFor returns the passages about each clause of a question, in reading order within a fragment, and the clauses
-// that no passage answers. supported means that a sentence of the fragments is likely to be an answer.
+// that no passage answers. If supported is true, a sentence of the fragments is likely to be an answer, and pages are
+// checked less strictly. Each passage has at most the given number of characters.
 func (q question) passagesFor(clauses []string, pages []page, supported bool, characters int) (out []passage, unanswered []string) {
 	least := minCover
 	if len(q.options) > 0 {
@@ -335,15 +336,15 @@ func (q question) passagesFor(clauses []string, pages []page, supported bool, ch
 	return out, unanswered
 }
 
-// Minimum share of the topics, except names, that a page must contain if no sentence is likely to be an answer.
+// If no sentence is likely to be an answer, a page must contain at least this share of the topics other than names.
 const otherTopics = 0.4
 
-// Minimum share of the total weight that a topic must have for its absence from the datastore to mean that the
-// documents do not answer the question.
+// Minimum share of the clause's total weight at which a missing topic matters: if no page contains such a topic, the
+// documents do not answer the clause.
 const unheardShare = 0.3
 
-// unheardOf reports whether a topic is missing from all pages, although it has at least unheardShare of the weight and
-// the greatest possible rarity.
+// unheardOf reports whether an important topic is missing from all pages. A topic is important if it has at least
+// unheardShare of the total weight and is as rare as a word can be.
 func (q question) unheardOf(pages []page, about topics) bool {
 	if q.few || q.unspaced || len(q.options) > 0 {
 		return false
@@ -363,8 +364,8 @@ func (q question) unheardOf(pages []page, about topics) bool {
 	return false
 }
 
-// speaksOf reports whether a page is about what is asked, such as a colour, and not only about the things that the
-// question names. In a table, one row must contain all names.
+// speaksOf reports whether a page is about the property that the question asks for, such as a colour, and not only
+// about the things that the question names. If the page is a table, all names must be in the same row.
 func (q question) speaksOf(p page, about topics) bool {
 	if len(q.options) > 0 {
 		return true
@@ -467,7 +468,8 @@ func isForm(cells []string) bool {
 	return values > 0
 }
 
-// cellsOf returns the cells of a row with column names.
+// cellsOf returns the values in a row of the form "column: value; column: value". It returns false if the row does not
+// consist of these columns.
 func cellsOf(columns []string, row string) ([]string, bool) {
 	var out []string
 	for _, c := range columns {

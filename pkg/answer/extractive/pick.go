@@ -69,8 +69,9 @@ func (s sentence) is(other sentence) bool {
 	return s.fragment == other.fragment && s.position == other.position
 }
 
-// listOf returns the list that contains an entry, up to the maximum length. tokens limits the total length of the other
-// entries. If the entry is too far down the list, listOf returns only the entry.
+// listOf returns the entries of the list that contains the given entry, from the beginning of the list up to the
+// maximum length. tokens limits the total length of the other entries. If the given entry is not among them, listOf
+// returns it alone.
 func listOf(entry sentence, all []sentence, tokens int) []sentence {
 	list := slices.DeleteFunc(slices.Clone(all), func(s sentence) bool { return !s.sameList(entry) })
 	slices.SortFunc(list, func(a, b sentence) int { return cmp.Compare(a.position, b.position) })
@@ -113,10 +114,13 @@ func inReadingOrder(sentences []sentence) {
 	})
 }
 
-// candidates returns the sentences with a score near the best, best first. If some contain the rarest word of the
-// question, sentences of fragments without it are dropped, as they are about another aspect of the subject. If the best
-// has a value of the requested kind, sentences without one are dropped. If the best is a row or entry, rows and entries
-// that contain less of the question are dropped, as they are about other things.
+// candidates returns the sentences with a score near the best, best first. It drops these sentences:
+//
+//   - If a fragment contains the rarest word of the question, sentences of fragments without it.
+//   - If the best sentence contains a value of the requested kind, sentences without one. If the best is a full
+//     sentence, mere headings and labels.
+//   - If the best is a row or entry, rows and entries that contain fewer of the question's words, because they describe
+//     other things.
 func candidates(sentences []sentence) []sentence {
 	slices.SortStableFunc(sentences, func(a, b sentence) int { return cmp.Compare(b.score, a.score) })
 	near := slices.IndexFunc(sentences, func(s sentence) bool { return s.score < sentences[0].score-nearBest })

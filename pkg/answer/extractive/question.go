@@ -96,10 +96,10 @@ func newQuestion(p chat.Prompt, fragments []domain.Fragment) question {
 	return q
 }
 
-// evenness returns a constant to add to the weight of every word if there are few chunks, because rarity is then
-// unreliable: with a single chunk, each word in it weighs 0.3 and every other word 1.4, so even a passage that answers
-// the question seems to contain few of its words. The constant is the difference between evenBelow and the weight of a
-// word that no chunk contains. See ADR 43.
+// evenness returns a constant to add to the weight of every word, or 0 if the datastore has enough chunks. With few
+// chunks, rarity is unreliable: with a single chunk, each word in it weighs 0.3 and every other word 1.4, so even a
+// passage that answers the question seems to contain few of its words. The constant raises the weight of a word that no
+// chunk contains to evenBelow. See ADR 43.
 func evenness(chunks int, rare float64) float64 {
 	if chunks == 0 {
 		return 0
@@ -117,8 +117,8 @@ func borrowedNames(search, asked string) []string {
 	return language.Names("… " + before) // a capitalised first word is then not ignored
 }
 
-// rarestTerms marks the question's own terms with the greatest weight. If there are only names, it marks the word for
-// what the question asks, such as "old" in "how old is Tom".
+// rarestTerms marks the question's own terms with the greatest weight, except names. If all other terms only phrase the
+// question, rarestTerms marks the word for the requested property, such as "old" in "how old is Tom".
 func (q question) rarestTerms() []bool {
 	most := 0.0
 	for i, w := range q.weights {
@@ -133,8 +133,8 @@ func (q question) rarestTerms() []bool {
 	return out
 }
 
-// termWeight returns the weight that is listed for a term, under its name or one of its forms. A term without a weight
-// counts as rare.
+// termWeight returns the weight of a term from weights, which may list the term under its name or under one of its
+// forms. A term that is not listed gets the weight of a rare word.
 func termWeight(weights map[string]float64, t analysis.QueryTerm, rare float64) float64 {
 	if w, ok := weights[t.Name]; ok {
 		return w

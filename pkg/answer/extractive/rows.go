@@ -16,8 +16,9 @@ const cellSeparator = "; "
 // Maximum length of a column name, in bytes.
 const maxColumnBytes = 80
 
-// entries returns the lines of a list or table as parts. A first line that ends in a colon includes the following
-// lines. A line with only column names is a heading, and its names are added to the rows below that lack them.
+// entries splits a list or table into parts, one per line. If the first line ends in a colon, its part also contains
+// the lines after it. If a line contains only column names, it becomes a heading, and the names are added to those rows
+// below it that lack them.
 func entries(lines []string) []part {
 	var out []part
 	if announces(lines[0]) && len(lines) > 1 {
@@ -44,7 +45,7 @@ func entries(lines []string) []part {
 	return out
 }
 
-// headsTable reports whether a line contains the column names of the next line. This is so if each of its cells
+// headsTable reports whether a line contains the column names for the rows below it. This is so if each of its cells
 // contains letters and does not begin with a digit, and the next line is a row that has as many cells or already
 // contains the names.
 func headsTable(line, next string) bool {

@@ -137,9 +137,9 @@ func (q question) saysNoMore(t wording) bool {
 	return !q.unspaced && held >= len(t.at)
 }
 
-// titlesOf returns a function that returns the headings above a part: the name of its datasource, the headings of its
-// section, and the heading within the fragment. If the section's own heading is in the fragment, it applies only to the
-// parts directly below it.
+// titlesOf returns a function that returns the titles above a part: the name of its datasource, the headings of its
+// section, and the heading above the part within the fragment. If the last of the section's headings is also in the
+// fragment's text, that heading is returned only for the parts directly below it.
 func titlesOf(f domain.Fragment, parts []part) func(part) string {
 	title, above := lastHeading(f.Heading), ""
 	if i := strings.LastIndex(f.Heading, headingSeparator); i >= 0 {
@@ -158,8 +158,8 @@ func titlesOf(f domain.Fragment, parts []part) func(part) string {
 	}
 }
 
-// value returns the evidence from values of the requested kind: 1 if the text has one, -1 if it has none, 0 if no kind
-// is requested.
+// value returns the evidence from values of the requested kind: 1 if the text contains such a value, -1 if it contains
+// none, and 0 if the question requests no kind of value.
 func (q question) value(t wording) float64 {
 	switch {
 	case q.wants.kind == wantAny:
@@ -170,8 +170,8 @@ func (q question) value(t wording) float64 {
 	return -1
 }
 
-// lists reports whether the question asks for the whole list that contains an entry. This is so if only the heading of
-// the list contains words of the question, or if the heading contains nearly all of them.
+// lists reports whether the question asks for a whole list rather than one entry of it. This is so if the heading of
+// the list contains words of the question and the entry contains none, or if the heading contains nearly all of them.
 func (q question) lists(kind partKind, own, heading wording) bool {
 	itself, above := 0.0, 0.0
 	for i, w := range q.weights {

@@ -56,7 +56,8 @@ var (
 	// genericWords ask for something without indicating its kind.
 	genericWords = wordset.Of(`what which welche welcher welches welchen quel quelle quels quelles cuál cuáles quale quali qual quais`)
 
-	// occasionWords only say that an event takes place. A date in an answer already implies that.
+	// occasionWords only say that an event takes place, as in "when does it start". An answer with a date need not
+	// contain them.
 	occasionWords = wordset.Of(`begin begins beginning start starts starting take takes place happen happens occur occurs held due
 		beginnt beginnen anfängt anfangen startet starten findet finden statt stattfinden los losgehen
 		commence commencer débute lieu empieza comienza inizia comincia começa begint начинается`)
@@ -113,8 +114,8 @@ func countAt(words []string) int {
 	return -1
 }
 
-// unitsIn returns the index terms of the counted word at the beginning of words, or nil if there is none, as in "how
-// many are there".
+// unitsIn returns the index terms of the unit that the question counts: the first word after "how many", at which
+// `words` begins. It returns nil if there is no such unit, as in "how many are there".
 func unitsIn(words []string) map[string]bool {
 	if len(words) > 0 && (words[0] == "de" || words[0] == "d") { // combien de jours
 		words = words[1:]
@@ -134,8 +135,8 @@ func unitsIn(words []string) map[string]bool {
 // plain reports whether values of the kind have a universal form, so that text without a match contains no such value.
 func (w want) plain() bool { return w.kind == wantMoney || w.kind == wantPhone || w.kind == wantMail }
 
-// speaking reports whether values of the kind are self-explanatory: "Lena (lena@example.org)" does not need the word
-// "mail", but must name the owner.
+// speaking reports whether values of the kind are self-explanatory. For example, "Lena (lena@example.org)" answers a
+// question about Lena's mail address without the word "mail". But the text must contain her name.
 func (w want) speaking() bool { return w.kind == wantPhone || w.kind == wantMail }
 
 // covers reports whether a word of the question only indicates the requested kind of value.
@@ -207,7 +208,7 @@ func (w want) heldBy(text string) bool {
 	return false
 }
 
-// Words between a word for a price and its amount.
+// Words that may stand between a word for a price and the amount, as in "the fee is currently about 20".
 var (
 	amountVerbs  = wordset.Of(`cost costs kostet kosten coûte coûtent cuesta cuestan costa costano custa custam kost стоит стоят`) // all of these are also moneyWords
 	amountLinks  = wordset.Of(`is are was were remains ist sind war beträgt betragen bleibt est sont reste es son è sono é são is zijn bedraagt bedragen`)

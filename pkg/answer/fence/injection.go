@@ -111,7 +111,8 @@ func skeletons(patterns ...string) *regexp.Regexp {
 	return regexp.MustCompile(replaceLookalikes(strings.Join(patterns, "|")))
 }
 
-// replaceLookalikes replaces letters with accents by plain letters and removes invisible characters, as skeleton does.
+// replaceLookalikes removes accents and invisible characters from a pattern, because skeleton removes them from the
+// texts that the pattern is matched against.
 func replaceLookalikes(text string) string {
 	return norm.NFC.String(strings.Map(visibleRune, norm.NFKD.String(text)))
 }

@@ -59,9 +59,10 @@ func topicOf(history []chat.Turn, question string) string {
 	return strings.TrimSpace(topic)
 }
 
-// contextOf returns the part of an earlier question that applies to a follow-up. A pronoun refers to the names in the
-// earlier question, not to its predicate, and a new name replaces the old one. Without names, the whole question
-// applies.
+// contextOf returns the part of an earlier question that applies to a follow-up. If the follow-up names something new,
+// that name replaces the old one, so the earlier question is returned without its names. If the follow-up contains a
+// pronoun, the pronoun stands for the names, so only the names are returned. Otherwise the whole earlier question is
+// returned.
 func contextOf(previous, question string) string {
 	old := language.Names(previous)
 	switch {
@@ -185,7 +186,8 @@ func isReference(words []string, i int, lang analysis.Language) bool {
 	}
 }
 
-// French questions repeat their subject as a pronoun. The subject then has an article.
+// A French question often repeats its subject as a pronoun, as in "un hôtelier peut-il". After a noun with an article,
+// such a pronoun does not refer to an earlier message.
 var (
 	frenchSubjects = wordset.Of(`il elle ils elles`)
 	frenchArticles = wordset.Of(`le la les l un une des du mon ma mes notre nos votre vos`)
@@ -194,7 +196,7 @@ var (
 // existenceVerbs are verbs that, together with "there", say that something exists, as in "there is".
 var existenceVerbs = wordset.Of(`is are was were be been will isn aren`)
 
-// includesLanguage reports whether langs contains lang. If lang is unknown, it reports whether langs is not empty.
+// includesLanguage reports whether lang is among langs. An unknown lang counts as included, unless langs is empty.
 func includesLanguage(langs []analysis.Language, lang analysis.Language) bool {
 	return len(langs) > 0 && (lang == analysis.Unknown || slices.Contains(langs, lang))
 }

@@ -33,8 +33,9 @@ func isCapitalised(w string) bool {
 }
 
 // Names returns the words of a question that name something: numbers, codes, and words capitalised inside the question.
-// If nouns are capitalised too, a capitalised word is a name only before a number or code or next to another
-// capitalised word. The noun in "die Pumpe Aurora" is not a name.
+// In a language that capitalises all nouns, such as German, a capitalised word counts as a name only before a number or
+// code, or next to another capitalised word. In "die Pumpe Aurora", only "Aurora" is a name, because "Pumpe" follows an
+// article.
 func Names(text string) []string {
 	words := strings.FieldsFunc(text, func(r rune) bool {
 		return unicode.IsSpace(r) || strings.ContainsRune(`?!.,;:"'()«»“”„’`, r)

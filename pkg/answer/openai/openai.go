@@ -21,8 +21,8 @@ type Options struct {
 	BaseURL string // with the version path, such as "https://api.openai.com/v1"; default: OpenAI's
 	APIKey  string // "" for servers that need none
 
-	// Azure means that BaseURL is the address of an Azure OpenAI resource ("https://name.openai.azure.com"), which has
-	// its own header for the key and names models by their deployments.
+	// Azure means that BaseURL is the address of an Azure OpenAI resource ("https://name.openai.azure.com"). Azure
+	// expects the API key in a header of its own, and identifies models by the names of their deployments.
 	Azure        bool
 	AzureVersion string // value of the api-version parameter, a date; "" selects the v1 API, which needs none
 

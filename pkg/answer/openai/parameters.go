@@ -17,7 +17,7 @@ const (
 	responseFormat      = "response_format"
 )
 
-// allowed returns the parameters of a prompt that its model is not known to reject.
+// allowed returns the parameters of a prompt, without those that its model is known to reject.
 func (p *Provider) allowed(prompt chat.Prompt) remote.Parameters {
 	known := p.limits.Of(prompt.Model)
 	out := remote.Parameters{}

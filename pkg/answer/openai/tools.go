@@ -39,7 +39,7 @@ type wireDefinition struct {
 	Strict      *bool           `json:"strict,omitempty"`
 }
 
-// typeFunction is the only type of tools and calls.
+// typeFunction is the type of every tool and every tool call.
 const typeFunction = "function"
 
 func wireTurn(t chat.Turn) wireMessage {

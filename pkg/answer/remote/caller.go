@@ -160,7 +160,7 @@ type Reply struct {
 	estimated  int64
 }
 
-// Event records that the server has sent something. Within an answer this restarts the time-out.
+// Event records that the server has sent something. Once the answer has begun, each event restarts the time-out.
 func (r *Reply) Event() {
 	if r.begun {
 		r.stallTimer.Reset(r.next)
@@ -201,8 +201,8 @@ func (r *Reply) emptyError() error {
 	}
 }
 
-// completion returns the result with the server's token counts, or with estimates if it reported none. If no piece has
-// arrived, only the server's counts are used, since failed requests are not charged.
+// completion returns the result with the server's token counts, or with estimates if the server reported none. A
+// response without any piece of an answer gets no estimates, because servers do not charge for failed requests.
 func (r *Reply) completion(prompt chat.Prompt) chat.Completion {
 	c := chat.Completion{
 		Model: r.Model, PromptTokens: r.PromptTokens, CompletionTokens: r.CompletionTokens, Cut: r.Cut, Ignored: r.Ignored,

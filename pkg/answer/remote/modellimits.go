@@ -100,8 +100,8 @@ func (q *ModelLimits) Learn(model string, s *Status, sent Parameters) bool {
 	return true
 }
 
-// rejectedParameter returns the parameter that the rejection names in its Param field or, if it names none there, the
-// first one in its message.
+// rejectedParameter returns the parameter that the server rejected: the one in the error's Param field or, if that
+// field names no parameter of the request, the first one that the error message mentions.
 func rejectedParameter(s *Status, sent Parameters) string {
 	if _, ok := sent[s.Param]; ok {
 		return s.Param

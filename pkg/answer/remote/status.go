@@ -17,7 +17,7 @@ import (
 // maxErrorBytes is the maximum number of bytes read from the body of an error response.
 const maxErrorBytes = 64 << 10
 
-// sentInStream replaces the status of an error that arrived as an event of a stream.
+// sentInStream is the status of an error that arrived as an event of a stream and therefore has no HTTP status.
 const sentInStream = 0
 
 // Status is an error response of a server, with the details from its body.

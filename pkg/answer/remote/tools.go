@@ -31,7 +31,7 @@ type toolCall struct {
 }
 
 // Call records a piece of a tool call. The first piece of a call has its id and name, as in OpenAI's API. Some servers
-// send no index; then a new id begins a new call.
+// send no index. For their responses, each new id begins a new call.
 func (r *Reply) Call(index int, id, name, arguments string) error {
 	r.stallTimer.Reset(r.next)
 	t := &r.calls
