@@ -31,9 +31,9 @@ type Part struct {
 	Query string // the part as a search query of its own, including what it refers to
 }
 
-// Parts returns the questions that a text consists of, in order, at least two and at most MaxParts. A part that refers
-// to an earlier one ("and how much does it weigh?") is searched with the names of that part. Parts returns nil if the
-// text is one question, or none.
+// Parts returns the questions that a text consists of, in order, at least two and at most MaxParts. If a part refers to
+// an earlier part ("and how much does it weigh?"), the names in that part are added to its search query. Parts returns
+// nil if the text is a single question or contains none.
 func Parts(text string) []Part {
 	if utf8.RuneCountInString(text) > maxCharacters {
 		return nil
@@ -167,8 +167,8 @@ type cut struct {
 	conjunction   bool
 }
 
-// opens reports whether a question begins at words[i]. After a conjunction, the question's interrogative may come a few
-// words later.
+// opens reports whether a question begins at words[i]. If conjunction is true, a conjunction precedes words[i], and the
+// interrogative may come a few words later.
 func opens(words []word, i int, conjunction bool) bool {
 	for n := i; n < len(words) && n < i+maxLead; n++ {
 		w := words[n].lower
