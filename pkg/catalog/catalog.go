@@ -21,22 +21,23 @@ import (
 // Options configure a Catalog.
 type Options struct {
 	Path string // path of the SQLite database; its folder must exist
-	// URL is the address of a PostgreSQL database, postgres://user:password@host:port/database, used instead of Path.
-	// The schema is created on first use. Several processes can share the database and may start concurrently.
+	// URL is the address of a PostgreSQL database: postgres://user:password@host:port/database. If it is set, Path is
+	// not used. The schema is created on first use. Several processes can share the database and may start
+	// concurrently.
 	URL string
-	// Connections limits the connections to PostgreSQL for requests and loops; one or two more listen for notices. 0
-	// means db.DefaultConnections.
+	// Connections limits the PostgreSQL connections for requests and background loops. One or two more connections
+	// listen for notices. 0 means db.DefaultConnections.
 	Connections int
 	// StartTimeout is how long to wait for a PostgreSQL server that cannot be reached yet. 0 means not to wait.
 	StartTimeout time.Duration
 	Log          *slog.Logger // nil: slog.Default()
 	// Now is the clock for stored times. If it is nil, time.Now is used.
 	Now func() time.Time
-	// Aged is the clock for deleting old rows. It may follow changes of the system clock more slowly than Now. If it is
-	// nil, Now is used.
+	// Aged is the clock that decides which rows are old enough to be deleted. It may follow changes of the system clock
+	// more slowly than Now. If it is nil, Now is used.
 	Aged func() time.Time
-	// MaxPagesPerSite limits the pages of a web site, in addition to the site's own setting. 0 means
-	// DefaultMaxPagesPerSite.
+	// MaxPagesPerSite limits the number of pages of a web site. A site's own setting can lower this limit, but not
+	// raise it. 0 means DefaultMaxPagesPerSite.
 	MaxPagesPerSite int
 	// CacheBytes limits the cache of data needed by queries. It is used only if no other process shares the database. 0
 	// means DefaultCacheBytes.

@@ -23,5 +23,5 @@ func New(d *db.DB, limits domain.Limits) *Accounts {
 	return &Accounts{db: d, limits: limits, deferred: deferredUsage{lock: make(chan struct{}, 1)}}
 }
 
-// Close stores uses that are still in memory. Later uses are not counted.
+// Close stores the usage that CountDeferred still holds in memory. Later calls of CountDeferred have no effect.
 func (a *Accounts) Close() { a.closeDeferred() }

@@ -12,11 +12,11 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Timeout for storing the combined uses of several callers.
+// Time limit for storing one batch, which may contain the usage of several callers.
 const batchTimeout = 10 * time.Second
 
-// usageQueue combines concurrent uses, so that one transaction stores them all. While some uses are being stored, later
-// uses wait and form the next batch.
+// usageQueue combines the usage of concurrent callers, so that one transaction stores all of it. While a batch is being
+// stored, later callers wait and form the next batch.
 type usageQueue struct {
 	lock sync.Mutex // held while uses are stored
 
@@ -24,7 +24,8 @@ type usageQueue struct {
 	next *usageBatch // uses to store next; nil: none
 }
 
-// usageBatch holds uses that are stored together. Only the holder of the queue's lock uses done and errs.
+// usageBatch holds usage that is stored together. done and errs are guarded by the lock of the queue that stores the
+// batch.
 type usageBatch struct {
 	sums map[domain.Account]map[domain.Metric]int64
 	done bool
@@ -37,7 +38,8 @@ type accountUses struct {
 	uses    map[domain.Metric]int64
 }
 
-// count adds uses to the counters, together with those of concurrent callers. It returns once they are stored.
+// count adds uses to the counters of an account. The usage of concurrent callers is stored in the same batch. count
+// returns once that batch is stored.
 func (y *usageQueue) count(ctx context.Context, a domain.Account, uses map[domain.Metric]int64, store func(context.Context, []accountUses) error) error {
 	own := y.join(a, uses)
 	y.lock.Lock()
@@ -54,8 +56,8 @@ func (y *usageQueue) count(ctx context.Context, a domain.Account, uses map[domai
 	return own.errs[a]
 }
 
-// store stores all uses together. If that fails, it stores the uses of each account separately, so that an error with
-// one account does not lose the uses of other accounts.
+// store passes the whole batch to the function `store`. If that fails, it passes the usage of each account separately,
+// so that an error with one account does not lose the usage of other accounts.
 func (t *usageBatch) store(ctx context.Context, store func(context.Context, []accountUses) error) {
 	t.done = true
 	all := t.ordered()
@@ -101,7 +103,8 @@ func (t *usageBatch) add(a domain.Account, uses map[domain.Metric]int64) {
 	}
 }
 
-// ordered returns the uses of each account, in the order in which all transactions lock workspaces.
+// ordered returns the usage of each account, sorted by workspace and key. All transactions lock workspaces in this
+// order, so they cannot deadlock.
 func (t *usageBatch) ordered() []accountUses {
 	accounts := slices.SortedFunc(maps.Keys(t.sums), func(a, b domain.Account) int {
 		return cmp.Or(strings.Compare(a.WorkspaceID, b.WorkspaceID), strings.Compare(a.KeyID, b.KeyID))

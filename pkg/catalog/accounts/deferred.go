@@ -9,10 +9,10 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// How long uses stay in memory before they are stored. A process that is killed loses them.
+// How long usage stays in memory before it is stored. It is lost if the process is killed before then.
 const deferDelay = 100 * time.Millisecond
 
-// deferredUsage buffers uses in memory and stores them together.
+// deferredUsage buffers the usage of many calls in memory and stores it in one transaction.
 type deferredUsage struct {
 	lock chan struct{} // holds an element while uses are being stored; a mutex would not allow waiting with a context
 
@@ -22,9 +22,9 @@ type deferredUsage struct {
 	timer  *time.Timer
 }
 
-// CountDeferred is like Count, but for frequent uses that no limit applies to. It buffers uses in memory and stores
-// them together within a tenth of a second, or in Close if that is earlier. In this process, Usage and KeyUsage include
-// buffered uses at once. A process that is killed loses the uses of the last tenth of a second. Errors are logged.
+// CountDeferred is like Count, but is meant for frequent uses to which no limit applies. It keeps them in memory and
+// stores them together after a tenth of a second, or in Close if that comes first. Usage and KeyUsage of this process
+// include them at once. If the process is killed, the uses of the last tenth of a second are lost. Errors are logged.
 func (c *Accounts) CountDeferred(a domain.Account, uses map[domain.Metric]int64) {
 	c.deferred.mu.Lock()
 	defer c.deferred.mu.Unlock()
@@ -38,8 +38,9 @@ func (c *Accounts) CountDeferred(a domain.Account, uses map[domain.Metric]int64)
 	c.deferred.next.add(a, uses)
 }
 
-// flushDeferred stores the buffered uses. If it returns nil, all earlier uses have been stored, or the errors have been
-// logged. ctx limits only the wait. It does not cancel the storing, because other callers may be waiting for it, too.
+// flushDeferred stores the buffered usage. When it returns nil, all usage buffered before the call has been stored, or
+// the errors have been logged. ctx limits only how long the caller waits. The storing itself continues after that,
+// because other callers may be waiting for it, too.
 func (c *Accounts) flushDeferred(ctx context.Context) error {
 	select {
 	case c.deferred.lock <- struct{}{}:
@@ -72,7 +73,7 @@ func (c *Accounts) flushDeferred(ctx context.Context) error {
 	}
 }
 
-// takeDeferred removes and returns the buffered uses, or nil if there are none.
+// takeDeferred removes the buffered usage and returns it, or nil if there is none.
 func (c *Accounts) takeDeferred() *usageBatch {
 	c.deferred.mu.Lock()
 	defer c.deferred.mu.Unlock()
@@ -83,7 +84,7 @@ func (c *Accounts) takeDeferred() *usageBatch {
 	return next
 }
 
-// closeDeferred stores the buffered uses. Later uses are not counted.
+// closeDeferred stores the buffered usage. Later calls of CountDeferred have no effect.
 func (c *Accounts) closeDeferred() {
 	c.deferred.mu.Lock()
 	c.deferred.closed = true

@@ -20,15 +20,15 @@ type StoredResponse struct {
 const (
 	// How long a response is kept.
 	idempotencyExpiry = 24 * time.Hour
-	// IdempotencyLease is the maximum time between two KeepIdempotent calls of a request. After that time, the request
-	// and its process are considered lost. The clocks of processes that share a catalog must differ by much less.
+	// IdempotencyLease is how long a request may run without calling KeepIdempotent. After that, the request and its
+	// process are considered lost. The clocks of processes that share a catalog must differ by much less.
 	IdempotencyLease = 10 * time.Second
-	// Value of Retry-After if a request is repeated while it is still in progress.
+	// Value of the Retry-After header for a request that is repeated while its first run is still in progress.
 	idempotencyRetry = 2 * time.Second
 )
 
-// Claim is the right to execute the request with an idempotency key. A holder that has lost its claim, because it did
-// not renew the claim in time, may continue: the ids of created objects are derived from the request, so two runs
+// Claim is the right to execute the request with an idempotency key. A holder loses its claim if it does not renew the
+// claim in time. It may continue nevertheless: the ids of created objects are derived from the request, so two runs
 // create each object only once.
 type Claim struct {
 	// Repeated tells whether an earlier run of the request ended without a response. That run may have done all, some
@@ -42,8 +42,8 @@ type Claim struct {
 	holder               string // the process that may keep, release or abandon the claim
 }
 
-// ID returns the id of an object that the request creates. The parts tell the objects of the request apart. The id is
-// the same in every run and unique to the request.
+// ID returns the id of an object that the request creates. Different parts give different ids, so a request can create
+// several objects. The id is the same in every run of the request, and no other request gets it.
 func (c *Claim) ID(parts ...string) string {
 	return domain.DerivedID(append([]string{"idempotent", c.ws, c.key, c.requestHash, strconv.FormatInt(c.expires, 10)}, parts...)...)
 }
@@ -122,7 +122,7 @@ func storedResponse(ctx context.Context, t *db.Tx, ws, key, requestHash string) 
 	return nil, busy
 }
 
-// claimedByHolder is the SQL condition for the row of a claim that the holder still has.
+// claimedByHolder is the SQL condition that selects the row of a claim only if its holder still has the claim.
 const claimedByHolder = `workspace_id = ? AND key = ? AND status = 0 AND body = ?`
 
 // KeepIdempotent renews the claim, and reports whether the caller still has it. If the caller has lost it, another

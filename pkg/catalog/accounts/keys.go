@@ -90,7 +90,7 @@ func (c *Accounts) Keys(ctx context.Context, ws string) ([]domain.APIKey, error)
 	return keys, nil
 }
 
-// keyAndLimits selects a key together with its limits, in one row per limit. A single query reads both, because every
+// keyAndLimits selects a key together with its limits, in one row per limit. One query reads both, because every
 // request needs them.
 var keyAndLimits = `SELECT ` + keyRow(new(domain.APIKey)).Columns("k.") + `, COALESCE(l.metric, ''), COALESCE(l.value, 0)
 	FROM api_keys k LEFT JOIN limits l ON l.workspace_id = k.workspace_id AND l.key_id = k.id WHERE k.hash = ?`

@@ -10,8 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Limits returns the limits set for the workspace or for one of its keys, without Options.Limits. The key need not
-// exist.
+// Limits returns the limits that SetLimits has stored for the workspace or for one of its keys. They do not include
+// Options.Limits. The key need not exist.
 func (c *Accounts) Limits(ctx context.Context, a domain.Account) (domain.Limits, error) {
 	return readLimits(ctx, c.db.Read, a)
 }
@@ -31,8 +31,8 @@ func readLimits(ctx context.Context, q db.Querier, a domain.Account) (domain.Lim
 	return out, nil
 }
 
-// SetLimits replaces the limits of the workspace or of one of its keys. Options.Limits apply as well: the stricter
-// limit counts. It fails with domain.NotFound if the key does not exist.
+// SetLimits replaces the limits of the workspace or of one of its keys. Options.Limits still apply: where both set a
+// limit, the stricter one counts. SetLimits fails with domain.NotFound if the key does not exist.
 func (c *Accounts) SetLimits(ctx context.Context, a domain.Account, limits domain.Limits) error {
 	return c.db.Update(ctx, "setting limits", func(t *db.Tx) error {
 		if a.KeyID == "" {
@@ -101,9 +101,9 @@ func readStored(ctx context.Context, q db.Querier, ws string) (chunks, bytes int
 	return chunks, bytes, nil
 }
 
-// CheckStorage fails with domain.CodeUsageLimit if the workspace has reached a storage limit, so that callers do not
-// send content in vain. When the content is stored, WithinStorage checks the limits again, including concurrent
-// uploads.
+// CheckStorage fails with domain.CodeUsageLimit if the workspace has already reached a storage limit. Calling it first
+// saves a client from sending content that would be rejected. WithinStorage checks the limits again when the content is
+// stored, because other uploads may have been stored in the meantime.
 func (c *Accounts) CheckStorage(ctx context.Context, ws string) error {
 	limits, _, err := c.accountLimits(ctx, c.db.Read, domain.Account{WorkspaceID: ws})
 	if err != nil || !limitsStorage(limits) {
@@ -123,8 +123,8 @@ func limitsStorage(limits domain.Limits) bool {
 	return limits[domain.MetricStoredBytes] > 0 || limits[domain.MetricStoredChunks] > 0
 }
 
-// checkChunks fails if the workspace has reached its limit of chunks. The number of chunks of new content is unknown
-// until it is read, so accepted content may exceed the limit.
+// checkChunks fails if the workspace has reached its limit of chunks. Accepted content may exceed the limit, because
+// the number of its chunks is unknown until the content is read.
 func checkChunks(limits domain.Limits, chunks int64) error {
 	if limit := limits[domain.MetricStoredChunks]; limit > 0 && chunks >= limit {
 		return limitReached("chunks", limit, chunks)
@@ -138,9 +138,9 @@ func limitReached(what string, limit, has int64) error {
 }
 
 // WithinStorage runs f, which stores content of the workspace, and fails with domain.CodeUsageLimit if the workspace
-// then exceeds a storage limit. Several concurrent callers cannot exceed the limit together. A call that adds no
-// content is never rejected. WithinStorage must be the first call in its transaction; see the order of locks in
-// record/locks.go.
+// then exceeds a storage limit. Calls for one workspace wait for each other, so concurrent uploads cannot exceed the
+// limit together. A call that adds no content is never rejected. WithinStorage must be the first call in its
+// transaction; see the order of locks in record/locks.go.
 func (c *Accounts) WithinStorage(ctx context.Context, t *db.Tx, ws string, f func() error) error {
 	limits, _, err := c.accountLimits(ctx, t, domain.Account{WorkspaceID: ws})
 	if err != nil {

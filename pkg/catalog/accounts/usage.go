@@ -14,8 +14,8 @@ import (
 // MonthOf returns the month (UTC) in which uses at the time t are counted.
 func MonthOf(t time.Time) string { return t.UTC().Format("2006-01") }
 
-// Count adds uses to the account's counters of the current month (UTC), all or none. Negative values take back uses
-// that had no effect after all. Uses of concurrent callers are stored together.
+// Count adds uses to the account's counters of the current month (UTC), either all of them or none. A negative number
+// takes back uses that had no effect. Concurrent calls share one transaction.
 func (c *Accounts) Count(ctx context.Context, a domain.Account, uses map[domain.Metric]int64) error {
 	uses = maps.Clone(uses)
 	maps.DeleteFunc(uses, func(_ domain.Metric, n int64) bool { return n == 0 })
@@ -41,8 +41,8 @@ func (c *Accounts) storeUses(ctx context.Context, sums []accountUses) error {
 	})
 }
 
-// Count adds uses to the counters of a workspace and of a key, in the order in which all transactions lock the
-// counters.
+// Count adds uses to the counters of a workspace and of a key. All transactions lock these counters in the same order,
+// so they cannot deadlock.
 func Count(ctx context.Context, t *db.Tx, a domain.Account, month string, uses map[domain.Metric]int64) error {
 	metrics := slices.Sorted(maps.Keys(uses))
 	for _, m := range metrics {
@@ -65,9 +65,9 @@ func Count(ctx context.Context, t *db.Tx, a domain.Account, month string, uses m
 }
 
 // Admit counts one agent query of the account. If the workspace or the key has reached its limit of queries or of
-// tokens, Admit fails with domain.CodeUsageLimit and counts nothing. Admit checks and counts in one step, so that
-// concurrent callers cannot exceed the limit of queries together. The tokens of a query are unknown until it is
-// answered, so queries in progress may exceed the limit of tokens.
+// tokens, Admit fails with domain.CodeUsageLimit and counts nothing. It checks and counts in one step, so concurrent
+// callers cannot exceed the limit of queries together. The limit of tokens may be exceeded, because the number of
+// tokens of a query is unknown until the query is answered.
 func (c *Accounts) Admit(ctx context.Context, a domain.Account) error {
 	return c.db.Update(ctx, "counting a query", func(t *db.Tx) error {
 		month := MonthOf(c.db.Now())

@@ -71,7 +71,7 @@ func (b *concurrentService) run() {
 
 func (b *concurrentService) process(i int) *catalog.Catalog { return b.processes[i%len(b.processes)] }
 
-// upload adds datasources, deletes some of them, and finds pages.
+// upload adds datasources, deletes some of them, and reports newly discovered pages of the site.
 func (b *concurrentService) upload(u int) {
 	c := b.process(u)
 	for i := range uploads {
@@ -118,8 +118,8 @@ func (b *concurrentService) dispatch(c *catalog.Catalog, stop <-chan struct{}) {
 	}
 }
 
-// publish puts the job into the stream before it calls Published, as in production, so a worker may finish the job
-// before Published is called.
+// publish puts the job into the stream. As in production, the caller calls Published only afterwards, so a worker may
+// already have finished the job by then.
 func (b *concurrentService) publish(j domain.Job) uint64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()

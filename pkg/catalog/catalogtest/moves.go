@@ -52,7 +52,8 @@ func finish(w *world.World, moveID string) bool {
 	return switched
 }
 
-// sweptPlaces returns, by place, the Below of each queued sweep that covers the whole datastore.
+// sweptPlaces returns the value of Below in each queued sweep that covers the whole datastore, by the place that is
+// swept.
 func sweptPlaces(w *world.World) map[domain.Place]uint64 {
 	w.T.Helper()
 	out := map[domain.Place]uint64{}

@@ -11,8 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// concurrentMoves moves a datastore back and forth while everything else continues, in all processes sharing the
-// catalog.
+// concurrentMoves moves a datastore back and forth while all processes that share the catalog do their usual work.
 type concurrentMoves struct {
 	*history
 	processes []*catalog.Catalog
@@ -38,8 +37,7 @@ func newConcurrentMoves(w *world.World, others ...*catalog.Catalog) *concurrentM
 	return u
 }
 
-// run moves the datastore back and forth, and requires that in the end all active content is in the place of the
-// datastore.
+// run moves the datastore back and forth. It requires that all active content ends up in the datastore's final place.
 func (u *concurrentMoves) run() {
 	u.T.Helper()
 	var working sync.WaitGroup
@@ -128,8 +126,8 @@ func (u *concurrentMoves) publish(j domain.Job) domain.Job {
 	return j
 }
 
-// take runs some jobs of the stream and returns their events. Some jobs stay in the stream, so their events are
-// returned again.
+// take simulates a worker: it runs a few jobs from the stream and returns their events. It leaves some of these jobs in
+// the stream, so a later call returns their events again.
 func (u *concurrentMoves) take() (out []domain.Event) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

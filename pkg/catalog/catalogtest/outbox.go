@@ -9,7 +9,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// foreign creates another workspace with a datastore, and returns a function that assigns a new file to that datastore.
+// foreign creates a datastore in another workspace. The returned function changes a new file so that the file belongs
+// to that datastore.
 func foreign(w *world.World) func(*catalog.NewDatasource) {
 	w.T.Helper()
 	ws := w.NewWorkspace()

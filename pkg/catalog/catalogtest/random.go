@@ -45,7 +45,7 @@ type history struct {
 	alive  []string       // ids known to callers
 	events []domain.Event // in transit
 	jobs   []domain.Job   // published
-	// written lists, by datasource, the generations that were completely written to a place.
+	// written lists, for each datasource, which generations were completely written to which places.
 	written map[string][]version
 }
 
@@ -237,8 +237,8 @@ func (h *history) move() {
 	finish(h.World, d.Move.ID)
 }
 
-// arrive simulates the mover until the end of a move. Datasources that cannot be moved are synched again, as users
-// would do.
+// arrive simulates the mover until the move ends. Datasources that cannot be moved are synched again, as users would
+// do.
 func (h *history) arrive() {
 	h.T.Helper()
 	for range 100 {
@@ -271,7 +271,8 @@ func (h *history) content() (out []string) {
 	return out
 }
 
-// checkActive requires that active content was completely written to the serving place, and that no sweep deletes it.
+// checkActive requires that all active content was completely written to the serving place, and that no sweep will
+// delete it.
 func (h *history) checkActive() {
 	h.T.Helper()
 	sweeps := h.AllSweeps()
@@ -337,7 +338,8 @@ func (h *history) checkPages() {
 	}
 }
 
-// checkPlaces requires that a waiting datasource is in the outbox or in flight, or is a site waiting for its pages.
+// checkPlaces requires that the job of every waiting datasource is in the outbox or in flight, unless the datasource is
+// a site that is waiting for its pages.
 func (h *history) checkPlaces() {
 	h.T.Helper()
 	waiting := map[string]bool{}

@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// Write is a statement that a transaction queues without waiting for the result.
+// Write is a statement that a transaction can queue, so that the caller need not wait for its result.
 type Write struct {
 	Doing string // for the error message
 	Text  string

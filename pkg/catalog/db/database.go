@@ -44,7 +44,7 @@ type DB struct {
 	Read    *Pool
 	// groups combines the commits of several transactions. It is nil if each transaction has its own connection.
 	groups *groupCommit
-	// migrations opens a connection without the timeouts of requests.
+	// migrations opens a connection without the timeouts that apply to requests.
 	migrations func() (*sql.DB, error)
 	migrated   bool // the database has a schema, of any version
 	ready      func(ctx context.Context) error

@@ -83,8 +83,9 @@ func (g *groupCommit) acquire(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// release releases the caller's lock, and commits first unless another goroutine will do so. A goroutine that starts to
-// wait in the meantime either takes the lock or calls release when it gives up, so a commit never stays open.
+// release commits if no other goroutine will do so, and then releases the lock, which the caller holds. A goroutine
+// that starts to wait in the meantime either takes the lock or, if it gives up, calls release itself. So a commit never
+// stays open.
 func (g *groupCommit) release() {
 	for {
 		g.commitIfLast()
@@ -156,7 +157,8 @@ func (c *commit) savepoint(ctx context.Context, f func() error) error {
 	return err
 }
 
-// commitIfLast commits unless another transaction is about to join; see release. The caller holds the lock.
+// commitIfLast commits the open transactions, unless another transaction is about to join them and the limits on the
+// size and delay of a shared commit allow that; see release. The caller holds the lock.
 func (g *groupCommit) commitIfLast() {
 	c := g.open
 	if c == nil || g.waiting.Load() > 0 && c.members < maxGroupSize && time.Since(c.began) < maxGroupDelay {

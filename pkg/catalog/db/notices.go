@@ -16,9 +16,9 @@ import (
 // noticePause is the minimum time between two notices of a process. Topics announced in the meantime are sent together.
 const noticePause = 20 * time.Millisecond
 
-// notices tells other processes about work that this process has queued, and signals work queued by other processes to
-// this one. A notice is sent after the commit, not as part of it, because PostgreSQL serialises the commits of
-// transactions that notify. A notice may therefore be lost, but then the work only starts later.
+// notices announces to other processes that this process has queued work, and receives their announcements. A notice is
+// sent after the commit, not as part of it, because PostgreSQL serialises the commits of transactions that notify. So a
+// notice may be lost, but then the work only starts later.
 type notices struct {
 	db      *DB
 	me      string // distinguishes this process's own notices
@@ -31,8 +31,8 @@ type notices struct {
 	sending sync.WaitGroup
 }
 
-// startNotices starts sending and listening. It returns once this process is listening, or once its first attempt has
-// failed.
+// startNotices starts sending and receiving notices. It returns once this process is listening, or once its first
+// attempt to connect has failed.
 func startNotices(ctx context.Context, d *DB) *notices {
 	if d.session == nil {
 		return nil
@@ -119,7 +119,7 @@ func (n *notices) send(ctx context.Context) {
 	}
 }
 
-// stop ends sending and listening. It may be called twice.
+// stop ends the sending and receiving of notices. It may be called twice.
 func (n *notices) stop() {
 	if n == nil {
 		return

@@ -12,19 +12,20 @@ import (
 // Options configure a database.
 type Options struct {
 	Path string // path of the SQLite database; its folder must exist
-	// URL is the address of a PostgreSQL database, postgres://user:password@host:port/database, used instead of Path.
-	// The schema is created on first use. Several processes can share the database and may start concurrently.
+	// URL is the address of a PostgreSQL database: postgres://user:password@host:port/database. If it is set, Path is
+	// not used. The schema is created on first use. Several processes can share the database and may start
+	// concurrently.
 	URL string
-	// Connections limits the connections to PostgreSQL for requests and loops; one or two more listen for notices. 0
-	// means DefaultConnections.
+	// Connections limits the PostgreSQL connections for requests and background loops. One or two more connections
+	// listen for notices. 0 means DefaultConnections.
 	Connections int
 	// StartTimeout is how long to wait for a PostgreSQL server that cannot be reached yet. 0 means not to wait.
 	StartTimeout time.Duration
 	Log          *slog.Logger // nil: slog.Default()
 	// Now is the clock for stored times. If it is nil, time.Now is used.
 	Now func() time.Time
-	// Aged is the clock for deleting old rows. It may follow changes of the system clock more slowly than Now. If it is
-	// nil, Now is used.
+	// Aged is the clock that decides which rows are old enough to be deleted. It may follow changes of the system clock
+	// more slowly than Now. If it is nil, Now is used.
 	Aged func() time.Time
 	// Schema holds the migrations.
 	Schema fs.FS
@@ -36,8 +37,8 @@ type Options struct {
 
 // observer follows the changes made by the writing connection of a SQLite database.
 type observer interface {
-	// Change is called before a row of a table is changed, deleted or inserted. added is true for an insertion. id
-	// returns the first column of the existing row, and may fail.
+	// Change is called before a row of a table is changed, deleted or inserted. added is true for an insertion. The
+	// function id returns the value in the first column of the existing row, and may fail.
 	Change(table string, added bool, id func() (string, error))
 	// Committing is called before a commit, and the returned function after it. Commits are serial.
 	Committing() (done func())
@@ -145,9 +146,9 @@ func signal(ch chan struct{}) {
 	}
 }
 
-// Update runs f in a write transaction and, after the commit, signals the topics that f has announced. If other
-// processes share the database, f may be run several times, so each run must set the variables that it shares with its
-// caller.
+// Update runs f in a write transaction and, after the commit, signals the topics that f has announced. f may run
+// several times if the transaction conflicts with others, so it must not use results of an earlier run that are left in
+// the caller's variables.
 func (d *DB) Update(ctx context.Context, doing string, f func(*Tx) error) error {
 	t, err := d.transact(ctx, f)
 	if err != nil {

@@ -33,7 +33,8 @@ func (p Page) limit() (int, error) {
 	return p.Limit, nil
 }
 
-// List builds a SELECT for one page of a list. Conditions are constants, so there are few different statements.
+// List builds a SELECT for one page of a list. The conditions are constant texts with placeholders, so there are only
+// few different statements to prepare.
 type List struct {
 	Name           cursor.List
 	Columns, Table string
@@ -64,7 +65,8 @@ func (l *List) Page(p Page) (text string, args []any, limit int, err error) {
 	return text, append(l.Args, limit+1), limit, nil
 }
 
-// CutPage drops the additional row and returns the cursor of the next page, or "" after the last page.
+// CutPage drops the additional row that Page has selected, and returns the cursor of the next page, or "" after the
+// last page.
 func CutPage[T any](l List, items []T, limit int, at func(T) cursor.Position) ([]T, string) {
 	if len(items) <= limit {
 		return items, ""

@@ -196,7 +196,7 @@ func explain(err error, cfg *pgx.ConnConfig) error {
 	return &domain.Error{Code: domain.CodeUnavailable, Message: "PostgreSQL at " + address(cfg) + " (DATABASE_URL) cannot be reached: start it, or correct the address", Err: err}
 }
 
-// address returns the address of the database for messages, without the password.
+// address returns the address of the database, without the password, for use in messages.
 func address(cfg *pgx.ConnConfig) string {
 	return fmt.Sprintf("postgres://%s@%s/%s", cfg.User, net.JoinHostPort(cfg.Host, strconv.Itoa(int(cfg.Port))), cfg.Database)
 }

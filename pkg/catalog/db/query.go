@@ -42,7 +42,7 @@ type Querier interface {
 	limit(ctx context.Context) (context.Context, context.CancelFunc)
 }
 
-// Scanner is the only row of a query, or the current one of several rows.
+// Scanner is a row of a result: the only one, or the current one of several.
 type Scanner interface{ Scan(dest ...any) error }
 
 // failedRow is the row of a query that could not be sent.
@@ -230,7 +230,8 @@ func ScanString(s Scanner) (string, error) {
 // does not change the result and keeps the number of statements small.
 var inSizes = []int{1, 4, 16, 32, 64, 128, 256}
 
-// Scan returns a function that scans a row into the variables listed by `into`, one for each column.
+// Scan returns a function that reads a row into a new T. The function `into` returns pointers to the variables for the
+// columns, in order.
 func Scan[T any](into func(*T) []any) func(Scanner) (T, error) {
 	return func(s Scanner) (v T, err error) {
 		err = s.Scan(into(&v)...)
@@ -238,8 +239,8 @@ func Scan[T any](into func(*T) []any) func(Scanner) (T, error) {
 	}
 }
 
-// InLists splits values into lists and calls f for each list. `in` is an IN condition for the list, to be put after a
-// column's name in a statement. args are the arguments of this condition.
+// InLists splits values into lists of limited length and calls f for each list. `in` is an IN condition for the list,
+// to be put after a column's name in a statement. args are the arguments of this condition.
 func InLists(q Querier, values []string, f func(in string, args []any) error) error {
 	d := q.engine()
 	for len(values) > 0 {

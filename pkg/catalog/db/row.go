@@ -19,7 +19,7 @@ type Column struct {
 	use  use
 }
 
-// use is a set of operations in which a column takes part.
+// use is the set of kinds of statements that include a column.
 type use uint8
 
 const (

@@ -65,7 +65,8 @@ func (s *session) run(ctx context.Context) {
 	}
 }
 
-// keep connects and returns when the connection breaks or ctx ends.
+// keep makes one connection and returns when the connection breaks or ctx ends. It calls tried once the attempt to
+// connect has ended.
 func (s *session) keep(ctx context.Context, tried func()) error {
 	conn, err := s.open(ctx)
 	tried()

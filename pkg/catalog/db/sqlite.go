@@ -15,7 +15,7 @@ import (
 
 var sqliteDialect = dialect{goose: goose.DialectSQLite3, prepares: true}
 
-// Number of connections for reading. Each uses up to 2 MiB for pages.
+// Number of connections for reading. Each caches up to 2 MiB of database pages.
 const sqliteReaders = 4
 
 // openSQLite opens a database in a file. There is only one connection for writing, so transactions are serial.
@@ -76,7 +76,8 @@ func openSQLite(ctx context.Context, o Options) (*DB, error) {
 	return d, nil
 }
 
-// watched connects to a database and reports every changed row to an observer, no matter which statement changes it.
+// watched is a connector whose connections report every changed row to an observer, no matter which statement changes
+// the row.
 type watched struct {
 	driver.Connector
 	observer observer

@@ -99,7 +99,8 @@ func (t *Tx) Wake(topic string) {
 	}
 }
 
-// Local returns the transaction's value of type T. There is one value per type, which init creates on the first call.
+// Local returns the value of type T that belongs to the transaction. There is one value per type. The first call
+// creates it with init.
 func Local[T any](t *Tx, init func() T) T {
 	key := (*T)(nil)
 	v, known := t.locals[key].(T)

@@ -305,7 +305,7 @@ func testScopes(t *testing.T, open world.Open) {
 	})
 }
 
-// leads returns the Lead of the page at each address, in the order of the addresses.
+// leads returns the Config.Lead of the page at each address, in the order of the addresses.
 func leads(w *world.World, site domain.Datasource, urls []string) (out []int) {
 	w.T.Helper()
 	for _, u := range urls {

@@ -69,7 +69,7 @@ func (w *World) StuckFor(silence time.Duration) []catalog.StuckDatasource {
 // Open opens an empty catalog with the options, except Path, and closes it when the test ends.
 type Open func(t testing.TB, o catalog.Options) *catalog.Catalog
 
-// clock is a clock that stands still until a test changes it.
+// clock stands still until a test changes it.
 type clock struct {
 	mu sync.Mutex
 	at time.Time
