@@ -2,10 +2,10 @@ package extract
 
 import "github.com/sluice/sluice/pkg/extract/format"
 
-// Error means that a document cannot be read, now or later.
+// Error reports that a document cannot be read and that trying again would not help.
 type Error = format.Error
 
-// Kind is the reason why a document cannot be read. Every kind is permanent: a retry fails again.
+// Kind is the reason why a document cannot be read. Every kind is permanent: trying again would not help.
 type Kind = format.Kind
 
 // Limits bounds the resources and the output of one document.
@@ -21,8 +21,8 @@ const (
 	Resources   = format.Resources
 )
 
-// KindOf returns the kind of the first *Error in err's chain, or "" if there is none. Errors without a kind, such as a
-// child that does not start, may be temporary.
+// KindOf returns the kind of the first *Error in err's chain, or "" if there is none. An error without a kind may be
+// temporary, for example if a child does not start.
 func KindOf(err error) Kind { return format.KindOf(err) }
 
 // DefaultLimits returns the limits that apply if the caller sets none.

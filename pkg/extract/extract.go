@@ -35,11 +35,11 @@ type Options struct {
 	MaxText int64
 	// MaxInput is the maximum size of a document, in bytes. Default 256 MiB.
 	MaxInput int64
-	// CacheDir is the folder for compiled code, which all children share and which survives restarts. Default: a folder
-	// in the user's cache directory.
+	// CacheDir is the folder for the compiled code of PDFium. All children share it, and it survives restarts. Default:
+	// a folder in the user's cache directory.
 	CacheDir string
-	// TempDir is the folder for documents while they are read. Files that a killed process leaves there are not
-	// removed. Default: the system's folder for temporary files.
+	// TempDir is the folder that holds documents while they are being read. Files that a killed process leaves there
+	// are not removed. Default: the system's folder for temporary files.
 	TempDir string
 	// IdleAfter is how long a child may be idle before it is stopped. Default 30 seconds.
 	IdleAfter time.Duration

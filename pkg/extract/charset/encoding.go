@@ -31,10 +31,10 @@ func Decode(data []byte, label string) (text, name string) {
 	return DecodeWith(data[skip:], name)
 }
 
-// Decide returns the most likely encoding of the text; skip is the length of its byte order mark. Decide checks the
-// evidence in this order, the most certain first: the byte order mark; zero bytes, as in UTF-16 and UTF-32; whether the
-// text is well-formed UTF-8, which is almost never true by chance; the label that came with the text; the encoding in
-// its XML declaration; and the scores of the decoded text, including the score of UTF-8 mixed with another encoding.
+// Decide returns the name of the most likely encoding, and the length of the byte order mark to skip. It relies on the
+// first of these that gives an answer: the byte order mark, the pattern of zero bytes (UTF-16 and UTF-32), the escape
+// sequences of ISO-2022, the validity of the text as UTF-8 (text in another encoding is almost never valid by chance),
+// the label or else the XML declaration, and a comparison of decoding scores.
 func (t *Evidence) Decide(label string) (name string, skip int) {
 	if wide, skip := Wide(t.head); wide != "" {
 		return wide, skip
@@ -65,8 +65,9 @@ func (t *Evidence) Decide(label string) (name string, skip int) {
 	return guess, 0
 }
 
-// isUTF8 reports whether the text is UTF-8. It tolerates a few stray bytes in another encoding. Text that is entirely
-// in another encoding has more invalid bytes than valid multi-byte sequences, unless it is only a word or two.
+// isUTF8 reports whether the text is UTF-8, possibly with a few stray bytes in another encoding. Text that is entirely
+// in another encoding usually has more invalid bytes than valid multi-byte sequences. A label that names another
+// encoding raises the number of valid sequences required.
 func (t *Evidence) isUTF8(label string) bool {
 	cut := len(t.incomplete) > 0 // the text ends within a multi-byte sequence, or is not UTF-8
 	switch {
@@ -137,8 +138,8 @@ func Wide(data []byte) (name string, skip int) {
 	return wideByScript(sample)
 }
 
-// allRunes reports whether every group of four bytes is a printable character. Every such group has a zero byte, and
-// text in most other encodings has hardly any.
+// allRunes reports whether the sample is UTF-32: whether get decodes each group of four bytes to a printable character.
+// Each such group contains a zero byte; most other encodings have hardly any.
 func allRunes(sample []byte, get func([]byte) uint32) bool {
 	for i := 0; i < len(sample); i += 4 {
 		if c := get(sample[i:]); c > unicode.MaxRune || !unicode.IsGraphic(rune(c)) && !unicode.IsSpace(rune(c)) && c != '\ufeff' {
@@ -148,9 +149,9 @@ func allRunes(sample []byte, get func([]byte) uint32) bool {
 	return true
 }
 
-// wideByScript returns the name of the encoding if the text is UTF-16 in a non-Latin script without a byte order mark.
-// In such text, almost only spaces and line ends have a zero byte: the first byte of the pair in big-endian text, the
-// second in little-endian text.
+// wideByScript recognises UTF-16 text in a non-Latin script without a byte order mark, and returns the name of its
+// encoding. In such text, almost only spaces and line ends contain a zero byte. It is the first of their two bytes in
+// big-endian text, and the second in little-endian text.
 func wideByScript(sample []byte) (name string, skip int) {
 	var ascii, other [2]int // number of byte pairs by the index of their zero byte, for ASCII and for other characters
 	for i := 0; i+1 < len(sample); i += 2 {
@@ -171,7 +172,7 @@ func wideByScript(sample []byte) (name string, skip int) {
 		name string
 		get  func([]byte) uint16
 	}{{"utf-16be", binary.BigEndian.Uint16}, {"utf-16le", binary.LittleEndian.Uint16}} {
-		// A few pairs in `other` are allowed, because the low byte of a letter such as U+AC00 is zero.
+		// Some zero bytes may belong to non-ASCII characters, because the low byte of a letter such as U+AC00 is zero.
 		if n := ascii[zero]; n < 2 || n*few < pairs || ascii[1-zero] > 0 || other[0]+other[1] >= n {
 			continue
 		}
@@ -272,8 +273,8 @@ func IsASCII(b []byte) bool {
 	return true
 }
 
-// minLead is how much better the score of another encoding must be than that of the labelled one for the label to be
-// ignored. It is half the score of correctly decoded text; neutral characters score 0.
+// minLead decides when a label is ignored: the score of another encoding must exceed that of the labelled encoding by
+// more than this. It is half the score of correctly decoded text; neutral characters score 0.
 const minLead = 0.5
 
 // refutes reports whether the bytes are certainly not in the labelled encoding. Some senders put the same label on
@@ -332,7 +333,7 @@ func DecodeWith(data []byte, name string) (string, string) {
 	enc, name := ByName(name)
 	out, err := enc.NewDecoder().Bytes(data)
 	if err != nil {
-		// Decoders replace invalid bytes. After an error, out is the text decoded so far.
+		// Decoders replace invalid bytes instead of failing. If one fails nevertheless, out is the text decoded so far.
 		return strings.ToValidUTF8(string(out), "\uFFFD"), name
 	}
 	return string(out), name

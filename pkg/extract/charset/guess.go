@@ -11,9 +11,9 @@ import (
 	"github.com/wlynxg/chardet"
 )
 
-// A score is the mean worth of the non-ASCII characters; a frequent letter of the language is worth 1. The worth or
-// cost of a character reflects how reliably it distinguishes correct from wrong decoding. Only the order of the values
-// matters, and the tests fix that order.
+// Costs and worths of characters. The score of a text is the mean worth of its non-ASCII characters; a frequent letter
+// of the language is worth 1. The more reliably a character distinguishes correct from wrong decoding, the higher its
+// worth or cost. Only the order of these values matters, and the tests pin it down.
 const (
 	scoreRarest = 0.4  // the rarest letter of an alphabet: text has mostly frequent letters, whereas in noise all letters are equally frequent
 	scoreKana   = 0.9  // kana: half of any Japanese text consists of them, and no other candidate encoding yields runs of them
@@ -159,7 +159,8 @@ func focusSample(sample []byte) []byte {
 	return sample[:cut]
 }
 
-// scoreEncoding returns the score of the sample in the named encoding. It is low if the encoding is not a candidate.
+// scoreEncoding returns the score of the sample in the named encoding, or a low score if that encoding is not a
+// candidate.
 func scoreEncoding(sample []byte, name string) float64 {
 	for _, c := range candidates {
 		if c.name == name {
@@ -193,8 +194,8 @@ func (c candidate) score(sample []byte) float64 {
 	return best + c.prior
 }
 
-// languageBonus returns a bonus of at most bonusLanguage if the whole text, including its ASCII letters, is in the
-// alphabet's language.
+// languageBonus returns a bonus of at most bonusLanguage if the text, including its ASCII letters, is in the language
+// lang.
 func languageBonus(text, lang string) float64 {
 	if lang == "" || len(text) < 40 {
 		return 0
@@ -205,8 +206,8 @@ func languageBonus(text, lang string) float64 {
 	return 0
 }
 
-// scoreNarrow scores text decoded from a single-byte encoding. Letters of the alphabet raise the score; other letters,
-// and symbols and capitals within words, lower it.
+// scoreNarrow scores text decoded from a single-byte encoding. Letters of the alphabet raise the score. Other letters
+// lower it, and so do symbols and capitals within words.
 func scoreNarrow(text string, alphabet map[rune]float64) float64 {
 	sum, n := 0.0, 0
 	prev := ' '

@@ -10,9 +10,9 @@ type charLevel struct {
 	score       float64
 }
 
-// Worth of a character that belongs to a charLevel. A frequent character is worth 1. The values are above 0 because a
-// table of names has few frequent characters, and below 1 because noise can contain such characters by chance. That is
-// rarer in the Korean level, which holds only a fifth of all syllables.
+// Worth of a character that belongs to a charLevel; a frequent character is worth 1. The worth is above 0, because a
+// table of names has few frequent characters. It is below 1, because noise can contain characters of the level by
+// chance. The Korean level is worth more: it holds only a fifth of all syllables, so chance hits are rarer.
 const (
 	scoreLevel  = 0.5
 	scoreKorean = 0.6

@@ -33,8 +33,8 @@ func (t *Evidence) addInvalid(piece []byte, at int) {
 	t.invalidContext = append(append(t.invalidContext, '\n'), piece[start:end]...)
 }
 
-// InvalidEncoding returns the encoding of the stray bytes in a UTF-8 text. It returns nil if there are no stray bytes,
-// or if they are not in a single-byte encoding.
+// InvalidEncoding returns the encoding of the stray bytes in UTF-8 text. name is the encoding that Decide returned. The
+// result is nil if that is not UTF-8, if there are no stray bytes, or if they are not in a single-byte encoding.
 func (t *Evidence) InvalidEncoding(name string) *charmap.Charmap {
 	if name != "utf-8" || t.Bad == 0 && len(t.incomplete) == 0 {
 		return nil
@@ -70,15 +70,15 @@ func (t *Evidence) mixedScore() float64 {
 	return best + bonusSequence*float64(t.validSequences)/float64(t.validSequences+t.Bad)
 }
 
-// repairUTF8 decodes the stray bytes of a UTF-8 text in the given encoding.
+// repairUTF8 returns UTF-8 text whose stray bytes have been decoded with the given encoding.
 func repairUTF8(data []byte, stray *charmap.Charmap) string {
 	// The transformer itself returns no errors.
 	text, _, _ := transform.Bytes(&Repairer{Encoding: stray}, data)
 	return string(text)
 }
 
-// Repairer decodes UTF-8 mixed with bytes of a single-byte encoding, as in concatenated files and logs. The rest
-// of a truncated sequence becomes U+FFFD.
+// Repairer decodes UTF-8 mixed with bytes of a single-byte encoding, as in concatenated files and logs. The incomplete
+// bytes of a truncated UTF-8 sequence become U+FFFD.
 type Repairer struct {
 	Encoding *charmap.Charmap
 	prev     rune // the last character written

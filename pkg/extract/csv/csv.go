@@ -214,8 +214,8 @@ type record struct {
 	quoted  []string // lines of that field so far
 }
 
-// escapedQuote matches a quotation mark escaped with a backslash. A letter or digit must follow, so that marks that
-// close the field or are doubled do not match.
+// escapedQuote matches a quotation mark that is escaped with a backslash and followed by a letter or digit. Without
+// that letter or digit, the mark may be one that closes the field after a backslash, or a doubled one.
 var escapedQuote = regexp.MustCompile(`\\" ?[\p{L}\p{N}]`)
 
 // line adds the next line of the record.
@@ -257,9 +257,9 @@ func splitRecord(s string, sep rune) []string {
 	return append(r.fields, r.quoted...)
 }
 
-// quotedField reads a field up to its closing quotation mark, which is followed by a separator or the end of the line.
-// Other quotation marks, doubled or not, are part of the text, as in "5" disk". If escaped is set, a quotation mark
-// after a backslash never closes the field.
+// quotedField reads a field up to its closing quotation mark, which must be followed by a separator or the end of the
+// line. Any other quotation mark, doubled or not, is part of the text, so a field may contain an inch mark. If escaped
+// is set, a quotation mark after a backslash never closes the field.
 func quotedField(s, sep string, escaped bool) (field, rest string, closed bool) {
 	var b strings.Builder
 	marks := `"`
@@ -300,8 +300,8 @@ func quotedField(s, sep string, escaped bool) (field, rest string, closed bool) 
 	}
 }
 
-// separators lists the possible separators in the order in which they are tried. A separator's edge is added to its
-// score. It is higher for separators that are rare in text and numbers.
+// separators lists the possible separators in the order in which they are tried. The edge is added to the separator's
+// score; the rarer a separator is in text and numbers, the higher its edge.
 var separators = []struct {
 	r    rune
 	edge float64

@@ -39,7 +39,7 @@ func (w *walker) controlProperties() control {
 	return c
 }
 
-// checkbox reads the current element, a check box, and returns the symbol of a ticked or an empty box.
+// checkbox reads the current element, a check box, and returns the symbol for its state: ticked or empty.
 func (w *walker) checkbox() string {
 	box := "☐"
 	w.sc.Each(func(e xml.StartElement) bool {
@@ -73,8 +73,8 @@ func (w *walker) control() {
 	}
 }
 
-// labelledText returns the text of the paragraph. If the text is only the value of a content control, it is preceded by
-// the control's label.
+// labelledText returns the text of the paragraph. If that text is only the value of a content control, the control's
+// label is put in front of it.
 func (p *paragraph) labelledText() string {
 	text := p.trimmed()
 	if p.label == "" || strings.TrimSpace(p.text.String()[:p.labelled]) != text {

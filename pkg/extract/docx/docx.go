@@ -42,7 +42,7 @@ func read(p *format.Parser) error {
 	return docxParts(p, a, p.Out.Add, 0)
 }
 
-// docxParts reads the document in an archive: the file itself, or a document that is embedded in it as a chunk.
+// docxParts reads the document in an archive. The archive is either the file itself or a document embedded in it.
 func docxParts(p *format.Parser, a *ooxml.Package, emit func(domain.Block) error, nesting int) error {
 	main := a.MainPart(defaultDocxPart)
 	rels := a.Relations(main)
@@ -95,8 +95,9 @@ func (r *reader) body(main string, rels []ooxml.Relation, emit func(domain.Block
 	return r.a.Walk(main, w.part)
 }
 
-// fitsLibrary reports whether the library can read the container safely. The library unpacks some parts completely and
-// without a limit; their sizes are added up below. It finds the body only by its usual name.
+// fitsLibrary reports whether the docx library can read the container safely. The library finds the body only by its
+// usual name, and it unpacks some parts completely without a limit. The total size of those parts must be at most
+// maxLibraryBytes.
 func fitsLibrary(a *ooxml.Package, main string) bool {
 	if main != defaultDocxPart || a.HasDuplicates {
 		return false

@@ -19,8 +19,8 @@ type field struct {
 	start  int        // offset of the result in the text of para
 }
 
-// maxFieldCode is the maximum number of bytes kept of a field's code. maxOpenFields is the maximum number of open
-// fields.
+// maxFieldCode is the maximum length, in bytes, of a field code; the rest is dropped. maxOpenFields is the maximum
+// number of open fields.
 const (
 	maxFieldCode  = 8 << 10
 	maxOpenFields = 100

@@ -159,8 +159,8 @@ func readLevel(sc *xmlscan.Scanner) numberLevel {
 
 func listLevel(s string) int { return min(int(ooxml.ParseSmall(s)), numberLevels-1) }
 
-// levelOf returns a paragraph's level in the list, counting from 0. A paragraph without a level of its own takes the
-// level that its style is linked to.
+// levelOf returns a paragraph's level in the list, counting from 0. If the paragraph has no level of its own, its style
+// decides: a level of a list can name the style whose paragraphs it numbers.
 func (n *numbering) levelOf(numID, level, style string) int {
 	if list := n.lists[numID]; list != nil && level == "" && style != "" {
 		for at := range numberLevels {
@@ -212,7 +212,8 @@ func (n *numbering) next(numID string, at int) string {
 	return label + " "
 }
 
-// count advances the counters to the next paragraph at a level. Higher levels that were skipped start to count too.
+// count advances the counters to the next paragraph at level `at`. If the list has skipped outer levels, their counters
+// are started too.
 func (c *numberCounts) count(list *numberedList, at int) {
 	for i := range at + 1 {
 		switch {

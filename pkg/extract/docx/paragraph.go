@@ -51,8 +51,8 @@ func (w *walker) write(s string) {
 // inlines reads the children of an element within a paragraph.
 func (w *walker) inlines() { w.sc.Each(w.inline) }
 
-// inline reads one element within a paragraph. It always returns true, so that the content of unknown elements is read
-// too.
+// inline reads one element within a paragraph. For an unknown element, it reads the content. It always returns true,
+// because it leaves nothing for the caller to skip.
 func (w *walker) inline(e xml.StartElement) bool {
 	switch e.Name.Local {
 	case "t":
@@ -143,7 +143,7 @@ func (w *walker) drawing(e xml.StartElement) bool {
 	return true
 }
 
-// emitAfter adds a block that is emitted after the open paragraph.
+// emitAfter schedules a block to be emitted after the open paragraph.
 func (w *walker) emitAfter(b domain.Block) {
 	if strings.TrimSpace(b.Text) == "" {
 		return
@@ -224,7 +224,7 @@ func (w *walker) paragraphProperties() {
 	})
 }
 
-// runProperties records whether the current run is bold, and warns of hidden text.
+// runProperties records whether the current run is bold, and adds a warning if its text is hidden.
 func (w *walker) runProperties() {
 	w.sc.Each(func(e xml.StartElement) bool {
 		switch e.Name.Local {

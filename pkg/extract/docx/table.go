@@ -90,8 +90,8 @@ func (t *tableReader) row() {
 	t.w.sc.Stop(t.grid.Add(row.asGrid()))
 }
 
-// isLayout reports whether the row is used for layout and does not hold values. This is so if it has headings above
-// other text, a single cell with several paragraphs, or a cell with too much text for a value.
+// isLayout reports whether the row is used for layout rather than for values. Such a row has a heading above other text
+// in one of its cells, consists of one cell with several paragraphs, or has a cell with too much text for a value.
 func (r *row) isLayout() bool {
 	used, blocks := 0, 0
 	for _, c := range r.cells {

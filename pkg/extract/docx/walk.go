@@ -39,7 +39,7 @@ func (w *walker) part(sc *xmlscan.Scanner) {
 	}
 }
 
-// flush emits the paragraph that was waiting for its continuation.
+// flush emits the paragraph that was held back because its text seemed to continue in the next one.
 func (w *walker) flush() {
 	if p := w.carry; p != nil {
 		w.carry = nil
@@ -53,8 +53,8 @@ func (w *walker) blocks() {
 	w.sc.Each(w.block)
 }
 
-// block reads one element at the level of paragraphs and tables. It always returns true, so that the content of unknown
-// elements is read too.
+// block reads one element at the level of paragraphs and tables. For an unknown element, it reads the content. It
+// always returns true, because it leaves nothing for the caller to skip.
 func (w *walker) block(e xml.StartElement) bool {
 	switch e.Name.Local {
 	case "p":
@@ -81,7 +81,8 @@ func (w *walker) block(e xml.StartElement) bool {
 // send emits a block. An error ends the walk.
 func (w *walker) send(b domain.Block) { w.sc.Stop(w.emit(b)) }
 
-// choose reads the branch of alternate content that ooxml.ChooseOne selects.
+// choose reads alternate content: several versions of the same content, of which ooxml.ChooseOne selects one. choose
+// calls take for each element of that version.
 func (w *walker) choose(take func(e xml.StartElement) bool) {
 	count, emit, p := 0, w.emit, w.para
 	w.emit = func(b domain.Block) error {
@@ -97,7 +98,7 @@ func (w *walker) choose(take func(e xml.StartElement) bool) {
 	w.emit = emit
 }
 
-// textBox reads a text box within a paragraph. Its blocks are emitted after that paragraph.
+// textBox calls walk to read a text box within a paragraph. The blocks of the box are emitted after that paragraph.
 func (w *walker) textBox(walk func()) {
 	outer, emit, fields, carry := w.para, w.emit, w.fields, w.carry
 	w.para, w.fields, w.carry = nil, nil, nil
@@ -181,8 +182,8 @@ func (w *walker) finish(p *paragraph) {
 	w.sc.Stop(w.r.notes.emit(p.notes, w.emit))
 }
 
-// maxPageWords is the maximum size, in bytes, of the words around an omitted page number, such as "Page of". A longer
-// paragraph of a header or footer is kept.
+// maxPageWords is the maximum size, in bytes, of the words that a header or footer may leave around an omitted page
+// number, such as "Page of". Such words are dropped; a longer paragraph is kept.
 const maxPageWords = 12
 
 // headingLevel returns the heading level of the paragraph or of its style, or 0 for body text.

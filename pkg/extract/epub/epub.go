@@ -26,7 +26,7 @@ var Format = format.Format{
 
 const container = "META-INF/container.xml"
 
-// inside recognises a book by its type or by its container file, because some producers omit the type.
+// inside recognises a book by its mimetype file or, because some producers omit that file, by its container file.
 func inside(p *format.Parser) string {
 	a := zip.Opened(p)
 	if kind, err := a.Read("mimetype"); err == nil && strings.TrimSpace(string(kind)) == mimeType || a.Has(strings.ToLower(container)) {
@@ -192,7 +192,7 @@ func (b *book) metadata(sc *xmlscan.Scanner) {
 }
 
 // readContents reads the table of contents and keeps, for each part, the first entry that leads to it. In EPUB 3 the
-// table is a page with nested lists; in EPUB 2 it consists of nested points.
+// table is a page with nested lists; in EPUB 2 it consists of nested navPoint elements.
 func (b *book) readContents(toc item) error {
 	if toc.part == "" {
 		return nil

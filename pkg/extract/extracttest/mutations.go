@@ -11,13 +11,14 @@ import (
 	"math/rand/v2"
 )
 
-// Damage says how many damaged copies of each kind Cases makes. If a field is zero, there are no copies of its kind.
+// Damage sets the number of damaged copies that Cases makes, by kind of damage. A zero field disables its kind.
 type Damage struct {
 	Seed uint64
-	// Truncations divides the file into this many equal parts. One copy ends after each part except the last: with 10,
-	// at 10%, 20%, … 90% of the length.
+	// Truncations is the number of parts into which the file is divided. One copy is cut off after each part except the
+	// last: with 10 parts, the copies end at 10%, 20%, … 90% of the length.
 	Truncations int
-	// Flips is the number of copies with randomly changed bytes. One byte in 10,000, 1,000 or 100 is changed, in turn.
+	// Flips is the number of copies with randomly changed bytes. The copies take turns: one byte in 10,000 is changed,
+	// then one in 1,000, then one in 100.
 	Flips int
 	// Numbers is the number of copies in which decimal numbers are replaced with numbers that no file should contain.
 	Numbers int

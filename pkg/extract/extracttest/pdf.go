@@ -98,8 +98,9 @@ func Repeated(format string, n, lines int) []string {
 	return texts
 }
 
-// StrangePDF returns a book with many glyphs whose meaning is unknown, so that PDFium is asked about every page. Each
-// page has about 500 known characters and the given number of strange lines, which have 60 unknown characters each.
+// StrangePDF returns a book with many undecodable glyphs, so that each of its pages is passed to PDFium as well. Each
+// page has about 500 ordinary characters. strangeLines holds, for each page, the number of additional lines with 60
+// undecodable characters each.
 func StrangePDF(strangeLines ...int) []byte {
 	pages := len(strangeLines)
 	contents := make([]string, pages)

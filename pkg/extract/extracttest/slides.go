@@ -13,7 +13,7 @@ func Slides(t testing.TB, slides []string, parts ...Part) []byte {
 	var list strings.Builder
 	var lines []string
 	for i, s := range slides {
-		// The parts are named in the opposite order, so that only the list gives the right order.
+		// The parts are named in the opposite order, so that only the presentation's slide list gives the right order.
 		name := fmt.Sprintf("slides/slide%d.xml", len(slides)-i)
 		lines = append(lines, fmt.Sprintf("rId%d slide %s", i+1, name))
 		fmt.Fprintf(&list, `<p:sldId id="%d" r:id="rId%d"/>`, 256+i, i+1)
@@ -25,7 +25,8 @@ func Slides(t testing.TB, slides []string, parts ...Part) []byte {
 	return Office(t, parts...)
 }
 
-// SlidePart returns a slide, layout, master or notes page with the given shapes.
+// SlidePart returns a slide, layout, master or notes page with the given shapes. root is the name of its root element,
+// optionally followed by attributes.
 func SlidePart(root, shapes string) string {
 	name, _, _ := strings.Cut(root, " ")
 	return `<p:` + root + ` xmlns:p="p" xmlns:a="a" xmlns:r="r" xmlns:c="c" xmlns:dgm="dgm" xmlns:mc="mc"><p:cSld><p:spTree>` + shapes + `</p:spTree></p:cSld></p:` + name + `>`

@@ -11,8 +11,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/charset"
 )
 
-// MIME types that several formats use. Documents in those formats can contain files of these types, or must not be
-// confused with them.
+// MIME types that are needed outside the packages of their formats. Some documents embed files of these types; others
+// must be told apart from them.
 const (
 	TypeCSV      = "text/csv"
 	TypeText     = "text/plain"
@@ -138,8 +138,8 @@ func (r *Registry) zipType(head []byte, named *Format) string {
 	return TypeZip
 }
 
-// looksBinary reports whether the bytes cannot be text in any encoding. Files with the extension of a text format may
-// contain more zero bytes than others.
+// looksBinary reports whether the bytes cannot be text in any encoding. namedText is set if the file has the extension
+// of a text format; such a file may contain more zero bytes.
 func looksBinary(head []byte, namedText bool) bool {
 	control, zeros := 0, 0
 	for _, b := range head {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Kind is the reason why a document cannot be read. Every kind is permanent: a retry fails again.
+// Kind is the reason why a document cannot be read. Every kind is permanent: trying again would not help.
 type Kind string
 
 // The kinds of failure.
@@ -19,8 +19,8 @@ const (
 	Resources   Kind = "resources"   // reading took too much memory or time
 )
 
-// Error means that a document cannot be read, now or later. Message is one line for the person who uploaded the
-// document. The cause is the parser's error and is meant for logs.
+// Error reports that a document cannot be read and that trying again would not help. Message is one line for the person
+// who uploaded the document. Err is the parser's error and is meant for logs.
 type Error struct {
 	Kind    Kind   `json:"kind"`
 	Message string `json:"message"`
@@ -38,8 +38,8 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// KindOf returns the kind of the first *Error in err's chain, or "" if there is none. Errors without a kind, such as a
-// child that does not start, may be temporary.
+// KindOf returns the kind of the first *Error in err's chain, or "" if there is none. An error without a kind may be
+// temporary, for example if a child does not start.
 func KindOf(err error) Kind {
 	var e *Error
 	if errors.As(err, &e) {

@@ -78,7 +78,8 @@ func (r *Registry) Parse(ctx context.Context, src Source, lim Limits, emit func(
 	if p.Out.Letters == 0 {
 		return nil, Errorf(NoText, "the file contains no text")
 	}
-	// With several such headings or several pages, each heading is the title of only a part.
+	// The heading is the title only if it is the only one of level 1 and the document has no further pages. Otherwise
+	// it is the title of just a part.
 	if f := r.byType(p.Doc.MIMEType); f.TitleFromHeading && p.Doc.Title == "" && p.Out.topHeadings == 1 && p.Doc.Pages <= 1 {
 		p.Doc.Title = p.Out.firstHeading
 	}
@@ -91,8 +92,8 @@ func (r *Registry) Parse(ctx context.Context, src Source, lim Limits, emit func(
 // ErrPanic is in an error's chain if a parser panicked.
 var ErrPanic = errors.New("panic")
 
-// faultReader remembers errors in reading the file itself; they are not the document's fault. It is safe for concurrent
-// use.
+// faultReader remembers errors in reading the file itself, so that they are not mistaken for damage to the document. It
+// is safe for concurrent use.
 type faultReader struct {
 	io.ReaderAt
 	fault atomic.Pointer[error]

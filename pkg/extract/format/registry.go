@@ -34,7 +34,7 @@ type Format struct {
 	// there is no such variant.
 	Flat     func(head []byte) bool
 	ReadFlat func(p *Parser) error
-	// Read reads a document: it passes its blocks to the sink and records its metadata.
+	// Read reads a document. It passes the document's blocks to the sink and records its metadata.
 	Read func(p *Parser) error
 	// Piece reads text in this format, decoded to UTF-8, from a document in another format. It is nil if no other
 	// format embeds this one.
@@ -97,7 +97,8 @@ func (r *Registry) Packed(p *Parser) *Format {
 	return nil
 }
 
-// PackedNames lists the packed formats by their first extensions, for errors about a file that may be any of them.
+// PackedNames lists the packed formats, for errors about a file that may be in any of them. Each is named by the first
+// of its file extensions.
 func (r *Registry) PackedNames() string {
 	var names []string
 	for _, f := range r.Formats() {

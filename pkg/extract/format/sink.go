@@ -153,8 +153,8 @@ func cleanText(s string, kind domain.BlockKind) string {
 	return strings.TrimSpace(s)
 }
 
-// splitBlock splits a text longer than MaxBlockBytes at the last end of a line, sentence or word below the limit. Lines
-// of code keep their indentation.
+// splitBlock splits text longer than MaxBlockBytes in two. It cuts at the last end of a line, sentence or word below
+// the limit. Lines of code keep their indentation.
 func splitBlock(s string, kind domain.BlockKind) (head, rest string) {
 	if len(s) <= MaxBlockBytes {
 		return s, ""

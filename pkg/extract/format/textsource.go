@@ -25,8 +25,8 @@ func (p *Parser) DeclaredCharset() string {
 	return params["charset"]
 }
 
-// Decoded returns the whole source as text. It is for formats whose parsers need the whole text. Like TextReader, it
-// records the encoding in the document's route.
+// Decoded returns the whole source as text, for formats whose parsers cannot read a stream. Like TextReader, it records
+// the encoding in the document's Route.
 func (p *Parser) Decoded(route string) (string, error) {
 	r, err := p.TextReader(route, "")
 	if err != nil {
@@ -45,10 +45,10 @@ type textSource struct {
 	Paged bool // whether the text contains form feeds
 }
 
-// TextReader returns a reader of the source as UTF-8 without a byte order mark, and records the encoding in the
-// document's route. It first scans the whole source to detect the encoding, because invalid bytes late in the text must
-// be known before the first line is decoded. standard is the encoding that the format prescribes if none is declared;
-// it may be "".
+// TextReader returns a reader that decodes the source to UTF-8 without a byte order mark. It records the encoding in
+// the document's Route, after the given route. To detect the encoding, it first scans the whole source: invalid bytes
+// late in the text must be known before the first line is decoded. standard is the encoding that the format prescribes
+// if none is declared; it may be "".
 func (p *Parser) TextReader(route, standard string) (*textSource, error) {
 	var evidence charset.Evidence
 	piece := make([]byte, 256<<10)

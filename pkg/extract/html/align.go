@@ -14,9 +14,9 @@ import (
 // shingleWords is the number of consecutive words that are compared. Shorter sequences match by accident.
 const shingleWords = 4
 
-// extractIndex tells whether text of a page is in the output of an article extractor, the extract. Extractors find the
-// main content but lose its structure: heading levels, tables, code, lists. So the extract only decides what is
-// content; the content itself is read from the page.
+// extractIndex holds the output of an article extractor, called the extract, and reports whether text of a page is in
+// it. Extractors find the main content but lose its structure: heading levels, tables, code, lists. So the extract only
+// decides what belongs to the content, and the page supplies the content itself.
 type extractIndex struct {
 	grams map[[shingleWords]string]int
 	lines map[string]bool // whole blocks of fewer than 2*shingleWords words
@@ -98,8 +98,8 @@ func wordsOf(s string) []string {
 	return words
 }
 
-// choose reports, for each block of a page, whether it is content. A block is content if it is in the extract, or if
-// the extractor lost it although it is surrounded by content.
+// choose reports, for each block of a page, whether it is content. A block is content if it is in the extract. It also
+// is if the extractor lost it, but kept blocks around it show that it belongs to the content.
 func (x *extractIndex) choose(blocks []block, t *pageTree) []bool {
 	keep := make([]bool, len(blocks))
 	for i, b := range blocks {
@@ -164,7 +164,7 @@ func (x *extractIndex) dropRepeats(blocks []block, keep []bool) {
 	}
 }
 
-// centerOf returns the deepest element that contains three quarters of the kept text.
+// centerOf returns the deepest element that contains at least three quarters of the kept text.
 func centerOf(blocks []block, keep []bool) *html.Node {
 	letters := map[*html.Node]int{}
 	total := 0
@@ -191,8 +191,8 @@ func centerOf(blocks []block, keep []bool) *html.Node {
 	return nil
 }
 
-// deepestWithMost returns the deepest element in the tree of n that contains three quarters of the total. n itself must
-// contain that much.
+// deepestWithMost returns the deepest element in the tree of n that contains at least three quarters of `total`. n
+// itself must contain that much.
 func deepestWithMost(n *html.Node, letters map[*html.Node]int, total int) *html.Node {
 	for c := n.FirstChild; c != nil; {
 		if letters[c]*4 >= total*3 {

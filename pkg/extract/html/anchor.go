@@ -18,19 +18,20 @@ const (
 	// maxAnchorBytes is the maximum length of an anchor. Every chunk stores one.
 	maxAnchorBytes = 256
 	// maxWrappers is the maximum number of elements around a heading that are searched for an id. DocBook puts three
-	// between a section and its title.
+	// elements between a section and its title.
 	maxWrappers = 8
-	// maxMarks is the maximum number of links without text before a heading that are searched for an id.
+	// maxMarks is the maximum number of links before a heading that are searched for an id. Only links without text
+	// count.
 	maxMarks = 8
 	// maxHeadingNodes is the maximum number of nodes in a heading that are searched for an id.
 	maxHeadingNodes = 64
 )
 
-// headingAnchors finds, for each heading of a page and each term of a definition list, the fragment that makes a
-// browser scroll to it. An id that the heading links to as its permalink comes first. Then come the ids of the heading
-// itself, of an element in it, of a link without text next to it, and of a section that begins with it. For a term,
-// only the ids of the term and of the elements in it are used. An id that occurs twice belongs to its first element, as
-// in browsers.
+// headingAnchors returns, for each heading of a page and each term of a definition list, the fragment that makes a
+// browser scroll to it. For a heading, the best fragment is an id to which the heading's own permalink leads. Next come
+// the ids of the heading, of an element in it, of a link without text next to it, and of a section that begins with it.
+// For a term, only the ids of the term and of elements in it are used. As in browsers, an id that occurs twice belongs
+// to the first element that has it.
 func headingAnchors(doc *html.Node) map[*html.Node]string {
 	a := anchorScan{owner: map[string]*html.Node{}, found: map[*html.Node][]anchorChoice{}}
 	for n := range doc.Descendants() {
@@ -240,7 +241,7 @@ func namedSection(n *html.Node) bool {
 	return false
 }
 
-// permalinkBehind returns the permalink without text right after a heading, or nil if there is none.
+// permalinkBehind returns a permalink that comes right after a heading and has no text, or nil if there is none.
 func permalinkBehind(heading *html.Node) *html.Node {
 	n := heading.NextSibling
 	for n != nil && n.Type != html.ElementNode {

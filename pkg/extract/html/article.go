@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// Sizes of the parts of an article, in letters.
+// Thresholds for recognising the parts of an article, in letters.
 const (
 	maxAsideLetters  = 600 // maximum size of an aside that is recognised only by its name
 	labelLetters     = 80  // size below which a line without sentence punctuation is a label

@@ -21,7 +21,7 @@ type nodeFacts struct {
 // size returns the length of nodeText, in bytes.
 func (f nodeFacts) size() int { return f.bytes + max(f.words-1, 0) }
 
-// add extends the facts to the text that follows, whose own facts are next.
+// add updates the facts for text that is followed by more text. next holds the facts of the added text.
 func (f *nodeFacts) add(next nodeFacts) {
 	if next.bytes == 0 && next.open { // empty
 		return

@@ -113,8 +113,8 @@ func (w *walker) inlineTo(b *strings.Builder, n *html.Node, links *[]domain.Bloc
 	}
 }
 
-// part writes a space between two adjacent elements, such as a name and a date, that only styles separate visually. It
-// writes no space if there is text before or after the two elements.
+// part writes a space before element n if only styles separate it visually from the element before it, as between a
+// name and a date. It writes no space if text directly precedes or follows the two elements.
 func (w *walker) part(b *strings.Builder, n *html.Node) {
 	prev := n.PrevSibling
 	if prev == nil || prev.Type != html.ElementNode || isText(prev.PrevSibling) || isText(n.NextSibling) {

@@ -28,7 +28,8 @@ type pageFacts struct {
 	ld     linkedData
 }
 
-// maxFacts is the maximum number of values of one kind that are kept. A page can repeat them without limit.
+// maxFacts is the maximum number of values kept for each kind of metadata. A page can repeat an attribute without
+// limit.
 const maxFacts = 50
 
 // pageFacts collects the metadata of the page.
@@ -104,7 +105,8 @@ func (f *pageFacts) meta(n *html.Node) {
 	}
 }
 
-// microdata records the schema.org attributes of the page, but not those of people and things in it.
+// microdata records the schema.org attributes that describe the page. It ignores attributes of people and things
+// mentioned in the page.
 func (f *pageFacts) microdata(n *html.Node) {
 	if t := attr(n, "itemtype"); t != "" && len(f.types) < maxFacts {
 		f.types[t[strings.LastIndexByte(t, '/')+1:]] = true
@@ -205,7 +207,7 @@ func (p *reader) pageDates(f *pageFacts) {
 		one("dateModified"), f.first("dcterms.modified", "dc.date.modified", "last-modified", "lastmod", "revised"))
 }
 
-// dateText formats a time as RFC 3339, or a date without a time as a date. It returns "" if s is not a date.
+// dateText formats s as RFC 3339 or, if it has no time, as a date only. It returns "" if s is not a date.
 func dateText(s string) string {
 	s = strings.TrimSpace(s)
 	if len(s) > 64 {

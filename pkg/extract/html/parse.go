@@ -9,7 +9,7 @@ import (
 )
 
 // parseHTML builds the tree of a page. It removes aria-hidden from elements that sighted users can see, so that later
-// steps need not examine their content again.
+// steps can simply skip all elements that still have the attribute.
 func parseHTML(page string) (*html.Node, error) {
 	doc, err := html.Parse(strings.NewReader(page))
 	if err != nil {
@@ -20,8 +20,9 @@ func parseHTML(page string) (*html.Node, error) {
 	return doc, nil
 }
 
-// showHidden removes aria-hidden from elements that are hidden only from screen readers: the body while a dialog is
-// open, or text that is also drawn in another way. It reports whether the element contains a paragraph.
+// showHidden removes aria-hidden from elements that only screen readers are meant to skip, such as the body while a
+// dialog is open, or text of which screen readers get another version. It reports whether the element contains a
+// paragraph.
 func showHidden(n *html.Node) bool {
 	paragraph := false
 	for c := n.FirstChild; c != nil; c = c.NextSibling {

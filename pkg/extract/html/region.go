@@ -32,10 +32,11 @@ type weight struct {
 	clear           clearWeight
 }
 
-// maxHeadingLetters is the maximum length, in letters, of a heading that a table of contents may repeat.
+// maxHeadingLetters is the maximum length, in letters, of a heading that is compared with the entries of a table of
+// contents.
 const maxHeadingLetters = 500
 
-// clearWeight is a weight that leaves out elements such as nav and footer.
+// clearWeight is the part of a weight that lies outside elements such as nav and footer.
 type clearWeight struct{ letters, linked, headings int }
 
 func (w clearWeight) prose() int { return w.letters - w.linked }
@@ -132,7 +133,8 @@ func weigh(doc *html.Node) *pageTree {
 func (w *weight) note(n *html.Node, alone bool) {
 	switch {
 	case n.DataAtom == atom.H1:
-		// An h1 that links to another page is the name of the site, unless it is the only one or named as the title.
+		// An h1 that links to another page is the name of the site, unless it is the only h1, is marked as the title,
+		// or has most of its text outside the link.
 		if alone || isPageTitle(n) || w.prose()*2 > w.letters || strings.HasPrefix(firstHref(n), "#") {
 			w.titles++
 		}

@@ -107,8 +107,8 @@ func (r *revealer) measure(doc *html.Node) {
 
 var quotedName = regexp.MustCompile(`['"#]([A-Za-z][\w:.-]{0,99})['"]`)
 
-// survey records, for each element, the control that opens it, and counts hidden elements by rowKey. Controls in menus
-// and banners are ignored.
+// survey records which control opens which element, and counts the hidden elements by rowKey. It ignores controls in
+// menus and banners.
 func (r *revealer) survey(n *html.Node) {
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
 		if c.Type != html.ElementNode || isSurrounding(c) && !isButton(c) {
@@ -302,7 +302,8 @@ func (r *revealer) canOpen(n *html.Node) bool {
 // panelWords are names of elements that a reader opens with a click on the text before them.
 var panelWords = format.WordSet(`accordion answer faq expand expandable expander collapse collapsible collapsed toggle spoiler panel tab reveal details disclosure`)
 
-// labelBefore returns the element before n or, if n begins its parent, the element before the parent.
+// labelBefore returns the element before n. If n is the first element in its parent, labelBefore returns the element
+// before the parent, and so on, trying at most three levels.
 func labelBefore(n *html.Node) *html.Node {
 	const levels = 3
 	for range levels {

@@ -14,7 +14,8 @@ import (
 )
 
 const (
-	// shellLetters is the number of letters below which a page may be a shell that scripts fill.
+	// shellLetters is the minimum number of letters on a page with content. A page with fewer may be a shell that
+	// scripts fill.
 	shellLetters = 100
 	// maxScriptTexts is the maximum number of texts taken from the data of a page's scripts.
 	maxScriptTexts = 2000

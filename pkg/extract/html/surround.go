@@ -219,8 +219,8 @@ func (t *pageTree) contents(n *html.Node, w weight) bool {
 	return is
 }
 
-// maxContents is the maximum number of links in a table of contents. It limits the time, because a list inside several
-// nested elements is read once for each of them.
+// maxContents is the maximum number of links in a table of contents. It bounds the time: a list inside several nested
+// elements is read once for each of those elements.
 const maxContents = 3000
 
 func (t *pageTree) isContents(n *html.Node, w weight) bool {
@@ -367,7 +367,7 @@ func themeOf(doc *html.Node) pageTheme {
 // plainWords are the theme classes that are common words. They count only for parts that are mostly links.
 var plainWords = format.WordSet(`related summary tabs toc navbar headerbar`)
 
-// part reports whether an element is one of the theme's parts around the content.
+// part reports whether an element belongs to the parts around the content, judging by the classes of the page's theme.
 func (t pageTheme) part(n *html.Node, w weight) bool {
 	if len(t) == 0 || n.DataAtom == atom.Section {
 		return false

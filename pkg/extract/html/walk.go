@@ -194,7 +194,8 @@ func (w *walker) node(n *html.Node) {
 	}
 }
 
-// other reads the elements that node does not handle itself. Some get a meaning from their role or class.
+// other reads the elements that the method node does not handle itself. For some, the role or class decides how they
+// are read.
 func (w *walker) other(n *html.Node) {
 	switch role := attr(n, "role"); {
 	case role == "heading" && isBlockElement(n.DataAtom):
@@ -372,7 +373,8 @@ func firstHeading(n *html.Node) *html.Node {
 	return nil
 }
 
-// invisible reports whether the text of an element is not visible.
+// invisible reports whether the text of an element is not shown to readers, or is not content, like the options of a
+// select element.
 func invisible(n *html.Node) bool {
 	switch n.DataAtom {
 	case atom.Script, atom.Style, atom.Noscript, atom.Template, atom.Head, atom.Title, atom.Svg, atom.Iframe,

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// maxShownNumbers is the number of values that are kept of a long run of numbers. Nobody searches for the
+	// maxShownNumbers is the number of values kept when a long run of numbers is shortened. Nobody searches for the
 	// thousandth coordinate.
 	maxShownNumbers = 8
 	// minShortenedRun is the number of values above which a run of numbers is shortened.

@@ -166,7 +166,8 @@ func (w *walker) broken(what string) error {
 	return &syntaxError{line: w.scan.line, what: what}
 }
 
-// brokenAt returns the error for invalid JSON at the word that was just read.
+// brokenAt returns the error for invalid JSON. `what` describes the fault; the scanner supplies the line and the
+// offending text.
 func (w *walker) brokenAt(what string) error {
 	return &syntaxError{line: w.scan.line, what: what, text: string(w.scan.text)}
 }

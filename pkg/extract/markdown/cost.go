@@ -2,10 +2,10 @@ package markdown
 
 import "strings"
 
-// Bounds on the work of the Markdown parser. For each line the parser looks at every open block, and wherever a link
-// may begin it searches for the end of the address, so a crafted file of a few hundred kilobytes could take minutes and
-// gigabytes. Each bound is a number of steps, which take one or two nanoseconds each and are counted on the high side.
-// Ordinary documents need less than a hundredth of these bounds.
+// Bounds on the work of the Markdown parser. For each line, the parser looks at every open block. Wherever a link may
+// begin, it searches for the end of the address. So a crafted file of a few hundred kilobytes could take minutes and
+// gigabytes. The work is estimated in steps of one or two nanoseconds, and the estimate is on the high side. Ordinary
+// documents need less than a hundredth of these bounds.
 const (
 	maxOpenBlocks = 500_000     // maximum number of open blocks above maxFreeBlocks, summed over all lines
 	maxFreeBlocks = 32          // number of open blocks per line that are not counted

@@ -32,7 +32,8 @@ func inside(p *format.Parser) string {
 	return ""
 }
 
-// isFlat recognises a text document that is a single XML file. The type may be missing from the first bytes.
+// isFlat recognises a text document that is a single XML file. If the first bytes of the file do not include the
+// document type, every flat OpenDocument file is accepted.
 func isFlat(head []byte) bool {
 	s := format.PageStart(head)
 	if !bytes.HasPrefix(s, []byte("<?xml")) && !bytes.HasPrefix(s, []byte("<office:document ")) || !bytes.Contains(head, []byte("<office:document ")) {
@@ -102,7 +103,8 @@ func (r *reader) finish() {
 	}
 }
 
-// document reads one XML document. It may contain any of the parts.
+// document reads one XML document: the metadata, styles and body that it contains. A packed document has a file for
+// each of these, a flat document has all of them in one.
 func (r *reader) document(sc *xmlscan.Scanner) {
 	if _, ok := sc.Root(); !ok {
 		return

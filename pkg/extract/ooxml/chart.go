@@ -170,7 +170,7 @@ func readPoints(sc *xmlscan.Scanner) map[int]string {
 	return points
 }
 
-// addPoint prepends the text to that of the point at index `at`.
+// addPoint puts text in front of the text already stored for the point with index `at`.
 func addPoint(points map[int]string, at int, text string) {
 	before, known := points[at]
 	if text == "" || at < 0 || !known && len(points) >= maxChartPoints || len(before) > maxPointText {

@@ -98,8 +98,8 @@ func (a *Package) Related(rels []Relation, kind, fallback string) string {
 	return fallback
 }
 
-// ReadsComments reports whether the reader should read the document's comments. Plain text omits them, as other tools
-// do; ReadsComments then also adds a warning.
+// ReadsComments reports whether comments should be read. They should not if the caller wants plain text, because other
+// tools leave comments out of plain text too. In that case, ReadsComments adds a warning.
 func (a *Package) ReadsComments() bool {
 	if a.P.Src.PlainRows {
 		a.P.Out.Warn("the document has comments, which are indexed but not part of its plain text")
@@ -226,8 +226,8 @@ func (a *Package) coreProperties() map[string]string {
 	return core
 }
 
-// w3cTime returns a date unchanged and a time in RFC 3339. Times without a zone are taken as UTC. It returns "" for any
-// other text.
+// w3cTime returns a date as it is, and a time in RFC 3339 format. A time without a zone is taken as UTC. w3cTime
+// returns "" for any other string.
 func w3cTime(s string) string {
 	for _, layout := range []string{time.RFC3339, time.DateOnly} {
 		if _, err := time.Parse(layout, s); err == nil {

@@ -127,8 +127,9 @@ func LinkAddress(rels map[string]Relation, id string) string {
 	return ""
 }
 
-// ChooseOne reads the current element of alternate content. It tries the alternatives in order, the fallback last, and
-// calls take for the elements of each. It stops after the first alternative that adds content, that is, changes length.
+// ChooseOne reads the current element, which holds alternative versions of the same content. For each alternative in
+// turn, the fallback last, it calls take with the elements. It stops after the first alternative that changes the
+// result of length, because that one has added content.
 func ChooseOne(sc *xmlscan.Scanner, length func() int, take func(e xml.StartElement) bool) {
 	before := length()
 	sc.Each(func(e xml.StartElement) bool {

@@ -103,7 +103,7 @@ func (l *layout) takeAligned(lines []pdftext.Line) (*pageTable, []pdftext.Line) 
 	return t, lines[used:]
 }
 
-// interleaved reports whether the lines of some row are not consecutive.
+// interleaved reports whether the lines of any row are separated by lines of other rows.
 func interleaved(rows []alignedCells) bool {
 	return slices.ContainsFunc(rows, func(r alignedCells) bool { return slices.Max(r.lines)-slices.Min(r.lines) >= len(r.lines) })
 }
@@ -275,8 +275,8 @@ func (b *alignedBlock) grown(r alignedCells) []column {
 	return columns
 }
 
-// isAligned reports whether the cells of each column share a left edge, a right edge or a middle. In each column, one
-// cell, such as a header, and a fifth of the others may be out of line.
+// isAligned reports whether, in every column, the cells share a left edge, a right edge or a centre. In each column,
+// one cell, such as a header, and a fifth of the other cells may be out of line.
 func (b *alignedBlock) isAligned(rows []alignedCells) bool {
 	places := make([][3][]float64, len(b.columns))
 	for i, at := range b.at {
@@ -304,9 +304,9 @@ func (b *alignedBlock) isAligned(rows []alignedCells) bool {
 	return true
 }
 
-// headerRows returns the number of rows at the top that name columns: those above the block, and those at its top that
-// are bold or have no values. A single row that fills every column but is not bold does not count, because table.Writer
-// decides whether it is a header.
+// headerRows returns the number of rows at the top that name columns. These are the rows above the block, and the first
+// rows of the block if they are bold or contain no values. A single row that fills every column but is not bold does
+// not count, because table.Writer decides whether it is a header.
 func (b *alignedBlock) headerRows(rows []alignedCells) int {
 	head, bold := b.from, b.from
 	named := map[int]bool{}

@@ -182,7 +182,7 @@ func withColon(label pdftext.Cell) pdftext.Cell {
 	return pdftext.Placed(text, label.X0, label.X1)
 }
 
-// placeBox joins a mark for a ticked or empty box to its label.
+// placeBox joins a check box to its label: a mark for a ticked or an empty box is written next to the text.
 func (f *fieldPlacer) placeBox(field pdftext.Field) {
 	cell := pdftext.Placed(markOf(field), field.Box.X0, field.Box.X1)
 	if i, k := f.labelLeftOf(field, labelRight); i >= 0 && f.labelsBefore(field) {
@@ -302,7 +302,7 @@ func (f *fieldPlacer) labelLeftOf(field pdftext.Field, within float64) (at, cell
 	return at, cell
 }
 
-// fieldOver reports whether another field lies between position x and the given field.
+// fieldOver reports whether another field at the same height lies between x and the left edge of the given field.
 func (f *fieldPlacer) fieldOver(field pdftext.Field, x float64) bool {
 	return slices.ContainsFunc(f.fields, func(o pdftext.Field) bool {
 		return o.Box != field.Box && o.Box.X1 <= field.Box.X0+1 && o.Box.X0 >= x-labelSlack && o.Box.Y0 < field.Box.Y1 && field.Box.Y0 < o.Box.Y1

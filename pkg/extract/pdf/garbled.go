@@ -19,7 +19,7 @@ import (
 // text is garbage. Two signs are measured: words of undecoded characters, and letter pairs that are unlike any
 // language.
 
-// garbledPages collects the numbers, from 1, of pages whose text looks garbled.
+// garbledPages lists the pages whose text looks garbled, by page number from 1.
 type garbledPages struct {
 	unmapped []int
 	unlikely []int

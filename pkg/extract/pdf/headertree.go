@@ -76,7 +76,7 @@ func (h *headerTree) names() []string {
 	return names
 }
 
-// addRow adds the names of a row above the names already added.
+// addRow adds a row of names above the names already added. It returns false if the row cannot be a part of the header.
 func (h *headerTree) addRow(r alignedCells) bool {
 	runs := h.place(r)
 	if runs == nil || len(runs) == 1 && runs[0][0] == 0 && runs[0][1] == len(h.nodes)-1 {
@@ -106,8 +106,8 @@ func (h *headerTree) addRow(r alignedCells) bool {
 // place assigns the cells of a row to the nodes that they name, at the least total cost. It returns the first and the
 // last node of each cell, or nil if the cells cannot be names of the nodes.
 func (h *headerTree) place(r alignedCells) [][2]int {
-	// lowest is the lowest baseline of all names. below is the baseline of the nearest names below r whose nodes extend
-	// down to lowest.
+	// lowest is the lowest baseline of all names. below is the baseline of the nearest row below r with a name that
+	// reaches down to lowest. Grouping the names of that row costs nothing extra.
 	lowest, below := math.Inf(1), math.Inf(-1)
 	for _, n := range h.nodes {
 		if !math.IsInf(n.low, -1) {
@@ -164,8 +164,8 @@ func (h *headerTree) place(r alignedCells) [][2]int {
 	return h.evenRuns(runs)
 }
 
-// cost returns the cost of using a cell as the name of a range of nodes. It is infinite if the cell cannot be their
-// name.
+// cost returns the cost of using a cell as the name of the nodes from `from` to `to`. It is infinite if the cell cannot
+// name them.
 func (h *headerTree) cost(r alignedCells, c pdftext.Cell, from, to int, isBelow func(headerNode) bool) float64 {
 	first, last := h.nodes[from], h.nodes[to]
 	if from == to {
@@ -205,9 +205,9 @@ func (h *headerTree) cost(r alignedCells, c pdftext.Cell, from, to int, isBelow 
 	return cost + off
 }
 
-// evenRuns shortens the last group of a row (the first in right-to-left text) if it is longer than the other groups and
-// these all have the same length. Where names start at the left edge of their columns, the end of the last group is not
-// visible.
+// evenRuns shortens the last group of a row (the first in right-to-left text) if it is longer than the other groups,
+// which must all have the same length. If names start at the left edge of their columns, nothing shows where the last
+// group ends.
 func (h *headerTree) evenRuns(runs [][2]int) [][2]int {
 	groups := slices.Clone(runs)
 	groups = slices.DeleteFunc(groups, func(r [2]int) bool { return r[0] == r[1] })

@@ -7,8 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// appendLine appends a line to text, and may modify text in place. It adds no space in scripts without spaces, removes
-// the hyphen of a divided word, and keeps the hyphen of a compound that was split after it.
+// appendLine appends a line to text, and may modify text in place. It separates them with a space unless the script
+// uses none. If text ends in a hyphen that divides a word, the hyphen is removed; the hyphen of a compound such as
+// "state-of-the-" is kept.
 func appendLine(text []byte, line string) []byte {
 	if len(text) == 0 || line == "" {
 		return append(text, line...)

@@ -72,8 +72,8 @@ func startsNote(s string) string {
 	return s[:n]
 }
 
-// follows reports whether note mark b may come after note mark a: as the next number, as a different symbol, or as a
-// mark of the other kind.
+// follows reports whether note mark b may come after note mark a. This is so if b is the next number, if both are
+// symbols and differ, or if one is a number and the other a symbol.
 func follows(a, b string) bool {
 	if a == "" || b == "" {
 		return false

@@ -126,8 +126,8 @@ func openPDFium(p *format.Parser, data []byte) (_ *pdfiumReader, err error) {
 	return r, nil
 }
 
-// close returns the instance to the pool. An instance that has trapped cannot be closed properly; it is dropped in any
-// case.
+// close closes the instance. This returns the instance to the pool, unless it has trapped: then closing fails, and the
+// pool drops the instance.
 func (r *pdfiumReader) close() {
 	var err error
 	defer recoverPDFium(&err)

@@ -18,8 +18,8 @@ const (
 	closing      = 0.6       // minimum fraction of a cell's side that a rule must cover to separate the cell from the next
 )
 
-// grid holds the cell borders that the rules of a table form. Its coordinates run along and across lines whose writing
-// direction is turn.
+// grid holds the cell borders that the rules of a table form. turn is the direction of the lines of text; the
+// coordinates run along and across these lines.
 type grid struct {
 	turn int
 	xs   []float64 // borders of columns, ascending
@@ -65,9 +65,9 @@ func gridsOf(d pdftext.Drawn, turn int) []grid {
 	return grids
 }
 
-// rulesOf returns the rules of a page, with pieces of one rule joined. Their coordinates run along and across lines
-// whose writing direction is turn. The sides of filled rectangles are also rules, because rows and cells can be
-// separated by their backgrounds.
+// rulesOf returns the rules of a page, with pieces of one rule joined. turn is the direction of the lines of text; the
+// coordinates run along and across these lines. The sides of filled rectangles are also rules, because backgrounds can
+// separate rows and cells.
 func rulesOf(d pdftext.Drawn, turn int) (across, down []rule) {
 	add := func(b pdftext.Box) {
 		x0, x1, y0, y1 := alongLine(b, turn)

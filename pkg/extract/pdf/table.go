@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/table"
 )
 
-// tableLines is the maximum number of lines of one table. A longer table continues as another.
+// tableLines is the maximum number of lines of one table. The rest of a longer table is read as another table.
 const tableLines = 400
 
 // takeTable separates a table at the start of lines from the rest. The table has at least two lines with several cells

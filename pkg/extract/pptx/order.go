@@ -78,7 +78,7 @@ func (r *reader) placeholderFrames(part string) map[string]slideFrame {
 	}
 	frames := map[string]slideFrame{}
 	r.frames[part] = frames
-	// An exceeded limit is reported later, because reading the part itself exceeds it again.
+	// The error is ignored: if a limit is exceeded here, reading the part itself exceeds it again and reports it.
 	_ = r.a.Walk(part, func(sc *xmlscan.Scanner) {
 		if _, ok := sc.Root(); !ok {
 			return

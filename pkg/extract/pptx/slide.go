@@ -33,7 +33,7 @@ func (r *reader) newSlide(part string, number int) *slideWalker {
 	return &slideWalker{r: r, page: number, list: list, rels: ooxml.ByID(list)}
 }
 
-// walk reads a part. It calls first with the root element, before it reads the shapes.
+// walk reads a part. Before the shapes, it calls the function `first` with the root element.
 func (s *slideWalker) walk(part string, first func(root xml.StartElement)) error {
 	return s.r.a.Walk(part, func(sc *xmlscan.Scanner) {
 		if root, ok := sc.Root(); ok {

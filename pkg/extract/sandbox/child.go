@@ -23,7 +23,7 @@ import (
 // ChildMarker is the environment variable that makes a process a child. Its value is the child's memory limit in bytes.
 const ChildMarker = "SLUICE_EXTRACT_CHILD"
 
-// childCache is the environment variable that names the folder for the child's compiled code.
+// childCache is the environment variable that names the folder for the compiled code of PDFium.
 const childCache = "SLUICE_EXTRACT_CACHE"
 
 // maxStack is the maximum stack size, in bytes. Recursive parsers may reach it; Go's own limit of 1 GB would take most

@@ -44,10 +44,10 @@ const (
 	maxFileSize  = 512 << 20 // size of a temporary file in bytes; the largest ones hold an unpacked sheet
 )
 
-// confine permanently drops, in all threads of the process, all rights that reading documents does not need: access to
-// files outside the given folders, to the network, and to other programs and processes, as well as capabilities and new
-// privileges. It also closes file descriptors that were inherited by accident. It returns the rights that this system
-// does not let the process drop. All others are dropped.
+// confine permanently drops all rights that reading documents does not need, in all threads of the process. These are
+// the access to files outside the given folders, to the network, and to other programs and processes, as well as
+// capabilities and new privileges. confine also closes file descriptors that were inherited by accident. It returns the
+// rights that this system does not let the process drop; all others are dropped.
 func confine(folders []string) (missing []string) {
 	report := func(what string, err error) {
 		if err != nil {

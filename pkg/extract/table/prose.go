@@ -9,9 +9,9 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// ProseRow reports whether the first row of a table is a record and not a header. This is so if, in some column, its
-// cell and at least half of the cells below are whole sentences. It is not so in a survey, where questions stand above
-// short answers.
+// ProseRow reports whether the first row of a table is a record and not a header. It is a record if, in some column,
+// its cell and at least half of the cells below are whole sentences. In a survey, where questions stand above short
+// answers, the first row is still a header.
 func ProseRow(row []string, below [][]string) bool {
 	for i, cell := range row {
 		long := len(row) == 2 && i == 1 && format.DisplayWidth(cell) >= longName

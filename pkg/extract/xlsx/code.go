@@ -173,8 +173,9 @@ func (s *codeSection) bracket(inside string) {
 	}
 }
 
-// isEnglish reports whether the month names of a language ("409", "en-GB") are English. In a language number, the lower
-// ten bits identify the language. The numbers of the system's own formats name no language and count as English.
+// isEnglish reports whether the month names of a language ("409", "en-GB") are English. In a numeric language code, the
+// lower ten bits identify the language. The codes for the system's own date and time formats name no language and count
+// as English.
 func isEnglish(language string) bool {
 	if id, err := strconv.ParseUint(language, 16, 64); err == nil {
 		return id&0x3ff == 9 || id == 0 || id&0xffff == 0xf800 || id&0xffff == 0xf400

@@ -20,8 +20,8 @@ import (
 
 // File is a PDF file as a set of objects. Only one goroutine may use it at a time.
 //
-// Through ReadAt, the library sees a valid file: each object is unencrypted, lies at a fixed address, and is listed in
-// the only cross-reference table.
+// Through ReadAt, the library ledongthuc/pdf sees a valid file: each object is unencrypted, lies at a fixed address,
+// and is listed in the only cross-reference table.
 //
 // The address of object n is n*stride. The cross-reference table and the end of the file follow the last object.
 type File struct {
@@ -72,7 +72,7 @@ func Open(data []byte, search bool) (f *File, err error) {
 	return f, f.openReader()
 }
 
-// find is the part of Open that does not use the library.
+// find is the part of Open that does not use ledongthuc/pdf: it finds the objects and sets up decryption.
 func find(data []byte, search bool) (*File, error) {
 	if int64(len(data)) >= 1<<32 {
 		return nil, errors.New("the file is too large")
@@ -105,12 +105,12 @@ func (f *File) openReader() (err error) {
 	return nil
 }
 
-// Trailer returns the trailer of the file. The library panics on values that it does not expect, so defer Recover
-// wherever values are read.
+// Trailer returns the trailer of the file. Reading its values can panic, because ledongthuc/pdf panics on values that
+// it does not expect. Callers must defer Recover.
 func (f *File) Trailer() pdf.Value { return f.reader.Trailer() }
 
-// Recover turns a panic of the library into an error. It must be deferred directly. Running out of memory cannot be
-// recovered from.
+// Recover turns a panic of ledongthuc/pdf into an error. It must be deferred directly. It cannot help if the process
+// runs out of memory.
 func Recover(err *error) {
 	if x := recover(); x != nil {
 		*err = fmt.Errorf("malformed PDF: %v", x)
@@ -155,13 +155,13 @@ func HasObjects(data []byte) bool {
 	return len(f.scanned) > 0
 }
 
-// tail returns the end of the file that the library sees. The library reads the last 100 bytes at once; the line feeds
-// make sure that all of them belong to the tail.
+// tail returns the end of the file that ReadAt presents to ledongthuc/pdf. That library reads the last 100 bytes at
+// once; the line feeds make sure that all 100 belong to the tail.
 func (f *File) tail() []byte {
 	return fmt.Appendf(bytes.Repeat([]byte{'\n'}, 100), "startxref\n%d\n%%%%EOF", int64(f.size)<<strideBits)
 }
 
-// ReadAt reads bytes of the file that the library sees.
+// ReadAt reads bytes of the valid file that File presents to ledongthuc/pdf.
 func (f *File) ReadAt(b []byte, off int64) (int, error) {
 	zone, at := uint32(off>>strideBits), int(off&(stride-1))
 	var image []byte
@@ -216,7 +216,8 @@ func (f *File) readTable(b []byte, at int) (int, error) {
 	return n, nil
 }
 
-// image returns an object as serialised for the library. An object that cannot be read becomes null.
+// image returns an object in the form in which ReadAt presents it to ledongthuc/pdf. An object that cannot be read
+// becomes null.
 func (f *File) image(number uint32) []byte {
 	if b, ok := f.images.get(number); ok {
 		return b

@@ -20,7 +20,8 @@ type Scanner struct {
 // NewScanner returns a scanner of a content stream or CMap.
 func NewScanner(data []byte) *Scanner { return &Scanner{data: data} }
 
-// maxItems is the maximum number of items in all groups of one value. Each item takes about 60 bytes.
+// maxItems is the maximum number of items in all arrays and dictionaries nested in one value. Each item takes about 60
+// bytes.
 const maxItems = 2_000_000
 
 // maxDepth is the maximum nesting depth of values, and of objects that must be loaded to read another object.
@@ -179,8 +180,8 @@ func regular(c byte) bool {
 	return !isSpace(c)
 }
 
-// group reads up to the closing bracket. An operator that shows that the group was never closed ends the group. Other
-// operators inside it are ignored.
+// group reads an array or dictionary up to its closing bracket. If the bracket is missing, the group ends before an
+// operator that never stands inside a group, such as ET or endobj. Other operators are ignored.
 func (t *Scanner) group(kind Kind, depth int) Token {
 	first := len(t.open)
 	t.gather(kind, depth, first)
@@ -192,7 +193,7 @@ func (t *Scanner) group(kind Kind, depth int) Token {
 	return g
 }
 
-// gather appends the items of a group to t.open, starting at index first.
+// gather appends the items of a group to t.open. The items of this group begin at index `first`.
 func (t *Scanner) gather(kind Kind, depth, first int) {
 	for t.count < maxItems {
 		if depth > maxDepth {

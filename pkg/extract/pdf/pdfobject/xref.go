@@ -10,9 +10,9 @@ import (
 	"strconv"
 )
 
-// readXrefs reads the chain of cross-reference sections from the end of the file. For each object, the newest section
-// that lists it applies. readXrefs returns an error if a section cannot be read, because searching the file then finds
-// more objects.
+// readXrefs reads the chain of cross-reference sections from the end of the file. If several sections list an object,
+// the newest applies. readXrefs returns an error if any section cannot be read, because a search through the file then
+// finds more objects.
 func (f *File) readXrefs() error {
 	at := bytes.LastIndex(f.data, []byte("startxref"))
 	if at < 0 {

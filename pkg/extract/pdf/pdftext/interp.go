@@ -143,7 +143,8 @@ func (in *interpreter) form(v pdf.Value, outer *resources, depth int) error {
 	return err
 }
 
-// drawing records that a form without text paints its bounding box.
+// drawing records that a form without text paints its whole bounding box, which may cover text or be the background of
+// text.
 func (in *interpreter) drawing(v pdf.Value) {
 	box, ok := rectOf(v.Key("BBox"))
 	if !ok {

@@ -139,9 +139,9 @@ func joinsLatin(units []unit, i, j int) bool {
 
 var mirrored = map[string]string{"(": ")", ")": "(", "[": "]", "]": "[", "{": "}", "}": "{", "<": ">", ">": "<", "«": "»", "»": "«"}
 
-// mirrorBrackets mirrors the brackets of a right-to-left line if the file stores them by their shape rather than by
-// their meaning. The context decides: stored by meaning, an opening bracket has white space before it and text after
-// it. If the context is ambiguous, the first bracket must be an opening one.
+// mirrorBrackets mirrors the brackets of a right-to-left line if the file stores them by shape instead of by meaning.
+// The context shows which: an opening bracket that is stored by meaning has white space before it and text after it. If
+// the context is ambiguous, the first bracket must be an opening one.
 func mirrorBrackets(units []unit) {
 	const opening, closing = "([{«", ")]}»"
 	right := 0 // brackets that face their content, minus those that do not

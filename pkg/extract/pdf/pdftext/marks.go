@@ -83,7 +83,8 @@ func (in *interpreter) endMark() {
 	}
 }
 
-// endMarks closes the marks that a content stream left open.
+// endMarks closes the innermost marks until only `left` are open. A content stream may end without closing its own
+// marks.
 func (in *interpreter) endMarks(left int) {
 	for len(in.marks) > left {
 		in.endMark()

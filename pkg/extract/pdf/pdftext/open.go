@@ -1,9 +1,9 @@
 // Package pdftext reads the text of PDF files as lines with positions.
 //
 // It walks the page tree, interprets content streams and builds words and lines from the positions of glyphs. Package
-// pdfobject finds, decrypts and unpacks the objects, and package pdffont decodes the fonts. The library for the object
-// model panics on unexpected input; this package recovers from its panics. The caller must contain fatal runtime
-// errors, such as running out of memory. Only package pdf imports this package.
+// pdfobject finds, decrypts and unpacks the objects, and package pdffont decodes the fonts. The library ledongthuc/pdf,
+// which represents the objects, panics on unexpected input; this package recovers from its panics. The caller must
+// contain fatal runtime errors, such as running out of memory. Only package pdf imports this package.
 package pdftext
 
 import (

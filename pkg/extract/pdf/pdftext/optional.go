@@ -37,7 +37,8 @@ func (d *Document) hiddenGroups() map[uint32]bool {
 	return d.layers
 }
 
-// applyUsage sets the visibility of groups as viewers do when they open a file: a layer may be for print only.
+// applyUsage shows or hides layers as viewers do when they open a file. It hides, for example, a layer that is meant
+// only for printing.
 func (d *Document) applyUsage(list pdf.Value) {
 	for i := range min(list.Len(), maxMembers) {
 		usage := list.Index(i)

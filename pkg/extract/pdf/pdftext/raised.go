@@ -96,7 +96,8 @@ func (c *cellMaker) wordFrom(pieces []piece) string {
 	return word
 }
 
-// wordJoiner replaces a glyph that has become part of the preceding sign. It is left out of the text.
+// wordJoiner replaces the text of a glyph that has been merged into the sign before it. It does not appear in the
+// result.
 const wordJoiner = "\u2060"
 
 // wordBefore returns the word at the end of pieces.

@@ -6,8 +6,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdf/pdfobject"
 )
 
-// resources holds the named resources of a content stream. The library reads an object again on every access, so the
-// results are cached while the page is read.
+// resources holds the named resources of a content stream. They are cached while the page is read, because
+// ledongthuc/pdf would read an object again on every access.
 type resources struct {
 	doc   *Document
 	value pdf.Value

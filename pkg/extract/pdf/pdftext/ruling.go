@@ -158,7 +158,7 @@ func (in *interpreter) paint(stroke, fill bool) {
 }
 
 // nested reports whether a part of the path contains another part or is inside one, like the two rectangles of a frame.
-// It reports true for every part of a path that has many parts.
+// To bound the time, it reports true for every part of a path that has many parts.
 func (p *path) nested(i int) bool {
 	const many = 16
 	if len(p.subs) > many {
@@ -178,7 +178,7 @@ func (s subpath) isRectangle() bool {
 	return s.upright && s.lines >= corners-1 && s.lines <= corners+1
 }
 
-// fill records a filled rectangle, as a rule if it is thin.
+// fill records a filled rectangle. A thin one is recorded as a rule.
 func (in *interpreter) fill(s subpath) {
 	r := s.around
 	thin := min(r.x1-r.x0, r.y1-r.y0) <= thinRule

@@ -9,8 +9,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdf/pdfobject"
 )
 
-// Unseen counts the invisible characters of a page. The lines of the page contain these characters, except those in
-// hidden layers and outside the page.
+// Unseen counts the invisible characters of a page by the reason why they are invisible. Characters in hidden layers or
+// outside the page are not in the page's lines; the others are.
 type Unseen struct {
 	Layers      []Box // positions of text in hidden layers, in the coordinates of the file
 	Hidden      int   // in hidden layers
