@@ -88,9 +88,9 @@ func (r *Retriever) rerankLegs(ctx context.Context, legs []leg, s *selection, re
 	return total, err
 }
 
-// share merges the ranked candidates of all legs into one list and contains each candidate once. First comes the best
-// candidate for the whole query, then the candidates of the parts, one from each part in turn, and then the rest. The
-// score of a candidate is its highest score in any leg.
+// share merges the ranked candidates of all legs into one list, without duplicates. First comes the best candidate for
+// the whole query, then the candidates of the parts, one from each part in turn, and then the rest. The score of a
+// candidate is its highest score in any leg.
 func share(legs []leg) []*candidate {
 	if len(legs) == 1 {
 		return legs[0].ranked
