@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// prefixAnnounce is the subject prefix of announcements. No stream stores them.
+// prefixAnnounce is the subject prefix of announcements. They are not stored in any stream.
 const prefixAnnounce = "announce"
 
 // announcementsWaiting is the maximum number of announcements buffered for a busy listener. Further announcements are

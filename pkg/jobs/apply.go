@@ -11,7 +11,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// handle applies a batch of events and acknowledges its messages, or releases them if a shutdown interrupts it.
+// handle applies a batch of events and acknowledges their messages. If a shutdown interrupts it, it asks the server to
+// deliver the events again at once, so that another process can apply them.
 func (r *reader) handle(ctx context.Context, batch []received) error {
 	evs := make([]domain.Event, 0, len(batch))
 	for _, m := range batch {

@@ -15,9 +15,9 @@ import (
 	"github.com/sluice/sluice/pkg/jobs/quorum"
 )
 
-// attemptCounts counts the runs of one job, which is identified by its generation. The server's delivery count is not
-// usable. It is stored up to 100 ms late, so a job that kills its process at once would always look like a first
-// delivery. It also counts deliveries that were lost in transit.
+// attemptCounts counts the runs of one job, which is identified by its generation. The server's delivery count cannot
+// be used instead. It is stored up to 100 ms late, so a job that kills its process at once would always look like a
+// first delivery. It also counts deliveries that were lost in transit.
 type attemptCounts struct {
 	Starts    int    `json:"starts"`               // runs started; written before each run
 	Failures  int    `json:"failures,omitempty"`   // runs that ended with an error
@@ -32,7 +32,7 @@ type attemptCounts struct {
 // crashes returns the number of runs that never ended because their worker died.
 func (t attemptCounts) crashes() int { return max(0, t.Starts-t.Failures-t.HandBacks) }
 
-// errRevision means that another worker has written the entry since it was read.
+// errRevision means that another process has written the entry since this one read it.
 var errRevision = errors.New("jobs: written by another worker")
 
 // attemptStore stores the attempt counts of unfinished jobs and the checkpoints of consumers. Entries of finished jobs
@@ -70,8 +70,8 @@ func (l *attemptStore) store(ctx context.Context, generation uint64, t attemptCo
 	return t, nil
 }
 
-// change applies f to the attempt counts t, and stores the result. If t is outdated, it reads the counts again and
-// retries. That happens if a job outlived its lease and two workers run it.
+// change applies f to the attempt counts t, and stores the result. If t is outdated, because a job outlived its lease
+// and two workers run it, change reads the counts again and retries.
 func (l *attemptStore) change(ctx context.Context, generation uint64, t attemptCounts, f func(*attemptCounts)) (attemptCounts, error) {
 	const tries = 5
 	var err error

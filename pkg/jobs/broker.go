@@ -105,7 +105,7 @@ func (b *Broker) do(ctx context.Context, f func(ctx context.Context) error) erro
 	return quorum.Retry(ctx, b.opts.RetryTimeout, f)
 }
 
-// leader returns a reader of single messages that asks the stream's leader, never a lagging replica.
+// leader returns a reader of single messages. It reads from the stream's leader, never from a lagging replica.
 func (b *Broker) leader(stream string) quorum.Reader {
 	return quorum.Reader{JS: b.js, Stream: stream, Timeout: b.opts.RetryTimeout}
 }

@@ -21,16 +21,17 @@ const (
 	// MaxBatch is the maximum number of events in one batch of ConsumeBatches.
 	MaxBatch = 64
 
-	// catalogAckWait is how long the server waits before it delivers the events of a killed process again. Later events
-	// have to wait for them. Applying events takes milliseconds; if it takes longer, a second delivery does no harm.
+	// catalogAckWait is how long the server waits for an acknowledgement before it delivers an event again, for example
+	// because the process was killed. Later events have to wait until then. Applying events takes milliseconds; if it
+	// takes longer, a second delivery does no harm.
 	catalogAckWait = 5 * time.Second
 	// catalogPin is how long a process remains the only consumer after its last request.
 	catalogPin      = 5 * time.Second
 	catalogGroup    = "applier"
 	catalogRetryMin = 200 * time.Millisecond
 	catalogRetryMax = time.Minute
-	// catalogPanics is the number of panics after which an event is dropped, because it would block all later events.
-	// control.Rescuer later finds the datasource that is waiting for the event.
+	// catalogPanics is the number of panics after which an event is dropped. Otherwise it would block all later events.
+	// control.Rescuer later finds the datasource that is waiting for the dropped event.
 	catalogPanics = 5
 	// batchWait is the maximum wait for the rest of a batch, which the server has already announced.
 	batchWait = 250 * time.Millisecond
@@ -93,7 +94,7 @@ type reader struct {
 	limit   int
 	retry   backoff
 
-	// next is the consumer sequence that the next delivery will have if all earlier deliveries are settled. It is 0 if
+	// next is the consumer sequence of the next delivery, assuming that all earlier deliveries are settled; 0 means
 	// unknown. As long as deliveries continue from next without a gap, no other process holds an unsettled event.
 	next uint64
 	// pinned says whether the server has ever made this process the only consumer.

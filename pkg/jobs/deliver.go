@@ -60,15 +60,15 @@ func (w *worker) deliver(msg jetstream.Msg) {
 	d.settle(func(ctx context.Context) (Result, error) { return d.end(ctx, err) })
 }
 
-// settle runs one bookkeeping step with its own deadline, which a shutdown does not shorten. After the last step it
-// notifies the observer. If a step fails, the job is delivered again.
+// settle runs one step of the bookkeeping within SettleTimeout, which a shutdown does not shorten. If the step fails,
+// the job is delivered again. If it returns a result, settle passes the result to the observer.
 func (d *delivery) settle(step func(context.Context) (Result, error)) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(d.stopping), d.opts.SettleTimeout)
 	defer cancel()
 	result, err := step(ctx)
 	if err != nil && result == Unsettled {
 		d.log.Warn("could not store the outcome of a job; it will be delivered again", "error", err)
-		// If this message is lost too, the job is delivered again after AckWait.
+		// If this request is lost as well, the job is delivered again after AckWait.
 		_ = d.msg.NakWithDelay(d.retry.delay(d.counts.Failures + 1))
 	}
 	if result == "" {
@@ -162,8 +162,9 @@ func (d *delivery) begin(ctx context.Context) (result Result, run bool, err erro
 }
 
 // crashDelay returns the remaining delay of a job that was running when its worker died. The first crash may be a
-// coincidence and adds no delay. From the second crash on, the delay doubles. A job that kills its worker then does so
-// less and less often, and a job that merely ran during a series of crashes is not abandoned because of them.
+// coincidence and adds no delay. From the second crash on, the delay doubles with each crash. So a job that kills its
+// workers does this less and less often, and a job that merely ran during a series of crashes is not abandoned because
+// of them.
 func (d *delivery) crashDelay() time.Duration {
 	n := d.counts.crashes()
 	if n < 2 {
@@ -319,7 +320,7 @@ func (d *delivery) handBack(ctx context.Context, runErr error) (Result, error) {
 	if err := d.msg.Nak(); err != nil {
 		return Unsettled, errors.Join(runErr, err)
 	}
-	// Work returns next, and the caller may close the connection: flush the message first.
+	// Flush the message now: Work may return right after this, and its caller may close the connection.
 	if err := d.broker.conn.nc.FlushWithContext(ctx); err != nil {
 		return Unsettled, errors.Join(runErr, err)
 	}
@@ -329,8 +330,9 @@ func (d *delivery) handBack(ctx context.Context, runErr error) (Result, error) {
 // finish acknowledges the job and deletes its counts.
 func (d *delivery) finish(ctx context.Context, r Result, runErr error) (Result, error) {
 	if err := persist(ctx, func() error { return d.broker.do(ctx, d.acknowledge) }); err != nil {
-		// The job is delivered again after AckWait, and the next run finds the work done. If its stream is gone, the
-		// catalog knows from the last event that the job is done.
+		// If the acknowledgement is lost, the job is delivered again after AckWait, and the next run finds the work
+		// done. If the job's stream is gone, the job is not delivered again; the catalog already knows from the last
+		// event that the job is done.
 		return Unsettled, errors.Join(runErr, fmt.Errorf("acknowledging: %w", err))
 	}
 	if d.counts.Starts > 0 {
@@ -399,7 +401,7 @@ func (d *delivery) deadLetterForeign(ctx context.Context, why error) (Result, er
 	return d.finish(ctx, Dead, why)
 }
 
-// report emits the error event that ends a job. The event contains the stage unless it is empty.
+// report emits the error event that ends a job. If stage is not "", the event contains it.
 func (d *delivery) report(ctx context.Context, text, stage string) error {
 	ev := d.event(domain.EventError)
 	ev.Error = text

@@ -88,8 +88,8 @@ func (d *dueReader) read(ctx context.Context) (handled bool, err error) {
 	return handled, nil
 }
 
-// deliver passes one message to the handler, and acknowledges or returns it. If that answer is lost, the server
-// delivers the message again.
+// deliver passes one message to the handler. It acknowledges the message, or asks for it to be delivered again if the
+// handler has failed. If the acknowledgement is lost, the server delivers the message again.
 func (d *dueReader) deliver(ctx context.Context, msg jetstream.Msg) error {
 	meta, err := msg.Metadata()
 	if err != nil {

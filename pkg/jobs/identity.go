@@ -39,9 +39,9 @@ func checkFormat(meta map[string]string) error {
 // Installation identifies the job log of the NATS servers. Processes that share a catalog must also share the job log.
 func (b *Broker) Installation() string { return b.installation }
 
-// identify checks which catalog owns the jobs on the servers. It fails with ErrForeign if another catalog does. A
-// catalog that has never published a job takes over the streams if no process serves the catalog that owns them,
-// because that catalog must have been lost.
+// identify checks which catalog owns the jobs on the servers. It fails with ErrForeign if another catalog does. There
+// is one exception: a catalog that has never published a job takes over the streams if no process serves their owner,
+// because the owner must have been lost.
 func (b *Broker) identify(ctx context.Context, o Options) error {
 	var meta map[string]string
 	err := b.do(ctx, func(ctx context.Context) error {
@@ -104,9 +104,9 @@ func (b *Broker) answerServed() (stop func(), err error) {
 	return func() { _ = sub.Unsubscribe() }, nil // fails only if the connection is closed
 }
 
-// served reports whether an api process is running. It asks the processes themselves first. The consumer of events
-// alone is not enough: while events are being applied, it shows no waiting process. If the catalog's database is down,
-// applying them takes until the database is up again.
+// served reports whether an api process is running. It first asks on subjectServed. If there is no answer, it checks
+// whether a process is waiting for events, as an older api process would be. This second check alone is not enough: a
+// process that is applying events is not waiting, and while the catalog's database is down, it goes on applying them.
 func (b *Broker) served(ctx context.Context) (bool, error) {
 	asking, cancel := context.WithTimeout(ctx, servedTimeout)
 	defer cancel()

@@ -87,7 +87,7 @@ func (b *Broker) ensure(ctx context.Context, highest uint64, names []string) (Re
 	if err != nil {
 		return r, err
 	}
-	// An unused JOBS may have been created just now by a request whose answer was lost.
+	// An unused JOBS may have been created just now by a request whose answer was lost, so it also counts as reset.
 	if older || unused && slices.Contains(names, StreamJobs) {
 		r.JobsReset, r.FirstGeneration = true, firstGeneration(highest)
 	}

@@ -52,8 +52,8 @@ func (b *Broker) LastJobs(ctx context.Context, from uint64, f func(domain.Job) e
 	})
 }
 
-// findNewer updates `newest` with the newest generation of each datasource. The keys of `newest` are the subjects from
-// everyLane.
+// findNewer looks up the newest job of each datasource, and raises the generations in `newest` accordingly. The keys of
+// `newest` are the filters that everyLane returns.
 func (b *Broker) findNewer(ctx context.Context, subjects []string, newest map[string]uint64) error {
 	if len(subjects) == 0 {
 		return nil

@@ -104,9 +104,9 @@ func (b *Broker) HostSlots(o HostSlotsOptions) *HostSlots {
 }
 
 // Reserve reserves the next slot at the host if it starts within maxWait. It waits for the servers' answer, not for the
-// slot to start. A refused slot says when to ask again. The slot's Release may be called after ctx has ended; it does
-// not block, so other crawlers may see the slot as taken for a moment longer. A pace without limits needs no request to
-// the servers if the host's state was read within the last second.
+// slot to start. If the slot is refused, the result says when to ask again. Release of a granted slot may be called
+// after ctx has ended; it does not block, so other crawlers may see the slot as taken for a moment longer. A pace
+// without limits needs no request to the servers if the host's state was read within the last second.
 //
 // It fails with ErrUnavailable if NATS does not answer within Options.RetryTimeout or before ctx ends. The caller must
 // then not request the host. ErrStreamLost is temporary as well; ErrSlotsClosed is not.
@@ -161,8 +161,8 @@ func (t *HostSlots) Close() {
 	<-done
 }
 
-// free grants or refuses a slot without asking the servers. It is for paces without limits, and returns false if the
-// host's state was not read within the last second.
+// free grants or refuses a slot at a host whose pace has no limits, without asking the servers. It returns false if the
+// host's state was not read within the last second; the servers must then be asked.
 func (t *HostSlots) free(host string, maxWait time.Duration) (domain.HostSlot, bool) {
 	now, _, known := t.clock.estimate()
 	t.mu.Lock()

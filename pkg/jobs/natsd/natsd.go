@@ -25,8 +25,8 @@ var ErrInUse = errors.New("natsd: directory is in use by another process")
 type Options struct {
 	Dir string // created if missing, with mode 0700
 
-	// Listen is the TCP address for other processes, such as "127.0.0.1:4222"; port 0 chooses a free one. It requires
-	// Token. Default "": the server opens no port.
+	// Listen is the TCP address for other processes, such as "127.0.0.1:4222"; port 0 chooses a free one. If Listen is
+	// set, Token must be set as well. Default "": the server opens no port.
 	Listen string
 	// Token must be presented by every connection, including those of this process. Default "": no token.
 	Token string
@@ -55,7 +55,7 @@ type Server struct {
 	srv     *server.Server // nil during a restart; see supervise
 	address string         // listen address, "" if there is none
 
-	// stopped is closed once the server of a failed start has stopped, which may take longer than try waits. It is nil
+	// stopped is closed once the server of a failed start has stopped, which may be after try has returned. It is nil
 	// if no start has failed. Start, supervise and Shutdown use it one after the other, never concurrently.
 	stopped         <-chan struct{}
 	supervisors     sync.WaitGroup
