@@ -70,7 +70,7 @@ func Find(name string) (Model, bool) {
 	return known[i], true
 }
 
-// check compares the files in a directory with the published files.
+// check returns an error unless the files in a directory are the published files.
 func (m Model) check(directory string) error {
 	for _, f := range m.Files {
 		path := filepath.Join(directory, filepath.FromSlash(f.Name))

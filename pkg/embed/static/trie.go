@@ -12,7 +12,8 @@ type trie struct {
 	ids   []int32 // id of the string that ends at each node, or unknown if none does; the first node is the root
 }
 
-// edge leads from a node to the next node for a given byte. An empty slot is zero, because no edge leads to the root.
+// edge leads from a node to the next node for a given byte. The zero edge marks an empty slot, because no edge leads to
+// node 0, the root.
 type edge struct {
 	from uint32 // node<<8 | byte
 	to   int32

@@ -13,6 +13,6 @@ func weightOf(frequency, texts uint32) uint8 {
 	return uint8(max(1, math.Round(255*smoothing/(smoothing+share))))
 }
 
-// Share of the training texts: an entry that occurs in this share has half the maximum weight. train/fit.py uses the
-// same formula.
+// smoothing is the share of the training texts in which an entry must occur to have half the maximum weight.
+// train/fit.py uses the same formula.
 const smoothing = 0.06

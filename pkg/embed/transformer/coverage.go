@@ -6,9 +6,10 @@ const (
 	// Minimum average number of letters in the pieces of a partly known word. Shorter pieces occur in any text, so they
 	// do not show that the model knows the word.
 	minFragmentLetters = 3
-	// Weight per character of a word that is a single piece, and of a partly known word. In English, too, technical
-	// terms are split into fragments, but they stand between whole words; in related languages, all but the shortest
-	// words are split. These weights separate medical English from Spanish better than the share of known words does.
+	// Weight per character of a word that is a single piece, and of a word that is split into long pieces. English
+	// texts also contain words that are split, such as technical terms, but these stand between whole words. In related
+	// languages, all but the shortest words are split. These weights separate medical English from Spanish better than
+	// the share of known words does.
 	wholeWord     = 1.3
 	fragmentShare = 0.4
 	// Number of characters that an unknown token counts as. The token's real length is lost.
@@ -33,11 +34,11 @@ type pieceKind struct {
 }
 
 // Coverage returns how much of a text the model's vocabulary covers, from 0 to 1. Words that are a single piece count
-// in full, words of long fragments in part, and words of short fragments not at all: they were rare in training, and
-// their vectors mean little. Mean coverage of public question sets with the vocabulary of English BERT models: English
-// 0.96 to 1, medical English 0.74 to 0.90, French 0.55, Spanish 0.53, Vietnamese 0.48, Italian and Romanian 0.44,
-// Turkish 0.18, other scripts up to 0.06. A Unigram tokeniser knows a word if it knows its characters. A text without
-// words has coverage 1.
+// in full, and words that are split into long pieces count in part. Words that are split into short pieces do not
+// count: they were rare in training, so their vectors mean little. Mean coverage of public question sets with the
+// vocabulary of English BERT models: English 0.96 to 1, medical English 0.74 to 0.90, French 0.55, Spanish 0.53,
+// Vietnamese 0.48, Italian and Romanian 0.44, Turkish 0.18, other scripts up to 0.06. A Unigram tokeniser knows a word
+// if it knows its characters. A text without words has coverage 1.
 func (e *Embedder) Coverage(text string) float64 {
 	tokens := e.tokenizer.tokens(text, e.maxTokens)
 	tokens = tokens[len(e.tokenizer.before) : len(tokens)-len(e.tokenizer.after)]

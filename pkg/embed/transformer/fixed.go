@@ -23,12 +23,12 @@ type fixedPoint struct {
 
 const (
 	// Maximum Euclidean length of a row of integers. By the Cauchy–Schwarz inequality, the sum of the products of two
-	// rows is at most the square of this length, so 31 bits leave room for the rounding errors of rows of up to 400,000
-	// numbers. Partial sums may overflow: they wrap around, and the total is right.
+	// rows is at most 46000², which is slightly below 2³¹. The difference covers the rounding errors of rows of up to
+	// 400,000 numbers. Partial sums may overflow: they wrap around, and the total is right.
 	fixedLength = 46000
 	// Rows are padded with zeros to a multiple of this length.
 	fixedStep = 16
-	// Number of rows of A that are multiplied at a time. This many rows fit into the processor's cache.
+	// Number of rows of the left matrix that are multiplied at a time. This many rows fit into the processor's cache.
 	fixedRows = 96
 )
 
@@ -74,7 +74,7 @@ func (kn *kernel) packFixed(weight, bias []float32, n, k int) *fixedWeights {
 	return p
 }
 
-// fixedSpace is scratch memory for rows of A in fixed point.
+// fixedSpace is scratch memory for rows of the left matrix in fixed point.
 type fixedSpace struct {
 	numbers []int16
 	scales  [fixedRows + 16]float32 // tiles may read past the last row

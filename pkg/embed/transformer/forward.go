@@ -38,7 +38,8 @@ const (
 	poolFirst                // the vector of the first token, [CLS]
 )
 
-// Number of tokens whose attention is computed at a time. It limits the memory for the scores of long texts.
+// Number of tokens whose attention is computed at a time. Without this limit, the scores of a long text would take much
+// memory.
 const scoreRows = 96
 
 // workspace holds the buffers of a batch. It is reused for further batches.
@@ -100,7 +101,7 @@ func (n *network) run(ctx context.Context, w *workspace, texts [][]int32, vector
 			n.attend(w, first, len(text))
 			first += len(text)
 		}
-		// qkv is no longer needed, so its memory is reused for the sum.
+		// qkv is no longer needed, so its memory is reused for the output of this layer.
 		n.kernel.apply(l.output, w, w.qkv, w.mixed, tokens)
 		l.attentionNorm.apply(n.kernel, w.x[:size], w.qkv)
 		n.kernel.apply(l.expand, w, w.wide, w.x, tokens)

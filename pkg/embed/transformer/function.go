@@ -35,7 +35,8 @@ func expPortable(x []float32, shift float32) (sum float32) {
 	return total(x)
 }
 
-// geluPortable approximates erf with formula 7.1.26 of Abramowitz and Stegun. The error is below 1.5e-7.
+// geluPortable implements kernel.gelu in plain Go. It approximates the error function with formula 7.1.26 of Abramowitz
+// and Stegun, with an error below 1.5e-7.
 func geluPortable(x []float32) {
 	for i, v := range x {
 		z := float32(math.Abs(float64(v))) * (math.Sqrt2 / 2)

@@ -76,7 +76,7 @@ func (d directory) read(name string, limit int64) ([]byte, error) {
 
 func (d directory) path(name string) string { return path.Join(d.root.Name(), name) }
 
-// bare removes from an error what the surrounding message already says.
+// bare returns the error without the operation and the path, because the surrounding message already contains them.
 func bare(err error) error {
 	var e *fs.PathError
 	if errors.As(err, &e) {
@@ -171,7 +171,8 @@ func (d directory) readConfig(s *settings) error {
 	return nil
 }
 
-// modelName derives a model's common name from its origin. It returns "" if no name remains.
+// modelName derives a model's common name from its origin. It returns "" if the origin contains no character that is
+// allowed in a name.
 func modelName(origin string) string {
 	name := path.Base(strings.TrimRight(strings.ReplaceAll(origin, `\`, "/"), "/"))
 	name = strings.Map(func(r rune) rune {
@@ -294,7 +295,7 @@ func (d directory) readPrompts(s *settings) error {
 // Maximum length of a prompt in bytes.
 const maxPrompt = 4096
 
-// prompt returns the prompt of the first name that has one, otherwise the default prompt.
+// prompt returns the first of the named prompts that exists or, if none does, the default prompt.
 func (s *settings) prompt(names ...string) string {
 	for _, name := range append(slices.Clone(names), "") {
 		if prompt, ok := s.prompts[name]; ok {

@@ -135,8 +135,9 @@ func assemble(s *settings, tensors map[string]tensor, kn *kernel) (*network, err
 	if w.err != nil {
 		return nil, w.err
 	}
-	// From here on, only the word vectors of the file are needed. They are copied, so that the rest can be freed,
-	// unless they are most of the file, as in multilingual models. A copy would then double the memory for a while.
+	// From here on, only the file's word vectors are needed. Copying them allows the rest of the file to be freed. If
+	// they make up most of the file, as in multilingual models, they are not copied, because a copy would double the
+	// memory for a while.
 	all := 0
 	for _, t := range tensors {
 		all += len(t.data)
