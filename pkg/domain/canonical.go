@@ -1,8 +1,8 @@
 package domain
 
 // HasCanonical reports whether a page of the site names the page with the given id as its canonical page. Careless
-// sites name their root on every page, so the root is accepted only for a page whose address is another spelling of the
-// root's address.
+// sites name their root as the canonical page of every page. So the root is accepted only for a page whose address
+// equals the root's according to SameAddress.
 func (d *Datasource) HasCanonical(page DatasourceConfig, id string) bool {
 	root := d.Config.Scope(false).Root
 	return page.Canonical != "" && ChildID(d.ID, page.Canonical) == id &&
@@ -10,9 +10,9 @@ func (d *Datasource) HasCanonical(page DatasourceConfig, id string) bool {
 }
 
 // MayBeReplacedBy reports whether a fetched page may be left out in favour of target, the known page that it names as
-// canonical. similar tells whether the texts of the two pages are similar. A page with content stays until target has
-// content or its processing has ended. Once compared, the two pages are compared again only when the content of target
-// changes.
+// canonical. similar tells whether the texts of the two pages are similar; it is ignored until target has been fetched.
+// A page with content is not left out before target has content or its processing has ended. After that, the two pages
+// are compared again only when the content of target changes.
 func (d *Datasource) MayBeReplacedBy(target Datasource, similar bool) bool {
 	switch {
 	case !target.Alive() || target.DuplicateOf == d.ID:

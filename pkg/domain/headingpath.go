@@ -22,8 +22,8 @@ func (p *HeadingPath) Enter(b Block) {
 	clear(p.anchors[level:])
 }
 
-// Anchor returns the URL fragment of the innermost heading or, if that heading has none, of the nearest heading around
-// it that has one, except the page's title. It returns "" if there is none.
+// Anchor returns the URL fragment of the innermost heading. If that heading has none, Anchor returns the fragment of
+// the nearest enclosing heading that has one; the page's title does not count. It returns "" if there is no fragment.
 func (p *HeadingPath) Anchor() string {
 	innermost := true
 	for i := len(p.headings) - 1; i >= 0; i-- {

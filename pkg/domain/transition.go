@@ -46,20 +46,18 @@ func (o *Outcome) sweepOriginal(d *Datasource, key string) {
 	o.Sweeps = append(o.Sweeps, Sweep{WorkspaceID: d.WorkspaceID, DatastoreID: d.DatastoreID, DatasourceID: d.ID, Originals: []string{key}})
 }
 
-// Apply changes the datasource as the event demands and returns the other consequences. Only Apply changes the status
-// of a datasource after acceptance, except for changes that involve several rows and belong to the catalog: unsynched →
-// pending when the job is published, a duplicate page → skipped, a site → synched when no pages are waiting, and the
-// effects of stopping a crawl. store is the current state of the datasource's datastore: no move may start or end
-// before the outcome is stored.
+// Apply changes the datasource according to the event, and returns the other consequences. Once a datasource has been
+// accepted, only Apply changes its status, except for changes that involve several rows and belong to the catalog:
+// unsynched → pending when the job is published, a duplicate page → skipped, a site → synched when no pages are
+// waiting, and the effects of stopping a crawl. store is the current state of the datasource's datastore: no move may
+// start or end before the outcome is stored.
 //
 // Events are delivered at least once, possibly late and from runs that a newer job has overtaken. These rules make that
-// harmless:
-//   - Content only moves forward: a generation becomes active only if it is higher than the active one, and only in
-//     the serving place or the place that the datastore is moving to. Rows written elsewhere are swept.
-//   - When a job fails, the jobs that it overtook fail with it: no older generation becomes active afterwards.
-//   - Status belongs to the newest accepted job: events of other jobs never change it.
-//   - A job that has ended is not reopened by its own late events, except for content that it fetched before it was
-//     abandoned.
+// harmless: | - Content only moves forward: a generation becomes active only if it is higher than the active one, and
+// only in | the serving place or the place that the datastore is moving to. Rows written elsewhere are swept. | - When
+// a job fails, the jobs that it overtook fail with it: no older generation becomes active afterwards. | - Status
+// belongs to the newest accepted job: events of other jobs never change it. | - A job that has ended is not reopened by
+// its own late events, except for content that it fetched before it was | abandoned.
 func Apply(d *Datasource, store Datastore, ev Event) Outcome {
 	current := ev.JobID == d.JobID
 	switch ev.Type {
@@ -156,7 +154,8 @@ func applySynched(d *Datasource, store Datastore, ev Event, current bool) Outcom
 	for _, p := range ev.Places {
 		switch {
 		case d.isCurrentIn(store, p, ev.Generation):
-			// The event was already applied, and a later job may have failed since.
+			// The event was already applied, and its rows are in use. They must be kept even if a later job has failed
+			// since and raised the fence above this generation.
 			serves = serves || p == store.Serving()
 		case ev.Generation <= d.Fence, !current && d.Status == StatusSkipped:
 			out.sweep(d, p, ev.Generation, ev.Generation+1)
@@ -193,7 +192,8 @@ func applySynched(d *Datasource, store Datastore, ev Event, current bool) Outcom
 	return out
 }
 
-// isCurrentIn reports whether the generation is the datasource's current one in the given place.
+// isCurrentIn reports whether the generation is the one to keep in place p. In the serving place, this is the active
+// generation; in the place that the datastore is moving to, it is the generation of d.Target.
 func (d *Datasource) isCurrentIn(store Datastore, p Place, generation uint64) bool {
 	switch {
 	case p == store.Serving():
@@ -283,8 +283,8 @@ func applyError(d *Datasource, store Datastore, ev Event, current bool) Outcome 
 	return out
 }
 
-// sweepOvertaken sweeps the rows of an overtaken job that has failed, unless a newer job will do so. No newer job will
-// if the datasource is neither waiting for a job nor has content to keep.
+// sweepOvertaken sweeps the rows of a failed job that a newer job has overtaken. If the datasource is waiting for a job
+// or has content, sweepOvertaken leaves the rows to a later job, which sweeps all older generations.
 func sweepOvertaken(d *Datasource, ev Event, current bool) (out Outcome) {
 	if current || !d.Status.Terminal() || d.ActiveGeneration > 0 || d.Target != nil {
 		return out
