@@ -154,8 +154,7 @@ func (p *Program) agent(ctx context.Context, c *client.Client, f askFlags, q cli
 	return made.Id, nil
 }
 
-// answerable returns an error if the question could not be answered even with a new agent, so that no agent is created
-// in vain.
+// answerable returns an error if even a new agent could not answer the question. The caller then creates no agent.
 func answerable(ctx context.Context, c *client.Client, store *client.Datastore, q client.AgentQuery) error {
 	none := func(format string, args ...any) error { return WithExit(NotFound, fmt.Errorf(format, args...)) }
 	if q.ConversationId != nil {

@@ -297,7 +297,7 @@ func (f sourceFlags) filesMatching(pattern string, left skipFunc) iter.Seq2[*doc
 	matches := func(path string) bool { return re.MatchString(filepath.ToSlash(filepath.Clean(path))) }
 	return func(yield func(*document, error) bool) {
 		n := 0
-		// Do not report files that do not match the pattern as skipped.
+		// Files that do not match the pattern are not reported as skipped.
 		leftOut := func(name, why string) {
 			if matches(name) {
 				n++

@@ -38,8 +38,8 @@ type documentKey struct {
 	key  string
 }
 
-// storedDocuments holds those datasources of a datastore that have a key. They are read from the service. Nothing is
-// stored locally, so an upload can be continued on another machine.
+// storedDocuments holds the datasources of a datastore that can be recognised by a custom id or an address. They are
+// read from the service. Nothing is stored locally, so an upload can be continued on another machine.
 type storedDocuments struct {
 	mu sync.Mutex
 	of map[documentKey][]storedDocument

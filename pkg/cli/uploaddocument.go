@@ -27,8 +27,9 @@ type sent struct {
 	err      error
 }
 
-// send sends the documents of a unit that are not stored yet. An error that it returns ends the run; the error of a
-// single document is in that document's result. salt makes the idempotency key differ from those of earlier requests.
+// send sends the documents of a unit that are not stored yet. The error of a single document is in that document's
+// result; an error that send itself returns ends the run. The salt makes the idempotency key differ from those of
+// earlier requests.
 func (s *upload) send(ctx context.Context, unit []*document, salt string) ([]sent, error) {
 	var batch []sent
 	var texts []*document

@@ -211,7 +211,8 @@ func (w *watcher) scan() (changes, error) {
 	return c, nil
 }
 
-// keepUnmounted keeps the known files of a folder that has become empty: the folder is probably not mounted.
+// keepUnmounted keeps the known files of a folder that has become empty, because the folder is probably not mounted. It
+// adds them to `now`. has tells whether the folder contains any files; if so, keepUnmounted does nothing.
 func (w *watcher) keepUnmounted(root string, has bool, now map[string]fileState) {
 	if has {
 		w.bare[root] = false

@@ -76,7 +76,8 @@ func (p commands) backupCommand() *cobra.Command {
 	return cmd
 }
 
-// orInterrupted returns err, or a plain error if the command was interrupted.
+// orInterrupted returns err. If err reports a damaged backup, it adds the exit code for damage. If the command was
+// interrupted, it returns an error that says so instead.
 func orInterrupted(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return cli.WithExit(cli.Stopped, errors.New("stopped; incomplete files were removed"))

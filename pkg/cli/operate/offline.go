@@ -27,7 +27,8 @@ type offlineBackup struct {
 	close  []func() error
 }
 
-// cause returns why the backup failed. The archive itself records only that it was aborted.
+// cause returns the reason why the backup failed. An archive records only that it was aborted, so for such an error,
+// cause returns the error that aborted it.
 func (o *offlineBackup) cause(err error) error {
 	var aborted *backup.AbortedError
 	if !errors.As(err, &aborted) {
@@ -78,8 +79,8 @@ func openOffline(ctx context.Context, dir *datadir.Dir, program, rate string) (_
 	return o, nil
 }
 
-// OpenOriginals opens the originals in a directory of the embedded NATS server. The caller must call closes even after
-// an error.
+// OpenOriginals opens the originals in a directory of the embedded NATS server. If unsynced is set, writes are
+// acknowledged before they are synced to disk. The caller must call closes even after an error.
 func OpenOriginals(ctx context.Context, dir string, unsynced bool) (store *originals.Store, closes func() error, err error) {
 	var closers []func() error
 	closes = func() error { return closeAll(closers) }
