@@ -24,7 +24,8 @@ type chatProvider struct {
 	open     func(address, key string, limits remote.Limits) (chat.Provider, error)
 }
 
-// chatProviders returns the providers. For a model without a provider's name, they are tried in this order.
+// chatProviders returns the known providers. A model name without a provider's prefix belongs to the first of them that
+// is configured.
 func chatProviders(c config.Config) []chatProvider {
 	return []chatProvider{
 		{"openai", "OPENAI_BASE_URL or OPENAI_API_KEY", c.OpenAIBaseURL, c.OpenAIKey, func(address, key string, limits remote.Limits) (chat.Provider, error) {

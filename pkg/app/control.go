@@ -79,7 +79,8 @@ func (s *Service) catchUp(ctx context.Context) error {
 	if report.Adopted == 0 {
 		return nil
 	}
-	// Jobs that were unfinished when the copy was made may have ended since, and their events are gone.
+	// Some jobs were unfinished when the copy was made. They may have ended since, and the events that reported this
+	// are gone.
 	s.rescuer.ExpectLostJobs()
 	if _, err := s.rescuer.Rescue(ctx, 0); err != nil {
 		return fmt.Errorf("recreating jobs that the older catalog lists as unfinished: %w", err)

@@ -24,9 +24,9 @@ func newExtractor(c config.Config, cacheDir, temp string, log *slog.Logger) *ext
 	})
 }
 
-// readers returns the number of documents extracted at once. Extraction is pure computation, so more than one document
-// per processor would gain nothing. At least two are extracted at once, so that one long document does not block all
-// others.
+// readers returns the number of documents extracted at once. Extraction keeps a processor busy, so more than one
+// document per processor would gain nothing. At least two are extracted at once, so that one long document does not
+// block all others.
 func readers(c config.Config) int { return min(c.IngestConcurrency, max(2, processors.Count())) }
 
 // newReader returns the extractor and chunker for the command that shows how a file is read.
@@ -65,8 +65,8 @@ func crawlWorker(c config.Config, store *originals.Store, events ingest.Events, 
 
 // Limits for processing jobs.
 const (
-	// Time that a stopping worker has to finish jobs before it returns them to the queue. A returned job loses only the
-	// work done so far. All jobs must be returned within a second of the stop.
+	// Time that a stopping worker gives its jobs to finish before it returns them to the queue. A returned job loses
+	// only the work done so far. All jobs must be returned within a second of the stop.
 	workerGrace = 500 * time.Millisecond
 
 	// Maximum number of attempts per page. They take about nine minutes in total. This is short because a user is
@@ -98,9 +98,10 @@ func workerOptions(c config.Config, lane domain.Lane, remote bool, m *instrument
 	case lane == domain.LaneCrawl:
 		o.Concurrency, o.MaxFailures = c.CrawlConcurrency, crawlFailures
 	case lane == domain.LaneLocal && c.IngestConcurrency > 1:
-		// In the memory of one long document, the ingestor has room for ShortPerLong short ones. At most half of the
-		// window is used, so that the rest is free for jobs that arrive meanwhile. This applies only to the lane that
-		// has a single ingestor: with several, jobs that wait for memory here would leave the other ingestors idle.
+		// ShortPerLong short documents need only as much memory as one long document, so allow that many more jobs. At
+		// most half of the admission window is used, so that the rest is free for jobs that arrive meanwhile. This
+		// applies only to the local lane, which has a single ingestor. In other lanes, jobs that wait for memory here
+		// would leave other ingestors idle.
 		o.Concurrency = max(c.IngestConcurrency, min(ingest.ShortPerLong*c.IngestConcurrency, c.Window/2))
 	}
 	if remote && lane != domain.LaneLocal {
