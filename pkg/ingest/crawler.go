@@ -94,9 +94,9 @@ const (
 	faultTries = 8
 	// The delay between attempts doubles from firstRetry to lastRetry.
 	firstRetry, lastRetry = time.Second, 10 * time.Minute
-	// minTries is the minimum number of attempts, however long the host asks to wait. After that, the crawler gives up
-	// once the attempts have taken as long as the maximum number of attempts normally takes. Otherwise a host that
-	// always answers "retry tomorrow" would keep its site from ever finishing.
+	// minTries is the minimum number of attempts, however long the host asks to wait. After that, the total time is
+	// limited to the maximum number of attempts times lastRetry. Otherwise a host that always answers "retry tomorrow"
+	// would keep its site from ever finishing.
 	minTries = 3
 )
 
@@ -243,7 +243,8 @@ func (c *Crawler) page(ctx context.Context, job domain.Job, report reporter) (er
 	page, err := measureStage(ctx, c.Measure, StageFetch, func(ctx context.Context) (crawl.Page, error) { return c.Web.Fetch(ctx, req) })
 	var e *crawl.Error
 	if errors.As(err, &e) && errors.Is(err, crawl.ErrNoText) && job.GroupID != "" && !isRoot(spec) {
-		// The address looked like that of a page. The site is complete without this file.
+		// The address looked like a page's, but it leads to a file without text. The site is complete without this
+		// file.
 		return report.skip(ctx, e.Message)
 	}
 	if err != nil {

@@ -195,7 +195,7 @@ func (i *Ingestor) document(ctx context.Context, job domain.Job) (*domain.Docume
 	var final *extract.Error
 	switch {
 	case errors.As(err, &final):
-		// Users see only the message: the cause may contain a parser's stack trace.
+		// Users see only the message, because the cause may contain a parser's stack trace.
 		code := domain.CodeUnsupported
 		if final.Kind == extract.Resources {
 			code = domain.CodeUnavailable // it may succeed later or on another machine

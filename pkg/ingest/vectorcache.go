@@ -18,8 +18,8 @@ const (
 	// Maximum memory for the vectors of a cache, in bytes: 10,000 vectors of 384 dimensions, or 1,300 of 3,072. Further
 	// vectors are read again when needed.
 	vectorCacheBytes = 16 << 20
-	// Maximum number of index reads for one batch. A batch could need more if its chunks have moved one by one, but
-	// then embedding them again is cheaper.
+	// Maximum number of index reads for one batch. A batch needs more only if its chunks have moved to scattered
+	// positions. Embedding the remaining chunks again is then cheaper.
 	maxVectorReads = 16
 	// Maximum gap, in unneeded rows, between two rows that are read together.
 	maxVectorGap = 32
@@ -87,7 +87,8 @@ func (d *destination) addVectorCache(ctx context.Context, idx Index, job domain.
 	return nil
 }
 
-// readThrough reads the whole generation, which has the given number of rows.
+// readThrough reads the whole generation, which has the given number of rows. It records the position of each text, and
+// caches vectors until the cache is full.
 func (s *vectorCache) readThrough(ctx context.Context, rows int64) error {
 	capacity := vectorCacheBytes / (4*s.space.Dimensions + 64)
 	for from, read := 0, int64(0); read < rows; {
