@@ -68,7 +68,8 @@ func (c *Client) UpsertDocuments(ctx context.Context, id string, documents ...Do
 	return value(got).Ids, err
 }
 
-// UpdateDocument replaces the content of one datasource. The old content stays searchable until the new content is.
+// UpdateDocument replaces the content of one datasource. The old content stays searchable until the new content is
+// searchable.
 func (c *Client) UpdateDocument(ctx context.Context, id string, u UpdateRequest) error {
 	_, err := postByID[UpdateDocumentParams, UpdateRequest, UpdateResponse](ctx, id, nil, u, c.endpoints.UpdateDocument)
 	return err

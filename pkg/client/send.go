@@ -93,8 +93,8 @@ func (s *sender) dress(req *http.Request, opts requestOptions) {
 	key, given := req.Context().Value(idempotencyContext).(string)
 	if !given {
 		if s.attempts == 1 || opts.read {
-			// The service need not recognise retries of this request. Storing a key costs it two commits, which is more
-			// than a search costs.
+			// The service need not recognise retries of this request: it is a search or is never retried. Storing a key
+			// costs the service two commits, which is more than a search costs.
 			return
 		}
 		key = uuid.NewString()
