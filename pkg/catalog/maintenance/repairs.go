@@ -12,14 +12,14 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// RepairRequest is a request for a repair; see control.Repairer.
+// RepairRequest is an operator's request that an api process run a repair; see control.Repairer.
 type RepairRequest struct {
 	ID          string
 	Prune       bool // delete datasources that have lost both their rows and their original
 	RequestedAt time.Time
 }
 
-// requestRow returns the columns to read for a request.
+// requestRow returns the columns to read for a repair request.
 func requestRow(r *RepairRequest) db.Row {
 	return db.Row{db.ReadOnly("id", &r.ID), db.ReadOnly("prune", &r.Prune), db.ReadOnly("requested_at", &r.RequestedAt)}
 }

@@ -173,8 +173,8 @@ func (s *Snapshot) EachOriginal(ctx context.Context, f func(datasourceID string,
 // Close closes and deletes the copy.
 func (s *Snapshot) Close() error { return errors.Join(s.file.Close(), os.Remove(s.Path)) }
 
-// generationLeap is the number that RaiseGenerations adds to the highest generation. No catalog can accept nearly as
-// many jobs between the time of its last copy and its loss.
+// generationLeap is the number that RaiseGenerations adds to the highest generation. It is far more than the number of
+// jobs that a catalog could accept after it was copied and before it was lost.
 const generationLeap = 1_000_000_000
 
 // RaiseGenerations raises the highest generation by generationLeap. It must be called once on a catalog restored from a

@@ -87,7 +87,7 @@ func embeddedTokensOf(t *db.Tx) embeddedTokens {
 }
 
 // countEmbedded adds the transaction's embedded tokens to the counters. It runs at the end of the transaction, because
-// it locks a row that all transactions of the workspace use.
+// it locks a row that all transactions of the workspace use, and they would otherwise wait longer.
 func (c *Pipeline) countEmbedded(ctx context.Context, t *db.Tx) error {
 	embedded := embeddedTokensOf(t)
 	for _, ws := range slices.Sorted(maps.Keys(embedded)) {
@@ -241,8 +241,8 @@ func stoppedSince(ctx context.Context, t *db.Tx, page record.Record) (bool, erro
 	return site.Crawl.Stopped() && page.QueuedAt <= db.Micros(site.Crawl.StoppedAt), nil
 }
 
-// queueSiteWork queues the work on a site that becomes necessary when a job of the site or of one of its pages has
-// ended.
+// queueSiteWork is called when a job of a site or of one of its pages has ended. It queues the work on the site that
+// has thereby become necessary.
 func queueSiteWork(ctx context.Context, t *db.Tx, before, after record.Record) error {
 	if after.Type == domain.TypeWebSite {
 		if !after.DiscoveryDone || before.DiscoveryDone {

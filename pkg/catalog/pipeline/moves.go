@@ -100,8 +100,8 @@ func (c *Pipeline) Moving(ctx context.Context) ([]domain.Datastore, error) {
 	return stores, nil
 }
 
-// notMoved is the SQL condition for datasources whose content is not yet in the new place. It has the form that the
-// index datasources_content requires.
+// notMoved is the SQL condition for datasources whose content is not yet in the new place. It must be written in this
+// form for the partial index datasources_content to be used.
 const notMoved = `datastore_id = ? AND target_generation = 0 AND active_generation > 0`
 
 // IssueMoves puts up to limit jobs of the move into the outbox, behind all other work, and returns their number. It

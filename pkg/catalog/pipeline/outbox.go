@@ -91,7 +91,7 @@ func (c *Pipeline) roundRobin(ctx context.Context, p record.Priority, limit int)
 	return jobs, nil
 }
 
-// queue holds the jobs that were read so far for one workspace and priority.
+// queue holds the jobs that have been read so far for one workspace and priority.
 type queue struct {
 	workspace string
 	jobs      []domain.Job
@@ -99,8 +99,8 @@ type queue struct {
 	seq       int64
 }
 
-// queues returns an empty queue for each workspace that has due jobs of the priority, but for at most `limit`
-// workspaces. It starts after the workspace served last.
+// queues returns an empty queue for each workspace that has due jobs of the priority, but no more than `limit` queues.
+// It starts with the workspace that follows the one served last.
 func (c *Pipeline) queues(ctx context.Context, p record.Priority, now int64, limit int) ([]*queue, error) {
 	var out []*queue
 	first := c.last[p]
@@ -170,9 +170,9 @@ func (c *Pipeline) Published(ctx context.Context, job domain.Job, seq uint64) er
 	return c.PublishedAll(ctx, []domain.Job{job})
 }
 
-// PublishedAll records that jobs are in the stream. The Generation of each job is its sequence number. The jobs are
-// removed from the outbox, and their datasources are then in flight and, if they were unsynched, pending. For a job
-// that was replaced in the outbox or has already ended, only the generation is recorded.
+// PublishedAll records that jobs are in the stream. The Generation of each job is its sequence number. PublishedAll
+// removes the jobs from the outbox. From then on, their datasources count as in flight, and those that were unsynched
+// become pending. If a job was replaced in the outbox or has already ended, only its generation is recorded.
 func (c *Pipeline) PublishedAll(ctx context.Context, jobs []domain.Job) error {
 	var highest uint64
 	stores, ids := make([]string, len(jobs)), make([]string, len(jobs))
@@ -200,8 +200,8 @@ func (c *Pipeline) PublishedAll(ctx context.Context, jobs []domain.Job) error {
 	return err
 }
 
-// published records one job. If the job was replaced in the outbox or has ended, only the second statement has an
-// effect.
+// published records one job; see PublishedAll. If the job was replaced in the outbox or has ended, the first and the
+// last statement change no rows.
 func published(ctx context.Context, t *db.Tx, j domain.Job) error {
 	now, generation := t.Stamp(), db.Unsigned(j.Generation)
 	for _, w := range []db.Write{

@@ -95,8 +95,8 @@ type candidate struct {
 
 var scanCandidate = db.Scan(func(v *candidate) []any { return []any{&v.At, &v.ID, &v.datastoreID} })
 
-// replayed reads the next batch. It does so outside the transaction, because finding few matches among many datasources
-// takes time.
+// replayed reads the next batch of datasources to replay. It runs outside the transaction, because finding few matches
+// among many datasources takes time.
 func (c *Pipeline) replayed(ctx context.Context, f ReplayFilter, after cursor.Position) ([]candidate, error) {
 	l := db.List{Columns: `created_at, id, datastore_id`, Table: `datasources`}
 	// The first condition determines the index. The others contain expressions, so that the database does not choose

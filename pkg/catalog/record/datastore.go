@@ -13,7 +13,7 @@ import (
 // Interned returns the canonical copy of a text, so that equal texts share memory and can be compared quickly.
 func Interned[T ~string](text T) T { return unique.Make(text).Value() }
 
-// datastoreRow returns the columns of a datastore. m is the datastore's move; without a move, its id is "".
+// datastoreRow returns the columns of a datastore. m is the datastore's move. If there is no move, the id of m is "".
 func datastoreRow(d *domain.Datastore, m *domain.Move) db.Row {
 	return db.Row{
 		db.Fixed("id", &d.ID),
@@ -36,7 +36,7 @@ func datastoreRow(d *domain.Datastore, m *domain.Move) db.Row {
 	}
 }
 
-// storedDatastore returns the row of a datastore, for storing it.
+// storedDatastore returns the row to store for a datastore.
 func storedDatastore(d *domain.Datastore) db.Row {
 	m := domain.Move{}
 	if d.Move != nil {

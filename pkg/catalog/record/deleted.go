@@ -17,8 +17,8 @@ func SiteOf(d domain.Datasource) string {
 	return d.GroupID
 }
 
-// DeleteDatasources deletes datasources and queues sweeps of their data. The sweeps cover all generations known so far
-// and those up to the given one.
+// DeleteDatasources deletes datasources and queues sweeps of their data. The sweeps cover all generations up to the
+// highest one known to the catalog, or up to the given generation if that is higher.
 //
 // A deleted datasource may return with the same id: a page in the next crawl of its site, or an object created by a
 // request with an idempotency key when the request is repeated. The sweep must not delete rows written after the

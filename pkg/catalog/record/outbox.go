@@ -14,7 +14,7 @@ import (
 // Priority orders jobs in the outbox: lower numbers first.
 type Priority int
 
-// Priorities. A job that continues the work of another job has PriorityFresh, so that work in progress is finished
+// Priorities. A job that continues the work of another job has PriorityFresh, so that work that has begun is finished
 // first.
 const (
 	PriorityFresh  Priority = 0 // content that a user has just added or changed

@@ -46,8 +46,9 @@ func (r *Record) Accept(asked domain.Job, store domain.Datastore) domain.Job {
 	return job
 }
 
-// ReadByCustomID reads the datasource with a custom id in a datastore, or the newest one if there are several. It fails
-// with sql.ErrNoRows if there is none.
+// ReadByCustomID reads the datasource with a custom id in a datastore, or the newest one if there are several. lock is
+// appended to the SELECT; it is a clause that locks the row, or "". ReadByCustomID fails with sql.ErrNoRows if there is
+// no such datasource.
 func ReadByCustomID(ctx context.Context, q db.Querier, lock, ws, datastoreID, customID string) (Record, error) {
 	return Scan(q.QueryRow(ctx, `SELECT `+Columns+` FROM datasources
 		WHERE workspace_id || '' = ? AND datastore_id = ? AND custom_id = ? AND custom_id <> '' AND `+NotDeleted+`
@@ -77,8 +78,8 @@ type Record struct {
 	Pages    int64  // of a site: number of pages; updated by CountPage, not by Store
 }
 
-// Live is the SQL condition for datasources that are waiting for a job. It has the form that the index
-// datasources_unsettled requires.
+// Live is the SQL condition for datasources that are waiting for a job. It must be written in this form for the partial
+// index datasources_unsettled to be used.
 const Live = `status IN ('unsynched', 'pending', 'running')`
 
 // encodedParts holds the values of columns that Record represents in a different form.
@@ -140,7 +141,8 @@ func (r *Record) row(p *encodedParts) db.Row {
 	}
 }
 
-// stored returns the row to store, with additional columns for indexes and filters.
+// stored returns the row to store, with additional columns for indexes and filters. touched is the time of the last
+// sign of life, in microseconds.
 func (r *Record) stored(touched int64) db.Row {
 	p := encodedParts{touched: touched}
 	if r.Target != nil {
@@ -253,11 +255,11 @@ func ReadAll(ctx context.Context, t *db.Tx, ids []string) (map[string]Record, er
 	return out, err
 }
 
-// OwnStatus is the SQL expression for a datasource's status without regard to a move. Sites use it to count their
-// pages.
+// OwnStatus is the SQL expression for the status that a datasource has apart from a move: while a move job is waiting
+// or running, it is the status before that job. Sites use it to count their pages.
 const OwnStatus = `CASE WHEN resume_status <> '' THEN resume_status ELSE status END`
 
-// OwnStatus returns the status without regard to a move.
+// OwnStatus returns the status that the datasource has apart from a move.
 func (r *Record) OwnStatus() domain.Status {
 	if r.Resume != nil {
 		return r.Resume.Status

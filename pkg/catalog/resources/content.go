@@ -35,7 +35,7 @@ func (c *Resources) ReplaceContent(ctx context.Context, ws, id string, n Replace
 	return r.Datasource, err
 }
 
-// Replace puts the new content into the record, in memory, and queues a sweep of the old original.
+// Replace puts the new content into the record without storing the record, and queues a sweep of the old original.
 func Replace(ctx context.Context, t *db.Tx, r *record.Record, n Replacement) error {
 	if r.Type == domain.TypeWebSite {
 		return domain.Invalid("id", "datasource %s is a web site without own content; update one of its pages", r.ID)

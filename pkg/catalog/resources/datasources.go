@@ -33,9 +33,9 @@ type DatasourceFilter struct {
 }
 
 // CreateDatasources stores datasources and puts their first jobs into the outbox, all or none. It returns the
-// datasources as stored, with status unsynched, both times and the JobID. It fails with domain.NotFound if a datastore
-// does not exist in the datasource's workspace, and with domain.CodeConflict if an id exists, or if the datastore
-// already has the same site.
+// datasources as stored: with status unsynched, CreatedAt, UpdatedAt and the JobID. It fails with domain.NotFound if a
+// datastore does not exist in the datasource's workspace, and with domain.CodeConflict if an id exists, or if the
+// datastore already has the same site.
 func (c *Resources) CreateDatasources(ctx context.Context, in []NewDatasource) ([]domain.Datasource, error) {
 	return c.createDatasources(ctx, in, nil, newRecord)
 }
@@ -71,7 +71,7 @@ func (c *Resources) UpsertDatasources(ctx context.Context, in []NewDatasource) (
 }
 
 // createDatasources stores datasources of one workspace in one transaction. It first calls `begin` for each of their
-// datastores, ordered by id, and then stores each datasource with `one`.
+// datastores, ordered by id, and then calls `one` to store each datasource.
 func (c *Resources) createDatasources(ctx context.Context, in []NewDatasource, begin func(context.Context, *db.Tx, string) error, one func(context.Context, *db.Tx, NewDatasource, domain.Datastore) (record.Record, error)) ([]domain.Datasource, error) {
 	var out []domain.Datasource
 	if len(in) == 0 {

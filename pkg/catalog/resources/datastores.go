@@ -22,7 +22,8 @@ func (c *Resources) DatastoreCounts(ctx context.Context, ws, id string) (map[dom
 		WHERE datastore_id = ? AND `+record.NotOfDeletedSite+` GROUP BY datastore_id, status`, id)
 }
 
-// CreateDatastore stores a datastore and sets both times. It fails with domain.CodeConflict if the id exists.
+// CreateDatastore stores a datastore and sets CreatedAt and UpdatedAt. It fails with domain.CodeConflict if the id
+// exists.
 func (c *Resources) CreateDatastore(ctx context.Context, d domain.Datastore) (domain.Datastore, error) {
 	at := c.db.Stamp()
 	d.CreatedAt, d.UpdatedAt = db.FromMicros(at), db.FromMicros(at)

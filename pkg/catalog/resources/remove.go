@@ -58,7 +58,8 @@ func (c *Resources) removeInStore(ctx context.Context) (more bool, err error) {
 // deleted is a datastore whose removal is unfinished.
 type deleted struct{ id, workspace string }
 
-// nextDeleted returns a deleted datastore. It fails with sql.ErrNoRows if there is none.
+// nextDeleted returns one of the deleted datastores that still have to be removed. It fails with sql.ErrNoRows if there
+// is none.
 func nextDeleted(ctx context.Context, q db.Querier) (d deleted, err error) {
 	err = q.QueryRow(ctx, `SELECT id, workspace_id FROM datastores WHERE deleted_at > 0 ORDER BY id LIMIT 1`).Scan(&d.id, &d.workspace)
 	return d, err
@@ -87,8 +88,8 @@ func removeBatch(ctx context.Context, t *db.Tx, ws, id string) (done bool, err e
 	}
 	for len(keys) > 0 {
 		n := min(len(keys), record.OriginalsPerSweep)
-		// DatasourceID is set to an id that is not the id of a datasource. An empty id would mean a sweep of the whole
-		// datastore, which is already queued.
+		// DatasourceID must not be empty, because an empty id would mean a sweep of the whole datastore, which is
+		// already queued. So it is set to an id that no datasource has.
 		rest := domain.Sweep{WorkspaceID: ws, DatastoreID: id, DatasourceID: id, Originals: keys[:n]}
 		if err := record.QueueSweep(ctx, t, rest); err != nil {
 			return false, err

@@ -10,10 +10,11 @@ import (
 )
 
 // canonical returns the id of the page that replaces the fetched page r, or "" if r stays. The replacement is the page
-// at the canonical address that r names: a known page with similar text, or a page that has not been fetched yet. If
-// the site does not contain that address yet, canonical adds it. If r has content and the other page has none yet, r
-// stays until the other page has content; see QueueYield. If the other page has not been fetched, its text is unknown:
-// r is left out at first, and is fetched again if the two texts turn out to differ; see release.
+// at the canonical address that r names. Its text must be similar to that of r, or still unknown. If the site does not
+// contain that address yet, canonical adds it.
+//
+// If the other page has no content yet but r does, r stays until the other page has content; see QueueYield. If neither
+// has content, r is left out, and is fetched again if the two texts turn out to differ; see release.
 func (c *Sites) canonical(ctx context.Context, t *db.Tx, site, r record.Record, store domain.Datastore, f domain.Fetched) (string, error) {
 	id, said := domain.ChildID(site.ID, f.Canonical), r.Config
 	said.Canonical, said.TextHash, said.Sketch = f.Canonical, f.TextHash, f.Sketch
@@ -68,8 +69,8 @@ func (c *Sites) addCanonical(ctx context.Context, t *db.Tx, site, r record.Recor
 }
 
 // QueueYield must be called when a job of a page has ended. If the page has content, QueueYield queues work that leaves
-// out the pages naming it as canonical. It also queues such work for the canonical page that the page itself names,
-// because the page may now be left out in favour of that one.
+// out the pages naming this page as canonical. If the page itself names another page as canonical and that page has
+// content, QueueYield also queues work that may leave out this page.
 func QueueYield(ctx context.Context, t *db.Tx, page domain.Datasource) error {
 	if page.GroupID == "" || page.ActiveGeneration == 0 || !page.Alive() {
 		return nil
@@ -97,7 +98,8 @@ func QueueYield(ctx context.Context, t *db.Tx, page domain.Datasource) error {
 	return queueYieldTo(ctx, t, site.ID, own)
 }
 
-// queueYieldTo queues the work that leaves out the pages that name the given page as canonical, if there are any.
+// queueYieldTo queues work that leaves out the pages naming the given page as canonical. It does nothing if there are
+// no such pages.
 func queueYieldTo(ctx context.Context, t *db.Tx, siteID, pageID string) error {
 	named, err := db.Exists(ctx, t, `SELECT 1 FROM datasources WHERE canonical_id = ? AND canonical_id <> '' AND id <> ? LIMIT 1`, pageID, pageID)
 	if err != nil || !named {
@@ -107,7 +109,7 @@ func queueYieldTo(ctx context.Context, t *db.Tx, siteID, pageID string) error {
 }
 
 // yield leaves out the pages that name the task's page as canonical and have similar texts. It does nothing if the
-// task's page has no content. A page stays if the task's page, in turn, names it as canonical.
+// task's page has no content. If the task's page and another page name each other as canonical, the other page stays.
 func (w *siteWork) yield(ctx context.Context) error {
 	keeper, exists, err := record.Find(ctx, w.t, w.task.pageID)
 	if err != nil || !exists {

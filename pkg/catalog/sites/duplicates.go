@@ -53,7 +53,7 @@ func (c *Sites) Judge(ctx context.Context, t *db.Tx, r record.Record, store doma
 		return verdict{}, fmt.Errorf("looking for pages of the same content: %w", err)
 	}
 	r.Config.SetFinalURL(f.URL)
-	// Pages that name the fetched page as canonical do not compete with it: they are left out once it has content.
+	// Do not compare with pages that name the fetched page as canonical: they are left out as soon as it has content.
 	equal = slices.DeleteFunc(equal, func(p record.Record) bool { return !p.Alive() || site.HasCanonical(p.Config, r.ID) })
 	configs := make([]domain.DatasourceConfig, len(equal))
 	for i, p := range equal {

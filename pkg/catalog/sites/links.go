@@ -90,8 +90,8 @@ func linksKnown(ctx context.Context, t *db.Tx, pageIDs []string) (map[string]boo
 	return known, nil
 }
 
-// FollowStored evaluates the stored links of a page that was fetched and found unchanged, because such a fetch reports
-// no links. It returns the number of jobs put into the outbox.
+// FollowStored is called after a fetch that found a page unchanged. Such a fetch reports no links, so FollowStored
+// evaluates the links stored by an earlier fetch. It returns the number of jobs put into the outbox.
 func (c *Sites) FollowStored(ctx context.Context, t *db.Tx, page record.Record, store domain.Datastore, ev domain.Event) (int, error) {
 	site, exists, err := record.Find(ctx, t, page.GroupID)
 	if err != nil || !exists {

@@ -36,8 +36,8 @@ func toFoundLinks(from record.Record, links []domain.Link) []foundLink {
 	return out
 }
 
-// scope applies changed settings of the site to its pages, one batch at a time. workLinks evaluates the links
-// afterwards, when it is known for every page whether the settings include it.
+// scope applies changed settings of the site to its pages, one batch at a time. Once it is known for every page whether
+// the settings include it, scope queues a task of kind workLinks, which evaluates the stored links.
 func (w *siteWork) scope(ctx context.Context) error {
 	pages, err := w.batch(ctx)
 	if err != nil {
@@ -65,7 +65,7 @@ func (w *siteWork) scope(ctx context.Context) error {
 }
 
 // links evaluates the stored links of the site's pages, or only of the task's page, according to the current settings.
-// Links of pages with LeadsNowhere are not followed.
+// Links of a page are not followed if its Lead exceeds domain.MaxLead.
 func (w *siteWork) links(ctx context.Context) error {
 	if !w.site.FollowLinks {
 		return nil
@@ -265,8 +265,8 @@ func (c *Sites) rescope(ctx context.Context, t *db.Tx, before domain.DatasourceC
 	if site.Type != domain.TypeWebSite || before.SameScope(site.Config) {
 		return nil
 	}
-	// dropExcess and addStoredLinks set Capped again if necessary. A site that has reached its limit and does not follow
-	// links stays capped, because the rest of its sitemap is unknown.
+	// Clear Capped; dropExcess and addStoredLinks set it again if necessary. But if a site has reached its limit and
+	// does not follow links, it stays capped, because the rest of its sitemap is unknown.
 	if site.FollowLinks || int64(c.pageLimit(*site)) > site.Pages {
 		site.Capped = false
 	}

@@ -37,8 +37,8 @@ func (c *Sites) UpdateWebConfig(ctx context.Context, ws, id string, patch domain
 	return record.Datasource(ctx, c.db.Read, ws, id)
 }
 
-// FetchBy changes the fetch settings of a record in memory. For a site, it also queues the work that applies them to
-// the pages.
+// FetchBy changes the fetch settings of a record without storing the record. For a site, it also queues the work that
+// applies the new settings to the site's pages.
 func (c *Sites) FetchBy(ctx context.Context, t *db.Tx, r *record.Record, patch domain.WebPatch) error {
 	switch {
 	case r.Type != domain.TypeWebPage && r.Type != domain.TypeWebSite:

@@ -196,7 +196,8 @@ func QueueRest(ctx context.Context, t *db.Tx, site record.Record) error {
 	return nil
 }
 
-// handleMissing handles pages that the crawl has not found.
+// handleMissing removes the pages that the crawl has not found, or fetches them again, as the crawl's MissingPages
+// says.
 func (w *siteWork) handleMissing(ctx context.Context) (err error) {
 	var rest []record.Record
 	for _, other := range []string{`<`, `>`} {
@@ -227,8 +228,8 @@ func (w *siteWork) handleMissing(ctx context.Context) (err error) {
 	return removePages(ctx, w.t, w.site, left, 0)
 }
 
-// splitReferenced splits pages that the newest crawl has not found. A page is kept if a page found by that crawl was
-// left out as its duplicate. The other pages are no longer part of the site (left).
+// splitReferenced divides pages that the newest crawl has not found. A page is in kept if that crawl left out another
+// page as its duplicate. The other pages, which no longer belong to the site, are in left.
 func (w *siteWork) splitReferenced(ctx context.Context, pages []record.Record) (kept, left []record.Record, err error) {
 	for _, p := range pages {
 		stands, err := db.Exists(ctx, w.t, `SELECT 1 FROM datasources WHERE duplicate_of = ? AND duplicate_of <> '' AND run_id = ? LIMIT 1`, p.ID, w.site.RunID)
