@@ -45,8 +45,8 @@ func (a *Applier) apply(ctx context.Context, evs []domain.Event) error {
 	applied, err := a.States.ApplyAll(ctx, evs)
 	switch {
 	case len(evs) == 1 && domain.CodeOf(err) == domain.CodeInvalid:
-		// The event would always fail and block all later events. The rescuer finds the datasource that is waiting for
-		// it.
+		// The event would fail every time and block all later events, so drop it. The rescuer will find the datasource
+		// that is waiting for it.
 		a.Log.ErrorContext(ctx, "dropping a malformed event", "type", evs[0].Type, "datasource", evs[0].DatasourceID, "job", evs[0].JobID, "error", err)
 		return nil
 	case err != nil:

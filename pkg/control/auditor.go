@@ -142,7 +142,7 @@ func (a *Auditor) release(ctx context.Context) {
 	}
 }
 
-// round runs an audit, unless another process has done so recently, and returns the delay until the next audit. After
+// round runs an audit, unless another process has run one recently, and returns the delay until the next audit. After
 // an alarm it always runs the audit, since other processes may not have noticed the damage.
 func (a *Auditor) round(ctx context.Context, alarmed bool) (pause time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, auditBound)

@@ -144,8 +144,8 @@ func (a *placeAudit) sweep(ctx context.Context, datasourceID string, from, below
 	return nil
 }
 
-// expected returns the datasource's generation that the place must contain, and the number of rows of that generation.
-// Both are 0 if there is no such generation.
+// expected returns which generation of the datasource the place must contain, and how many rows that generation has.
+// Both are 0 if the place need not contain any rows.
 func (a *placeAudit) expected(state catalog.ActiveState) (generation uint64, rows int64) {
 	switch {
 	case a.place == a.store.Serving():

@@ -92,7 +92,8 @@ func (m *Mover) step(ctx context.Context, d domain.Datastore) (more bool, err er
 	return false, nil
 }
 
-// logFailures logs the number of failed datasources that block a move, whenever the number or its cause has changed.
+// logFailures logs how many failed datasources block a move, whenever that number or the cause of the failures has
+// changed.
 func (m *Mover) logFailures(ctx context.Context, d domain.Datastore, p domain.MoveProgress) {
 	now := ""
 	if p.Failed > 0 {

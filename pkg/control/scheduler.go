@@ -30,8 +30,8 @@ type Schedules interface {
 	Due(ctx context.Context, handler jobs.DueHandler) error
 }
 
-// Scheduler refreshes web content when it is due. The catalog is authoritative; the scheduler sets the schedules
-// accordingly, so lost or outdated schedules are repaired.
+// Scheduler refreshes web content when it is due. The catalog is authoritative: the scheduler makes the stored
+// schedules match it, so lost and outdated schedules are repaired.
 //
 // Many datasources may become due at the same time. Their jobs go through the outbox like all others, after new
 // content, and the dispatcher publishes them gradually.

@@ -15,12 +15,12 @@ type Streams interface {
 	Repair(ctx context.Context, highestGeneration uint64) (jobs.Repaired, error)
 }
 
-// Store recreates the store of originals if it is lost, and reports whether it did.
+// Store is the store of originals. Repair recreates it if it is lost, and reports whether it did.
 type Store interface {
 	Repair(ctx context.Context) (made bool, err error)
 }
 
-// Marks returns the highest generation that was ever used.
+// Marks provides the highest generation that was ever used.
 type Marks interface {
 	MaxGeneration(ctx context.Context) (uint64, error)
 }

@@ -15,7 +15,7 @@ const (
 	// Time limit of a group of sweeps. It is well below that of a round, so that hanging sweeps do not block later
 	// ones.
 	sweepBound = time.Minute
-	// Delay of a sweep while its originals must stay.
+	// Delay of a sweep whose originals must stay for now.
 	holdDelay = 15 * time.Second
 )
 
