@@ -118,7 +118,7 @@ func (x *Index) runIVF(ctx context.Context) {
 		case id := <-x.ivfs.spaces:
 			x.ivfs.waiting.Delete(id)
 			err := x.building.with(ctx, x, id, (*store.Space).MaintainIVF)
-			// Index.use has already recorded damage to vectors or codes.
+			// Do not log damage to vectors or codes: Index.use has already recorded it.
 			known := errors.Is(err, store.ErrNotFound) || errors.Is(err, index.ErrClosed) || errors.Is(err, index.ErrCorrupt)
 			if err != nil && ctx.Err() == nil && !known {
 				x.log.Error("building the IVF", "datastore", id.DatastoreID, "error", err)

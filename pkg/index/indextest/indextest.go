@@ -15,7 +15,7 @@ import (
 
 // Options describes an engine.
 type Options struct {
-	// Reopen closes the index and opens the same data again. If nil, the durability tests are skipped.
+	// Reopen closes the index and opens the same data again. If Reopen is nil, the durability tests are skipped.
 	Reopen func(t *testing.T, x index.Index) index.Index
 	// DenseOnly skips the tests of lexical search, for engines without it.
 	DenseOnly bool
@@ -30,8 +30,8 @@ type Options struct {
 	Selective int
 	// Tolerance is the maximum error of a score; 0 means 1e-5.
 	Tolerance float64
-	// Reference creates an empty index of another engine, whose results this engine must match. If nil, the engine is
-	// compared with itself.
+	// Reference creates an empty index of another engine, whose results this engine must match. If Reference is nil,
+	// the engine is compared with itself.
 	Reference func(t *testing.T) index.Index
 }
 

@@ -56,7 +56,7 @@ func Selective(n, dimensions int) []index.Row {
 	return rows
 }
 
-// selecting is a test of its own, because it writes many rows.
+// selecting tests selective filters. It is separate from the other tests, because it writes many rows.
 func (s *suite) selecting() map[string]func(*testing.T) {
 	return map[string]func(*testing.T){
 		"a filtered search of many rows returns what a full scan does": func(t *testing.T) {

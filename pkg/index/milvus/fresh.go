@@ -32,8 +32,8 @@ func generationOf(s index.Space, batch []*prepared) (generation, bool) {
 const maxFresh = 4096
 
 // freshGenerations records which generations were empty when this process started to write them, and the last ordinal
-// that was written. Rows with higher ordinals cannot exist yet. This saves a query for every batch of a job except the
-// first.
+// that it has written to each. Rows with higher ordinals cannot exist yet. So only the first batch of a job needs a
+// query for existing rows.
 type freshGenerations struct {
 	mu   sync.Mutex
 	last map[freshKey]int // highest ordinal written; noRows if none

@@ -63,7 +63,7 @@ type termStatistics struct {
 	mismatch float64
 	until    time.Time
 
-	// Without sparse vectors: number of sampled rows, and how many of them contain each term.
+	// Number of sampled rows, and how many of them contain each term. Only set if the server has no sparse vectors.
 	sampled float64
 	sample  map[uint32]float64
 

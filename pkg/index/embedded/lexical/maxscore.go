@@ -95,7 +95,7 @@ func (s *maxScore) window(w int) {
 	s.top.CompactOnce()
 }
 
-// setBounds sets the bounds of all lists and returns their sum.
+// setBounds sets, for each list, the upper bound of its impacts in window w, and returns the sum of these bounds.
 func (s *maxScore) setBounds(w int) (total float64) {
 	begin := uint32(w) * windowSlots
 	end := begin + windowSlots
@@ -164,8 +164,8 @@ func (s *maxScore) score(w int, threshold float64, full bool, passing bitmap.Set
 	clear(s.touched[:])
 }
 
-// offerPartial offers a row whose score has been added up only from the essential lists. It returns the score that the
-// next row must exceed in these lists.
+// offerPartial offers row i of window w, whose score so far includes only the essential lists. It returns the score
+// that the next row must exceed in the essential lists to be offered.
 func (s *maxScore) offerPartial(w, i int, otherBound, required float64) float64 {
 	if otherBound > 0 {
 		s.offer(w, i)

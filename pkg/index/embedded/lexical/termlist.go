@@ -56,7 +56,7 @@ func (t *TermList) bytes() int64 {
 
 func (t *TermList) dense() bool { return t.lowBytes != nil }
 
-// kindColumn is a column of kind numbers in the smallest type that fits.
+// kindColumn stores the kind number of each posting of a list, in the smallest integer type that fits.
 type kindColumn struct {
 	small  []uint8
 	middle []uint16

@@ -91,7 +91,8 @@ var keyPool = sync.Pool{New: func() any { return new(keyScratch) }}
 // ascending order. It fails with index.ErrCorrupt if a checksum does not match.
 func (v View) Locate(ctx context.Context, slots []uint32, hits []index.Hit) error {
 	var odd []int // hits without a location, whose rows must be read
-	// The keys of all hits are substrings of one string.
+	// The keys of all hits are collected in one string, of which each key is a substring. A usual key has 48 bytes, and
+	// records are prefetched 8 hits ahead.
 	const ahead, usual = 8, 48
 	buf := keyPool.Get().(*keyScratch)
 	defer keyPool.Put(buf)

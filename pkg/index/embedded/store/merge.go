@@ -217,8 +217,8 @@ func (s *Space) Snapshot() *Snapshot {
 	return s.current
 }
 
-// pinCurrent returns the current snapshot and whether the space is idle. The snapshot's slots are not reused until
-// unpin is called. Unlike a reader, a pin does not keep later snapshots.
+// pinCurrent returns the current snapshot and whether the space is idle. Until unpin is called, the slots of the
+// snapshot are not reused. Unlike a reader, a pin does not keep later snapshots in memory.
 func (s *Space) pinCurrent() (held *Snapshot, quiet bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -320,8 +320,8 @@ func storeListed(ctx context.Context, tx *sql.Tx, listed bitmap.Bitmap) error {
 	return storeChunks(ctx, tx, "listed", listed.Rewrite())
 }
 
-// removeFromIVF removes slots from the IVF lists because they are about to be reused, and counts their new rows as
-// written.
+// removeFromIVF removes slots from the IVF lists because new rows are about to use them. It adds these rows to Written,
+// the number of rows written since the IVF was built.
 func (s *Snapshot) removeFromIVF(ctx context.Context, tx *sql.Tx, slots []uint32) error {
 	s.Written += int64(len(slots))
 	in := s.AssignedAmong(slots)

@@ -260,7 +260,7 @@ func (s *Space) NeedsSettling() bool {
 func (s *Space) NeedsMerge() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	// The files of an empty space are removed instead.
+	// An empty space is not merged, because its files will be removed.
 	return s.current.Rows > 0 && (len(lexical.SegmentsToMerge(s.current.Segments)) > 0 || s.current.needsSweep() || s.current.NeedsCodes() || !s.current.HasLocations)
 }
 

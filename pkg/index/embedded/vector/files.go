@@ -35,7 +35,8 @@ func (s *Set) NeedsCodes() bool {
 	return s.Dimensions > 0 && int(s.Slots) >= s.Thresholds.codesFrom() && (!s.HasCodes() || uint64(s.Slots) >= RecentreFactor*uint64(s.CodedAt))
 }
 
-// needsCodesSoon reports whether the codes will soon be replaced, so that an IVF over them should wait.
+// needsCodesSoon reports whether the codes will soon be replaced. In that case, building an IVF from them is not
+// worthwhile.
 func (s *Set) needsCodesSoon() bool {
 	const tenths = 9
 	return s.HasCodes() && 10*uint64(s.Slots) >= tenths*RecentreFactor*uint64(s.CodedAt)
@@ -214,7 +215,7 @@ func (f *Files) RenewCodes(ctx context.Context, next *Set) error {
 	return nil
 }
 
-// AdoptCodes makes the new code files current, after their commit.
+// AdoptCodes makes the files written by RenewCodes the current code files. It must be called after the commit.
 func (f *Files) AdoptCodes() {
 	last := len(f.retiredCodes) - 2
 	codes, fine := f.retiredCodes[last], f.retiredCodes[last+1]

@@ -94,7 +94,7 @@ func wordOf(w, n int) uint64 {
 	return ^uint64(0)
 }
 
-// centroid returns the verified record of a list's centroid.
+// centroid returns the verified record of a list's centroid: its int8 code and the numbers of the list.
 func (c *IVF) centroid(i int) ([]byte, error) {
 	if err := c.centroids.Check(i/64, wordOf(i/64, c.Lists)); err != nil {
 		return nil, c.damaged("a centroid", err)
@@ -102,7 +102,7 @@ func (c *IVF) centroid(i int) ([]byte, error) {
 	return c.centroids.Record(uint32(i)), nil
 }
 
-// mean returns the verified record of a centroid in full precision.
+// mean returns the verified record of a centroid in full precision. The coarse centroids follow those of the lists.
 func (c *IVF) mean(i int) ([]byte, error) {
 	if err := c.means.Check(i/64, wordOf(i/64, c.Lists+c.Coarse)); err != nil {
 		return nil, c.damaged("a mean", err)

@@ -17,9 +17,10 @@ const (
 	targetRecall = 0.995
 	// Maximum share of all rows that searches may scan. Above it, a scan of all codes is cheaper.
 	maxScanned = 0.33
-	// Number of attempts per limit, and growth of the factor if the first attempt finds too few rows.
+	// Maximum number of attempts per limit, and the number by which the radius factor is multiplied if the first
+	// attempt finds too few rows.
 	radiusTries, radiusStep = 5, 1.1
-	// Smallest factor that calibration tries. It must be positive: see Radius.
+	// Smallest radius factor that calibration tries. It must be positive, because 0 has a special meaning: see Radius.
 	minRadius = 1e-3
 )
 
@@ -31,8 +32,8 @@ var calibratedLimits = [2]int{10, 200}
 // rows are from one another.
 var queryNoise = []float32{0, 0.5, 1}
 
-// Radius contains a factor for each calibrated limit. The bound that ScanLists computes for a list contains the list's
-// radius multiplied by this factor. 0 means that scanning all codes is better.
+// Radius contains a factor for each calibrated limit. The higher the factor, the more lists a search probes: see
+// ScanLists. 0 means that scanning all codes is better.
 type Radius [len(calibratedLimits)]float32
 
 // Known reports whether the factors are calibrated.
@@ -83,9 +84,9 @@ func without(found []topk.Scored, slot uint32) []topk.Scored {
 	return top.Best(len(found))
 }
 
-// neededRadius returns the smallest factor for which the probed lists contain the share targetRecall of the nearest
-// rows. Apart from the lists that are always probed, a list is probed if the score of its centroid is at most
-// factor·radius below the lowest score of these rows.
+// neededRadius returns the smallest radius factor with which a search for `depth` rows finds the share targetRecall of
+// the nearest rows. It assumes that a search knows the score of the lowest of these rows, and probes a list if the
+// score of the list's centroid is at most factor·radius below it. The lists with the best centroids are always probed.
 func (d *builder) neededRadius(questions []calibrationQuery, depth int) (limit float32) {
 	gaps := make([][]float32, len(queryNoise))
 	products := make([]float32, len(d.sizes))
@@ -183,7 +184,8 @@ func (d *builder) calibrate(ctx context.Context, c *IVF, held []uint32, rng *ran
 	with.IVF, with.Assigned, with.Written = &tried, d.set.Live, 0
 	var found Radius
 	for i, depth := range calibratedLimits {
-		// Searches start with a lower threshold, so a slightly smaller factor than this suffices for them.
+		// A search starts with a lower threshold than neededRadius assumes and thus probes more lists, so a slightly
+		// smaller factor suffices.
 		from, to := float32(minRadius), d.neededRadius(questions, depth)
 		for n := 0; n < radiusTries; n++ {
 			factor := to

@@ -60,7 +60,7 @@ const (
 	maxColumns = math.MaxUint16 / (8 * maxWeight) / 8 * 8
 )
 
-// prepareHalves computes the lookup tables, if the processor uses them.
+// prepareHalves computes the lookup tables if the processor has the vector instructions that need them.
 func (q *Query) prepareHalves() {
 	if !wide {
 		return
