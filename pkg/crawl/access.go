@@ -83,15 +83,17 @@ func accessTo(ctx context.Context, u *url.URL) *Access {
 
 type askerKey struct{}
 
-// WithAsker returns a context for requests that a Renderer sends on behalf of a document. origin is the document's
-// origin, as returned by Origin. Requests without an asker never carry the headers of an Access.
+// WithAsker returns a context for a request that a document in a Renderer's browser sends. origin is the origin of that
+// document, as returned by Origin. A request from a browser without such a context never carries the headers of an
+// Access.
 func WithAsker(ctx context.Context, origin string) context.Context {
 	return context.WithValue(ctx, askerKey{}, origin)
 }
 
-// forBrowser prepares a request sent by a document in a browser. It adds the configured headers only to GET and HEAD
-// requests of documents from the origin that the headers are for. All other requests to that origin are sent without the
-// headers and without cookies, because the site may have set the cookies in response to the headers.
+// forBrowser prepares a request that a document in a browser sends. Requests to the origin that the headers are for get
+// these headers only if their method is GET or HEAD and the document comes from the same origin. All other requests to
+// that origin are sent without the headers and without cookies, because the site may have set the cookies in response
+// to the headers.
 func (a *Access) forBrowser(req *http.Request) *http.Request {
 	asker, _ := req.Context().Value(askerKey{}).(string)
 	reads := req.Method == http.MethodGet || req.Method == http.MethodHead

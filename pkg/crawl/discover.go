@@ -37,7 +37,7 @@ type Discovery struct {
 	Problems []string
 }
 
-// LeftOut returns Refused with the reasons as text, for events.
+// LeftOut returns Refused with its reasons as strings, for use in events.
 func (d Discovery) LeftOut() map[string]int {
 	out := make(map[string]int, len(d.Refused))
 	for why, n := range d.Refused {
@@ -183,7 +183,7 @@ func (d *discovery) readGiven(ctx context.Context, at string, derived bool) erro
 	return permanent(at, "the sitemap %s is empty", at)
 }
 
-// search looks for sitemaps. If there are none, it arranges for links to be followed.
+// search reads the site's sitemaps. If there are none, it emits the root and sets Discovery.Follow.
 func (d *discovery) search(ctx context.Context) error {
 	root := d.scope.Root
 	err := ignoreSpent(d.sitemapsOf(ctx, root))
@@ -241,8 +241,9 @@ func (d *discovery) sitemapsOf(ctx context.Context, root *url.URL) error {
 	return nil
 }
 
-// movedRoot returns the new location of the site, or nil. The site has moved if the sitemaps list only pages elsewhere
-// and the root redirects there. The caller may then read the sitemaps once more.
+// movedRoot returns the new address of the site's root, or nil if the site has not moved. It has moved if the sitemaps
+// list only pages elsewhere and the root redirects there. movedRoot then adds the new place to the scope and resets the
+// results, so that the caller can read the sitemaps again.
 func (d *discovery) movedRoot(ctx context.Context) (*url.URL, error) {
 	if d.result.Refused[scope.RefusedHost]+d.result.Refused[scope.RefusedPath] == 0 {
 		return nil, nil

@@ -66,7 +66,7 @@ func noTextError(u, media string) *Error {
 	return permanent(u, "%s contains no text: it has type %s", u, media).withCause(ErrNoText)
 }
 
-// isStatusWithoutPage reports whether a success status comes without a page, or with only a part of it.
+// isStatusWithoutPage reports whether a response with this success status contains no page, or only a part of one.
 func isStatusWithoutPage(status int) bool {
 	return status == http.StatusNoContent || status == http.StatusResetContent || status == http.StatusPartialContent
 }

@@ -109,8 +109,8 @@ func (c *Crawler) Fetch(ctx context.Context, req PageRequest) (_ Page, err error
 		return p, nil
 	}
 	if a.softRedirect {
-		// With validators, the next request would only ask whether the redirecting page has changed, but it is the
-		// target that changes.
+		// Drop the validators, because they belong to the redirecting page. If they were kept, the next fetch would
+		// miss a change of the target.
 		p.ETag, p.LastModified = "", ""
 		if !a.kind.IsHTML() {
 			reader.reset() // it has read the redirecting page

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// gates queues the requests of this process that want a slot at the same host. The number of requests that ask for a
-// slot at the same time never exceeds the number of slots; the rest wait in order of arrival. If all requests polled,
-// one of them could wait for ever. A request does not join a queue that moves too slowly.
+// gates queues the requests of this process that want a slot at the same host. It lets no more requests ask for a slot
+// at the same time than the host has slots. The other requests wait in order of arrival. If all of them polled for a
+// slot, one could wait for ever. A request does not join a queue that moves too slowly.
 type gates struct {
 	mu    sync.Mutex
 	hosts map[string]*gate
@@ -22,9 +22,10 @@ type gate struct {
 	pace  time.Duration // recent average interval between releases while others were waiting
 }
 
-// enter waits up to p.slot for a permit, which allows a request to ask for a slot at the host. The caller must
-// call leave to return the permit. leave is nil if no permit became free, or if the expected wait exceeds p.queue.
-// width is the number of permits, or 0 for no limit. minimum is the minimum interval between two requests to the host.
+// enter waits up to p.slot for a permit, which allows a request to ask for a slot at the host. The caller must call
+// leave to return the permit. leave is nil if no permit became free in time, or if the expected wait exceeds p.queue.
+// width is the number of permits, and 0 means that none is needed. minimum is the minimum interval between two requests
+// to the host.
 func (g *gates) enter(ctx context.Context, host string, width int, minimum time.Duration, p maxWaits) (leave func(), err error) {
 	if width == 0 {
 		return func() {}, nil

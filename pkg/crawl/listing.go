@@ -21,7 +21,7 @@ const (
 	maxProblems       = 20
 )
 
-// errTooManySitemaps means that an index lists more sitemaps than are read per site.
+// errTooManySitemaps means that an index lists more sitemaps than the crawler reads for one site.
 var errTooManySitemaps = errors.New("too many sitemaps for one site")
 
 // read reads the entries of one sitemap and of the sitemaps that it lists. It returns errors of the file itself, and
@@ -100,8 +100,8 @@ func (d *discovery) read(ctx context.Context, at string, level int, admit bool) 
 	return d.readListed(ctx, a.url, maybe, level+1)
 }
 
-// Limits on trying to read entries of a page sitemap as sitemaps. At most maxMaybe entries are tried. After maxMisses
-// entries that were not sitemaps, the rest are treated as pages.
+// Limits on reading entries of an ordinary sitemap as sitemaps. At most maxMaybe entries are tried. Once maxMisses of
+// them have turned out not to be sitemaps, all other entries are treated as pages.
 const (
 	maxMaybe  = 100
 	maxMisses = 3
@@ -149,8 +149,8 @@ func (d *discovery) readListed(ctx context.Context, list *url.URL, maybe []sitem
 	return nil
 }
 
-// isListedSitemap reads the entry and reports whether it is a sitemap of the site. An entry that fails permanently
-// counts as a page, whose own job then reports the cause.
+// isListedSitemap reads the entry and reports whether it is a sitemap of the site. If reading fails permanently, the
+// entry counts as a page, and the crawl job of that page reports the cause.
 func (d *discovery) isListedSitemap(ctx context.Context, list *url.URL, e sitemap.Entry, level int) (bool, error) {
 	u, err := weburl.Resolve(list.String(), e.Loc)
 	if err != nil || d.misses >= maxMisses || level > maxSitemapNesting ||

@@ -46,7 +46,8 @@ type textWalk struct {
 	own    strings.Builder // text outside links, because navigation consists of links, whatever elements it uses
 }
 
-// nonText are elements whose content is not text for readers, or is typed by the reader.
+// nonText are elements whose content does not belong to the page's text, such as scripts, embedded media and input
+// fields.
 var nonText = map[atom.Atom]bool{
 	atom.Script: true, atom.Style: true, atom.Template: true, atom.Head: true, atom.Title: true, atom.Svg: true, atom.Object: true,
 	atom.Iframe: true, atom.Input: true, atom.Textarea: true, atom.Canvas: true, atom.Audio: true, atom.Video: true,
@@ -59,7 +60,8 @@ var (
 	surroundingRoles    = map[string]bool{"navigation": true, "banner": true, "contentinfo": true, "complementary": true, "search": true}
 )
 
-// inlineElements are elements that do not end a line. The cells of a table row share one line.
+// inlineElements are elements that do not begin a new line of text. All other elements do, except the cells of a table
+// row, which share one line.
 var inlineElements = map[atom.Atom]bool{
 	atom.A: true, atom.Abbr: true, atom.B: true, atom.Bdi: true, atom.Bdo: true, atom.Cite: true, atom.Code: true, atom.Data: true,
 	atom.Dfn: true, atom.Em: true, atom.Font: true, atom.I: true, atom.Kbd: true, atom.Label: true, atom.Mark: true, atom.Q: true,
@@ -67,7 +69,7 @@ var inlineElements = map[atom.Atom]bool{
 	atom.Tt: true, atom.U: true, atom.Var: true, atom.Wbr: true, atom.Ins: true, atom.Del: true, atom.Img: true, atom.Output: true,
 }
 
-// walk adds the text of n. Recursion is safe: the parser bounds the nesting.
+// walk adds the text of n and its descendants. It can use recursion, because the parser limits the nesting.
 func (t *textWalk) walk(n *html.Node, linked bool) {
 	if n == nil || t.all.Len() > maxPageText {
 		return

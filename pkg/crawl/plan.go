@@ -206,8 +206,8 @@ func (p *plan) discover(spec domain.CrawlSpec) error {
 	return nil
 }
 
-// add queues an address for the next level, unless it is already known or the limit is reached. lead is the value for
-// planned.lead.
+// add queues an address for the next level, unless it is already known or the limit is reached. lead is the number of
+// consecutive pages, ending with this one, that match no include pattern. Such pages do not count towards the limit.
 func (p *plan) add(l domain.Link, from string, lead int) {
 	switch {
 	case p.known[l.URL] != nil:
@@ -259,7 +259,7 @@ func (p *plan) walk() error {
 	if err := p.settle(); err != nil {
 		return err
 	}
-	// The remaining addresses are waiting for a canonical address that was never fetched.
+	// The pages that are still waiting name a canonical address that was never fetched. Add them as pages.
 	for _, u := range slices.Sorted(maps.Keys(p.known)) {
 		if it := p.known[u]; it.state == planWaits {
 			if err := p.addPage(it); err != nil {

@@ -155,8 +155,8 @@ func (p *plan) canonical(it *planned) *planned {
 	return p.known[at]
 }
 
-// addPage makes the address a page, unless an earlier page has the same content. Earlier pages have better addresses.
-// Pages that redirect are judged later: see settle.
+// addPage adds the address as a page, unless an earlier page has the same content. Earlier pages have better addresses.
+// Pages that redirect are only collected, and settle adds them later.
 func (p *plan) addPage(it *planned) error {
 	if it.state != planMoved && it.address().FinalURL != "" {
 		it.state = planMoved
@@ -180,8 +180,9 @@ func (p *plan) addPage(it *planned) error {
 	return p.resume(it)
 }
 
-// settle judges the pages that redirect. The caller has already judged all other pages that may have the same content.
-// settle repeats this until no such page is left, because pages that were waiting for a judged page may redirect, too.
+// settle adds the pages that redirect, better addresses first. They come last, so that another page with the same
+// content takes precedence. When a page is added, pages that were waiting for it may turn out to redirect, too, so
+// settle continues until no such page is left.
 func (p *plan) settle() error {
 	for len(p.moved) > 0 {
 		moved := p.moved

@@ -15,9 +15,9 @@ import (
 	"github.com/sluice/sluice/pkg/crawl/weburl"
 )
 
-// Renderer renders a page in a browser, with its scripts. It sends all requests for the page through via, which returns
-// an *Error for each request that it refuses. The context of a request names the origin of the document that sends it:
-// see WithAsker. Unless ctx ended the rendering, errors of Render are *Error.
+// Renderer renders a page in a browser, with its scripts. It must send all requests for the page through `via`, which
+// returns an *Error for each request that the crawler refuses. The context of a request must name the origin of the
+// document that sends it; see WithAsker. All errors of Render are *Error, unless ctx ended the rendering.
 type Renderer interface {
 	Render(ctx context.Context, url string, via http.RoundTripper) (Rendered, error)
 }

@@ -9,7 +9,7 @@ import (
 const (
 	// maxRetryDelay is the maximum delay until a fetch tries again to get a slot.
 	maxRetryDelay = 10 * time.Minute
-	// minRetryStep is the minimum interval between two retries at a host without a delay between requests.
+	// minRetryStep is the minimum interval between two retries at a host for which no delay between requests is set.
 	minRetryStep = 50 * time.Millisecond
 )
 

@@ -148,7 +148,7 @@ func (s *shellSigns) element(n *html.Node) {
 		atom.Input, atom.Textarea, atom.Table:
 		s.hasOtherContent = true
 	case atom.Meta:
-		// A refresh redirects without any action by the reader.
+		// A refresh redirects readers even without scripts, so the page does not need them.
 		s.hasOtherContent = s.hasOtherContent || strings.EqualFold(attr(n, "http-equiv"), "refresh")
 	default:
 		if !s.emptyRoot && s.roots < maxRoots && isRoot(n) {
@@ -163,9 +163,9 @@ func isCode(n *html.Node) bool {
 	t, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(attr(n, "type"))), ";")
 	switch {
 	case t == "", t == "module", strings.HasSuffix(t, "javascript"), strings.HasSuffix(t, "ecmascript"):
+		// Loaders that defer scripts give them a type of their own, such as "…-text/javascript".
 		return attr(n, "src") != "" || n.FirstChild != nil
 	}
-	// Loaders that defer scripts use their own type: "…-text/javascript".
 	return false
 }
 

@@ -12,7 +12,8 @@ import (
 // Package slotstest contains tests for all implementations.
 type HostSlots interface {
 	// Reserve reserves the next slot at the host if it starts within maxWait. It does not wait for the start: the
-	// caller must wait for HostSlot.Wait. A slot that is not granted uses no capacity, and its Wait is positive.
+	// caller must wait for HostSlot.Wait. If no slot is granted, no capacity is used, and HostSlot.Wait, which is then
+	// always positive, says when to ask again.
 	Reserve(ctx context.Context, host string, pace domain.Pace, maxWait time.Duration) (domain.HostSlot, error)
 	// Hold blocks all slots at the host until the given time. It never shortens an existing hold.
 	Hold(ctx context.Context, host string, until time.Time) error

@@ -220,7 +220,7 @@ func evaluate(script string, known map[string]string) (string, bool) {
 			}
 			value, ok := known[name]
 			if !ok {
-				// Such a term is valid only at the end of an address.
+				// A variable that is not known is allowed only at the end of an address.
 				term := s[:len(s)-len(strings.TrimLeftFunc(s, func(c rune) bool { return c != ';' && c != '\n' }))]
 				return b.String(), b.Len() > 0 && locationVariable.MatchString(term) && !strings.Contains(term, "/")
 			}

@@ -59,7 +59,7 @@ var binaryTypes = wordset.Of(`text/css text/javascript text/ecmascript applicati
 	application/x-mpegurl application/vnd.apple.mpegurl application/dash+xml application/vnd.sqlite3 application/x-sqlite3
 	application/x-xpinstall application/x-chrome-extension`)
 
-// IsBinary reports whether a media type has no text. Bodies of such types are not read.
+// IsBinary reports whether content of a media type contains no text. Bodies of such types are not read.
 func IsBinary(media string) bool {
 	for _, family := range []string{"image/", "video/", "audio/", "font/"} {
 		if strings.HasPrefix(media, family) {

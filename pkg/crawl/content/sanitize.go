@@ -55,8 +55,8 @@ func Sanitize(page []byte, label string) ([]byte, string) {
 	return out, "utf-8"
 }
 
-// pageCost contains estimates of the cost of parsing a page. They may be too high, because estimateCost does not
-// distinguish tags from text.
+// pageCost contains estimates of the cost of parsing a page. The estimates may be too high, because estimateCost does
+// not distinguish tags from text.
 type pageCost struct {
 	tags       int
 	formatting int // number of formatting elements

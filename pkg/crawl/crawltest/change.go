@@ -88,7 +88,7 @@ func (s *Site) RemoveOriginals(n int) (removed, heirs []string) {
 	return removed, heirs
 }
 
-// copies returns the duplicates of a page, best address first, or nil if a redirect is among them.
+// copies returns the duplicates of a page, best address first. It returns nil if one of the duplicates is a redirect.
 func (s *Site) copies(p *page) []*page {
 	var out []*page
 	for _, c := range s.order {

@@ -62,7 +62,7 @@ type Expectation struct {
 	Depth      int    // minimum number of links from the root
 }
 
-// leftOut is a link that must not be followed, as written in the page.
+// leftOut is a link that the crawler must not follow. ref is the link as it is written in the page.
 type leftOut struct {
 	ref    string
 	reason Reason

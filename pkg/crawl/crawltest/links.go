@@ -56,7 +56,7 @@ func (s *Site) addLinks(lab *page) {
 	}
 }
 
-// list adds the last refused link to the sitemap.
+// list adds the link of the most recent refuse call to the sitemap, too.
 func (s *Site) list() { s.left[len(s.left)-1].listed = true }
 
 // shell adds a page whose text is created by a script.

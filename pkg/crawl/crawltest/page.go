@@ -59,7 +59,7 @@ func (s *Site) page(parent *page, address string) *page {
 	return s.register(parent, address, Expectation{Outcome: Synched})
 }
 
-// refuse adds a link that must not be followed.
+// refuse adds a link to the page `on`. The crawler must not follow the link, for the reason `why`.
 func (s *Site) refuse(on *page, href string, why Reason) {
 	on.links = append(on.links, link{href: href})
 	s.left = append(s.left, leftOut{ref: href, reason: why})
@@ -94,8 +94,8 @@ func (s *Site) fact(p *page) string {
 	return fmt.Sprintf("The code word of %s is %s.", s.title(p), s.token(p))
 }
 
-// sentence returns a sentence of the page's text. On a page in another script, it can be decoded only with the right
-// charset.
+// sentence returns a sentence of the page's text. If the page is in another script, a crawler decodes the sentence
+// correctly only if it finds the right charset.
 func (s *Site) sentence(p *page) string {
 	if p.language != nil {
 		return p.language(s.token(p))

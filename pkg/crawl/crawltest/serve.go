@@ -50,7 +50,8 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// find looks up the page, or creates one that belongs to an endless series.
+// find looks up the page for a request. If the address belongs to an endless series, find creates the page. down is
+// true during an outage.
 func (s *Site) find(n *statusRecorder, r *http.Request) (x *exchange, down bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -95,7 +96,8 @@ func (x *exchange) send(mediaType string, body []byte) {
 	_, _ = x.w.Write(body)
 }
 
-// validators returns the validators of a body. The address decides the kind: a strong or weak ETag, a time, or both.
+// validators returns the validators of a body. The kind of validators depends on the page's address: a strong or weak
+// ETag, a time, or both.
 func (x *exchange) validators(body []byte) (tag string, modified time.Time) {
 	sum := sha256.Sum256(body)
 	strong := `"` + hex.EncodeToString(sum[:8]) + `"`

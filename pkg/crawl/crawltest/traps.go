@@ -97,7 +97,7 @@ func (s *Site) narrow(p *page, text string) {
 	for _, more := range []string{"brand=c", "colour=green", "size=xl", "sort=price"} {
 		key, _, _ := strings.Cut(more, "=")
 		if !strings.Contains(text, key+"=") {
-			// Use the same order in both duplicates, so that they stay identical.
+			// Both duplicates list the filters in this order, so that they stay identical.
 			p.links = append(p.links, link{href: text + "&" + more})
 		}
 	}

@@ -2,7 +2,7 @@ package robots
 
 import "strings"
 
-// Directives are the restrictions in meta robots and X-Robots-Tag.
+// Directives are the restrictions that a page sets by meta robots or X-Robots-Tag.
 type Directives struct{ NoIndex, NoFollow bool }
 
 // Add parses the content of a meta element.
@@ -19,7 +19,8 @@ func (r *Directives) Add(content string) {
 	}
 }
 
-// valuedDirectives are directives that contain a colon. In other values, a colon follows a crawler's name.
+// valuedDirectives are directives that are followed by a colon and a value. If an X-Robots-Tag begins with any other
+// name and a colon, the name is that of a crawler.
 var valuedDirectives = map[string]bool{
 	"unavailable_after": true, "max-snippet": true, "max-image-preview": true, "max-video-preview": true,
 }

@@ -43,7 +43,8 @@ func cutOrigin(s string) (string, bool) {
 	return "/", true
 }
 
-// specificity returns the rank of a matching rule. The rule with the longest pattern wins.
+// specificity returns the length of the rule's pattern, counting a "$" at its end. The matching rule with the greatest
+// length wins.
 func (r rule) specificity() int {
 	if r.end {
 		return len(r.pattern) + 1
@@ -128,7 +129,8 @@ func normalise(s string, pattern bool) string {
 			const digits = "0123456789ABCDEF"
 			b.WriteString(string([]byte{'%', digits[c>>4], digits[c&15]}))
 		}
-		// In "/*url=", the asterisk may stand for the question mark.
+		// In a pattern such as "/*url=", the asterisk may stand for text with a question mark, so the query may begin
+		// here.
 		query = query || !escaped && (c == '?' || c == '=' && star)
 	}
 	return b.String()

@@ -69,8 +69,9 @@ func New(s domain.SiteScope) (*Scope, error) {
 }
 
 // Add adds an address that is known to belong to the site: a page accepted earlier, or the target of the root's
-// redirect. It adds the host, and as many path segments as the root has: if the root /docs redirects to /manual/v2/,
-// everything below /manual belongs to the site. A root without a path adds the whole host.
+// redirect. It adds the host and a path prefix with as many segments as the root has. For example, if the root /docs
+// redirects to /manual/v2/, everything below /manual belongs to the site. If the root has no path, the whole host is
+// added.
 func (s *Scope) Add(u *url.URL) {
 	s.hosts[domain.BareHost(u)] = true
 	if s.InPath(u) {

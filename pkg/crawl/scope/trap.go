@@ -123,7 +123,8 @@ const (
 // paging contains the names of parameters that select a page of a finite list.
 var paging = wordset.Of(`page p pg paged pagenum pageno page_no page_num seite start offset skip limit cursor after before`)
 
-// addsFilters reports whether a link keeps all parameters of the page and adds others beyond the limit.
+// addsFilters reports whether a link adds filters to the parameters of the linking page, beyond the number that is
+// normal. Such a link keeps all parameters of the page, and adds at least one that is not for paging.
 func addsFilters(from, to *url.URL) bool {
 	had, has := parameters(from), parameters(to)
 	limit := maxAddedFilters
@@ -195,8 +196,8 @@ func isCalendarLink(from, to *url.URL, now time.Time) bool {
 	return !was.after(horizon) && is.after(horizon)
 }
 
-// patternOf returns the shape of an address, that is, the address without its particular numbers and month. It also
-// returns the words in the address, except the names of parameters that hold a part of the date, because the query of
+// patternOf returns the shape of an address: the address without its numbers and the name of its month. It also returns
+// the words in the address. It leaves out the names of parameters that hold a part of the date, because the query of
 // any archive may contain the word "month".
 func patternOf(u *url.URL, d date) (shape string, words []string) {
 	s := strings.ToLower(strings.TrimSuffix(u.Path, "/"))

@@ -57,8 +57,8 @@ func (b *Budget) File() string {
 	return ""
 }
 
-// Entry counts an entry about to be taken. Like File, it returns a description of the limit that has been reached, or
-// "".
+// Entry counts an entry that is about to be taken. If the limit has already been reached, Entry returns a description
+// of the limit, like File, and otherwise "".
 func (b *Budget) Entry() string {
 	if b.listed >= b.Limits.Entries {
 		return fmt.Sprintf("%d addresses were read", b.Limits.Entries)

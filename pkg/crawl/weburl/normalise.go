@@ -19,8 +19,8 @@ const MaxBytes = 2_048
 // more.
 const maxAtSigns = 16
 
-// urlParser parses addresses as browsers (WHATWG URL) and colly do: it converts every notation of an IPv4 address to
-// dotted decimals and hosts to lower-case ASCII, and removes dot segments and default ports.
+// urlParser parses addresses as browsers (WHATWG URL) and colly do. It converts hosts to lower-case ASCII and every
+// notation of an IPv4 address to dotted decimals, and removes dot segments and default ports.
 var urlParser = whatwg.NewParser(whatwg.WithPercentEncodeSinglePercentSign())
 
 var (
