@@ -79,8 +79,9 @@ func (s *server) agentToQuery(ctx context.Context, caller access.Caller, id stri
 		func() (domain.Agent, error) { return s.Agents.PublicAgent(ctx, id) })
 }
 
-// toQuery returns an agent or a datastore. The caller may query it if it belongs to the caller's workspace or is
-// public. A caller without a key gets the same error for a private resource as for one that does not exist.
+// toQuery returns an agent or a datastore that the caller may query. `own` looks for it in the caller's workspace, and
+// `public` among the public ones of all workspaces. A caller without a key gets the same error for a private resource
+// as for one that does not exist.
 func toQuery[T any](caller access.Caller, kind, id string, own, public func() (T, error)) (v T, err error) {
 	if err = checkID(kind, id); err == nil && !caller.Anonymous {
 		if v, err = own(); err == nil {
@@ -102,8 +103,9 @@ func toQuery[T any](caller access.Caller, kind, id string, own, public func() (T
 	return v, err
 }
 
-// storedAnswer returns the answer that an earlier run of the request stored in its conversation, or nil. If another
-// request asked the same question later, the answer to that request is returned, which is just as good.
+// storedAnswer returns the answer that an earlier run of this request has stored in its conversation, or nil if there
+// is none. If another request has asked the same question in the conversation since, storedAnswer returns the later
+// answer, which is just as good.
 func (s *server) storedAnswer(ctx context.Context, agent domain.Agent, body AgentQuery) (*answer.Answer, error) {
 	if !idempotency.IsRepeated(ctx) {
 		return nil, nil
@@ -212,9 +214,9 @@ func (t *agentRequest) answer(ctx context.Context, emit func(string) error) (ans
 	return t.seen(answer), err
 }
 
-// seen removes the parts of the answer that the caller may not see, and sets the conversation id to the one that the
-// caller sent. If the caller may not read all datastores, the explanation keeps only counts and the scores of the
-// sources.
+// seen returns the answer as the caller may see it: without the parts that the caller may not read, and with the
+// conversation id that the caller sent. If the caller may not read all datastores, the explanation keeps only counts
+// and the scores of the sources.
 func (t *agentRequest) seen(a answer.Answer) answer.Answer {
 	if t.named.callerID != "" && a.ConversationID != "" {
 		a.ConversationID = t.named.callerID

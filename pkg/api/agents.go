@@ -27,7 +27,8 @@ import (
 type AgentStore interface {
 	CreateAgent(ctx context.Context, a domain.Agent) (domain.Agent, error)
 	Agent(ctx context.Context, ws, id string) (domain.Agent, error)
-	// PublicAgent returns a public agent of any workspace, or domain.CodeNotFound.
+	// PublicAgent returns a public agent of any workspace. It fails with domain.CodeNotFound if no public agent has the
+	// id.
 	PublicAgent(ctx context.Context, id string) (domain.Agent, error)
 	// Agents returns a page of agents and the cursor of the next page. After the last page, the cursor is "". All list
 	// methods work like this.
@@ -135,8 +136,8 @@ func agentPatch(b AgentPatch, extra domain.AgentExtra) domain.AgentPatch {
 	return p
 }
 
-// datastoreIDs returns the datastore ids in a body, without duplicates, and a format string for the path of the field
-// that contains them. The list is nil if the body has no such field.
+// datastoreIDs returns the datastore ids in a body, without duplicates. field is a format string for the path of an id
+// within the body, for error messages. The list is nil if the body contains neither kind of field.
 func datastoreIDs(ids *[]string, tools *[]AgentTool) (list []string, field string) {
 	given := []string{}
 	switch {
@@ -173,7 +174,8 @@ func originsOf(list []string) []string {
 	return out
 }
 
-// checkDatastores returns an error that lists the agent's datastores that do not exist in the workspace.
+// checkDatastores returns an error if the request names datastores that do not exist in the workspace. The error lists
+// all of them.
 func (s *server) checkDatastores(ctx context.Context, ws string, ids *[]string, tools *[]AgentTool) error {
 	list, field := datastoreIDs(ids, tools)
 	var faults []domain.FieldError

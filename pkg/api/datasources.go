@@ -116,8 +116,8 @@ func (s *server) createOne(ctx context.Context, d domain.Datasource, job domain.
 	return created[0], nil
 }
 
-// findExisting returns a function that reads the datasource from the catalog. With it, a repeated request finds the
-// datasource that its earlier run created.
+// findExisting returns a function that reads the datasource from the catalog. A repeated request calls this function to
+// find the datasource that its earlier run created.
 func (s *server) findExisting(ctx context.Context, d domain.Datasource) func() (domain.Datasource, error) {
 	return func() (domain.Datasource, error) { return s.Datasources.Datasource(ctx, d.WorkspaceID, d.ID) }
 }

@@ -45,8 +45,8 @@ func fragmentsType(ctx context.Context, explained bool) string {
 	return "application/json"
 }
 
-// encode returns a response whose body is the JSON form of fragments: an array, or an object with the fragments and
-// their explanation. The generated response type would encode the body twice.
+// encode returns a response whose body is `fragments` as JSON: an array, or an object with the fragments and their
+// explanation. The generated response type is not used, because it would encode the body twice.
 func encode(contentType string, fragments any) written {
 	return func(w http.ResponseWriter) error {
 		encoded := bufferPool.Get().(*bytes.Buffer)

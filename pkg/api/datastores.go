@@ -19,11 +19,12 @@ import (
 type DatastoreStore interface {
 	CreateDatastore(ctx context.Context, d domain.Datastore) (domain.Datastore, error)
 	Datastore(ctx context.Context, ws, id string) (domain.Datastore, error)
-	// PublicDatastore returns a public datastore of any workspace, or domain.CodeNotFound.
+	// PublicDatastore returns a public datastore of any workspace. It fails with domain.CodeNotFound if no public
+	// datastore has the id.
 	PublicDatastore(ctx context.Context, id string) (domain.Datastore, error)
 	Datastores(ctx context.Context, ws string, p catalog.Page) ([]domain.Datastore, string, error)
-	// UpdateDatastore updates the datastore. A patch that names an engine or embedding model begins, replaces or
-	// cancels a move.
+	// UpdateDatastore updates the datastore. A patch that names an engine or embedding model starts a move of the
+	// content to it, or replaces or cancels the current move.
 	UpdateDatastore(ctx context.Context, ws, id string, p domain.DatastorePatch) (domain.Datastore, error)
 	MoveProgress(ctx context.Context, id string) (domain.MoveProgress, error)
 	DeleteDatastore(ctx context.Context, ws, id string) (domain.Datastore, error)
@@ -130,7 +131,8 @@ func (s *server) datastore(ctx context.Context, caller access.Caller, id string)
 	return s.Datastores.Datastore(ctx, caller.Workspace(), id)
 }
 
-// showDatastore renders a datastore with the progress of its move.
+// showDatastore renders a datastore. If the datastore is moving to another engine or embedding model, the result
+// includes the progress of the move.
 func (s *server) showDatastore(ctx context.Context, d domain.Datastore) (Datastore, error) {
 	out := renderDatastore(d)
 	if d.Move == nil {

@@ -6,7 +6,7 @@ import "strings"
 // them, and the parameters whose values were changed.
 const ignoredHeader = "Sluice-Ignored-Parameters"
 
-// agentNames returns a parameter's name in agent queries. It is the same as in the answer package.
+// agentNames converts a parameter's name in the answer package to its name in agent queries. The two are the same.
 func agentNames(name string) string { return name }
 
 // openAINames returns a parameter's name in chat completions.
@@ -27,8 +27,8 @@ func openAINames(name string) string {
 	}
 }
 
-// onIgnored makes the answerer call set with the value of ignoredHeader, before the first piece of the answer. If no
-// parameter was ignored, set is not called.
+// onIgnored arranges for `set` to be called with the value of ignoredHeader before the first piece of the answer, or
+// not at all if no parameter was ignored. rename converts the names of parameters to those of the endpoint.
 func (t *agentRequest) onIgnored(rename func(string) string, set func(names string)) {
 	t.request.Ignored = func(names []string) {
 		renamed := make([]string, len(names))

@@ -176,7 +176,7 @@ func keyLimits(b *KeyLimitsUpdate) domain.Limits {
 	}
 }
 
-// checkMaySetLimits rejects a caller whose key has limits, because the caller could remove them.
+// checkMaySetLimits rejects a caller whose key has limits. Otherwise the caller could remove those limits.
 func checkMaySetLimits(caller access.Caller) error {
 	if caller.Key.Limits.Limited() {
 		return domain.Errorf(domain.CodeUnauthorized, "the key %q has limits, so it may neither set limits nor create keys; use a key without limits", caller.Key.Name)

@@ -96,7 +96,7 @@ func (s *server) plan(ctx context.Context, site domain.DatasourceConfig, limit i
 // planDecision returns a decision as it is spelled in the OpenAPI document.
 func planDecision(d crawl.Decision) string { return strings.ReplaceAll(string(d), " ", "_") }
 
-// planField returns the field that the error names if the site cannot be read.
+// planField returns the name of the field that an error refers to if the site cannot be read.
 func planField(site domain.DatasourceConfig) string {
 	if site.Sitemap != "" {
 		return "config.sitemap"

@@ -14,8 +14,8 @@ type JobQueue interface {
 	// NewJob returns a job of the given kind for the datasource, to be passed to Requeue.
 	NewJob(ctx context.Context, d domain.Datasource, kind domain.JobKind) (domain.Job, error)
 	Requeue(ctx context.Context, ws, id string, job domain.Job, p catalog.Priority) (domain.Datasource, error)
-	// Replay queues a batch of the datasources that the filter selects, behind all fresh content. It returns the size
-	// of the batch and the cursor of the next batch. After the last batch, the cursor is "".
+	// Replay queues a batch of the datasources that the filter selects, at a lower priority than new content. It
+	// returns the size of the batch and the cursor of the next batch. After the last batch, the cursor is "".
 	Replay(ctx context.Context, f catalog.ReplayFilter, cursor string) (queued int64, next string, err error)
 }
 
@@ -66,7 +66,8 @@ func isWeb(d domain.Datasource) bool {
 	return d.Type == domain.TypeWebPage || d.Type == domain.TypeWebSite
 }
 
-// replay queues all datasources that the filter selects, behind all fresh content, and returns their number.
+// replay queues all datasources that the filter selects, at a lower priority than new content, and returns their
+// number.
 func (s *server) replay(ctx context.Context, f catalog.ReplayFilter) (queued int64, err error) {
 	f.ReplayID, f.Priority = idempotency.ID(ctx, s.NewID, "replay"), catalog.PriorityReplay
 	for cursor := ""; ; {

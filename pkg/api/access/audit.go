@@ -20,7 +20,7 @@ type Audit struct {
 	lastRefusal map[string]*entry
 }
 
-// entry records when a use or refusal was last logged for a key and an address.
+// entry counts the requests of one key from one address, and records when the audit log last got an entry about them.
 type entry struct {
 	recordedAt time.Time
 	count      int // number of requests since then
@@ -58,8 +58,8 @@ func (a *Audit) RecordRefusal(ctx context.Context, caller Caller) {
 	}
 }
 
-// count counts a request. If a new entry is due, it returns the number of the caller's requests since the last entry.
-// Otherwise it returns 0.
+// count counts a request. If the last log entry about the caller is at least as old as `every`, a new entry is due, and
+// count returns the number of requests since the last one. Otherwise it returns 0.
 func (a *Audit) count(entries map[string]*entry, caller Caller, every time.Duration) int {
 	name, now := caller.Key.ID+" "+Host(caller.Remote), a.now()
 	a.mu.Lock()

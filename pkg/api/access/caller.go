@@ -26,8 +26,9 @@ func (c Caller) MayRead(workspace string) bool {
 	return !c.Anonymous && c.Workspace() == workspace && c.Key.Can(domain.ScopeRead)
 }
 
-// Account returns the account that pays for the caller's use of a resource in the workspace. If the caller's key
-// belongs to another workspace, the resource is public and the account has no key.
+// Account returns the account that is charged for the caller's use of a resource in the workspace. It contains the
+// caller's key if the key belongs to that workspace. Otherwise the resource is public, and the account consists of the
+// workspace alone.
 func (c Caller) Account(workspace string) domain.Account {
 	a := domain.Account{WorkspaceID: workspace}
 	if c.Workspace() == workspace {

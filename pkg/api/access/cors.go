@@ -26,9 +26,10 @@ const (
 	corsMaxAge     = "600" // how long browsers cache the answer to a preflight request, in seconds
 )
 
-// AgentFinder finds the public agents whose allowedOrigins are checked.
+// AgentFinder finds public agents, so that CORS can check their allowedOrigins.
 type AgentFinder interface {
-	// PublicAgent returns a public agent of any workspace, or domain.CodeNotFound.
+	// PublicAgent returns a public agent of any workspace. It fails with domain.CodeNotFound if no public agent has the
+	// id.
 	PublicAgent(ctx context.Context, id string) (domain.Agent, error)
 }
 

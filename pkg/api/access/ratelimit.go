@@ -33,7 +33,7 @@ func NewRateLimits(perSecond, visitorPerMinute int, now func() time.Time) *RateL
 }
 
 // Allow takes one token from the caller's bucket. If the bucket is empty, Allow fails with domain.CodeRateLimit and
-// says how long to wait. A key may have its own limit, lower than the general one.
+// says how long to wait. A key may have a limit of its own, which applies if it is lower than the general limit.
 func (l *RateLimits) Allow(caller Caller) error {
 	perSecond, name := l.perSecond, "key "+caller.Key.ID
 	if own := int(caller.Key.Limits[domain.LimitRequests]); own > 0 && (perSecond == 0 || own < perSecond) {

@@ -1,5 +1,5 @@
-// Package admit limits the number of concurrent requests of each class. It rejects all others before they cost
-// anything. It looks only at methods and paths; pkg/api may import it.
+// Package admit limits the number of concurrent requests of each class. It rejects requests beyond the limit before
+// they cost anything. To determine the class, it looks only at the method and the path. pkg/api may import it.
 package admit
 
 import (
@@ -46,7 +46,7 @@ type Options struct {
 	CheckStorage func(ctx context.Context) error
 }
 
-// Server holds what New needs from the surrounding server.
+// Server holds the settings of the surrounding server that New needs.
 type Server struct {
 	ReadTimeout time.Duration  // time limit for reading the body of a rejected request
 	Secrets     domain.Secrets // removed from responses
@@ -156,7 +156,7 @@ func (g *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 const busy = "the service is at capacity; try again in a moment"
 
-// refuse rejects a request, with an error in the format of its protocol.
+// refuse rejects a request with an error in the format of the request's protocol.
 func (g *handler) refuse(w http.ResponseWriter, r *http.Request, class, cause, message string) {
 	g.refused.WithLabelValues(class, cause).Inc()
 	e := &domain.Error{Code: domain.CodeUnavailable, Message: message, RetryAfter: time.Duration(retryMin+rand.IntN(retryMax-retryMin+1)) * time.Second}
@@ -177,8 +177,8 @@ func (g *handler) refuse(w http.ResponseWriter, r *http.Request, class, cause, m
 	problem.Write(w, problem.FormOf(r.URL.Path), id, e)
 }
 
-// permit is the slot of an admitted request. It is released when the response begins. Only the request's goroutine uses
-// it, apart from the timer for a slow body.
+// permit is the slot of an admitted request. It is released when the response begins, or while the request waits for a
+// slow body. Apart from the timer for a slow body, only the request's goroutine uses it.
 type permit struct {
 	http.ResponseWriter
 	server *handler
@@ -205,7 +205,8 @@ func (p *permit) release() {
 	}
 }
 
-// end is called when the request has been served.
+// end is called when the request has been served. It releases the slot if it is still held, and stops counting the
+// response as open.
 func (p *permit) end() {
 	p.release()
 	if p.begun {

@@ -7,7 +7,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Patterns that match the beginning of a form. Some clients send forms instead of JSON by default.
+// Patterns for the beginning of a form-encoded and of a multipart body. Some clients send forms by default, instead of
+// JSON.
 var (
 	formEncoded = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.%\[\]-]{0,100}=`)
 	multipartIn = regexp.MustCompile(`(?i)^--[^\r\n]{1,100}\r?\ncontent-`)

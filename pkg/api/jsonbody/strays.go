@@ -15,12 +15,16 @@ import (
 // fewer.
 const maxFields = 1000
 
-// unknownFields returns faults for fields that are not in the schema. In a closed schema every unknown field is a
-// fault, so that a misspelt name cannot drop a query's filter or a key's scope. In a body without any known field,
-// every field is a fault too, because the request would have no effect. Otherwise a field is a fault only if its name
-// resembles a known field, here or at another endpoint. Other unknown fields are ignored, because clients send fields
-// of other services, and send back whole objects that they have read. In an object whose unknown fields are stored,
-// only likely typing mistakes are faults. An object with arbitrary keys has no unknown fields.
+// unknownFields returns faults for fields that are not in the schema:
+//
+//   - In a closed schema, every unknown field is a fault, so that a misspelt name cannot drop a query's filter or a key's
+//     scope.
+//   - In a body without any known field, every field is a fault, because the request would have no effect.
+//   - In an object whose unknown fields are stored, only likely typing mistakes are faults.
+//   - In other objects, a field is a fault if its name resembles a known field, here or at another endpoint. The rest are
+//     ignored, because clients send fields of other services, and send back whole objects that they have read.
+//
+// An object with arbitrary keys has no unknown fields.
 func unknownFields(schema *openapi3.Schema, path string, value any) []domain.FieldError {
 	var faults []domain.FieldError
 	switch v := value.(type) {

@@ -19,7 +19,7 @@ const (
 	FormRPC // JSON-RPC, for the Model Context Protocol
 )
 
-// Paths of other protocols. They exist under every base.
+// Paths of other protocols, without the base path. They exist under every base path.
 const (
 	OpenAIPath = "/v1/" // prefix of the paths that OpenAI's clients call
 	MCPPath    = "/mcp"
@@ -50,7 +50,7 @@ func Write(w http.ResponseWriter, form Form, instance string, e *domain.Error) {
 	}
 }
 
-// Refuse sends an error from a handler outside the API.
+// Refuse sends an error on behalf of a handler that does not belong to the API.
 func Refuse(w http.ResponseWriter, code domain.Code, detail string) {
 	writeProblem(w, "", &domain.Error{Code: code, Message: detail})
 }

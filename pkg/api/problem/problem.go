@@ -41,7 +41,7 @@ var statuses = map[domain.Code]struct {
 	domain.CodeInternal:     {http.StatusInternalServerError, "Internal error"},
 }
 
-// Default times to wait, for errors that do not set RetryAfter.
+// Default values of the Retry-After header, for errors that do not set RetryAfter.
 const (
 	retryAfterRate = time.Second
 	retryAfterDown = 5 * time.Second

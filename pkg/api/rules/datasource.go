@@ -88,8 +88,9 @@ func createDatasourceRule(body map[string]any) []domain.FieldError {
 // addressNames are names that other services use for a page's address.
 var addressNames = []string{"url", "uri", "link", "address"}
 
-// misplacedAddress reports a page or site address under a wrong name. It looks in config and, if the address is missing
-// there, next to config.
+// misplacedAddress returns a fault for each field that seems to hold the address of a page or site under a wrong name.
+// It looks in config. If missing is true, config has no address, and misplacedAddress also looks in the object around
+// config.
 func misplacedAddress(body, config map[string]any, missing bool) []domain.FieldError {
 	var faults []domain.FieldError
 	look := func(in map[string]any, at string) {

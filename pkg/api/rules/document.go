@@ -29,7 +29,7 @@ func updateDocumentRule(body map[string]any) []domain.FieldError {
 	return append(MetadataFaults("metadata", body["metadata"]), CustomIDFaults(body, "custom_id", "metadata.custom_id")...)
 }
 
-// MetadataFaults reports metadata that is too large or has too many values that filters can match.
+// MetadataFaults reports metadata that is too large, or that has too many filterable values.
 func MetadataFaults(field string, value any) []domain.FieldError {
 	metadata, ok := value.(map[string]any)
 	if !ok {

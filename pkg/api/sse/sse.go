@@ -95,8 +95,8 @@ func (e *Stream) silentFor() time.Duration {
 	return time.Since(e.last)
 }
 
-// KeepAlive writes a comment whenever the stream has been silent for the interval. At most twice the interval passes
-// without a write. It ends when stop is called. If a comment is being written, stop waits for it.
+// KeepAlive writes a comment whenever nothing has been written for the interval. The stream is therefore silent for at
+// most twice the interval. KeepAlive ends when stop is called. If a comment is being written, stop waits for it.
 func (e *Stream) KeepAlive(interval time.Duration) (stop func()) {
 	done, ended := make(chan struct{}), make(chan struct{})
 	go func() {

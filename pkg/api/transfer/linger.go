@@ -45,8 +45,8 @@ func Linger(w http.ResponseWriter, r *http.Request) (after func()) {
 // for a limited number of clients at a time. The zero value is ready for use.
 type Lingerer struct{ clients atomic.Int64 }
 
-// Linger does the same as the function Linger. If the limit of clients is reached, it closes the connection at once,
-// and the returned function does nothing.
+// Linger does the same as the function Linger. If the maximum number of clients is reached, it closes the connection at
+// once, and the returned function does nothing.
 func (l *Lingerer) Linger(w http.ResponseWriter, r *http.Request) (after func()) {
 	if r.Body == nil || r.Body == http.NoBody || r.ContentLength >= 0 && r.ContentLength <= serverDrain {
 		return func() {}
