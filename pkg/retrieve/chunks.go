@@ -16,8 +16,8 @@ type ChunkReader struct {
 	Index func(domain.Engine) (index.Index, error)
 }
 
-// Chunks returns at most limit chunks of a datasource, starting at the given ordinal. If the datastore moves to another
-// place during the call, the chunks are read again from there.
+// Chunks returns at most limit chunks of a datasource, starting at the given ordinal. If the datastore moves or the
+// datasource gets a new active generation during the call, the chunks are read again.
 func (c ChunkReader) Chunks(ctx context.Context, d domain.Datasource, from, limit int) ([]domain.Chunk, error) {
 	for {
 		now, err := c.active(ctx, d.ID)
