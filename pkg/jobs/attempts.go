@@ -91,7 +91,7 @@ func (l *attemptStore) change(ctx context.Context, generation uint64, t attemptC
 	return t, err
 }
 
-// forget purges the attempt counts of a finished job, because a delete would leave a marker for each job.
+// forget purges the attempt counts of a finished job. A delete would leave a marker for each job instead.
 func (l *attemptStore) forget(ctx context.Context, generation uint64) error {
 	err := quorum.Retry(ctx, l.retryTimeout, func(ctx context.Context) error {
 		return l.stream.Purge(ctx, jetstream.WithPurgeSubject(prefixAttempts+attemptKey(generation)))
@@ -117,8 +117,8 @@ func (l *attemptStore) get(ctx context.Context, key string, v any) (revision uin
 	return msg.Sequence, json.Unmarshal(msg.Data, v)
 }
 
-// put writes an entry and returns its revision. A retry after a lost answer does not write the entry again, because an
-// attempt counted twice would look like a crash.
+// put writes an entry and returns its revision. If an answer is lost, the retry does not write the entry a second time,
+// because an attempt that was counted twice would look like a crash.
 func (l *attemptStore) put(ctx context.Context, key string, v any, opts ...jetstream.PublishOpt) (revision uint64, err error) {
 	data, err := json.Marshal(v)
 	if err != nil {

@@ -21,8 +21,9 @@ type Backlog struct {
 // Unfinished returns the number of unfinished jobs. The admission window limits this number.
 func (b Backlog) Unfinished() uint64 { return b.Waiting + b.Taken }
 
-// Backlog counts the unfinished jobs of a lane. Before the first worker of the lane starts, all jobs are waiting. An
-// autoscaler can read the same numbers from the servers, from the consumer ConsumerOf(lane) of the stream StreamJobs.
+// Backlog counts the unfinished jobs of a lane. Before the first worker of the lane starts, all jobs count as waiting.
+// An autoscaler can read the same numbers from the servers: from the consumer ConsumerOf(lane) of the stream
+// StreamJobs.
 func (b *Broker) Backlog(ctx context.Context, lane domain.Lane) (Backlog, error) {
 	if !validLane(lane) {
 		return Backlog{}, fmt.Errorf("%w: lane %q", ErrInvalid, lane)

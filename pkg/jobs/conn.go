@@ -68,8 +68,8 @@ type Conn struct {
 const (
 	// Pause between the attempts to establish the first connection.
 	connectWait = 250 * time.Millisecond
-	// The client switches to another server after maxPings unanswered pings, because a machine that crashed does not
-	// close its connections.
+	// Interval between pings of the server. A machine that crashed does not close its connections, so the client
+	// switches to another server after maxPings unanswered pings.
 	pingInterval = 4 * time.Second
 	maxPings     = 2
 	// Time that must pass before Connect believes a server that reports JetStream as disabled.

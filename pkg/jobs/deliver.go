@@ -281,8 +281,8 @@ func (d *delivery) nak(ctx context.Context, runErr error) (Result, error) {
 	return Retried, runErr
 }
 
-// reportRetry shows users why a job takes so long. The event is informational: if it cannot be stored, the job is
-// retried anyway.
+// reportRetry emits an event that tells users why a job takes so long. The event is informational: if it cannot be
+// stored, the job is retried anyway.
 func (d *delivery) reportRetry(ctx context.Context, runErr error) {
 	ev := d.event(domain.EventProgress)
 	ev.Progress = &domain.Progress{Stage: domain.StageRetrying}
