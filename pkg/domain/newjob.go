@@ -89,7 +89,7 @@ func newJob(id string, kind JobKind, d Datasource, store Datastore) Job {
 	}
 }
 
-// DefaultMaxDepth is how many links a page may be away from its site's root, unless the site sets another maximum.
+// DefaultMaxDepth is the maximum number of links from a site's root to a page, unless the site sets another maximum.
 const DefaultMaxDepth = 10
 
 // Scope returns the scope of a site with this configuration. follow tells whether pages are found by following links.
