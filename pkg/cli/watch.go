@@ -15,10 +15,10 @@ import (
 )
 
 const (
-	// Changed files are added once there has been no further change for this long, so that a file is not read while it
-	// is being copied.
+	// Time without further changes after which changed files are added, so that a file is not read while it is being
+	// copied.
 	quietTime = 300 * time.Millisecond
-	// Changed files are added after this time even if there are further changes.
+	// Maximum time before changed files are added, even if there are further changes.
 	maxQuietWait = 5 * time.Second
 	// Interval of additional checks. They are needed because some file systems report no events.
 	pollInterval = time.Minute

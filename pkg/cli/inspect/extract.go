@@ -78,8 +78,8 @@ func runExtract(ctx context.Context, p *cli.Program, open func(config.Config) (*
 	chunker = chunker.Sized(sizes)
 	failed := 0
 	for _, file := range flags.Args() {
-		// As text, print table rows without column names: "column: value" is hard to read in a terminal and hard to
-		// compare with the output of other tools.
+		// Text output shows table rows as tab-separated cells, because "column: value" is hard to read in a terminal and
+		// hard to compare with the output of other tools.
 		doc, err := readFile(ctx, reader, extract.Request{Path: file, Name: file, Declared: *mime, PlainRows: *format == formatText})
 		if err != nil {
 			if ctx.Err() != nil {

@@ -25,7 +25,7 @@ const (
 	loadStreams = "streams"
 )
 
-// How long to wait for responses after the last request.
+// Maximum time to wait for responses after the last request.
 const benchGrace = 30 * time.Second
 
 // benchSettings holds the flags of the bench command.

@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/cli"
 )
 
-// How long the command waits for a process to accept the request before it gives up.
+// Maximum time that the command waits for a process to accept the request.
 const repairTimeout = 15 * time.Second
 
 // repairCommand requests a repair and prints its report.
