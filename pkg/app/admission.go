@@ -32,8 +32,8 @@ const (
 	burstInterval      = 4  // longest burst as a multiple of the time-out
 )
 
-// Limits on the pauses that ingestion makes while queries are being refused. A pause ends when no query has been
-// refused for the quiet time, and at the latest after the maximum wait.
+// Limits on how long ingestion pauses while queries are being refused. A pause ends when no query has been refused for
+// the quiet time, and at the latest after the maximum wait.
 const (
 	backpressureQuietTime = 500 * time.Millisecond
 	backpressureMaxWait   = 2 * time.Second

@@ -23,8 +23,8 @@ import (
 type engines struct {
 	embedded *embedded.Index // nil: not configured here
 	remote   []remoteEngine  // the first is the default for new datastores
-	// rebuilding describes the content that is missing from the embedded index, or returns "" if nothing is missing. It
-	// is nil if this process cannot know.
+	// rebuilding describes the content that is missing from the embedded index, or returns "" if nothing is missing.
+	// The function is nil if this process cannot know.
 	rebuilding func(context.Context) string
 }
 

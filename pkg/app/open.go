@@ -89,7 +89,7 @@ func listen(ctx context.Context, addr string) (net.Listener, error) {
 	return listener, nil
 }
 
-// How long a starting process waits for PostgreSQL. It waits equally long for NATS.
+// Maximum time that a starting process waits for PostgreSQL, and for NATS.
 const databaseTimeout = time.Minute
 
 func (s *Service) openCatalog(ctx context.Context) (err error) {
