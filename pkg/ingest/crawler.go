@@ -178,8 +178,9 @@ func (c *Crawler) postpone(ctx context.Context, report reporter, p postponement)
 	return jobs.Rescheduled(p.cause)
 }
 
-// site emits the pages of a site. Whether their links must be followed is known only at the end, so each group of links
-// is held back until the next group or the end. If links must be followed, the root is the only page found.
+// site emits the pages of a site. It is known only at the end whether the links of these pages must be followed. The
+// last event carries this information, so each group of links is held back until the next group arrives or discovery
+// ends. If links must be followed, the root is the only page found.
 func (c *Crawler) site(ctx context.Context, job domain.Job, report reporter) error {
 	var held []domain.Link
 	emit := func(follow bool) error {
