@@ -37,7 +37,8 @@ func WithHTTP(h *http.Client) Option { return func(s *sender) { s.http = h } }
 func WithAttempts(n int) Option { return func(s *sender) { s.attempts = max(1, n) } }
 
 // WithIdleTimeout sets how long a request may neither send nor receive data before it fails with [ErrIdleTimeout]. The
-// default is five minutes. In a stream, the service sends a comment every 15 seconds.
+// default is five minutes. Streams are not affected by quiet periods, because the service sends a comment every 15
+// seconds.
 func WithIdleTimeout(d time.Duration) Option { return func(s *sender) { s.idleTimeout = d } }
 
 // WithMaxBody sets the maximum size of a JSON answer, and of one event of a stream, in bytes. The default is 64 MiB.
