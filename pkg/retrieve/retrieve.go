@@ -84,7 +84,7 @@ type Options struct {
 	LexicalFallback bool
 }
 
-// Default weights of the dense leg. The vectors of a transformer model weigh as much as the lexical leg, the built-in
+// Default weights of the dense leg. The vectors of a transformer model weigh as much as the lexical leg; the built-in
 // static vectors weigh less.
 const (
 	DefaultDenseWeight = 0.5
@@ -130,8 +130,8 @@ type Result struct {
 	TermWeights map[string]float64
 	// Candidates is the number of chunks that were ranked. In a small datastore, all chunks are ranked.
 	Candidates int
-	// Degraded is "" unless something is missing from the result. It then says that LexicalFallback was used, that a
-	// model knows none of the words in a query with mode dense, or that the reranker failed.
+	// Degraded is "" unless something is missing from the result. It then says that LexicalFallback was used, that the
+	// reranker failed, or that the mode is dense but a model knows none of the words in the query.
 	Degraded string
 	// Explanation is nil unless Request.Explain is set.
 	Explanation *domain.Explanation
