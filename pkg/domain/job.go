@@ -142,7 +142,7 @@ type Event struct {
 	// not depend on markup, generation times, view counters or tokens in the page. It is "" for content other than web
 	// pages.
 	TextID string `json:"text_id,omitempty"`
-	// Inputs is set in the synched and unchanged events of an ingest job: the result of Job.Inputs.
+	// Inputs is the result of Job.Inputs. It is set in the synched and unchanged events of an ingest job.
 	Inputs   string   `json:"inputs,omitempty"`
 	Warnings []string `json:"warnings,omitempty"` // synched
 	Error    string   `json:"error,omitempty"`    // message for users, in error, skipped, gone and postponed events, and in progress events of a retried job

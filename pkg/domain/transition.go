@@ -53,11 +53,13 @@ func (o *Outcome) sweepOriginal(d *Datasource, key string) {
 // start or end before the outcome is stored.
 //
 // Events are delivered at least once, possibly late and from runs that a newer job has overtaken. These rules make that
-// harmless: | - Content only moves forward: a generation becomes active only if it is higher than the active one, and
-// only in | the serving place or the place that the datastore is moving to. Rows written elsewhere are swept. | - When
-// a job fails, the jobs that it overtook fail with it: no older generation becomes active afterwards. | - Status
-// belongs to the newest accepted job: events of other jobs never change it. | - A job that has ended is not reopened by
-// its own late events, except for content that it fetched before it was | abandoned.
+// harmless:
+//   - Content only moves forward: a generation becomes active only if it is higher than the active one, and only in
+//     the serving place or the place that the datastore is moving to. Rows written elsewhere are swept.
+//   - When a job fails, the jobs that it overtook fail with it: no older generation becomes active afterwards.
+//   - Status belongs to the newest accepted job: events of other jobs never change it.
+//   - A job that has ended is not reopened by its own late events, except for content that it fetched before it was
+//     abandoned.
 func Apply(d *Datasource, store Datastore, ev Event) Outcome {
 	current := ev.JobID == d.JobID
 	switch ev.Type {
