@@ -67,8 +67,9 @@ type scratch struct {
 
 var scratchPool = sync.Pool{New: func() any { return new(scratch) }}
 
-// mean writes the weighted sum of the pieces' vectors, scaled to unit length. Scaled like this, the sum equals the
-// weighted mean, and the scales of the vectors and weights cancel out. The sums can therefore be exact integers.
+// mean writes the weighted mean of the pieces' vectors, scaled to unit length. Constant factors cancel out in this
+// scaling, so the vectors and weights are added as exact integers, and the sum is not divided by the sum of the
+// weights.
 func (t *table) mean(out []float32, s *scratch) {
 	clear(s.sums[:])
 	// Add four rows at a time, so that the sums are read and written only a quarter as often.
