@@ -98,10 +98,10 @@ func workerOptions(c config.Config, lane domain.Lane, remote bool, m *instrument
 	case lane == domain.LaneCrawl:
 		o.Concurrency, o.MaxFailures = c.CrawlConcurrency, crawlFailures
 	case lane == domain.LaneLocal && c.IngestConcurrency > 1:
-		// ShortPerLong short documents need only as much memory as one long document, so allow that many more jobs. At
-		// most half of the admission window is used, so that the rest is free for jobs that arrive meanwhile. This
-		// applies only to the local lane, which has a single ingestor. In other lanes, jobs that wait for memory here
-		// would leave other ingestors idle.
+		// ShortPerLong short documents need only as much memory as one long document, so the limit allows that many
+		// jobs for each long document. At most half of the admission window is used, so that the rest is free for
+		// jobs that arrive meanwhile. This applies only to the local lane, which has a single ingestor. In other
+		// lanes, jobs that wait for memory here would leave other ingestors idle.
 		o.Concurrency = max(c.IngestConcurrency, min(ingest.ShortPerLong*c.IngestConcurrency, c.Window/2))
 	}
 	if remote && lane != domain.LaneLocal {
