@@ -217,8 +217,8 @@ func (t *HostSlots) apply(h *slotHost, batch []*slotRequest) (next hostState, an
 	return next, answers, changed, nil
 }
 
-// deliver answers the requests of an applied batch. It returns the requests for the next batch, which
-// reserve missed slots again and release granted slots that will not be used.
+// deliver answers the requests of an applied batch. It returns the requests for the next batch, which reserve missed
+// slots again and release granted slots that will not be used.
 func (t *HostSlots) deliver(h *slotHost, batch []*slotRequest, answers []slotResult) (again []*slotRequest) {
 	now, _, _ := t.clock.estimate()
 	t.mu.Lock()
