@@ -23,8 +23,8 @@ const clockFactor = 3
 
 // Options configure an Extractor. Zero fields get their defaults.
 type Options struct {
-	// Concurrency is the maximum number of child processes, and so of documents that are read at the same time.
-	// Default: one per processor, up to 4.
+	// Concurrency is the maximum number of child processes. Each reads one document at a time. Default: one per
+	// processor, up to 4.
 	Concurrency int
 	// MaxMemory is the maximum memory for reading one document, in bytes. Default 2 GiB.
 	MaxMemory int64
@@ -130,9 +130,9 @@ func New(o Options) *Extractor {
 	}
 }
 
-// Extract reads one document. It waits while Concurrency other documents are being read. An *Error means that the
-// document cannot be read, now or later. Any other error comes from the child process or the context, so a retry may
-// succeed.
+// Extract reads one document. If Concurrency other documents are already being read, it waits for one of them to
+// finish. An *Error means that the document cannot be read and that a retry would not help. Any other error comes from
+// the child process or the context, so a retry may succeed.
 func (x *Extractor) Extract(ctx context.Context, req Request) (*domain.Document, error) {
 	x.mu.Lock()
 	if x.closed {

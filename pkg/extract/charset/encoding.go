@@ -20,7 +20,8 @@ import (
 	"golang.org/x/text/encoding/unicode/utf32"
 )
 
-// Decode converts bytes in an unknown encoding to UTF-8 text. It also returns the name of the encoding, for diagnosis.
+// Decode converts bytes to UTF-8 text and also returns the name of their encoding, for diagnosis. label is the declared
+// encoding; it may be wrong, or "".
 func Decode(data []byte, label string) (text, name string) {
 	var t Evidence
 	t.Add(data)
@@ -138,8 +139,8 @@ func Wide(data []byte) (name string, skip int) {
 	return wideByScript(sample)
 }
 
-// allRunes reports whether the sample is UTF-32: whether get decodes each group of four bytes to a printable character.
-// Each such group contains a zero byte; most other encodings have hardly any.
+// allRunes reports whether the sample is UTF-32 in the byte order of get: each group of four bytes must be a printable
+// character. Every such group contains a zero byte; most other encodings have hardly any.
 func allRunes(sample []byte, get func([]byte) uint32) bool {
 	for i := 0; i < len(sample); i += 4 {
 		if c := get(sample[i:]); c > unicode.MaxRune || !unicode.IsGraphic(rune(c)) && !unicode.IsSpace(rune(c)) && c != '\ufeff' {
@@ -150,8 +151,8 @@ func allRunes(sample []byte, get func([]byte) uint32) bool {
 }
 
 // wideByScript recognises UTF-16 text in a non-Latin script without a byte order mark, and returns the name of its
-// encoding. In such text, almost only spaces and line ends contain a zero byte. It is the first of their two bytes in
-// big-endian text, and the second in little-endian text.
+// encoding. In such text, hardly any byte pairs contain a zero byte except those of spaces and line ends. The zero byte
+// comes first in big-endian text, and second in little-endian text.
 func wideByScript(sample []byte) (name string, skip int) {
 	var ascii, other [2]int // number of byte pairs by the index of their zero byte, for ASCII and for other characters
 	for i := 0; i+1 < len(sample); i += 2 {
@@ -288,7 +289,8 @@ func (t *Evidence) refutes(name string) bool {
 	return best != name && scoreEncoding(t.sample, best) > scoreEncoding(t.sample, name)+minLead
 }
 
-// ByName returns the encoding that a detector or a label names, and its canonical name.
+// ByName returns the encoding with the given name, which a detector or a label supplied, and its canonical name. An
+// unknown name stands for windows-1252.
 func ByName(name string) (encoding.Encoding, string) {
 	switch name {
 	case "utf-32le":

@@ -14,7 +14,7 @@ const (
 	minInvalid          = 8       // minimum number of stray bytes for guessing their encoding
 )
 
-// addInvalid collects a byte that cannot be UTF-8, with the words around it.
+// addInvalid collects the byte at index `at` of piece, which cannot be UTF-8, with the words around it.
 func (t *Evidence) addInvalid(piece []byte, at int) {
 	if len(t.invalidContext) >= invalidSample {
 		return
@@ -34,7 +34,7 @@ func (t *Evidence) addInvalid(piece []byte, at int) {
 }
 
 // InvalidEncoding returns the encoding of the stray bytes in UTF-8 text. name is the encoding that Decide returned. The
-// result is nil if that is not UTF-8, if there are no stray bytes, or if they are not in a single-byte encoding.
+// result is nil if name is not UTF-8, if there are no stray bytes, or if they are not in a single-byte encoding.
 func (t *Evidence) InvalidEncoding(name string) *charmap.Charmap {
 	if name != "utf-8" || t.Bad == 0 && len(t.incomplete) == 0 {
 		return nil
@@ -108,7 +108,8 @@ func (d *Repairer) Transform(dst, src []byte, atEOF bool) (nDst, nSrc int, err e
 	return nDst, nSrc, nil
 }
 
-// decode decodes the bytes at the start of src, which are not UTF-8.
+// decode decodes the bytes at the start of src, which are not UTF-8. It returns one character and the number of bytes
+// that the character replaces.
 func (d *Repairer) decode(src []byte) (r rune, size int) {
 	follows := 1 // length of the sequence that the first byte may begin
 	if src[0] >= 0xc2 && src[0] <= 0xf4 {

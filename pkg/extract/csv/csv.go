@@ -214,8 +214,8 @@ type record struct {
 	quoted  []string // lines of that field so far
 }
 
-// escapedQuote matches a quotation mark that is escaped with a backslash and followed by a letter or digit. Without
-// that letter or digit, the mark may be one that closes the field after a backslash, or a doubled one.
+// escapedQuote matches a quotation mark that is escaped with a backslash and followed by a letter or digit. Other marks
+// after a backslash prove nothing: they may close a field that ends in a backslash, or be doubled.
 var escapedQuote = regexp.MustCompile(`\\" ?[\p{L}\p{N}]`)
 
 // line adds the next line of the record.

@@ -133,7 +133,7 @@ func (w *walker) paragraph() {
 	w.finish(p)
 }
 
-// finish emits the paragraph as a block, then its drawings and notes.
+// finish emits the paragraph as a block, followed by its drawings and notes.
 func (w *walker) finish(p *paragraph) {
 	if p.continues {
 		w.carry = p

@@ -8,7 +8,7 @@ import (
 	"math/rand/v2"
 )
 
-// maxInside is the maximum unpacked size, in bytes, of a document whose packed content is changed.
+// maxInside is the maximum size, in bytes, of packed content that is unpacked in order to damage it.
 const maxInside = 64 << 20
 
 // inside damages the packed content of a document and packs it again, so that the damage reaches the reader of the

@@ -9,7 +9,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// Documents is the folder of the sample documents, in the module's root.
+// Documents is the path of the folder with the sample documents, testdata/documents in the module's root.
 var Documents = func() string {
 	dir := "."
 	for range 10 {

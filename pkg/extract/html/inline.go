@@ -65,7 +65,7 @@ func (w *walker) address(n *html.Node) string {
 	return u.String()
 }
 
-// linksIn returns the links in an element whose text is read with inline.
+// linksIn returns the links in an element. It is for elements whose text comes from the method inline.
 func (w *walker) linksIn(n *html.Node) []domain.BlockLink {
 	var b strings.Builder
 	var links []domain.BlockLink

@@ -14,7 +14,7 @@ var generators = []string{
 	"mediawiki", "dokuwiki", "xwiki", "moinmoin", "pukiwiki", "discourse", "phpbb", "vbulletin", "xenforo", "nodebb", "flarum", "mybb", "smf", "invision",
 }
 
-// mainPartClasses lists the classes and ids with which themes of documentation, wiki, forum and shop software mark the
+// mainPartClasses lists the classes and ids that themes of documentation, wiki, forum and shop software give to the
 // main part of a page.
 var mainPartClasses = []string{
 	"theme-doc-markdown", "rst-content", "documentwrapper", "md-content", "vp-doc", "rustdoc", "contents-wrapper", "markdown-section", "mw-parser-output",

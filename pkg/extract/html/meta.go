@@ -317,8 +317,9 @@ func pageTitle(f *pageFacts, site, host string) string {
 	return site
 }
 
-// withoutSite removes the site's name from a title: the part before or after the main heading, the name that the page
-// gives for its site, or the name in the address.
+// withoutSite removes the site's name from a title. If one part of the title is the main heading h1, it returns only
+// that part. Otherwise it removes a first or last part that is the name given by the page (site) or a name in the
+// address (host).
 func withoutSite(title, h1, site, host string) string {
 	title = format.OneLine(title)
 	if title == "" || strings.EqualFold(title, h1) {

@@ -21,8 +21,8 @@ const (
 	maxScriptTexts = 2000
 )
 
-// scriptBlocks reads a page with almost no visible text from its linked data, or from the JSON that its scripts use. It
-// returns nil if neither has more text than the page.
+// scriptBlocks reads a page with almost no visible text from its linked data, or from the JSON that its scripts use.
+// shown is the number of visible letters. scriptBlocks returns nil if neither source has much more text than that.
 func (p *reader) scriptBlocks(doc *html.Node, f *pageFacts, shown int) ([]block, error) {
 	base := p.pageBase(doc)
 	linked, err := p.linkedBlocks(doc, base, f.ld.subjects)

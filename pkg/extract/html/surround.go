@@ -331,7 +331,8 @@ var themes = []struct {
 	{[]string{"asciidoctor", "asciidoc"}, format.WordSet(`footer-text`)},
 }
 
-// themeOf returns the classes of the parts around the content in the themes that a page uses.
+// themeOf recognises the themes that a page uses, and returns the classes that these themes give to the parts around
+// the content.
 func themeOf(doc *html.Node) pageTheme {
 	found := map[string]bool{}
 	var generator string

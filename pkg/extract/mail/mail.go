@@ -346,8 +346,8 @@ func (m *reader) body(part mimePart, mediaType string, params map[string]string)
 	return q.ReadAs(format.TypeText)
 }
 
-// joinFlowed joins the lines of a format=flowed text (RFC 3676): a line that ends in a space continues on the next
-// line.
+// joinFlowed joins the lines of format=flowed text (RFC 3676): a line that ends in a space continues on the next line.
+// If noSpace is set, that space is removed.
 func joinFlowed(text string, noSpace bool) string {
 	var b strings.Builder
 	quoted := 0

@@ -70,7 +70,7 @@ type walker struct {
 	links    []domain.BlockLink
 }
 
-// blocks emits the children of n. list is the number of lists that contain n.
+// blocks emits the children of n. `list` is the number of lists around n.
 func (w *walker) blocks(n ast.Node, list int) error {
 	if w.depth++; w.depth > format.MaxDepth {
 		return format.Errorf(format.TooLarge, "the Markdown is nested deeper than %d levels", format.MaxDepth)

@@ -112,7 +112,7 @@ func (t *grid) spread(cells []ooxml.Cell) []ooxml.Cell {
 	return kept
 }
 
-// repeats returns the count in an attribute, at least 1.
+// repeats returns the repeat count in the named attribute. The result is at least 1.
 func repeats(e xml.StartElement, name string) int {
 	n, err := strconv.Atoi(xmlscan.Attr(e, name))
 	if err != nil {

@@ -13,8 +13,8 @@ type placed struct {
 	table *pageTable
 }
 
-// takeGrids replaces the lines inside each grid that forms a table with this table, at the position of the first line.
-// Inner grids are processed first, so that a table in a cell of another table is recognised.
+// takeGrids finds the grids whose lines form a table. It replaces these lines with the table, at the position of the
+// first of them. Inner grids are processed first, so that a table in a cell of another table is recognised.
 func (l *layout) takeGrids(lines []pdftext.Line) []placed {
 	items := make([]placed, len(lines))
 	for i, line := range lines {
@@ -28,7 +28,7 @@ func (l *layout) takeGrids(lines []pdftext.Line) []placed {
 		return cmp.Compare((a.right()-a.left())*(a.top()-a.bottom()), (b.right()-b.left())*(b.top()-b.bottom()))
 	})
 	tried := 0
-	// Largest grids first: where a name spans several rows, the rules between those rows stop short of the name, so
+	// Try the largest grids first. Next to a name that spans several rows, the rules between these rows are shorter, so
 	// they may form a smaller grid of their own.
 	for i := len(grids) - 1; i >= 0 && tried < maxReaching; i-- {
 		if grids[i].parts == nil {

@@ -100,7 +100,8 @@ func (w *Writer) Flush() error {
 	return w.decide(false)
 }
 
-// decide finds the header, records and pairs in the pending rows and writes them. ended is set if an empty row follows.
+// decide looks for a header, for records and for label-value pairs in the pending rows, and writes these rows. ended is
+// set if an empty row follows.
 func (w *Writer) decide(ended bool) error {
 	w.Decided = true
 	rows := w.pending

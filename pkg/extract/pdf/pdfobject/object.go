@@ -229,8 +229,8 @@ func (f *File) openObjectStream(o object) (*objectStream, error) {
 	return s, nil
 }
 
-// object reads an object of the stream. If the object at the index has another number, it searches the stream for the
-// right one.
+// object reads the object with the given number from the object stream. index is its position according to the cross
+// references; if another object is there, the whole stream is searched.
 func (s *objectStream) object(number uint32, index int) (Token, error) {
 	if index >= len(s.numbers) || s.numbers[index] != number {
 		if s.index == nil {

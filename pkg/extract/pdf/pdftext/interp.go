@@ -115,7 +115,7 @@ func (d *Document) contents(v pdf.Value) ([]byte, error) {
 	return all, errs
 }
 
-// form runs a form XObject in the current state.
+// form runs a form XObject in the current graphics state, and restores that state afterwards.
 func (in *interpreter) form(v pdf.Value, outer *resources, depth int) error {
 	if in.forms++; in.forms > maxForms || depth > maxFormDepth {
 		return errBudget

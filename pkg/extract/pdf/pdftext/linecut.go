@@ -18,8 +18,8 @@ type word struct {
 
 func (w word) middle() float64 { return (w.x0 + w.x1) / 2 }
 
-// tight is the maximum gap between two glyphs of a word, as a multiple of the usual glyph width of the cell. Words of
-// neighbouring table cells can be closer to each other than words in running text.
+// tight is the maximum gap between two glyphs of a word, as a multiple of the usual glyph width of the cell. It is
+// small, because words of neighbouring table cells can be closer to each other than words in running text.
 const tight = 0.15
 
 // words splits a cell's text into words. A cell that was not created by this package is one word.

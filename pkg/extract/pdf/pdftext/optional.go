@@ -102,7 +102,8 @@ func (d *Document) hides(group pdf.Value) bool {
 	return on == 0 && hidden > 0
 }
 
-// visible evaluates a visibility expression: a group, or expressions combined with And, Or or Not.
+// visible evaluates a visibility expression: a group, or expressions combined with And, Or or Not. If the expression is
+// too long or nested too deeply, the content counts as visible.
 func visible(v pdf.Value, off map[uint32]bool, budget *int, depth int) bool {
 	if *budget--; *budget < 0 || depth > maxLogic {
 		return true

@@ -191,7 +191,7 @@ func spelled(pieces []piece, alone []int, mark func(int)) {
 	}
 }
 
-// lettersOnly reports whether pieces are letters, apart from punctuation around them.
+// lettersOnly reports whether the pieces with the indexes `at` are letters, apart from punctuation around them.
 func lettersOnly(pieces []piece, at []int) bool {
 	const around = `.,:;!?()"'`
 	for len(at) > 0 && strings.Contains(around, pieces[at[0]].text) {
@@ -227,7 +227,8 @@ func isSpelledWord(pieces []piece, at []int) bool {
 	return !ascending && letters >= minSpelled && (upper == 0 || upper == letters) && (vowel || !latin)
 }
 
-// ideograms reports whether pieces are evenly spaced East Asian characters, as in short headings: "目 录", "목 차".
+// ideograms reports whether the pieces with the indexes `at` are evenly spaced East Asian characters, as in short
+// headings: "目 录", "목 차".
 func ideograms(pieces []piece, at []int) bool {
 	least, most := maxTracking*4, 0.0
 	for k, i := range at {

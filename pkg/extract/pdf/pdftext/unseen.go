@@ -56,7 +56,7 @@ type suspect struct {
 	fill   colour
 }
 
-// colour holds the red, green and blue of a colour, each in 64 steps.
+// colour is a colour with its red, green and blue parts, each rounded to a multiple of 1/64.
 type colour struct {
 	red, green, blue uint8
 	known            bool
