@@ -15,8 +15,8 @@ const (
 	mergeWithin    = 5    // ranks
 )
 
-// Minimum and maximum length, in bytes, of the text that two adjacent chunks share. A shorter match counts as
-// coincidence.
+// Bounds, in bytes, on the overlap of two adjacent chunks. A shorter match counts as coincidence, and longer overlaps
+// are not searched for.
 const (
 	minOverlap = 16
 	maxOverlap = 2048

@@ -5,7 +5,7 @@ import (
 	"errors"
 )
 
-// MaxReranked is the maximum number of candidates from the first stage that are reranked.
+// MaxReranked is the maximum number of first-stage candidates that are reranked.
 const MaxReranked = 50
 
 // Reranker is the second stage of ranking: a model that reads query and passage together.
