@@ -72,7 +72,7 @@ const (
 	// switches to another server after maxPings unanswered pings.
 	pingInterval = 4 * time.Second
 	maxPings     = 2
-	// Time that must pass before Connect believes a server that reports JetStream as disabled.
+	// Period for which Connect keeps asking a server that reports JetStream as disabled.
 	jetStreamStartTime = 2 * time.Second
 )
 
@@ -126,7 +126,7 @@ func (c *Conn) openJetStream(ctx context.Context, o ConnectOptions) (err error) 
 	if version := c.nc.ConnectedServerVersion(); !isSupportedVersion(version) {
 		return fmt.Errorf("%w: NATS at %s has version %s, but version %s or later is required: upgrade it", ErrRefused, addresses(o.URL), version, minVersion)
 	}
-	// While a cluster that has just started elects its leader, it answers as if JetStream were disabled.
+	// A cluster that has just started answers as if JetStream were disabled until it has elected a leader.
 	began := time.Now()
 	err = quorum.Retry(ctx, o.StartTimeout, func(ctx context.Context) error {
 		_, err := c.js.AccountInfo(ctx)

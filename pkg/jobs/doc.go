@@ -10,8 +10,8 @@
 //	TURNS        turns.<hash of the host>                     the state of a host: when it may be requested next, and its slots; in memory
 //
 // JOBS is both a log and a queue. A newer job replaces an older one that is still queued. An acknowledged job stays in
-// the stream. The sequence number of a job's message is its generation: it only grows, and it fences off older runs.
-// Replaying the log (Broker.LastJobs) rebuilds an index.
+// the stream, so that replaying the log (Broker.LastJobs) rebuilds an index. The sequence number of a job's message is
+// the job's generation. Generations only grow, so results of older jobs can be recognised and discarded.
 //
 // Each lane (domain.Lane) has one durable consumer that all its workers share; see ConsumerOf.
 //

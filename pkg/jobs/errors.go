@@ -21,7 +21,7 @@ var (
 	ErrInvalid = errors.New("jobs: invalid job or event")
 	// ErrSuperseded means that a newer job for the same datasource exists.
 	ErrSuperseded = errors.New("jobs: superseded by a newer job")
-	// ErrNotFound means that there is no such dead letter.
+	// ErrNotFound means that the requested dead letter does not exist.
 	ErrNotFound = errors.New("jobs: not found")
 	// ErrRefused means that connecting fails until the settings of this program or of the servers are changed.
 	ErrRefused = errors.New("jobs: connection refused")

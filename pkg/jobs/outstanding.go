@@ -10,8 +10,9 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Outstanding reports whether a job is running or may still be delivered, that is, whether its message is in JOBS and
-// not known to be acknowledged. As long as an older job is unfinished, even an acknowledged job counts as outstanding.
+// Outstanding reports whether a job is running or may still be delivered. This is so if its message is in JOBS and not
+// known to be acknowledged. The server reports only the position up to which all jobs are acknowledged, so a job after
+// an unfinished one counts as outstanding even if it is acknowledged.
 func (b *Broker) Outstanding(ctx context.Context, job domain.Job) (bool, error) {
 	if err := checkJob(job); err != nil {
 		return false, err

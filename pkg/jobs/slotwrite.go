@@ -130,7 +130,8 @@ func (t *HostSlots) round(h *slotHost, batch []*slotRequest) (rest []*slotReques
 	return nil, 0
 }
 
-// wanted returns the requests that must still be applied.
+// wanted returns the requests that must still be applied. It drops abandoned reservations, and releases and holds whose
+// time is over anyway.
 func (t *HostSlots) wanted(batch []*slotRequest, now time.Time) []*slotRequest {
 	t.mu.Lock()
 	defer t.mu.Unlock()

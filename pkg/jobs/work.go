@@ -182,9 +182,9 @@ type worker struct {
 	held map[uint64]bool // generations being processed
 }
 
-// claim marks a generation as being processed. It returns false if it was already marked. A machine that is too busy to
-// extend the leases of its jobs in time receives the jobs a second time. Running them twice would make the machine even
-// busier, and would count as a crash.
+// claim marks a generation as being processed. It returns false if it was already marked. This happens if the machine
+// is too busy to extend the lease of a job in time, so that the job is delivered a second time. Running it twice would
+// make the machine even busier, and would count as a crash.
 func (w *worker) claim(generation uint64) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

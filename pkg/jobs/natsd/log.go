@@ -89,7 +89,8 @@ func (l *logger) isBroken() bool {
 	return l.refused
 }
 
-// ignoredWarnings are parts of warnings that are irrelevant to operators of Sluice.
+// ignoredWarnings holds parts of the server's warnings. Warnings that contain one of them are irrelevant to operators
+// of Sluice.
 var ignoredWarnings = []string{
 	"SyncAlways", // a remark about a setting that is intended
 	"Plaintext passwords detected",

@@ -9,13 +9,13 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// joinTimeout is how long some failures to create a stream count as temporary: those caused by servers that have not
-// joined the cluster yet, by files of a deleted stream, or by a server that does not know a new stream yet.
+// joinTimeout is how long Ensure retries a creation that fails with certain errors. The cause may be a server that has
+// not joined the cluster yet or does not know a new stream yet, or the files of a deleted stream.
 const joinTimeout = 5 * time.Second
 
-// Ensure creates the stream or updates the configuration of the existing one. created reports which of the two it did.
-// It never lowers the number of replicas and never changes the first sequence. If the answer to a creation is lost,
-// created is false. It fails with ErrReplicas if the cluster has too few servers.
+// Ensure creates the stream, or updates its configuration if it exists. created reports whether Ensure created it; if
+// the answer to a creation is lost, created is false. Ensure never lowers the number of replicas and never changes the
+// first sequence. It fails with ErrReplicas if the cluster has too few servers.
 func Ensure(ctx context.Context, js jetstream.JetStream, cfg jetstream.StreamConfig) (stream jetstream.Stream, created bool, err error) {
 	began := time.Now()
 	err = Retry(ctx, DefaultTimeout, func(ctx context.Context) error {
