@@ -12,7 +12,7 @@ const (
 	// the share of known words does.
 	wholeWord     = 1.3
 	fragmentShare = 0.4
-	// Number of characters that an unknown token counts as. The token's real length is lost.
+	// Assumed number of characters in an unknown token. The token's real length is lost.
 	unknownRunes = 2
 	// If a vocabulary contains at least this many ideographs, it was built from Chinese or Japanese text, among others.
 	// The vocabularies of English BERT models contain 244 ideographs, those of multilingual models 8,000.

@@ -163,7 +163,7 @@ func parseCharacterMap(data []byte) (*characterMap, error) {
 // Grapheme clusters of at least this many bytes are not looked up as a whole, but character by character.
 const maxMapped = 6
 
-// Maximum number of bytes of a replacement that are read.
+// Maximum length of a replacement in bytes. Longer replacements are cut.
 const maxMappedTo = 1 << 10
 
 // apply replaces the clusters and characters that are in the table. If the table contains a prefix of a cluster, the
