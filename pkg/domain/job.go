@@ -36,8 +36,8 @@ type Job struct {
 
 	Trace string `json:"trace,omitempty"` // trace of the request, in W3C Trace Context format; "" if not traced
 
-	// Generation is the sequence number of the job's message in the stream. It increases with every job, so it fences
-	// off older runs.
+	// Generation is the sequence number of the job's message in the stream. It increases with every job, so results of
+	// older jobs can be recognised and discarded.
 	Generation uint64 `json:"-"`
 	// Delivery is the number of times that this message has been delivered, including this time.
 	Delivery int `json:"-"`

@@ -122,7 +122,7 @@ func applyProgress(d *Datasource, ev Event, current bool) Outcome {
 	return Outcome{Changed: true}
 }
 
-// next makes the job the datasource's newest job. The previous one has ended.
+// next makes the job the datasource's newest job, after the previous one has ended.
 func (o *Outcome) next(d *Datasource, j Job) {
 	d.JobID = j.ID
 	d.Runs++

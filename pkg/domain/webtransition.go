@@ -93,7 +93,7 @@ func (d *Datasource) Accepts(ev Event) bool {
 	return ev.JobID == d.JobID && d.Status != StatusSynched && d.Status != StatusSkipped
 }
 
-// refuse discards the result of fetching a page that is no longer wanted.
+// refuse discards a fetched page that is no longer wanted.
 func refuse(d *Datasource, ev Event) (out Outcome) {
 	key := ev.Fetched.Original.Key
 	if d.Original == nil || d.Original.Key != key { // otherwise the same fetch was already applied
