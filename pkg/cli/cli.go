@@ -310,8 +310,8 @@ func (p *Program) PrintJSON(v any) error {
 	return nil
 }
 
-// ProgressWriter returns the writer for progress. With --json, this is standard error, because standard output contains
-// only the result.
+// ProgressWriter returns the writer for progress messages. With --json, this is standard error, because standard output
+// contains only the result.
 func (p *Program) ProgressWriter() io.Writer {
 	if p.JSON {
 		return p.Err

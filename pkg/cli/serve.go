@@ -33,7 +33,7 @@ func (p *Program) Serve(serve func(context.Context, config.Config) error) *cobra
 	return WithoutUsage(cmd)
 }
 
-// settings collects the flags that are settings, for the configuration to parse.
+// settings collects the flags of serve that are settings. The configuration parses them later.
 type settings struct{ args []string }
 
 // flags adds every setting as a flag, for help and completion.
