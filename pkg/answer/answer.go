@@ -215,8 +215,8 @@ func (a *Answerer) Answer(ctx context.Context, req Request, emit func(text strin
 	return ans, errors.Join(err, a.store(kept, s, req.Query, ans.Text, ans.Sources))
 }
 
-// decline writes, in the language of the question, that the documents do not answer the question. stopped is true
-// if a stop sequence ended the text.
+// decline writes a sentence, in the language of the question, which says that the documents do not answer the question.
+// stopped is true if a stop sequence ended the text.
 func decline(d *citation.Delivery, question string, history []chat.Turn) (stopped bool, err error) {
 	err = d.Write(language.PhrasesFor(question, history, nil).NoAnswer)
 	if errors.Is(err, citation.ErrStopped) {

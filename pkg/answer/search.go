@@ -83,8 +83,8 @@ func (a *Answerer) datastores(ctx context.Context, agent domain.Agent) ([]domain
 	return out, nil
 }
 
-// Fraction of MinScore required for follow-up questions. Their search includes words of earlier questions, and a
-// fragment need not contain all of them.
+// Fraction of MinScore required for follow-up questions. A lower score is enough, because the search also includes
+// words of earlier questions, and a fragment need not contain all of them.
 const followUpShare = 0.6
 
 // Fraction of MinScore required of a fragment if no fragment is relevant and no model writes the answer. A lower score

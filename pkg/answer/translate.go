@@ -41,8 +41,8 @@ var languageNames = map[analysis.Language]string{
 // errTooMuch stops a model that writes more than a translation.
 var errTooMuch = errors.New("the model wrote more than a translation")
 
-// translate returns the draft's query in the language of most fragments found, or "" if the query is already in that
-// language or the model fails.
+// translate has a model translate the draft's query into the language of most fragments found. It returns "" if the
+// query is already in that language or the model fails.
 func (a *Answerer) translate(ctx context.Context, d *promptDraft, found []domain.Fragment, models []chat.Model) string {
 	query := d.prompt.Search
 	target := translationTarget(query, found)

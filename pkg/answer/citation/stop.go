@@ -16,7 +16,8 @@ type stopFilter struct {
 	pending   string // the beginning of a sequence
 }
 
-// write processes the next piece. It returns the text that can be emitted, and whether a sequence ended it.
+// write processes the next piece. It returns the text that can be emitted, and whether a stop sequence has ended the
+// answer.
 func (s *stopFilter) write(piece string) (text string, stopped bool) {
 	text = s.pending + piece
 	begin, end := -1, len(text)+1

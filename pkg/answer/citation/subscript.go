@@ -19,8 +19,8 @@ var (
 	arrayName = regexp.MustCompile(`(?:^|[^\p{L}\p{M}\p{N}_$])(?:arr|argv|args|buf|cols|dict|elems|idx|lst|mat|nums|params|ptr|regs|str|tmp|tup|vals|vec|[a-z][0-9a-z]*_[0-9a-z_]*|\$[0-9A-Za-z_]+)$`)
 	// letterName matches a name of one letter, such as x, but not the s in "gate's".
 	letterName = regexp.MustCompile(`(?:^|[^\p{L}\p{M}\p{N}_$'’./-])[a-z]$`)
-	// callBefore matches a call whose result may be subscripted: split(",")[1]. In "text (note)[1]", a space precedes
-	// the parenthesis.
+	// callBefore matches a call whose result may be subscripted: split(",")[1]. It does not match the end of "text
+	// (note)", because a space precedes the parenthesis.
 	callBefore = regexp.MustCompile(`[0-9A-Za-z_]\([^()]*\)$`)
 	// codeFollows matches what follows a subscript only in code: an assignment, a comparison, a field, an increment.
 	codeFollows = regexp.MustCompile(`^(?:\s?(?:[-+*/|&^%:]?=|[!<>]=)|\+\+|--|->|\.[a-z_]|\{|\[[A-Za-z'"])`)
@@ -90,7 +90,7 @@ var intervalWords = wordset.Of(`
 // lastWord captures the last word before a bracket, without a full stop after the word: "pp" in "see pp.".
 var lastWord = regexp.MustCompile(`([\p{L}'’]+)\.?$`)
 
-// takesNumbers reports whether numbers in brackets after this text belong to its last word, as they do in "pages
+// takesNumbers reports whether numbers in brackets directly after `before` belong to its last word, as in "pages
 // [3-5]".
 func takesNumbers(before string, m mark) bool {
 	if len(m.numbers) < 2 {
@@ -110,10 +110,10 @@ func isSubscriptPrefix(before string) bool {
 	return nameBefore.MatchString(before) || callBefore.MatchString(before)
 }
 
-// lastBytes returns as much of the end of the text as subscripted examines.
+// lastBytes returns the end of the text, up to the number of bytes that subscripted examines.
 func lastBytes(text string) string { return text[max(0, len(text)-maxNameBytes):] }
 
-// firstBytes returns as much of the beginning of the text as subscripted examines.
+// firstBytes returns the beginning of the text, up to the number of bytes that subscripted examines.
 func firstBytes(text string) string { return text[:min(followerBytes, len(text))] }
 
 // CodeTracker parses Markdown, byte by byte, to determine which parts are code.

@@ -110,7 +110,7 @@ func firstCode(code string) (text string, cut bool) {
 	return strings.TrimRight(strings.Join(out, "\n"), "\n"), false
 }
 
-// backticks matches runs that could close a block of code.
+// backticks matches runs of backticks, which could close a block of code.
 var backticks = regexp.MustCompile("`+")
 
 // block formats code between fences that its content cannot close.

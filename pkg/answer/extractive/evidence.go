@@ -48,8 +48,9 @@ func (e evidence) total() float64 {
 	return sum
 }
 
-// Weights of a classifier that decides whether the documents answer a question. They are fitted to questions searched
-// in the documents that answer them, and in other documents of the same collections. The weighted sum is the log odds.
+// Weights of a classifier that decides whether the documents answer a question. They are fitted to questions that were
+// searched once in the documents that answer them, and once in other documents of the same collections. The weighted
+// sum is the log odds of an answer.
 const (
 	answeredBase    = -3.5
 	answeredHeld    = 2.6 // words in the sentence or the previous one

@@ -70,8 +70,8 @@ func (q question) tells(own, before, heading wording) bool {
 	return q.holdsAll(q.names, own, before, heading) && (q.holdsAll(q.rarest, own, before, heading) || q.share(own, heading) >= nearlyAll)
 }
 
-// share returns the weighted share of the question's words, except names, that own contains. Words that only heading
-// contains count less.
+// share returns the weighted share of the question's words, except names, that `own` contains. Words that only
+// `heading` contains count less.
 func (q question) share(own, heading wording) float64 {
 	held, total := 0.0, 0.0
 	for i, w := range q.weights {
@@ -148,8 +148,8 @@ func (q question) holds(t wording, i int) float64 {
 	return 0
 }
 
-// near returns the share, by weight, of the question's pairs of neighbouring terms that are close together in this
-// text.
+// near looks at each pair of neighbouring terms in the question. It returns the share of the pairs, by weight, whose
+// terms are also close together in this text.
 func (q question) near(at map[string][]int) float64 {
 	sum, total := 0.0, 0.0
 	for i := 1; i < len(q.terms); i++ {
@@ -165,7 +165,7 @@ func (q question) near(at map[string][]int) float64 {
 	return sum / total
 }
 
-// distance returns the smallest distance between two positions, or math.MaxInt if a list is empty.
+// distance returns the smallest distance between a position in a and one in b, or math.MaxInt if a or b is empty.
 func distance(a, b []int) int {
 	least := math.MaxInt
 	for i, j := 0, 0; i < len(a) && j < len(b); {

@@ -52,8 +52,8 @@ func pick(sentences []sentence, fragments []domain.Fragment, tokens int) []sente
 	return out
 }
 
-// codeAfter returns the code directly after a sentence, which illustrates it. It returns none if the question asks for
-// a value, which code does not show.
+// codeAfter returns the code directly after a sentence, because such code usually illustrates the sentence. It returns
+// none if the question asks for a value, which code does not show.
 func codeAfter(s sentence, all []sentence) (sentence, bool) {
 	i := slices.IndexFunc(all, func(o sentence) bool {
 		return o.kind == partCode && o.fragment == s.fragment && o.position == s.position+1

@@ -215,7 +215,7 @@ var (
 	approximates = wordset.Of(`only just about around currently still at to nur etwa rund derzeit noch ca seulement environ actuellement solo unos cerca circa soltanto apenas slechts ongeveer`)
 )
 
-// saysAmount reports whether the text states the amount of a price, fee or the like explicitly. Its currency or unit,
+// saysAmount reports whether the text states the amount of a price, fee or the like explicitly. The currency or unit,
 // such as credits, may then be unknown.
 func saysAmount(text string) bool {
 	words := language.Words(text)

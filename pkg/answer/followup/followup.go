@@ -91,8 +91,8 @@ func hasReference(question string) bool {
 	return slices.ContainsFunc(unspacedReferences, func(p string) bool { return strings.Contains(question, p) })
 }
 
-// refersBack reports whether a question is short and either contains a word that refers to earlier messages or
-// continues them.
+// refersBack reports whether a question is short and depends on earlier messages: it contains a word that refers to
+// them, begins like a continuation, or names no topic of its own.
 func refersBack(question string) bool {
 	words := language.Words(question)
 	if len(words) == 0 || len(words) > followUpWords {
@@ -118,8 +118,8 @@ func refersBack(question string) bool {
 	return false
 }
 
-// Maximum number of topic words of a question that begins with "and" and continues the previous question. With more, it
-// has a subject of its own: "And what does trace-based compilation mean?"
+// Maximum number of topic words of a question that begins with "and" and continues the previous question. A question
+// with more topic words has a subject of its own: "And what does trace-based compilation mean?"
 const borrowingTopics = 2
 
 // topicWords returns the number of words that are not function, question or framing words.
