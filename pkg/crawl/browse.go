@@ -124,8 +124,8 @@ func (b *browsing) count(req *http.Request) (first bool, err error) {
 	return first, nil
 }
 
-// allowed checks the robots.txt of the page's own host. It ignores the robots.txt of other hosts, because that only
-// governs crawling their pages.
+// allowed checks the robots.txt of the page's own host. It ignores the robots.txt of other hosts, because loading a
+// resource for a page is not crawling those hosts.
 func (b *browsing) allowed(ctx context.Context, u *url.URL) error {
 	if u.Host != b.page.Host || u.Scheme != b.page.Scheme {
 		return nil

@@ -58,9 +58,10 @@ func (o Options) checkProxy(req *http.Request, res *http.Response) error {
 	return errors.Join(newErrProxy(res, o.Now()), res.Body.Close())
 }
 
-// useProxy makes the transport send its requests through the proxy. The guard cannot check the proxy's own connections,
-// so it resolves each target itself, and refuses the request if any address of the target is refused. A SOCKS proxy
-// then receives the checked address. An HTTP proxy receives the name, because its rules refer to names.
+// useProxy makes the transport send its requests through the proxy. The guard cannot check the connections that the
+// proxy makes. Each target is therefore resolved here, and the request fails if the guard refuses any address of the
+// target. A SOCKS proxy then receives the checked address. An HTTP proxy receives the name, because its rules refer to
+// names.
 func useProxy(t *http.Transport, o Options, g guard.Guard) {
 	direct := &net.Dialer{Timeout: o.ConnectTimeout, KeepAlive: 30 * time.Second, Resolver: o.Resolver}
 	if !o.httpProxy() {

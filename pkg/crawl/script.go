@@ -175,7 +175,7 @@ func asksForScript(noscript *html.Node) bool {
 	if noscript.FirstChild == nil {
 		return false
 	}
-	// The parser treats the content as text, as a browser with scripting enabled does.
+	// The parser leaves the content of noscript as raw text, like a browser with scripting enabled.
 	z := html.NewTokenizer(strings.NewReader(noscript.FirstChild.Data))
 	for {
 		switch z.Next() {

@@ -85,7 +85,7 @@ func IsGzip(head []byte) bool { return bytes.HasPrefix(head, []byte{0x1f, 0x8b})
 
 var zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
 
-// Unpack decodes one layer. A magic number takes precedence over the declared format.
+// Unpack decodes one layer of compression. A magic number in the data takes precedence over the declared format.
 func Unpack(br *bufio.Reader, layer string) (io.Reader, error) {
 	head, err := br.Peek(encodingHead)
 	if err != nil && !errors.Is(err, io.EOF) {

@@ -11,13 +11,13 @@ func (s *Site) Change(n int) []string {
 	return s.alter(n, func(p *page) { p.version++ })
 }
 
-// Remove removes n plain pages: they answer 410 and leave the sitemap. Other pages still link to them, so nothing else
-// changes. It returns their addresses.
+// Remove removes n plain pages and returns their addresses. These pages then answer 410 and are no longer in the
+// sitemap. Other pages still link to them, so nothing else changes.
 func (s *Site) Remove(n int) []string {
 	return s.alter(n, s.removePage)
 }
 
-// Unlist removes n plain pages from the sitemap; they still answer. It returns their addresses.
+// Unlist removes n plain pages from the sitemap and returns their addresses. The pages themselves remain available.
 func (s *Site) Unlist(n int) []string {
 	return s.alter(n, func(p *page) { p.listed, p.off, p.plain = false, true, false })
 }
@@ -105,7 +105,7 @@ func (s *Site) copies(p *page) []*page {
 	return out
 }
 
-// removePage makes a page answer 410 and leave the sitemap.
+// removePage makes a page answer 410 and takes it out of the sitemap.
 func (s *Site) removePage(p *page) {
 	p.gone, p.plain = true, false
 	p.off = p.off || p.listed

@@ -53,7 +53,7 @@ func (s *Site) addEncodings(lab *page) {
 			p.answer = func(x *exchange) {
 				body := []byte(x.body)
 				if c.enc != nil {
-					// Characters that the encoding lacks become character references, as in editors.
+					// Characters that the encoding lacks become character references, as HTML editors write them.
 					out, err := encoding.HTMLEscapeUnsupported(c.enc.NewEncoder()).Bytes(body)
 					if err != nil {
 						panic(fmt.Sprintf("crawltest: encoding %s: %v", x.page.address, err))

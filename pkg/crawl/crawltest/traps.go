@@ -29,7 +29,7 @@ func (s *Site) addSpellings(lab *page) {
 // addTraps adds endless series of pages.
 func (s *Site) addTraps(lab *page) {
 	hub := s.page(lab, "/lab/traps/")
-	// Calendars: a month that the site links to counts as a page; the next and previous months do not.
+	// In a calendar, a month that another page links to counts as a page. Its next and previous months do not.
 	month := s.page(hub, "/calendar/2026/11")
 	s.refuse(month, "/calendar/2026/12", Trap)
 	s.refuse(month, "/calendar/2026/10", Trap)
@@ -39,7 +39,7 @@ func (s *Site) addTraps(lab *page) {
 	s.refuse(agenda, "/agenda?date=2026-11-04", Trap)
 	far := "/calendar/9999/01"
 	s.refuse(hub, far, Trap)
-	// Archives: past months with texts count as pages; future months do not.
+	// In an archive, past months with texts count as pages, and future months do not.
 	back := s.page(hub, "/notes/2026/05/")
 	s.refuse(back, "/notes/2096/06/", Trap)
 	for m := 4; back.depth < s.opts.MaxDepth && m > 0; m-- {
@@ -112,7 +112,7 @@ var (
 	spinPath   = regexp.MustCompile(`^/(spin/)+$`)
 )
 
-// endless creates the pages of the traps, in case a crawler follows them. It returns nil for other addresses.
+// endless creates the page of a trap when a crawler requests it. It returns nil for all other addresses.
 func endless(u *url.URL) *page {
 	p := &page{address: u.RequestURI(), text: u.RequestURI(), lang: "en"}
 	switch m := monthPath.FindStringSubmatch(u.Path); {

@@ -177,8 +177,8 @@ func (g Guard) checkPort(port uint16) error {
 	return nil
 }
 
-// CheckURL rejects an address that is forbidden whatever its host name resolves to. Callers check an address before
-// they connect, so that the error is early and clear.
+// CheckURL rejects an address that is forbidden whatever its host name resolves to. Callers use it before they connect,
+// to get a clear error early.
 func (g Guard) CheckURL(u *url.URL) error {
 	if u.Scheme != "http" && u.Scheme != "https" {
 		return fmt.Errorf("%s cannot be fetched: only http and https addresses are supported", u.Redacted())

@@ -126,7 +126,7 @@ func (s *Scope) ResolveLink(base *weburl.Base, ref string, depth int) (string, R
 	return n, ""
 }
 
-// Resolved returns a reference as it is displayed: absolute, if it can be resolved.
+// Resolved returns a reference for display: as an absolute address if it can be resolved, otherwise as it is written.
 func Resolved(base *weburl.Base, ref string) string {
 	if u, err := base.Parse(ref); err == nil {
 		return u.String()

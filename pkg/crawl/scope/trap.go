@@ -155,8 +155,8 @@ var calendars = wordset.Of(`calendar calendars calender cal kalender calendrier 
 var calendarParameters = wordset.Of(`next prev previous forward back vor zurueck weiter`)
 
 // isCalendarLink reports whether a link between two pages that differ only in their date belongs to an endless series.
-// A calendar is endless in both directions. The issues of a journal and the months of an archive end with the first and
-// last text, so only links from the present into the future are rejected there.
+// A calendar is endless in both directions. A journal or an archive ends with its first and its last text, so there
+// only links from the present into the future are rejected.
 func isCalendarLink(from, to *url.URL, now time.Time) bool {
 	was, ok := dateOf(from, maxYear)
 	if !ok {
@@ -189,8 +189,8 @@ func isCalendarLink(from, to *url.URL, now time.Time) bool {
 	if is.dashed && !is.padded {
 		return false // a part number: 2027-1
 	}
-	// Reject a link only if it crosses the horizon. A linking page that is already beyond the horizon was accepted, so
-	// the number in its address is not a date.
+	// Reject a link only if it leads from a date before the horizon to one after it. A linking page whose own date
+	// seems to lie after the horizon was accepted earlier, so its date must be some other number.
 	end := now.Add(maxAhead)
 	horizon := date{year: end.Year(), month: int(end.Month()), day: end.Day()}
 	return !was.after(horizon) && is.after(horizon)

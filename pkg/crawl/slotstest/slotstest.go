@@ -16,8 +16,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Open returns the slots of n crawlers that share hosts only with one another. The slots use the clock `now`, which
-// moves only when a test advances it.
+// Open returns the slots of n crawlers that share their hosts with one another and with no other crawlers. The slots
+// use the clock `now`, which moves only when a test advances it.
 type Open func(t *testing.T, now func() time.Time, n int) []crawl.HostSlots
 
 // Test runs all tests against the implementation.
