@@ -263,7 +263,7 @@ func filtersOf(f *Filters) domain.Filters {
 	return domain.Filters{CustomIDs: orZero(f.CustomIds), DatasourceIDs: orZero(f.DatasourceIds), Metadata: orZero(f.Metadata)}
 }
 
-// visitorRule limits the parameters of callers who query a public agent without a key for its workspace. Otherwise
+// visitorRule rejects some parameters if the caller queries a public agent without a key for its workspace. Otherwise
 // anyone could replace the prompts and use the model for any purpose at the operator's expense.
 func visitorRule(body AgentQuery, maxTokens int) error {
 	var faults []domain.FieldError

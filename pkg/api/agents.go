@@ -22,8 +22,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// AgentStore reads and writes agents. As in all stores, methods that take a workspace return domain.CodeNotFound for an
-// agent of another workspace.
+// AgentStore reads and writes agents. As in all stores, methods that take a workspace fail with domain.CodeNotFound if
+// the agent belongs to another workspace.
 type AgentStore interface {
 	CreateAgent(ctx context.Context, a domain.Agent) (domain.Agent, error)
 	Agent(ctx context.Context, ws, id string) (domain.Agent, error)

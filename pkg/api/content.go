@@ -61,7 +61,8 @@ func ordinalOf(cursor *string) (int, error) {
 	return int(n), nil
 }
 
-// originalPolicy keeps browsers from running scripts in an original, however it is displayed.
+// originalPolicy is the Content-Security-Policy of a datasource's original file. It keeps browsers from running scripts
+// in the file, however the file is displayed.
 const originalPolicy = "default-src 'none'; sandbox"
 
 // GetOriginal implements StrictServerInterface.

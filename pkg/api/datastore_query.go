@@ -36,8 +36,9 @@ func (s *server) QueryDatastore(ctx context.Context, r QueryDatastoreRequestObje
 	return encode(kind, renderAll(found.Fragments, renderFragment)), nil
 }
 
-// fragmentsType is the Content-Type of a response to QueryDatastore. Explained fragments have a different type, so that
-// the API document can define a schema for each, and generated clients return an array of fragments for a plain query.
+// fragmentsType returns the Content-Type of a response to QueryDatastore. Explained fragments have a different type, so
+// that the API document can define a schema for each, and generated clients return an array of fragments for a plain
+// query.
 func fragmentsType(ctx context.Context, explained bool) string {
 	if explained && !isForChaindesk(ctx) {
 		return "application/vnd.sluice.explained+json"

@@ -67,7 +67,7 @@ type mcpLibrary struct{ *server }
 
 var _ mcp.Library = mcpLibrary{}
 
-// explain returns the error in a form that clients may see, because tools pass on its whole text.
+// explain returns the error in a form that clients may see, because tools pass on the whole text of an error.
 func (l mcpLibrary) explain(ctx context.Context, err error) error {
 	if err == nil || problem.IsClientGone(ctx, err) {
 		return err

@@ -112,7 +112,8 @@ func (s *server) startSpan(c *gin.Context, id string) (context.Context, *telemet
 
 var errInternalResponse = errors.New("the request failed with an internal error")
 
-// endSpan ends the span. It marks only 5xx statuses as failures: a rejected request has been served.
+// endSpan ends the span. It marks only 5xx statuses as failures, because rejecting a bad request is not a failure of
+// the service.
 func endSpan(span *telemetry.Span, status int) {
 	span.Set(telemetry.Number("http.response.status_code", status))
 	if status >= http.StatusInternalServerError {

@@ -19,8 +19,8 @@ type UsageMeter interface {
 	// CountDeferred is like Count, but stores the counts a little later, in a batch. Use it only for metrics without a
 	// limit.
 	CountDeferred(a domain.Account, uses map[domain.Metric]int64)
-	// Admit counts one agent query, or fails with domain.CodeUsageLimit if a limit is reached. Concurrent calls cannot
-	// exceed the limit.
+	// Admit counts one agent query, or fails with domain.CodeUsageLimit if a limit is reached. Even concurrent calls
+	// cannot exceed the limit together.
 	Admit(ctx context.Context, a domain.Account) error
 	// CheckStorage fails with domain.CodeUsageLimit if the workspace has reached its storage limit. The store checks
 	// again when it writes.

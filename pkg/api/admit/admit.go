@@ -144,8 +144,8 @@ func (g *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if class == classSearch || class == classAnswer {
-		// Before this request is processed, let goroutines that are rejecting a request or writing a response run.
-		// Otherwise their clients wait tens of milliseconds longer on a busy processor.
+		// First yield to goroutines that are rejecting a request or writing a response. Otherwise their clients wait
+		// tens of milliseconds longer on a busy processor.
 		runtime.Gosched()
 	}
 	if class != classUpload && r.Body != nil && r.Body != http.NoBody {

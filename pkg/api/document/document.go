@@ -50,7 +50,8 @@ type Document struct {
 // Operation returns the operation of a method and a Gin route, or nil if the document does not describe the route.
 func (d *Document) Operation(method, route string) *Operation { return d.operations[method+" "+route] }
 
-// Methods returns the methods of a path without parameters, and reports whether the document contains the path.
+// Methods returns the methods that the document defines for a path. It returns false for paths that the document does
+// not contain, and for paths with parameters.
 func (d *Document) Methods(path string) ([]string, bool) {
 	methods, isFixed := d.fixed[path]
 	return methods, isFixed
