@@ -11,9 +11,9 @@ import (
 	"github.com/wlynxg/chardet"
 )
 
-// Costs and worths of characters. The score of a text is the mean worth of its non-ASCII characters; a frequent letter
-// of the language is worth 1. The more reliably a character distinguishes correct from wrong decoding, the higher its
-// worth or cost. Only the order of these values matters, and the tests pin it down.
+// The worth or cost of each kind of character. The score of a text is the mean worth of its non-ASCII characters; a
+// frequent letter of the language is worth 1. The more reliably a character tells correct from wrong decoding, the
+// higher its worth or cost. Only the order of these values matters, and the tests pin it down.
 const (
 	scoreRarest = 0.4  // the rarest letter of an alphabet: text has mostly frequent letters, whereas in noise all letters are equally frequent
 	scoreKana   = 0.9  // kana: half of any Japanese text consists of them, and no other candidate encoding yields runs of them

@@ -76,7 +76,8 @@ func (w *walker) beginFieldResult(f *field) {
 	}
 }
 
-// endField writes the form value of a field, if it has one, and records the link of its result.
+// endField writes the form value of a field, if it has one. If the field is a hyperlink, endField records its result as
+// the text of a link.
 func (w *walker) endField(f *field) {
 	if f.shown != "" {
 		w.write(f.shown)

@@ -107,7 +107,7 @@ func odd(r *rand.Rand, data []byte) []byte {
 
 type span struct{ start, end int }
 
-// findNumbers returns the runs of at most ten digits, up to a million of them.
+// findNumbers returns the positions of the numbers in data that have at most ten digits, up to a million positions.
 func findNumbers(data []byte) []span {
 	const limit = 1_000_000
 	var found []span

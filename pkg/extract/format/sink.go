@@ -26,7 +26,7 @@ type Sink struct {
 }
 
 // Add cleans a block and passes it on. It returns an *Error of kind TooLarge if the document exceeds a limit, or the
-// error of Emit. Parsers must stop in both cases.
+// error that Emit returned. Parsers must stop in both cases.
 func (s *Sink) Add(b domain.Block) error {
 	b.Text = cleanText(b.Text, b.Kind)
 	s.body.add(b)

@@ -11,7 +11,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// shingleWords is the number of consecutive words that are compared. Shorter sequences match by accident.
+// shingleWords is the number of words in a shingle, a sequence of words that is looked up in the extract as a whole.
+// Shorter sequences match by accident.
 const shingleWords = 4
 
 // extractIndex holds the output of an article extractor, called the extract, and reports whether text of a page is in

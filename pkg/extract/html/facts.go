@@ -21,7 +21,7 @@ type nodeFacts struct {
 // size returns the length of nodeText, in bytes.
 func (f nodeFacts) size() int { return f.bytes + max(f.words-1, 0) }
 
-// add updates the facts for text that is followed by more text. next holds the facts of the added text.
+// add appends more text to the text that f describes, and updates f. next describes the appended text.
 func (f *nodeFacts) add(next nodeFacts) {
 	if next.bytes == 0 && next.open { // empty
 		return

@@ -152,7 +152,7 @@ func (w *weight) note(n *html.Node, alone bool) {
 	}
 }
 
-// isPageTitle reports whether an element is a title as Confluence shows it: a heading that links to the page itself.
+// isPageTitle reports whether an element is the title of a Confluence page: a heading that links to the page itself.
 func isPageTitle(n *html.Node) bool { return n.DataAtom == atom.H1 && attr(n, "id") == "title-text" }
 
 // firstHref returns the address of the first link in an element.

@@ -167,7 +167,7 @@ func rowKey(n *html.Node) string {
 	return kindOfElement(n.Parent) + ">" + kindOfElement(prev) + "+" + kindOfElement(n)
 }
 
-// maxKindBytes is the maximum number of bytes of a tag, and of a class, that are used to tell kinds of elements apart.
+// maxKindBytes is the maximum length of a tag or class in the result of rowKey, in bytes. Longer ones are truncated.
 const maxKindBytes = 100
 
 func kindOfElement(n *html.Node) string {
@@ -249,7 +249,7 @@ func isHidden(n *html.Node) bool {
 	return n.DataAtom == atom.Dialog || isBlockElement(n.DataAtom) && invisible(n) || modal(n)
 }
 
-// modal reports whether an element is a dialog window that opens above the page.
+// modal reports whether an element is a dialog that opens on top of the page.
 func modal(n *html.Node) bool {
 	role := attr(n, "role")
 	return n.DataAtom == atom.Dialog || role == "dialog" || role == "alertdialog" || attr(n, "aria-modal") == "true"

@@ -257,7 +257,7 @@ func (w *walker) term(n *html.Node) {
 }
 
 // enter records the anchor of a term. A term without an anchor gets the anchor of the preceding term if both share a
-// definition, otherwise the anchor of the entry around the list.
+// definition, otherwise the anchor of the outer term whose definition contains this list.
 func (w *walker) enter(n *html.Node) {
 	if n.DataAtom != atom.Dt {
 		return

@@ -40,8 +40,8 @@ func ExpandXHTML(page string) string {
 	}
 }
 
-// IsXHTML reports whether a page is XHTML. This is so if its media type says so, or if it begins as XML that names
-// XHTML. declared is the media type, with or without parameters.
+// IsXHTML reports whether a page is XHTML: its media type says so, or its first 2 KiB begin with an XML declaration and
+// contain the word "xhtml". declared is the media type, with or without parameters.
 func IsXHTML(page []byte, declared string) bool {
 	media, _, _ := strings.Cut(declared, ";")
 	if strings.EqualFold(strings.TrimSpace(media), "application/xhtml+xml") {

@@ -98,8 +98,8 @@ func (a *Package) Related(rels []Relation, kind, fallback string) string {
 	return fallback
 }
 
-// ReadsComments reports whether comments should be read. They should not if the caller wants plain text, because other
-// tools leave comments out of plain text too. In that case, ReadsComments adds a warning.
+// ReadsComments reports whether comments should be read. Plain text contains no comments, as in other tools;
+// ReadsComments then returns false and adds a warning.
 func (a *Package) ReadsComments() bool {
 	if a.P.Src.PlainRows {
 		a.P.Out.Warn("the document has comments, which are indexed but not part of its plain text")

@@ -126,7 +126,7 @@ func (c PairColumns) HasMixedKinds(rows [][]string) bool {
 	if len(kinds) == 2 && kinds["text"] > 0 && kinds["figures"] > 0 { // only texts and figures such as dates
 		return kinds["figures"]*2 <= all
 	}
-	// A column with remarks or missing numbers has two kinds.
+	// More than two kinds are required, because an ordinary column may have two: numbers, and remarks such as "n/a".
 	return len(kinds) > 2 && limit*3 <= all*2 && kinds["number"]*2 <= all
 }
 

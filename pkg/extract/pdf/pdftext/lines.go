@@ -229,7 +229,8 @@ func (b *lineBuilder) breakLine() {
 	}
 }
 
-// again reports whether the same line was shown before at the same position, as programs do for shadows and outlines.
+// again reports whether the same line was already shown at the same position. Some programs draw text repeatedly to
+// create shadows and outlines.
 func (b *lineBuilder) again(l Line) bool {
 	if b.seen == nil {
 		b.seen = map[string][]linePosition{}

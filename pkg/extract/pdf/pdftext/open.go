@@ -166,7 +166,7 @@ type Page struct {
 	Unseen Unseen
 }
 
-// Page reads page i, from 0. With an error it also returns the content read so far.
+// Page reads page i, from 0. If it fails, it also returns the content read so far.
 func (d *Document) Page(ctx context.Context, i int) (page Page, err error) {
 	in := &interpreter{ctx: ctx, doc: d, out: &lineBuilder{}, budget: 2_000_000, before: d.Stats}
 	func() {
