@@ -15,7 +15,8 @@ import (
 	"testing"
 )
 
-// Model describes a model with random weights. Its sizes are not multiples of the length of a vector register.
+// Model describes a model with random weights. Its sizes are not multiples of the length of a vector register, so that
+// tests also cover partly filled registers.
 type Model struct {
 	Kind   string         // "bert" or "xlm-roberta"
 	Format string         // number type of the weights: "F32", "F16" or "BF16"; default "F32"
