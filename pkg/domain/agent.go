@@ -19,7 +19,7 @@ const (
 // PromptType selects how an agent's PromptTemplate is used. It is deprecated.
 type PromptType string
 
-// Prompt types: raw sends promptTemplate unchanged, customer_support wraps it in support instructions.
+// Prompt types: raw sends promptTemplate unchanged; customer_support wraps it in support instructions.
 const (
 	PromptRaw             PromptType = "raw"
 	PromptCustomerSupport PromptType = "customer_support"

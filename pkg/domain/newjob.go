@@ -92,7 +92,7 @@ func newJob(id string, kind JobKind, d Datasource, store Datastore) Job {
 // DefaultMaxDepth is the maximum number of links from a site's root to a page, unless the site sets another maximum.
 const DefaultMaxDepth = 10
 
-// Scope returns the scope of a site with this configuration. follow tells whether pages are found by following links.
+// Scope returns the scope of a site with this configuration. If follow is true, pages are found by following links.
 func (c DatasourceConfig) Scope(follow bool) *SiteScope {
 	root := c.SourceURL
 	if root == "" {
