@@ -212,7 +212,7 @@ func (w *watcher) scan() (changes, error) {
 }
 
 // keepUnmounted keeps the known files of a folder that has become empty, because the folder is probably not mounted. It
-// adds them to `now`. has tells whether the folder contains any files; if so, keepUnmounted does nothing.
+// adds them to `now`. If has is true, the folder contains files and keepUnmounted does nothing.
 func (w *watcher) keepUnmounted(root string, has bool, now map[string]fileState) {
 	if has {
 		w.bare[root] = false
