@@ -124,8 +124,8 @@ func (r *storageCheck) check(ctx context.Context) error {
 	return says
 }
 
-// inspect checks the outbox and the disk. If the check itself fails, the upload is accepted: storing it will report the
-// failure.
+// inspect checks the outbox and the disk. If a check itself fails, inspect accepts the content: if something is wrong,
+// storing the content will fail and report the cause.
 func (r *storageCheck) inspect(ctx context.Context) error {
 	waiting, _, err := r.catalog.OutboxBacklog(ctx)
 	switch {
