@@ -39,7 +39,8 @@ func (n *Names) find(name string) []string {
 	return nil
 }
 
-// Truth holds the expected results of the questions, from their own lines and from judgements.
+// Truth holds the expected results of the questions. They come from the question file itself and from separate
+// judgements.
 type Truth struct {
 	Cases   []Case   // judged questions
 	Unknown []string // judged documents that the datastore does not contain, without duplicates, in order of appearance

@@ -71,8 +71,8 @@ type Options struct {
 	Progress     func(asked, total int) // called after each question, never concurrently; may be nil
 }
 
-// Run runs all cases in all modes. If the service rejects a mode, Run lists the mode in the report if SkipRejected is
-// set, and otherwise returns an error. When ctx ends, it returns ctx's error.
+// Run runs all cases in all modes. If the service rejects a mode, Run returns an error, unless SkipRejected is set; the
+// mode is then listed in the report. When ctx ends, Run returns ctx's error.
 func Run(ctx context.Context, s Searcher, cases []Case, o Options) (Report, error) {
 	if len(cases) == 0 {
 		return Report{}, errors.New("no question has an expected result: add judgements, or relevant or answer to its line")
@@ -144,7 +144,7 @@ func askAll(ctx context.Context, s Searcher, cases []Case, mode Mode, topK int, 
 // much memory.
 type rankings struct{ documents, passages []string } // first items of each ranking; nil if the case has no judgements for it
 
-// rank returns the first k items of each ranking of the results.
+// rank converts the results to rankings of documents and of passages, and returns the first k items of each.
 func (c Case) rank(found []service.Fragment, k int) rankings {
 	var o rankings
 	if len(c.Documents) > 0 {

@@ -229,7 +229,8 @@ func sampled(ctx context.Context, content Content, datastoreID string, n int) (s
 	return s, nil
 }
 
-// stableName returns the most stable name that a judgement can use for the datasource.
+// stableName returns the custom id of the datasource or, if there is none, its id. Judgements refer to the datasource
+// by this name, because it does not change when the document is renamed.
 func stableName(d service.Datasource) string {
 	if d.CustomID != "" {
 		return d.CustomID

@@ -119,7 +119,7 @@ func (s *Service) Chunks(ctx context.Context, datasourceID string, each func(Chu
 	}, each)
 }
 
-// forEach converts the items of a list and calls `each` for every one of them, until there is an error.
+// forEach converts each item of a list with `of` and passes it to `each`, until there is an error.
 func forEach[A, B any](list iter.Seq2[A, error], of func(A) B, each func(B) error) error {
 	for item, err := range list {
 		if err == nil {
