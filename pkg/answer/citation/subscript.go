@@ -24,7 +24,7 @@ var (
 	callBefore = regexp.MustCompile(`[0-9A-Za-z_]\([^()]*\)$`)
 	// codeFollows matches what follows a subscript only in code: an assignment, a comparison, a field, an increment.
 	codeFollows = regexp.MustCompile(`^(?:\s?(?:[-+*/|&^%:]?=|[!<>]=)|\+\+|--|->|\.[a-z_]|\{|\[[A-Za-z'"])`)
-	// assigned matches an assignment of a list of numbers: x = [5].
+	// assigned matches the text before the bracket if a list of numbers is assigned there: x = [5].
 	assigned = regexp.MustCompile(`=\s?$`)
 )
 

@@ -163,7 +163,7 @@ func isHeading(part string) bool {
 		!strings.ContainsAny(part, ".;!?=(){}[]<>$_/")
 }
 
-// firstLines returns as many lines as the limits on text after a colon allow.
+// firstLines returns the first lines of the text after a colon, up to the limits on such text.
 func firstLines(text string) string {
 	var out []string
 	length := 0

@@ -10,7 +10,7 @@ import (
 // value".
 var recordLine = regexp.MustCompile(`^[^:;]{1,80}: [^;]*; [^:;]{1,80}:`)
 
-// cellSeparator separates the cells of a row with column names.
+// cellSeparator separates the cells of a row that repeats the column names: "name: value; name: value".
 const cellSeparator = "; "
 
 // Maximum length of a column name, in bytes.

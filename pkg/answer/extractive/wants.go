@@ -246,7 +246,8 @@ func saysAmount(text string) bool {
 // Maximum number of words between a number and its unit. In "30 paid days", there is one.
 const unitDistance = 2
 
-// counts reports whether the text contains a number, next to its unit if the question has one.
+// counts reports whether the text contains a number. If the question asks for a unit, the number must be next to that
+// unit.
 func (w want) counts(text string) bool {
 	words := language.Words(text)
 	lang := sync.OnceValue(func() analysis.Language { return analysis.Detect(text) }) // slow compared with the rest
