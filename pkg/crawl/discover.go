@@ -315,8 +315,7 @@ func ignoreEnough(err error) error {
 	return err
 }
 
-// ignoreSpent turns errLimitReached into nil, because its callers can use the entries found before the limit was
-// reached.
+// ignoreSpent turns errLimitReached into nil. The entries found before the limit was reached can still be used.
 func ignoreSpent(err error) error {
 	if errors.Is(err, errLimitReached) {
 		return nil

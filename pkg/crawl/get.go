@@ -25,8 +25,8 @@ type retrieval struct {
 	limit   int64       // maximum size of the body, in bytes
 	anyType bool
 	html    func(root *html.Node) // receives each parsed page; may be nil
-	// redirectOf returns the address that an HTML page redirects to, or nil if the page has content of its own.
-	// redirectOf may be nil.
+	// redirectOf returns the address that an HTML page redirects to, or nil if the page has content of its own. If the
+	// function itself is nil, no HTML page is treated as a redirect.
 	redirectOf func(header http.Header, at *url.URL) *url.URL
 }
 

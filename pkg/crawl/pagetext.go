@@ -117,7 +117,8 @@ func (t *textWalk) write(s string, linked bool) {
 
 func role(n *html.Node) string { return strings.ToLower(strings.TrimSpace(attr(n, "role"))) }
 
-// withinArticle reports whether an element is inside an article. A header or footer there belongs to the text.
+// withinArticle reports whether an element is inside an article. The header and footer of an article belong to its
+// text.
 func withinArticle(n *html.Node) bool {
 	for a := n.Parent; a != nil; a = a.Parent {
 		if a.DataAtom == atom.Article || a.DataAtom == atom.Main {

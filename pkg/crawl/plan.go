@@ -23,8 +23,8 @@ type PlanRequest struct {
 	Spec domain.CrawlSpec
 	// Limit is the maximum number of addresses of the site. Default: the crawler's MaxPages.
 	Limit int
-	// Check fetches each page that a sitemap lists. A site without a sitemap is always fetched, because its pages are
-	// found through links.
+	// Check means that the pages listed in sitemaps are fetched, and not just reported. The pages of a site without a
+	// sitemap are always fetched, because they are found through links.
 	Check bool
 
 	pause time.Duration // delay between attempts if the host requests none; default: planPause
@@ -48,8 +48,8 @@ type PlanEntry struct {
 	URL      string   `json:"url"`
 	Depth    int      `json:"depth"` // links from the root
 	Decision Decision `json:"decision"`
-	// Reason explains, for display, why the address is not a page. For a page, it is the address after redirects, if
-	// that differs.
+	// Reason explains, for display, why the address is not a page. For a page, Reason is the address after redirects,
+	// if that differs.
 	Reason   string    `json:"reason,omitempty"`
 	From     string    `json:"from,omitempty"` // the first page that links to it; "" if a sitemap lists it
 	Title    string    `json:"title,omitempty"`

@@ -16,7 +16,7 @@ type Rendered struct {
 	Status int    // of the server's response for the page
 }
 
-// A part of a page counts as empty if its text has fewer letters and digits than this.
+// A page or element counts as empty if its text has fewer letters and digits than the constant for its kind.
 const (
 	emptyPage   = 100 // a page without its navigation; a shell may contain a greeting
 	emptyRoot   = 30  // an element filled by scripts; it may contain a loading message

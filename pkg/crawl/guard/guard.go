@@ -249,7 +249,8 @@ func (g Guard) control(_ context.Context, network, address string, _ syscall.Raw
 	return g.checkSocket(ap.Addr())
 }
 
-// Dial returns the dial function for a transport. A nil resolver selects the system's resolver.
+// Dial returns a dial function that applies the guard, for use in a transport. A nil resolver selects the system's
+// resolver.
 func (g Guard) Dial(connect time.Duration, resolver *net.Resolver) func(ctx context.Context, network, address string) (net.Conn, error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		return g.Dialer(address, connect, resolver).DialContext(ctx, network, address)
