@@ -33,7 +33,7 @@ type Options struct {
 	Log          *slog.Logger // nil: slog.Default()
 	// Now is the clock for stored times. If it is nil, time.Now is used.
 	Now func() time.Time
-	// Aged is the clock that decides which rows are old enough to be deleted. It may follow changes of the system clock
+	// Aged is the clock for deciding which rows are old enough to be deleted. It may follow changes of the system clock
 	// more slowly than Now. If it is nil, Now is used.
 	Aged func() time.Time
 	// MaxPagesPerSite limits the number of pages of a web site. A site's own setting can lower this limit, but not
@@ -42,7 +42,7 @@ type Options struct {
 	// CacheBytes limits the cache of data needed by queries. It is used only if no other process shares the database. 0
 	// means DefaultCacheBytes.
 	CacheBytes int64
-	// Limits apply to every workspace, in addition to those set by SetLimits. They may be nil.
+	// Limits apply to every workspace, in addition to those set by SetLimits. Limits may be nil.
 	Limits domain.Limits
 }
 
@@ -94,7 +94,8 @@ func (c *Catalog) Close() error {
 	return c.db.Close()
 }
 
-// Ready returns an error if the database does not answer or does not accept writes, or if the process has lost a hold.
+// Ready returns an error if the database does not answer or does not accept writes, or if the process has lost a
+// resource that it acquired with Hold.
 func (c *Catalog) Ready(ctx context.Context) error { return c.db.Ready(ctx) }
 
 // ID returns the catalog's id; see db.DB.ID.

@@ -26,7 +26,7 @@
 //   - sites: the pages of a site: scope, duplicates, canonical addresses, the end of a crawl;
 //   - pipeline: the outbox, events, sweeps, replays, moves, rescue;
 //   - resources: datastores, datasources and agents as users see them;
-//   - maintenance: snapshots, repairs, takeovers from the job log, audits.
+//   - maintenance: snapshots, repairs, jobs taken over from the job log, audits.
 //
 // A method that takes a workspace id returns domain.NotFound for unknown ids and for ids of another workspace.
 //

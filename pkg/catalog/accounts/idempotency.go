@@ -101,8 +101,8 @@ func (c *Claim) take(ctx context.Context, t *db.Tx, now time.Time) (bool, error)
 	return err == nil, err
 }
 
-// storedResponse returns the stored response to a request that cannot be claimed, or the error that explains why there
-// is none.
+// storedResponse is called for a request that could not claim its key. It returns the stored response, or an error that
+// explains why there is none.
 func storedResponse(ctx context.Context, t *db.Tx, ws, key, requestHash string) (*StoredResponse, error) {
 	var hash string
 	var r StoredResponse

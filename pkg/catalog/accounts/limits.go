@@ -81,7 +81,8 @@ func (c *Accounts) accountLimits(ctx context.Context, q db.Querier, a domain.Acc
 	return c.limits.Stricter(set), ofKey, nil
 }
 
-// LimitsInForce returns the limits of the workspace: the stricter of Options.Limits and those set for it.
+// LimitsInForce returns the limits that apply to the workspace: for each metric, the stricter one of Options.Limits and
+// the limit set for the workspace.
 func (c *Accounts) LimitsInForce(ctx context.Context, ws string) (domain.Limits, error) {
 	limits, _, err := c.accountLimits(ctx, c.db.Read, domain.Account{WorkspaceID: ws})
 	return limits, err

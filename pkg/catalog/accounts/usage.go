@@ -148,8 +148,8 @@ type counter struct {
 
 var scanUse = db.Scan(func(u *counter) []any { return []any{&u.key, &u.metric, &u.value} })
 
-// Usage returns the workspace's counters of the month (UTC) that contains the time. Metrics that were never counted are
-// absent.
+// Usage returns the workspace's counters for a month (UTC), given by any time in it. Metrics that were never counted
+// are absent.
 func (c *Accounts) Usage(ctx context.Context, ws string, month time.Time) (map[domain.Metric]int64, error) {
 	if err := c.flushDeferred(ctx); err != nil {
 		return nil, fmt.Errorf("reading use: %w", err)
@@ -165,8 +165,8 @@ func (c *Accounts) Usage(ctx context.Context, ws string, month time.Time) (map[d
 	return out, nil
 }
 
-// KeyUsage returns the same counters as Usage, but by key id, including revoked keys. The key id "" stands for uses
-// without a key.
+// KeyUsage returns the same counters as Usage, but separately for each key id, including revoked keys. The key id ""
+// stands for uses without a key.
 func (c *Accounts) KeyUsage(ctx context.Context, ws string, month time.Time) (map[string]map[domain.Metric]int64, error) {
 	if err := c.flushDeferred(ctx); err != nil {
 		return nil, fmt.Errorf("reading use by key: %w", err)

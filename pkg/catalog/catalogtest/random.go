@@ -102,7 +102,8 @@ func (h *history) step() {
 	}
 }
 
-// mayBeGone accepts an error for an object deleted by another caller.
+// mayBeGone fails the test unless err is nil or says that the object no longer exists, because another caller may have
+// deleted it.
 func (h *history) mayBeGone(err error) {
 	h.T.Helper()
 	if domain.CodeOf(err) != domain.CodeNotFound {
@@ -172,7 +173,7 @@ func (h *history) eventsOf(j domain.Job, seq uint64) []domain.Event {
 		end.Type = domain.EventSitemap
 	case j.Kind == domain.JobCrawl && j.Type == domain.TypeWebPage:
 		end.Type = domain.EventFetched
-		// Many fetches return few different contents, so that pages are unchanged or duplicates.
+		// Choose from few different contents, so that some of the fetched pages are unchanged or duplicates.
 		end.Fetched = &domain.Fetched{Original: domain.Original{Key: fmt.Sprint("page-", seq), SHA256: fmt.Sprint("content-", h.rand.IntN(4))}}
 		if h.rand.IntN(4) == 0 {
 			end.Fetched.Canonical = fmt.Sprint("https://pumps.example/", h.rand.IntN(6))

@@ -24,7 +24,7 @@ type Options struct {
 	Log          *slog.Logger // nil: slog.Default()
 	// Now is the clock for stored times. If it is nil, time.Now is used.
 	Now func() time.Time
-	// Aged is the clock that decides which rows are old enough to be deleted. It may follow changes of the system clock
+	// Aged is the clock for deciding which rows are old enough to be deleted. It may follow changes of the system clock
 	// more slowly than Now. If it is nil, Now is used.
 	Aged func() time.Time
 	// Schema holds the migrations.
@@ -98,7 +98,8 @@ func (d *DB) Close() error {
 	return d.closePools()
 }
 
-// Ready returns an error if the database does not answer or does not accept writes, or if this process has lost a hold.
+// Ready returns an error if the database does not answer or does not accept writes, or if this process has lost a
+// resource that it acquired with Hold.
 func (d *DB) Ready(ctx context.Context) error {
 	if err := d.ready(ctx); err != nil {
 		return fmt.Errorf("asking the catalog: %w", err)
@@ -128,9 +129,9 @@ func (d *DB) Stamp() int64 {
 	}
 }
 
-// Topic returns a channel that receives a value once after opening, and after each commit that announces the topic. With
-// PostgreSQL, topics announced with Tx.Notify are signalled in other processes too. Signals may be coalesced, and those
-// from other processes may be lost, so callers must also poll.
+// Topic returns a channel that receives a value once after opening, and after each commit that announces the topic.
+// With PostgreSQL, topics announced with Tx.Notify are signalled in other processes too. Signals may be coalesced, and
+// those from other processes may be lost, so callers must also poll.
 func (d *DB) Topic(name string) <-chan struct{} { return d.topics[name] }
 
 func (t topics) wakeAll() {

@@ -48,7 +48,8 @@ func openPostgres(ctx context.Context, o Options) (*DB, error) {
 	cfg.ConnectTimeout = orElse(cfg.ConnectTimeout, connectTimeout)
 	cfg.DialFunc = (&net.Dialer{Timeout: cfg.ConnectTimeout, KeepAliveConfig: keepAlive}).DialContext
 	setParam(cfg, "application_name", "sluice")
-	// The server needs keep-alives, too. Otherwise it would keep the locks of a machine that is down for hours.
+	// The server needs keep-alives, too. Otherwise, if a client machine goes down, the server would hold that machine's
+	// locks for hours.
 	setParam(cfg, "tcp_keepalives_idle", "10")
 	setParam(cfg, "tcp_keepalives_interval", "5")
 	setParam(cfg, "tcp_keepalives_count", "4")
@@ -98,8 +99,8 @@ const (
 	reportEvery = 10 * time.Second
 )
 
-// waitForServer connects to the server. It tries again until StartTimeout ends, because the server may be started
-// together with this process.
+// waitForServer connects to the server. It keeps trying until StartTimeout has passed, because the server may be
+// started together with this process.
 func (d *DB) waitForServer(ctx context.Context, cfg *pgx.ConnConfig, o Options) error {
 	ctx, done := context.WithTimeout(ctx, max(o.StartTimeout, 2*connectTimeout))
 	defer done()

@@ -24,7 +24,8 @@ func MapNotFound(err error, kind, id string) error {
 	return nil
 }
 
-// MapConflict returns a domain.CodeConflict error if an insert found that the row already exists.
+// MapConflict returns a domain.CodeConflict error if an insert succeeded but inserted no rows, because the row already
+// exists. Otherwise, it returns err.
 func MapConflict(rows int64, err error, kind, id string) error {
 	if err == nil && rows == 0 {
 		return domain.Errorf(domain.CodeConflict, "there is already a %s with id %q", kind, id)
@@ -32,7 +33,7 @@ func MapConflict(rows int64, err error, kind, id string) error {
 	return err
 }
 
-// Querier runs queries. It is either the pool of readers or a transaction that reads rows before writing them.
+// Querier runs queries, either in the pool for reading or in a transaction.
 type Querier interface {
 	query(ctx context.Context, text string, args ...any) (*sql.Rows, error)
 	QueryRow(ctx context.Context, text string, args ...any) Scanner

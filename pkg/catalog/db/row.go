@@ -68,7 +68,7 @@ func (r Row) args(u use) ([]any, error) {
 	return out, nil
 }
 
-// Columns returns the columns to read, each with the prefix, for a SELECT.
+// Columns returns the columns to read, separated by commas, for a SELECT. The prefix is put before each column.
 func (r Row) Columns(prefix string) string { return strings.Join(r.names(reads, prefix, ""), ", ") }
 
 // Scan reads the row, and then the additional values selected after its Columns.

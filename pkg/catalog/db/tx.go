@@ -125,8 +125,8 @@ func (t *Tx) ExtendTimeout(ctx context.Context) error {
 	return err
 }
 
-// transact runs f in a transaction and returns the committed transaction. It runs f again if the transaction conflicts
-// with others. It waits for the lock at most until ctx ends.
+// transact runs f in a transaction and returns the transaction after its commit. If the transaction conflicts with
+// others, transact runs f again. When ctx ends, it stops waiting for other transactions.
 func (d *DB) transact(ctx context.Context, f func(*Tx) error) (*Tx, error) {
 	for run := 0; ; run++ {
 		t := &Tx{db: d, Lock: d.dialect.lock, locks: map[int64]bool{}, announced: map[string]bool{}, locals: map[any]any{}}

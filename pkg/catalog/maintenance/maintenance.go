@@ -8,7 +8,8 @@ import (
 	"github.com/sluice/sluice/pkg/catalog/sites"
 )
 
-// Maintenance contains the operations of repairs and audits on the catalog. All methods are safe for concurrent use.
+// Maintenance provides the operations on the catalog that repairs and audits need. All methods are safe for concurrent
+// use.
 type Maintenance struct {
 	db       *db.DB
 	sites    *sites.Sites

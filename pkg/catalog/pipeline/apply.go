@@ -86,8 +86,8 @@ func embeddedTokensOf(t *db.Tx) embeddedTokens {
 	return db.Local(t, func() embeddedTokens { return embeddedTokens{} })
 }
 
-// countEmbedded adds the transaction's embedded tokens to the counters. It runs at the end of the transaction, because
-// it locks a row that all transactions of the workspace use, and they would otherwise wait longer.
+// countEmbedded adds the transaction's embedded tokens to the counters. It locks a row that all transactions of the
+// workspace use, so it runs at the end of the transaction to hold the lock only briefly.
 func (c *Pipeline) countEmbedded(ctx context.Context, t *db.Tx) error {
 	embedded := embeddedTokensOf(t)
 	for _, ws := range slices.Sorted(maps.Keys(embedded)) {
@@ -256,7 +256,7 @@ func queueSiteWork(ctx context.Context, t *db.Tx, before, after record.Record) e
 	return sites.QueueYield(ctx, t, after.Datasource)
 }
 
-// showSite adds the changes of the site to the result.
+// showSite adds the changed site to the result. If site is nil, the site has not changed.
 func (a *Applied) showSite(siteID string, site *domain.Datasource) {
 	a.Changed = a.Changed || site != nil || a.NewPages > 0
 	switch {

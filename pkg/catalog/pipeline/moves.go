@@ -72,8 +72,8 @@ func cancelMove(ctx context.Context, t *db.Tx, d *domain.Datastore, mark uint64)
 	return record.QueueSweep(ctx, t, placeSweep(*d, d.Move.To, mark))
 }
 
-// endMoveJobs restores the earlier state of datasources whose move job has failed or is still waiting in the outbox.
-// Waiting jobs are deleted. They have no effect even if they have already been published. Datasources in flight are
+// endMoveJobs restores the earlier state of datasources whose move job has failed or is still waiting in the outbox. It
+// deletes the waiting jobs. If such a job has already been published, it has no effect. Datasources in flight are
 // restored when their jobs end.
 func endMoveJobs(ctx context.Context, t *db.Tx, datastoreID string) error {
 	if _, err := t.Exec(ctx, `DELETE FROM outbox WHERE datasource_id IN
@@ -90,7 +90,7 @@ func endMoveJobs(ctx context.Context, t *db.Tx, datastoreID string) error {
 	return nil
 }
 
-// Moving returns the datastores of all workspaces that are moving.
+// Moving returns the datastores of all workspaces for which a move is in progress.
 func (c *Pipeline) Moving(ctx context.Context) ([]domain.Datastore, error) {
 	stores, err := db.Collect(ctx, c.db.Read, record.ScanDatastore,
 		`SELECT `+record.DatastoreColumns+` FROM datastores WHERE move_id <> '' AND deleted_at = 0 ORDER BY id`)

@@ -136,7 +136,7 @@ func (c *Pipeline) queues(ctx context.Context, p record.Priority, now int64, lim
 	return out, nil
 }
 
-// extend reads up to n more jobs of the queue, and reports whether it found n.
+// extend reads up to n more jobs of the queue, and reports whether it found that many.
 func (c *Pipeline) extend(ctx context.Context, p record.Priority, q *queue, now int64, n int) (bool, error) {
 	type item struct {
 		job            domain.Job

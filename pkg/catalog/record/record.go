@@ -255,11 +255,12 @@ func ReadAll(ctx context.Context, t *db.Tx, ids []string) (map[string]Record, er
 	return out, err
 }
 
-// OwnStatus is the SQL expression for the status that a datasource has apart from a move: while a move job is waiting
-// or running, it is the status before that job. Sites use it to count their pages.
+// OwnStatus is the SQL expression for a datasource's status without regard to a move: while the datasource has a move
+// job, it is the status before that job. Sites use it to count their pages.
 const OwnStatus = `CASE WHEN resume_status <> '' THEN resume_status ELSE status END`
 
-// OwnStatus returns the status that the datasource has apart from a move.
+// OwnStatus returns the datasource's status without regard to a move: while the datasource has a move job, it is the
+// status before that job.
 func (r *Record) OwnStatus() domain.Status {
 	if r.Resume != nil {
 		return r.Resume.Status

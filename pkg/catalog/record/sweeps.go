@@ -18,7 +18,8 @@ const (
 // AllGenerations stands for domain.AllGenerations in the database, where the column is signed.
 const AllGenerations = -1
 
-// Values of the column jobs. With SweepCrawls, crawl jobs with generations below from_generation are deleted.
+// Values of the column `jobs` of a sweep. With SweepCrawls, the sweep deletes crawl jobs with generations below
+// from_generation.
 const (
 	sweepNoJobs  = 0
 	SweepAllJobs = 1

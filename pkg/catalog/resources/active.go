@@ -38,7 +38,8 @@ func (c *Resources) ActiveOf(ctx context.Context, datasourceIDs []string) ([]*do
 // periodically. It returns the approximate number of bytes freed.
 func (c *Resources) ClearIdleCache() int64 { return c.cache.clearIdle() }
 
-// readActive reads the datasources that are missing in out, and adds them to out and, unless found is nil, to found.
+// readActive reads the datasources whose elements in out are nil, and sets these elements. Unless found is nil, it also
+// appends the datasources to found.
 func (c *Resources) readActive(ctx context.Context, ids []string, out []*domain.ActiveDatasource, found *[]sizedDatasource) error {
 	at := make(map[string]int, len(ids))
 	var missing []string

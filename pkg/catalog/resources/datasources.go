@@ -163,8 +163,8 @@ func (c *Resources) Datasources(ctx context.Context, ws string, f DatasourceFilt
 	if f.DatastoreID == "" && f.GroupID == "" {
 		l.And(`workspace_id = ?`, ws)
 	} else {
-		// This is an expression so that the database does not use the index by workspace. The index by datastore or by
-		// site may select far fewer rows.
+		// The condition is an expression, so that the database does not use the index by workspace. The index by
+		// datastore or by site may select far fewer rows.
 		l.And(`workspace_id || '' = ?`, ws)
 	}
 	if f.DatastoreID != "" {

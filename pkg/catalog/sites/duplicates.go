@@ -45,7 +45,7 @@ func (c *Sites) Judge(ctx context.Context, t *db.Tx, r record.Record, store doma
 	if name == "" {
 		return verdict{}, nil
 	}
-	// Pages fetched by older versions, which compared bytes, have no text hash.
+	// Pages fetched by older versions have no text hash. They are found by the hash of their bytes.
 	equal, err := db.Collect(ctx, t, record.Scan, `SELECT `+record.Columns+` FROM datasources
 		WHERE group_id = ? AND content_hash IN (?, ?) AND content_hash <> '' AND id <> ? LIMIT ?`+t.Lock,
 		r.GroupID, name, f.Original.SHA256, r.ID, maxEqualPages)

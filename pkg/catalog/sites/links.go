@@ -125,7 +125,7 @@ func (c *Sites) addStoredLinks(ctx context.Context, t *db.Tx, site *record.Recor
 	return queued, site.Store(ctx, t, t.Stamp())
 }
 
-// deflaters is a pool of flate writers. They are pooled because they are large.
+// deflaters is a pool of flate writers. Each is large, so it pays to reuse them.
 var deflaters = sync.Pool{New: func() any {
 	w, err := flate.NewWriter(io.Discard, flate.DefaultCompression)
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 const (
 	// scopeBatch is the number of pages per transaction when a scope is applied.
 	scopeBatch = 50
-	// linkBatch is the number of addresses per transaction when stored links are evaluated. A single page may have
-	// more.
+	// linkBatch is the number of addresses per transaction when stored links are evaluated. It is exceeded only if a
+	// single page has more addresses.
 	linkBatch = 2_000
 )
 
@@ -27,7 +27,8 @@ type foundLink struct {
 	lead int // Lead of the page if it matches no include pattern
 }
 
-// toFoundLinks converts links reported by a page's fetch or by the site's discovery.
+// toFoundLinks converts links reported by the fetch of a page or by the discovery of a site. from is the page or the
+// site.
 func toFoundLinks(from record.Record, links []domain.Link) []foundLink {
 	out := make([]foundLink, len(links))
 	for i, l := range links {

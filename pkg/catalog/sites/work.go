@@ -276,7 +276,8 @@ func (w *siteWork) release(ctx context.Context) error {
 	})
 	for i := range pages {
 		job := domain.NewPageJob(w.site.Datasource, pages[i].Datasource, w.site.RunID, w.store)
-		// The crawl has already requested most of these pages, and the stream drops jobs with known ids.
+		// The job needs a new id: the crawl has already requested most of these pages, and the stream drops jobs with
+		// known ids.
 		job.ID = domain.NewID()
 		if err := requestWith(ctx, w.t, w.site, &pages[i], w.store, job); err != nil {
 			return err

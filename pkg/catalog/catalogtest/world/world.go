@@ -66,7 +66,8 @@ func (w *World) StuckFor(silence time.Duration) []catalog.StuckDatasource {
 	return s
 }
 
-// Open opens an empty catalog with the options, except Path, and closes it when the test ends.
+// Open opens an empty catalog and closes it when the test ends. It sets the path or URL of the database; the other
+// options apply as given.
 type Open func(t testing.TB, o catalog.Options) *catalog.Catalog
 
 // clock stands still until a test changes it.
