@@ -61,8 +61,8 @@ type Auditor struct {
 	Holder string // unique name of this process
 	Log    *slog.Logger
 	Now    func() time.Time
-	// Aged is the clock for deletions by age. After a jump of the system clock, it may lag behind Now. If it is nil,
-	// Now is used.
+	// Aged is the clock for deciding whether data is old enough to be deleted. After a jump of the system clock, it may
+	// lag behind Now. If it is nil, Now is used.
 	Aged func() time.Time
 	// Audited, if set, is called after every audit that completed without errors. began is the time at which the audit
 	// started.
@@ -159,7 +159,7 @@ func (a *Auditor) round(ctx context.Context, alarmed bool) (pause time.Duration)
 	}
 	report, err := a.Audit(ctx, Scope{}, func(format string, args ...any) { a.Log.Info("audit", "found", fmt.Sprintf(format, args...)) })
 	if err != nil && ctx.Err() == nil {
-		// An audit is too expensive to be repeated immediately.
+		// Do not try again before the next regular audit, because an audit is expensive.
 		a.Log.Warn("audit is not complete", "error", err)
 	}
 	if !report.Clean() {

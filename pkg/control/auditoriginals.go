@@ -58,7 +58,8 @@ func (a *audit) originals(ctx context.Context) error {
 	return nil
 }
 
-// handleMissingOriginal handles a datasource whose original was not found in the store.
+// handleMissingOriginal handles a datasource whose original was not found in the store. A synched web page is fetched
+// again. Other datasources are counted. Those without content are deleted if Prune is set.
 func (a *audit) handleMissingOriginal(ctx context.Context, o catalog.OriginalRef) error {
 	d, err := a.Catalog.Datasource(ctx, o.WorkspaceID, o.DatasourceID)
 	if domain.CodeOf(err) == domain.CodeNotFound {

@@ -213,7 +213,7 @@ func (a *placeAudit) incomplete(ctx context.Context, state catalog.ActiveState) 
 		if err != nil || deleted || d.Status == domain.StatusError {
 			return err
 		}
-		// The new job will end with an error, which users can see.
+		// The new job will not find the original, and will end with an error, which users can see.
 		return a.requeue(ctx, d)
 	}
 	a.missing++

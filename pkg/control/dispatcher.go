@@ -51,7 +51,7 @@ const (
 	outboxBatch = 64
 	// Number of jobs published concurrently.
 	parallelPublishes = 16
-	// Delay of a job that the stream has refused. Other jobs overtake it.
+	// How long a job that the stream has refused waits before it is published again. Meanwhile, other jobs overtake it.
 	refusedDelay = 30 * time.Second
 )
 

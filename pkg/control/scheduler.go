@@ -121,7 +121,7 @@ func (s *Scheduler) Reconcile(ctx context.Context) (done Reconciled, err error) 
 // scheduled is a datasource that has a schedule.
 type scheduled struct{ datastoreID, datasourceID string }
 
-// set sets the schedule of one datasource if it differs, and removes it from strays.
+// set makes the schedule of one datasource match its row in the catalog, and removes that schedule from strays.
 func (s *Scheduler) set(ctx context.Context, row catalog.Refresh, strays map[scheduled]string, done *Reconciled) error {
 	refresh, err := domain.ParseRefresh(row.Schedule)
 	if err != nil {

@@ -45,8 +45,8 @@ type Sweeper struct {
 	Now       func() time.Time
 
 	Retention time.Duration // how long conversations are kept after their last message; 0: forever
-	// Aged is the clock for deletions by age. After a jump of the system clock, it may lag behind Now. If it is nil,
-	// Now is used.
+	// Aged is the clock for deciding whether data is old enough to be deleted. After a jump of the system clock, it may
+	// lag behind Now. If it is nil, Now is used.
 	Aged func() time.Time
 	// Holding reports whether originals must stay because a backup is reading them. Sweeps of originals are then
 	// deferred. If Holding is nil, they are never deferred.
@@ -113,7 +113,7 @@ func (s *Sweeper) forget(ctx context.Context) (more bool, err error) {
 	return more, nil
 }
 
-// aged returns the clock for deletions by age: `slower`, or `now` if slower is nil.
+// aged returns the clock for deciding whether data is old enough to be deleted: `slower`, or `now` if slower is nil.
 func aged(slower, now func() time.Time) func() time.Time {
 	if slower == nil {
 		return now
