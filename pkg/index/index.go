@@ -119,7 +119,7 @@ type Index interface {
 	// engine requires.
 	Write(ctx context.Context, space Space, rows []Row) error
 
-	// Search returns the best rows of each leg that match the filter.
+	// Search returns, for each leg, the best of the rows that match the filter.
 	Search(ctx context.Context, space Space, q Query) (Result, error)
 
 	// Fill reads the rows of hits from a Search of the space, and sets Complete. It skips complete hits. A hit stays

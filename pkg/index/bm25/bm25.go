@@ -13,7 +13,7 @@ const (
 	// a sentence.
 	ContextWeight = 2
 	// MaxTerms is the maximum number of query terms that are scored. If a query has more, only the rarest are scored.
-	// One bit per term fits into a uint64.
+	// With this limit, a uint64 has one bit for each term.
 	MaxTerms = 64
 	// Ceiling is the upper bound of Saturated, which approaches it as the frequency grows but never reaches it.
 	Ceiling = K1 + 1

@@ -63,7 +63,7 @@ func (x *Index) Search(ctx context.Context, id index.Space, q index.Query) (inde
 }
 
 // Prepare runs the lexical leg of a query while its vector is being computed. The result is passed to Search in
-// Query.Prepared. It is nil if all permits are taken or the space does not exist.
+// Query.Prepared. It is nil if the maximum number of searches is already running, or if the space does not exist.
 func (x *Index) Prepare(ctx context.Context, id index.Space, q index.Query) (index.Prepared, error) {
 	if err := checkLimit(q.Limit); err != nil {
 		return nil, err

@@ -76,8 +76,8 @@ func CheckSelective(t testing.TB, x index.Index, sp index.Space, rows []index.Ro
 	s := &suite{opts: opts.withDefaults()}
 	const limit = 20
 	query := vectorOf(1<<40, sp.Dimensions)
-	// A search without a filter returns the expected scores of all rows that contain the words: a filter must not
-	// change scores.
+	// Search without a filter first, to learn the score of every row that contains the words. A filter must not change
+	// these scores.
 	words := ""
 	scores := make(map[string]float64)
 	if !opts.DenseOnly {

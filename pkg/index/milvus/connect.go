@@ -95,7 +95,8 @@ func (x *Index) connect(ctx context.Context) (*server, error) {
 				grpc_retry.Disable(), // calls are retried here, where it is known which of them are idempotent
 			),
 		},
-		// The SDK's own handshake leaks the connection if it fails. The properties are requested below instead.
+		// Disable the SDK's own handshake, which leaks the connection if it fails. The properties are requested below
+		// instead.
 		DisableConn:    true,
 		RetryRateLimit: &client.RetryRateLimitOption{MaxRetry: 0},
 	})

@@ -52,7 +52,7 @@ func (x *Index) DeleteGenerations(ctx context.Context, s index.Space, which ...i
 type bounds struct{ from, below uint64 }
 
 // anyOf returns the expression for the rows of a datastore that belong to any of the given generations. Datasources
-// with the same bounds share one condition. Deleted datasources usually have the same bounds.
+// with the same range of generations share one condition. Deleted datasources usually have the same range.
 func anyOf(datastoreID string, which []index.Generations) string {
 	var order []bounds
 	sources := make(map[bounds][]string)

@@ -73,7 +73,7 @@ func (c counts) saturated(norm float64) weights {
 	return w
 }
 
-// noTerm is the only entry in the vector of a row without words, because servers may refuse empty vectors.
+// noTerm is the only entry in the sparse vector of a row without words. Servers may refuse an empty vector.
 var noTerm = termHash("")
 
 // stored converts weights to a sparse vector.

@@ -176,7 +176,8 @@ func (x *Index) Spaces(ctx context.Context, datastoreID string) ([]index.Space, 
 // runFields are the fields that run needs.
 var runFields = []string{fieldID, fieldDatasource, fieldGeneration}
 
-// run counts the rows of each generation. In the order of primary keys, the rows of a generation are consecutive.
+// run counts the rows of each generation while they are read in the order of primary keys. In this order, the rows of a
+// generation are consecutive.
 type run struct {
 	f    func(index.Stored) error
 	last string // last counted primary key

@@ -84,7 +84,7 @@ func (e *Edit) Done() Bitmap { return Bitmap{e.chunks} }
 // Has reports whether a slot is in the edited set.
 func (e *Edit) Has(slot uint32) bool { return e.Done().Has(slot) }
 
-// Changed yields the number and the words of each changed chunk, unordered.
+// Changed yields the index and the words of each changed chunk, in no particular order.
 func (e *Edit) Changed() iter.Seq2[int, []uint64] {
 	return func(yield func(int, []uint64) bool) {
 		for c := range e.changedChunks {
@@ -104,7 +104,7 @@ func NewSet(n uint32) Set { return make(Set, (int(n)+63)/64) }
 // Add adds a slot, which must be less than NewSet's n.
 func (s Set) Add(slot uint32) { s[slot/64] |= 1 << (slot % 64) }
 
-// Word returns a word with a bit for each of the slots 64w to 64w+63. The bit is 1 if the slot passes.
+// Word returns 64 bits, one for each of the slots 64w to 64w+63. A bit is 1 if its slot passes the filter.
 func (s Set) Word(w int) uint64 {
 	if s == nil {
 		return ^uint64(0)
@@ -140,7 +140,7 @@ func (s Set) Each(f func(i int)) {
 	}
 }
 
-// CountIn returns how many of the first n slots are in b and pass. n is rounded up to a multiple of 64.
+// CountIn returns how many of the first n slots are in b and pass the filter. n is rounded up to a multiple of 64.
 func (s Set) CountIn(b Bitmap, n uint32) int {
 	count := 0
 	for w := range (int(n) + 63) / 64 {

@@ -185,7 +185,7 @@ type BlockBuilder struct {
 	FirstTerms []string // first term of each block
 }
 
-// Add appends the postings of a term, which must be sorted by slot. It fails if Put does.
+// Add appends the postings of a term, which must be sorted by slot. It fails if Put cannot store a block.
 func (b *BlockBuilder) Add(term string, ps []Posting) error {
 	const step = blockBytes / 8 // maximum number of postings per entry; each takes a few bytes
 	for len(ps) > 0 {

@@ -39,7 +39,7 @@ const (
 	// Number of slots per window. The scores of a window fit into the L1 cache.
 	windowSlots = 4096
 	windowWords = windowSlots / 64
-	// Number of slots per block: one byte can distinguish them.
+	// Number of slots per block. One byte is enough to tell the slots of a block apart.
 	blockSlots   = 256
 	windowBlocks = windowSlots / blockSlots
 	// A list is dense if it has at least densePostings postings and at least 1/denseShare of all slots.
@@ -322,7 +322,7 @@ type postingsMerger struct {
 
 type run struct{ from, to int }
 
-// add records the postings from the given index to the end as a run.
+// add records that the postings from the given index to the end form a run: a sequence sorted by slot.
 func (g *postingsMerger) add(from int) {
 	if len(g.postings) > from {
 		g.runs = append(g.runs, run{from, len(g.postings)})

@@ -11,8 +11,8 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// identityFile is the file that names the space in a directory. It is readable even if the database is damaged. The
-// directory's own name is only a hash.
+// identityFile is the name of the file that says which space a directory contains. It is readable even if the database
+// is damaged. The directory's own name is only a hash.
 const identityFile = "space.json"
 
 // Maximum size of an identity file in bytes.

@@ -30,7 +30,7 @@ const (
 	locationAlign = 64
 	locationIDAt  = 17
 	maxLocatedID  = locationBytes - locationIDAt
-	// unlocated is the length byte of a row whose location does not fit.
+	// unlocated is the length byte of a record whose row has a location that does not fit into the record.
 	unlocated = 255
 )
 
@@ -91,8 +91,8 @@ var keyPool = sync.Pool{New: func() any { return new(keyScratch) }}
 // ascending order. It fails with index.ErrCorrupt if a checksum does not match.
 func (v View) Locate(ctx context.Context, slots []uint32, hits []index.Hit) error {
 	var odd []int // hits without a location, whose rows must be read
-	// The keys of all hits are collected in one string, of which each key is a substring. A usual key has 48 bytes, and
-	// records are prefetched 8 hits ahead.
+	// The keys of all hits are substrings of one string, which saves allocations. A usual key has 48 bytes, and records
+	// are prefetched 8 hits ahead.
 	const ahead, usual = 8, 48
 	buf := keyPool.Get().(*keyScratch)
 	defer keyPool.Put(buf)

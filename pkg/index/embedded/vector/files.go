@@ -172,7 +172,7 @@ func (f *Files) Publish(next *Set) {
 
 // RenewCodes recomputes the centroid and all codes in new files, if NeedsCodes returns true. This takes about ten
 // seconds of processor time per million vectors, spread over several goroutines, and is needed each time the space has
-// grown fourfold. The caller must commit next and then call AdoptCodes.
+// grown fourfold. The caller must commit the set `next` and then call AdoptCodes.
 func (f *Files) RenewCodes(ctx context.Context, next *Set) error {
 	if !next.NeedsCodes() {
 		return nil

@@ -102,7 +102,7 @@ func (c *IVF) centroid(i int) ([]byte, error) {
 	return c.centroids.Record(uint32(i)), nil
 }
 
-// mean returns the verified record of a centroid in full precision. The coarse centroids follow those of the lists.
+// mean returns the verified record of a centroid in full precision. If i is c.Lists or more, it is a coarse centroid.
 func (c *IVF) mean(i int) ([]byte, error) {
 	if err := c.means.Check(i/64, wordOf(i/64, c.Lists+c.Coarse)); err != nil {
 		return nil, c.damaged("a mean", err)

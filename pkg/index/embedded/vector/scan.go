@@ -111,8 +111,8 @@ func parallel(ctx context.Context, rows, n int, begin func(part int) (visit func
 }
 
 // compare returns the slots whose vectors are nearest to the query. It splits n items, which have about `rows` rows in
-// total, into ranges and calls visit with each range. For each slot in a range, visit must verify the record and then
-// call its argument `compare`.
+// total, into ranges and calls visit with each range. visit must verify the record of each slot in the range and then
+// pass the slot to the function that it receives as its last argument.
 func (s *Set) compare(ctx context.Context, query []float32, limit, rows, n int, visit func(from, to int, compare func(slot uint32)) error) (*topk.TopK, error) {
 	var tops [maxScanners]*topk.TopK
 	err := parallel(ctx, rows, n, func(part int) func(from, to int) error {

@@ -138,15 +138,16 @@ func (c *Coder) Prepare(query []float32) *Query {
 	return q
 }
 
-// Estimates are the estimated inner products of Rows codes, and their standard deviations.
+// Estimates are the estimated inner products of a query and a group of codes (see Rows), and the standard deviations of
+// these estimates.
 type Estimates struct {
 	Product [Rows]float32
 	Spread  [Rows]float32
 	sums    [Rows]int32
 }
 
-// Above compares the query with Rows transposed codes. It returns, as bits, the codes whose estimate + times·σ is at
-// least threshold, where σ is the estimate's standard deviation.
+// Above compares the query with a group of transposed codes (see Rows). It returns, as bits, the codes whose estimate +
+// times·σ is at least threshold, where σ is the estimate's standard deviation.
 func (q *Query) Above(e *Estimates, codes []byte, times, threshold float32) uint64 {
 	if found, ok := q.above(e, codes, times, threshold); ok {
 		return found

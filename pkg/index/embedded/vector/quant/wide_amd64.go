@@ -86,8 +86,9 @@ func fillHalf(table *[16]byte, weight []int8) (minimum int32) {
 	return minimum
 }
 
-// columns512 and columns256 look up columns of Rows codes in the tables of prepareHalves, and add the results to the
-// sums of the codes. The number of columns must be a multiple of 4 and at most maxColumns. There are no bounds checks.
+// columns512 and columns256 look up columns of a group of codes (see Rows) in the tables of prepareHalves, and add the
+// results to the sums of the codes. The number of columns must be a multiple of 4 and at most maxColumns. There are no
+// bounds checks.
 //
 //go:noescape
 func columns512(sums *int32, codes, halves *byte, columns int)
@@ -95,8 +96,8 @@ func columns512(sums *int32, codes, halves *byte, columns int)
 //go:noescape
 func columns256(sums *int32, codes, halves *byte, columns int)
 
-// above512 and above256 compute the estimates of Rows codes from their sums and the numbers after their columns, and
-// return, as bits, the codes that reach the threshold. There are no bounds checks.
+// above512 and above256 compute the estimates of a group of codes (see Rows) from their sums and the numbers after
+// their columns. They return, as bits, the codes that reach the threshold. There are no bounds checks.
 //
 //go:noescape
 func above512(e *Estimates, numbers *byte, s *kernelArgs) uint64
