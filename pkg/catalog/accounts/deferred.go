@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// How long usage stays in memory before it is stored. It is lost if the process is killed before then.
+// How long usage stays in memory before it is stored. If the process is killed before then, this usage is lost.
 const deferDelay = 100 * time.Millisecond
 
 // deferredUsage buffers the usage of many calls in memory and stores it in one transaction.

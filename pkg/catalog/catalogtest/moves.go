@@ -52,8 +52,8 @@ func finish(w *world.World, moveID string) bool {
 	return switched
 }
 
-// sweptPlaces returns the value of Below in each queued sweep that covers the whole datastore, by the place that is
-// swept.
+// sweptPlaces returns the places with a queued sweep of the whole datastore, each with the value of the sweep's field
+// Below.
 func sweptPlaces(w *world.World) map[domain.Place]uint64 {
 	w.T.Helper()
 	out := map[domain.Place]uint64{}

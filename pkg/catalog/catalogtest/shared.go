@@ -39,8 +39,7 @@ func RunShared(t *testing.T, open OpenShared) {
 	}
 }
 
-// newShared returns a world, and as many further instances of its catalog as `others` says. All of them use the same
-// database.
+// newShared returns a world and the given number of further instances of its catalog, all on the same database.
 func newShared(t testing.TB, open OpenShared, others int, options ...func(i int, o *catalog.Options)) (*world.World, []*catalog.Catalog) {
 	t.Helper()
 	var rest []*catalog.Catalog

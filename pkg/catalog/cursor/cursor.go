@@ -23,8 +23,8 @@ const (
 	Replay        List = "replay"
 )
 
-// Position is the end of a page. The catalog orders lists by creation time, then by id, so that a cursor stays valid
-// while rows are added and deleted.
+// Position identifies the last item of a page. The catalog orders lists by creation time, then by id, so that a cursor
+// stays valid while rows are added and deleted.
 type Position struct {
 	At int64  // creation time of the last row, in microseconds since 1970
 	ID string // id of that row, never empty

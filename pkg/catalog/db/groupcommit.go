@@ -157,8 +157,8 @@ func (c *commit) savepoint(ctx context.Context, f func() error) error {
 	return err
 }
 
-// commitIfLast commits the open transactions, unless another transaction is about to join them and the limits on the
-// size and delay of a shared commit allow that; see release. The caller holds the lock.
+// commitIfLast commits the open transactions, unless another transaction is about to join them. It always commits if
+// they have reached the limit on their number or on their age; see release. The caller holds the lock.
 func (g *groupCommit) commitIfLast() {
 	c := g.open
 	if c == nil || g.waiting.Load() > 0 && c.members < maxGroupSize && time.Since(c.began) < maxGroupDelay {

@@ -16,7 +16,8 @@ type Tx struct {
 	db      *DB
 	Lock    string        // see dialect.lock
 	timeout time.Duration // see ExtendTimeout; 0: answerTimeout
-	// unprepared lists statements that could not be prepared, because this transaction was using the only connection.
+	// unprepared lists statements that must be prepared after the transaction. They could not be prepared earlier,
+	// because this transaction was using the only connection.
 	unprepared []string
 	locks      map[int64]bool  // advisory locks held, by key; see gates
 	announced  map[string]bool // topics to announce; true: to other processes too

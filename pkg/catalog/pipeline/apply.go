@@ -241,8 +241,8 @@ func stoppedSince(ctx context.Context, t *db.Tx, page record.Record) (bool, erro
 	return site.Crawl.Stopped() && page.QueuedAt <= db.Micros(site.Crawl.StoppedAt), nil
 }
 
-// queueSiteWork is called when a job of a site or of one of its pages has ended. It queues the work on the site that
-// has thereby become necessary.
+// queueSiteWork queues the work on a site that has become necessary because a job of the site or of one of its pages
+// has ended.
 func queueSiteWork(ctx context.Context, t *db.Tx, before, after record.Record) error {
 	if after.Type == domain.TypeWebSite {
 		if !after.DiscoveryDone || before.DiscoveryDone {

@@ -200,8 +200,8 @@ func (c *Pipeline) PublishedAll(ctx context.Context, jobs []domain.Job) error {
 	return err
 }
 
-// published records one job; see PublishedAll. If the job was replaced in the outbox or has ended, the first and the
-// last statement change no rows.
+// published records one job, as PublishedAll describes. The conditions in the statements ensure that a job which was
+// replaced or has ended changes nothing but its datasource's highest generation.
 func published(ctx context.Context, t *db.Tx, j domain.Job) error {
 	now, generation := t.Stamp(), db.Unsigned(j.Generation)
 	for _, w := range []db.Write{

@@ -23,7 +23,8 @@ func SiteOf(d domain.Datasource) string {
 //
 // A deleted datasource may return with the same id: a page in the next crawl of its site, or an object created by a
 // request with an idempotency key when the request is repeated. The sweep must not delete rows written after the
-// return. Higher generations of the deleted datasource need no sweep here, because their events sweep their rows.
+// return. Rows of higher generations that jobs of the deleted datasource still write are swept when the events of these
+// jobs arrive.
 func DeleteDatasources(ctx context.Context, t *db.Tx, doomed []Record, generation uint64) error {
 	if len(doomed) == 0 {
 		return nil

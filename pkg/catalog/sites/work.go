@@ -196,8 +196,8 @@ func QueueRest(ctx context.Context, t *db.Tx, site record.Record) error {
 	return nil
 }
 
-// handleMissing removes the pages that the crawl has not found, or fetches them again, as the crawl's MissingPages
-// says.
+// handleMissing removes the pages that the crawl has not found, or fetches them again. The field MissingPages of the
+// crawl decides which.
 func (w *siteWork) handleMissing(ctx context.Context) (err error) {
 	var rest []record.Record
 	for _, other := range []string{`<`, `>`} {
@@ -228,8 +228,8 @@ func (w *siteWork) handleMissing(ctx context.Context) (err error) {
 	return removePages(ctx, w.t, w.site, left, 0)
 }
 
-// splitReferenced divides pages that the newest crawl has not found. A page is in kept if that crawl left out another
-// page as its duplicate. The other pages, which no longer belong to the site, are in left.
+// splitReferenced divides pages that the newest crawl has not found. kept contains the pages of which that crawl has
+// found a duplicate, which was then left out. left contains the other pages, which no longer belong to the site.
 func (w *siteWork) splitReferenced(ctx context.Context, pages []record.Record) (kept, left []record.Record, err error) {
 	for _, p := range pages {
 		stands, err := db.Exists(ctx, w.t, `SELECT 1 FROM datasources WHERE duplicate_of = ? AND duplicate_of <> '' AND run_id = ? LIMIT 1`, p.ID, w.site.RunID)
