@@ -48,7 +48,8 @@ func (a *audit) discard(ctx context.Context, d damageable, space index.Space) er
 	return nil
 }
 
-// stored returns the generations in the spaces, by datasource. It sets damaged spaces aside and treats them as empty.
+// stored returns the generations that the spaces contain, by datasource. It sets damaged spaces aside and treats them
+// as empty.
 func (a *audit) stored(ctx context.Context, idx Index, spaces []index.Space) (map[string][]index.Stored, error) {
 	rows := map[string][]index.Stored{}
 	for _, space := range spaces {

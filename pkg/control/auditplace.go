@@ -79,8 +79,8 @@ func (a *audit) sweepAbandoned(ctx context.Context, store domain.Datastore) erro
 	if len(left) == 0 {
 		return nil
 	}
-	// A move may have started since, so read the datastore again. The rows counted above are older than any move that
-	// starts after this.
+	// A move may have started since, so read the datastore again. A move that starts later than this cannot have
+	// written the rows counted above.
 	now, err := a.Catalog.DatastoreByID(ctx, store.ID)
 	if domain.CodeOf(err) == domain.CodeNotFound {
 		return nil
@@ -120,7 +120,8 @@ func (a *placeAudit) run(ctx context.Context, count bool) error {
 		return fmt.Errorf("listing active generations: %w", err)
 	}
 	for id, rows := range a.rows { // datasources that are not in the catalog
-		// Sweep only up to the last known generation: a page of a site may return with the same id before the sweep.
+		// Sweep only generations known so far: a page of a site may return with the same id before the sweep, and its
+		// new rows must stay.
 		var n int64
 		var last uint64
 		for _, r := range rows {

@@ -31,8 +31,8 @@ type Stores interface {
 	DatastoreByID(ctx context.Context, id string) (domain.Datastore, error)
 }
 
-// spacesIn returns the index of a place and the spaces that hold a datastore's rows there. Usually there is one space.
-// There is none before the first write, and several if the model's dimensions have changed.
+// spacesIn returns the index that serves a place, and the spaces of that index that hold a datastore's rows. Usually
+// there is one space. There is none before the first write, and several if the model's dimensions have changed.
 func spacesIn(ctx context.Context, e Engines, datastoreID string, p domain.Place) (Index, []index.Space, error) {
 	idx, err := e.Index(p.Engine)
 	if err != nil {
