@@ -14,8 +14,8 @@ const (
 	// boundSlack is the factor by which sums of bounds are raised, so that they are never below the sum of the scores.
 	// The scores may be added up in a different order and thus be rounded differently.
 	boundSlack = 1 + 1e-9
-	// If at most this many postings have to be added up in a window, their slots are marked as touched, and then only
-	// these slots are read back.
+	// If at most this many postings have to be added up in a window, their slots are marked as touched, and only touched
+	// slots are examined afterwards.
 	sparsePostings = windowSlots / 4
 	// If at most this many slots of a window pass the filter, each of them is looked up in the lists individually.
 	sparseFiltered = windowSlots / 64

@@ -208,7 +208,8 @@ func (s *Space) commit(ctx context.Context, change func(tx *sql.Tx, next *Snapsh
 	if _, err := tx.ExecContext(ctx, `UPDATE state SET version = ?, body = ?`, next.Version, body); err != nil {
 		return fmt.Errorf("storing the state: %w", corrupt(err))
 	}
-	// Readers may see the new version in the database before Commit returns, and must then find its snapshot.
+	// Publish the snapshot first: readers may see the new version in the database before Commit returns, and must then
+	// find its snapshot.
 	s.mu.Lock()
 	s.states[next.Version] = next
 	s.mu.Unlock()

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// Number of lists for a set of rows, as a multiple of the square root of the number of rows.
+	// Number of lists, as a multiple of the square root of the number of rows.
 	listsPerRoot = 8
 	// Number of training vectors per list.
 	samplesPerList = 32

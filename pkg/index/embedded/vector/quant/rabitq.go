@@ -138,8 +138,8 @@ func (c *Coder) Prepare(query []float32) *Query {
 	return q
 }
 
-// Estimates are the estimated inner products of a query and a group of codes (see Rows), and the standard deviations of
-// these estimates.
+// Estimates are the estimated inner products of a query and a group of codes (see Rows), with the standard deviation of
+// each estimate.
 type Estimates struct {
 	Product [Rows]float32
 	Spread  [Rows]float32
