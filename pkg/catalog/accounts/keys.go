@@ -140,8 +140,8 @@ func (c *Accounts) RevokeKey(ctx context.Context, ws, id string) (domain.APIKey,
 	return k, err
 }
 
-// touchInterval is the precision with which the last use of a key is stored. Writing it for every request would cost
-// more than the request itself.
+// touchInterval is the precision with which the last use of a key is stored. Storing every use would cost more than the
+// request that uses the key.
 const touchInterval = time.Minute
 
 // TouchKey stores the key's last use, with a precision of one minute. Unknown keys are ignored.

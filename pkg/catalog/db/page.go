@@ -22,7 +22,7 @@ const (
 	MaxPageSize     = 200
 )
 
-// limit returns the number of items that a page may have.
+// limit returns the maximum number of items on the page.
 func (p Page) limit() (int, error) {
 	switch {
 	case p.Limit == 0:

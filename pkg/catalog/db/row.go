@@ -149,7 +149,7 @@ func destination(at any) any {
 	return encoded{at}
 }
 
-// value returns the stored value of a column's variable.
+// value converts the variable of a column to the value that is stored.
 func value(at any) (any, error) {
 	switch at := at.(type) {
 	case *string:

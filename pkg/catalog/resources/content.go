@@ -124,7 +124,8 @@ func (c *Resources) Describe(ctx context.Context, ws, id string, d Description, 
 			_, err := c.sites.SettleSite(ctx, t, r.ID, r.UpdatedAt)
 			return err
 		case r.JobKind == domain.JobCrawl && !r.Status.Terminal():
-			// If the fetch finds no change, no job would write the description to the index.
+			// Reject the change: if the fetch finds the content unchanged, no job would write the description to the
+			// index.
 			return domain.Errorf(domain.CodeConflict, "datasource %q is being fetched; change it when that is done", id)
 		}
 		return c.sites.Restart(ctx, t, &r, store, job, record.PriorityFresh)

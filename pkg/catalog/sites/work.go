@@ -228,8 +228,8 @@ func (w *siteWork) handleMissing(ctx context.Context) (err error) {
 	return removePages(ctx, w.t, w.site, left, 0)
 }
 
-// splitReferenced divides pages that the newest crawl has not found. kept contains the pages of which that crawl has
-// found a duplicate, which was then left out. left contains the other pages, which no longer belong to the site.
+// splitReferenced divides pages that the newest crawl has not found. kept contains each page in whose favour that crawl
+// has left out a duplicate. left contains the other pages, which no longer belong to the site.
 func (w *siteWork) splitReferenced(ctx context.Context, pages []record.Record) (kept, left []record.Record, err error) {
 	for _, p := range pages {
 		stands, err := db.Exists(ctx, w.t, `SELECT 1 FROM datasources WHERE duplicate_of = ? AND duplicate_of <> '' AND run_id = ? LIMIT 1`, p.ID, w.site.RunID)
