@@ -53,7 +53,7 @@ func withTimeout(ctx context.Context, bound time.Duration, round func(context.Co
 	return round(ctx)
 }
 
-// Time limits of a round. auditBound is longer, because an audit reads everything.
+// Time limits for one round of a loop. auditBound is longer, because an audit reads everything.
 const (
 	roundBound = 5 * time.Minute
 	auditBound = 6 * time.Hour

@@ -85,8 +85,8 @@ type Reconciled struct {
 	Removed int // schedules of content that is no longer refreshed
 }
 
-// Reconcile sets the schedules to those in the catalog. Several processes may call it at the same time. Reconcile logs
-// and skips invalid schedules. It fails with jobs.ErrNoSchedules if the servers do not support schedules.
+// Reconcile makes the schedules match those in the catalog. Several processes may call it at the same time. Reconcile
+// logs and skips invalid schedules. It fails with jobs.ErrNoSchedules if the servers do not support schedules.
 func (s *Scheduler) Reconcile(ctx context.Context) (done Reconciled, err error) {
 	// Read the schedules before the catalog: a schedule that is then missing in the catalog was removed. In the
 	// opposite order, it could have been added between the two readings.
