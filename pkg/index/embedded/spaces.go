@@ -24,7 +24,7 @@ type spaceKey struct {
 // Length in bytes of the hash that names a directory.
 const spaceNameBytes = 12
 
-// handle is a space that is opening, open or closing.
+// handle is a space that is open, being opened or being closed.
 type handle struct {
 	key   spaceKey
 	state handleState

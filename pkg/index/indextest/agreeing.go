@@ -48,7 +48,7 @@ func (w *writer) text(words int) string {
 	return strings.Join(out, " ")
 }
 
-// question returns words that occur in some rows, but not in all.
+// question returns the given number of words. Each of them occurs in some rows, but not in all.
 func (w *writer) question(words int) string {
 	var out []string
 	for range words {

@@ -22,7 +22,7 @@ type Options struct {
 	Username, Password, Token string
 	// Database is the server's database for the collections; "" means its default one.
 	Database string
-	// TLS enables TLS. The server's certificate is verified with the system's CAs.
+	// TLS encrypts the connection. The server's certificate is verified with the system's CAs.
 	TLS bool
 	// Prefix is the prefix of collection names: letters, digits and underscores. Default "sluice".
 	Prefix string

@@ -14,10 +14,10 @@ import (
 
 // Sample sizes in rows.
 const (
-	// Size of the sample that determines the languages and the average length. If a datastore has fewer rows, both are
-	// exact.
+	// Number of rows in the sample that determines the languages and the average length. If a datastore has fewer rows,
+	// both are exact.
 	sampledRows = 4096
-	// Size of the sample that determines word frequencies if the server has no sparse vectors.
+	// Number of rows in the sample that determines word frequencies if the server has no sparse vectors.
 	readTexts = 1000
 )
 

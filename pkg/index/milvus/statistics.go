@@ -210,7 +210,7 @@ func (x *Index) countRows(ctx context.Context, col *collection, expr string, lev
 	return rows, err
 }
 
-// question returns the weighted words of a query in a space.
+// question returns the words of a query with their weights in a space.
 func (x *Index) question(ctx context.Context, col *collection, datastoreID, text string) (lexicalQuery, error) {
 	c, err := x.statistics(ctx, col, datastoreID)
 	if err != nil {

@@ -202,7 +202,7 @@ const (
 	// MergeFactor is the number of segments of a tier that are merged into one segment of the next tier. Segments in
 	// the next tier are eight times as large.
 	MergeFactor = 8
-	// Maximum number of rows of a segment in the lowest tier.
+	// Maximum number of rows in a segment of the lowest tier.
 	smallestTier = 512
 	// MaxIdleSegments is the maximum number of segments that an idle space keeps. A search reads this many segments
 	// about as fast as a single one.

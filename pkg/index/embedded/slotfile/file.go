@@ -43,7 +43,7 @@ type Layout struct {
 	Columns int
 }
 
-// Records returns a layout with the given payload and alignment in bytes.
+// Records returns a layout in which each record is contiguous. The payload and the alignment are given in bytes.
 func Records(payload, align int) Layout {
 	return Layout{Payload: payload, stride: (payload + 4 + align - 1) / align * align}
 }

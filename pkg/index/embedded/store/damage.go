@@ -140,8 +140,8 @@ func (s *Space) recordFiles() error {
 	return nil
 }
 
-// IsLost reports whether an open file is no longer the one on disk, because it or a directory above it was deleted,
-// moved or replaced. It takes a few microseconds.
+// IsLost reports whether any open file of the space is no longer the one on disk, because the file or a directory above
+// it was deleted, moved or replaced. It takes a few microseconds.
 func (s *Space) IsLost() bool {
 	for _, f := range s.files {
 		info, err := os.Stat(f.path)

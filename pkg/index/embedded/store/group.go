@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// Maximum number of rows of a group. A larger batch is written alone.
+// Maximum number of rows in a group of batches. A larger batch is written alone.
 const maxGroupRows = 1000
 
 // group is the group commit of a space: many small batches share one transaction, one segment and one sync. The first

@@ -48,7 +48,7 @@ func (p location) fits(key string) bool {
 		key == domain.ChunkKey(p.datasource, p.generation, p.ordinal)
 }
 
-// encode returns the record of the row with this key.
+// encode returns the record that stores the location of the row with this key.
 func (p location) encode(key string) []byte {
 	out := make([]byte, locationBytes)
 	if !p.fits(key) {

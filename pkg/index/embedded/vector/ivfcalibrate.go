@@ -139,8 +139,8 @@ func withNoise(v []float32, noise float32, rng *rand.Rand) []float32 {
 	return out
 }
 
-// measured is the result of searching lists: the recall for the worst type of query, and the mean share of scanned
-// rows.
+// measured is the result of searching lists: the recall for the type of query with the lowest recall, and the mean
+// share of scanned rows.
 type measured struct{ recall, scanned float64 }
 
 // measure searches the lists for the calibration queries.

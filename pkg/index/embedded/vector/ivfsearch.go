@@ -207,7 +207,8 @@ func (c *listSearch) tail(ctx context.Context) error {
 	})
 }
 
-// scan visits n items, which have about the given number of rows in total, and rescores the candidates.
+// scan splits n items, which have about the given number of rows in total, into ranges. It passes each range to visit,
+// and then rescores the candidates.
 func (c *listSearch) scan(ctx context.Context, rows, n int, visit func(sel *selector, from, to int) error) error {
 	threshold := c.all.threshold()
 	c.sharedThreshold.Store(math.Float32bits(threshold))

@@ -250,7 +250,7 @@ type selector struct {
 }
 
 const (
-	// Before any row is rescored, 1/warmupShare of all rows are estimated.
+	// Before any row is rescored, the scores of 1/warmupShare of all rows are estimated.
 	warmupShare = 16
 	// Minimum number of waiting candidates before they are compacted, and maximum capacity of buffers that are kept for
 	// reuse.

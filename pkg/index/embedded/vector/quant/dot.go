@@ -21,7 +21,7 @@ func Prefetch(record []byte) {
 // this number.
 const dotWidth = 32
 
-// dotPortable computes eight independent sums, which the processor overlaps.
+// dotPortable computes eight independent sums, so that the processor can overlap their additions.
 func dotPortable(a, b []float32) float32 {
 	b = b[:len(a)]
 	var s0, s1, s2, s3, s4, s5, s6, s7 float32

@@ -35,7 +35,7 @@ type Coder struct {
 	residual []float32 // scratch
 }
 
-// NewCoder returns a coder for vectors around a centroid, which it retains.
+// NewCoder returns a coder for vectors around a centroid. The coder retains the centroid.
 func NewCoder(centroid []float32) *Coder {
 	return &Coder{centroid: centroid, rotation: rotationOf(len(centroid)), residual: make([]float32, len(centroid))}
 }
