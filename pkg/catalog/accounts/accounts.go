@@ -18,8 +18,8 @@ type Accounts struct {
 	deferred deferredUsage
 }
 
-// New returns an Accounts that uses the database. The limits apply to every workspace, in addition to those set by
-// SetLimits.
+// New returns a store of accounts in the given database. The limits apply to every workspace, in addition to those set
+// by SetLimits.
 func New(d *db.DB, limits domain.Limits) *Accounts {
 	return &Accounts{db: d, limits: limits, deferred: deferredUsage{lock: make(chan struct{}, 1)}}
 }

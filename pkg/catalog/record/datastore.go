@@ -36,7 +36,7 @@ func datastoreRow(d *domain.Datastore, m *domain.Move) db.Row {
 	}
 }
 
-// storedDatastore returns the row to store for a datastore.
+// storedDatastore returns the row that is stored for a datastore.
 func storedDatastore(d *domain.Datastore) db.Row {
 	m := domain.Move{}
 	if d.Move != nil {

@@ -18,7 +18,8 @@ type Sites struct {
 	maxPages int
 }
 
-// New returns a Sites that uses the database. A site has at most maxPages pages, even if its own limit is higher.
+// New returns a store of sites in the given database. A site has at most maxPages pages, even if its own limit is
+// higher.
 func New(d *db.DB, maxPages int) *Sites { return &Sites{db: d, maxPages: maxPages} }
 
 // SiteWake returns a channel that receives a value once after opening, and after each commit of this process that has
