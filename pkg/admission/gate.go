@@ -23,8 +23,8 @@ type Options struct {
 	Interval        time.Duration // how long the queue may be non-empty before a burst counts as sustained load; 0: all load is sustained
 }
 
-// Length of the cool-down after a refusal, in intervals. During the cool-down no load counts as a burst, so that short
-// gaps do not end overload mode.
+// Length of the cool-down after a refusal, in multiples of Options.Interval. During the cool-down no load counts as a
+// burst, so that short gaps do not end overload mode.
 const cooldownIntervals = 10
 
 // Gate admits a limited number of callers at once. A nil Gate admits every caller.
@@ -97,7 +97,7 @@ func (g *Gate) begin() *waiter {
 	return w
 }
 
-// isBurst reports whether the present load counts as a burst. The caller holds the lock.
+// isBurst reports whether the current load counts as a burst. The caller holds the lock.
 func (g *Gate) isBurst(now time.Time) bool {
 	return now.Sub(g.queuedSince) < g.opts.Interval && (g.refused.IsZero() || now.Sub(g.refused) >= cooldownIntervals*g.opts.Interval)
 }
