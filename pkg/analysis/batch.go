@@ -57,23 +57,24 @@ func (a *Analyzer) Batch() *Batch {
 	return &Batch{analyzer: a}
 }
 
-// Maximum number of terms that an Analyzer keeps when it starts a batch. They take a few megabytes. A word can have
-// several terms.
+// Maximum number of terms that an Analyzer caches from one batch to the next. If it has more, it starts the next batch
+// with an empty cache. This many terms take a few megabytes.
 const maxNumbered = 1 << 16
 
-// Maximum number of words that an Analyzer keeps when it starts a batch, at about 250 bytes per word.
+// Maximum number of analysed words that an Analyzer caches from one batch to the next, at about 250 bytes per word. If
+// it has more, it starts the next batch with an empty cache.
 const maxKnown = 1 << 15
 
 // Terms returns the batch's terms so far, indexed by their numbers. Callers must not modify the result.
 func (b *Batch) Terms() []string { return b.terms }
 
-// Name returns the number of a term in the batch, and adds the term if necessary.
+// Name returns the number of a term in the batch, which it adds if it is new.
 func (b *Batch) Name(term string) uint32 {
 	return b.numbers[b.numberOf(b.analyzer.idOf(term))].number
 }
 
-// Count detects the language of a row in its first part. It returns the language, the row's weighted length, and the
-// weighted count of each of its terms. At most MaxTerms occurrences are counted per part.
+// Count detects the language of a row from its first part and counts the terms of all parts. It returns the language,
+// the row's weighted length, and the weighted count of each term. At most MaxTerms occurrences are counted per part.
 func (b *Batch) Count(parts ...Part) (lang Language, length uint32, terms []TermCount) {
 	a := b.analyzer
 	b.row++
@@ -92,8 +93,8 @@ func (b *Batch) Count(parts ...Part) (lang Language, length uint32, terms []Term
 	return lang, b.length, append(make([]TermCount, 0, len(b.counts)), b.counts...)
 }
 
-// repeated returns the analyzer's numbers for the terms of a text. It caches the last result, because consecutive rows
-// often share their headings.
+// repeated returns the analyzer's numbers for the terms of a text. It keeps the latest result, because consecutive rows
+// often repeat the same headings.
 func (b *Batch) repeated(text string, lang Language) []uint32 {
 	if b.before.ids == nil || b.before.text != text || b.before.lang != lang {
 		b.before.text, b.before.lang, b.before.ids = text, lang, b.before.ids[:0]
@@ -112,8 +113,8 @@ func (b *Batch) count(id, weight uint32) {
 	b.length += weight
 }
 
-// numberOf makes sure that a term has a number in this batch. The parameter id is the number that the term has in the
-// analyzer. It is also the index of the term's state in b.numbers. numberOf returns id unchanged.
+// numberOf gives a term a number in this batch if it has none yet. id is the term's number in the analyzer, and the
+// index of the term's state in b.numbers. numberOf returns id unchanged.
 func (b *Batch) numberOf(id uint32) uint32 {
 	if int(id) >= len(b.numbers) {
 		b.numbers = b.analyzer.statesFor(int(id) + 1)
@@ -192,7 +193,7 @@ func analyseWord(text string) *knownWord {
 	return k
 }
 
-// capitals reports whether a string of ASCII letters and digits contains a capital.
+// capitals reports whether a string of ASCII letters and digits contains a capital letter.
 func capitals(s string) bool {
 	for i := range len(s) {
 		if s[i] >= 'A' && s[i] <= 'Z' {

@@ -19,7 +19,7 @@ const (
 	MaxTerms = 200_000
 	// MaxQueryTerms is the maximum number of distinct terms of a query.
 	MaxQueryTerms = 256
-	// Maximum number of bytes of a query that are read.
+	// Number of bytes of a query that are analysed. The rest is ignored.
 	maxQueryBytes = 64 << 10
 	// Number of words that language detection reads.
 	maxDetectWords = 300

@@ -21,8 +21,9 @@ const (
 )
 
 // Detect returns the language of a text. The script decides first; if several languages share the script, function
-// words decide, then trigrams. Only the first few hundred words are read. Short Latin text without evidence (headings,
-// identifiers, tables) counts as English, whose stemmer does little harm; long text without evidence is Unknown.
+// words decide, then trigrams. Only the first few hundred words are read. If neither function words nor trigrams settle
+// the language of a text in Latin letters, a long text is Unknown, and a short one (a heading, an identifier or a
+// table) counts as English, whose stemmer does little harm.
 func Detect(text string) Language {
 	words, scripts := countScripts(text)
 	switch script := scripts.mainScript(); script {
@@ -73,7 +74,7 @@ const (
 	minConfidence   = 0.1
 )
 
-// distinct returns the number of different function words of the language in words. One-letter words do not count.
+// distinct returns how many different function words of the language occur in words. One-letter words do not count.
 func distinct(words []string, lang Language) int {
 	found := make(map[string]bool)
 	for _, w := range words {
@@ -95,8 +96,9 @@ func prefix(text string, n int) string {
 	return text[:n]
 }
 
-// voteByFunctionWords detects the language by function words. Each has one vote, which is divided among the languages
-// that have the word. The winner needs a minimum share of the words and a clear lead.
+// voteByFunctionWords detects the language by function words. Each function word in the text has one vote, which is
+// divided among the languages that have the word. The winner needs a minimum share of all words and a clear lead;
+// otherwise the result is false.
 func voteByFunctionWords(words []string, among functionWordVotes) (Language, bool) {
 	return among.elect(among.votesOf(words))
 }
@@ -110,8 +112,8 @@ func (among functionWordVotes) votesOf(words []string) []uint64 {
 	return out
 }
 
-// elect returns the language with the most votes, and whether it wins: see voteByFunctionWords. Its argument is a
-// result of votesOf.
+// elect returns the language with the most votes, and reports whether that is enough to win, as voteByFunctionWords
+// describes. Its argument is a result of votesOf.
 func (among functionWordVotes) elect(words []uint64) (Language, bool) {
 	var votes [maxVoteLanguages]float64
 	for _, has := range words {

@@ -80,8 +80,8 @@ func segments(text string) func(func(segment) bool) {
 				continue
 			}
 			if length > maxGap {
-				// Marks belong to the preceding character, so a letter starts a new grapheme, except after one of a few
-				// special characters.
+				// The next segment begins at the letter that follows the run. If the run ends with special marks that
+				// form one grapheme with this letter, the segment begins at these marks.
 				next := gap + len(strings.TrimRightFunc(text[gap:i], isPrefixMark))
 				if !yield(segment{from, min(enough, next), next}) {
 					return
@@ -146,7 +146,7 @@ var abbreviations = map[string]bool{
 	"т.е": true, "т.д": true, "sec": true, "ch": true, "para": true, "tab": true, "ref": true, "refs": true,
 }
 
-// abbreviated reports whether the full stop of a sentence belongs to an abbreviation or an initial.
+// abbreviated reports whether the full stop at the end of a sentence belongs to an abbreviation or an initial.
 func abbreviated(s string) bool {
 	body, ok := strings.CutSuffix(s, ".")
 	if !ok {
@@ -164,8 +164,9 @@ func abbreviated(s string) bool {
 	return size == len(last) && unicode.IsUpper(r) && r != 'I'
 }
 
-// germanMonths are the names of months that may follow the number of a day and a full stop. Other languages write
-// months in lower case, which the rules of Unicode recognise, or they write the number without a full stop.
+// germanMonths are the names of months that may follow the number of a day and a full stop, as in "3. Mai". No other
+// language needs such a list: either its months are in lower case, where the rules of Unicode do not end a sentence, or
+// its dates have no full stop after the day.
 var germanMonths = map[string]bool{
 	"januar": true, "jänner": true, "februar": true, "feber": true, "märz": true, "april": true, "mai": true, "juni": true, "juli": true,
 	"august": true, "september": true, "oktober": true, "november": true, "dezember": true,

@@ -10,8 +10,8 @@ import (
 // of Detect.
 func Terms(text string, lang Language) []string { return new(Analyzer).Terms(text, lang) }
 
-// Analyzer computes terms and caches stems, so that many related texts take less time. Its zero value is ready for use.
-// It is not safe for concurrent use.
+// Analyzer computes terms and caches stems, so that texts with many words in common take less time. Its zero value is
+// ready for use. It is not safe for concurrent use.
 type Analyzer struct {
 	stems map[Language]map[string]string
 
@@ -79,8 +79,8 @@ func termOf(t token, lang Language) string {
 	return term(t.text, lang)
 }
 
-// QueryTerm is a word of a query: its name in results, and the index terms that match it. The name is one of these
-// terms.
+// QueryTerm is a word of a query. Forms are the index terms that match the word. Name, one of these forms, identifies
+// the word in results.
 type QueryTerm struct {
 	Name  string
 	Forms []string

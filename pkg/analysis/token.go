@@ -136,8 +136,8 @@ func (s *splitter) flush() {
 	s.n = 0
 }
 
-// joinsPieces reports whether two adjacent words form one name or number: identifiers with an underscore, part numbers
-// with a hyphen or slash, numbers and versions with a decimal point, thousands with a comma.
+// joinsPieces reports whether two adjacent words form one name or number, such as snake_case, AX-200, 12/345, v1.2 or
+// 1,000.
 func joinsPieces(a, b wordRun) bool {
 	switch a.joiner {
 	case '_':
@@ -215,8 +215,8 @@ func (s *splitter) compoundPart(text string) {
 	}
 }
 
-// boundary reports whether a new part of a word begins at r: fooBar, HTMLParser, AX200. before and prev are the
-// characters before r; rest starts with r.
+// boundary reports whether a new part of a word begins at r, as in foo|Bar, HTML|Parser and AX|200. before and prev are
+// the two characters before r; rest starts with r.
 func boundary(before, prev, r rune, rest string) bool {
 	if unicode.IsDigit(prev) != unicode.IsDigit(r) && !unicode.Is(unicode.M, r) {
 		return true

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// WordsOf returns, for each of the terms, the words of the query whose stem in any language is this term. The words are
-// in lower case and in the query's order. Terms without such a word are omitted.
+// WordsOf returns, for each of the given terms, the words of the query that have this term as their stem in any
+// language. The words are in lower case and in the query's order. Terms without such a word are omitted.
 func WordsOf(query string, terms map[string]float64) map[string][]string {
 	langs := append(slices.Sorted(maps.Keys(stemmers)), Unknown)
 	out := make(map[string][]string)
