@@ -83,7 +83,7 @@ type errSink struct{ error }
 
 func (e errSink) Unwrap() error { return e.error }
 
-// explain converts an error of tar or zstd into an error of Read.
+// explain converts an error from the tar or zstd reader into the error that Read returns.
 func (a *reading) explain(ctx context.Context, err error, in *countingReader) error {
 	var damaged *DamagedError
 	var aborted *AbortedError
@@ -264,7 +264,8 @@ func (a *reading) loss(ctx context.Context, folder, key string, content io.Reade
 	return nil
 }
 
-// seal compares the digests at the end of the archive with those of the members.
+// seal checks the end of the archive: SHA256SUMS must list the digests of all members that were read, and no member may
+// follow it.
 func (a *reading) seal() error {
 	want := a.sums.Sum(nil)
 	got := sha256.New()

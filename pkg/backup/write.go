@@ -24,8 +24,8 @@ type Content struct {
 	Header Header // Format is set by Write
 	// Catalog is the path of the catalog's copy.
 	Catalog string
-	// Each calls f for each original that the copy refers to, with the id of its datasource, until f fails. It returns
-	// f's error.
+	// Each calls f for each original that the catalog's copy refers to, with the id of its datasource, until f fails.
+	// It returns f's error.
 	Each func(ctx context.Context, f func(datasourceID string, o domain.Original) error) error
 	// Open opens an original. If Open or a Read fails, and Lost returns a reason for the error, the original counts as
 	// lost. Any other error makes the backup fail.
