@@ -7,8 +7,9 @@ type headingContext struct {
 	anchor string // fragment of the location's URL
 }
 
-// chunkLocation determines the location of a chunk. If a chunk crosses a page or a heading, it gets the location of
-// most of its text, because a reader finds more of the content there than at the first word.
+// chunkLocation determines the location of a chunk. If a chunk spans several pages or headings, it gets the page and
+// the headings that most of its text belongs to. A reader who follows the citation then finds more of the text than at
+// the chunk's first word.
 type chunkLocation struct {
 	pages   tokenCount[int]
 	heads   tokenCount[headingContext]

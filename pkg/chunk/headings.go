@@ -10,8 +10,8 @@ import (
 // A heading alone makes a bad chunk: it is short and full of query words, so it would rank above the text with the
 // answer. The functions in this file keep headings and text together.
 
-// trackTail records where the headings at the end of the current chunk begin. It is called for the next piece, which is
-// part of block b and located at offset.
+// trackTail records where the headings at the end of the current chunk begin. The packer calls it before it appends a
+// piece to a chunk that already has text. The piece is part of block b and starts at the given offset in the document.
 func (p *packer) trackTail(b domain.Block, offset int) {
 	d := &p.cur
 	switch {
@@ -44,9 +44,9 @@ func (p *packer) next() error {
 	return nil
 }
 
-// divide splits a piece that does not fit below the headings in the current chunk. The result has fewer than two
-// elements if the piece cannot be split, or if the headings fill more than half of a chunk, so that they may form a
-// chunk of their own.
+// divide splits a piece that does not fit below the headings in the current chunk. It returns fewer than two parts if
+// the piece must stay whole. This is the case if the piece cannot be split, or if the headings fill more than half of a
+// chunk and so may form a chunk of their own.
 func (p *packer) divide(b domain.Block, s piece) []piece {
 	used := p.cur.tokens
 	if used > p.opts.MaxTokens/2 || b.Kind == domain.BlockHeading {

@@ -2,8 +2,8 @@ package chunk
 
 import "fmt"
 
-// rows is the range of the table rows in a chunk, given by their numbers in the sheet or file. It is zero if there are
-// none.
+// rows is the range of table rows that a chunk contains, given by their numbers in the sheet or file. It is zero if the
+// chunk has no table rows.
 type rows struct{ first, last int }
 
 func (r *rows) add(row int) {

@@ -8,8 +8,8 @@ import (
 	"github.com/sluice/sluice/pkg/analysis"
 )
 
-// A line of at least this many characters counts as wrapped, as in text files and PDFs, if no sentence ends with it. A
-// shorter line may be a list item. Scripts without spaces need fewer characters for the same content.
+// Minimum length, in characters, of a line that counts as wrapped if no sentence ends with it, as in text files and
+// PDFs. A shorter line may be a list item. Scripts without spaces need fewer characters for the same content.
 const (
 	wrappedCharacters         = 40
 	wrappedCharactersUnspaced = 20
