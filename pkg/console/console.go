@@ -43,7 +43,7 @@ var types = map[string]string{
 	".svg":  "image/svg+xml",
 }
 
-// file is a file of the console, ready to be sent.
+// file holds the content of one of the console's files and its media type.
 type file struct {
 	kind   string
 	plain  []byte
