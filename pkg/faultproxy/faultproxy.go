@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// kind is the kind of fault that a Mode simulates.
+// kind says which fault a Mode simulates.
 type kind int
 
 const (
@@ -124,7 +124,7 @@ func (p *Proxy) set(m Mode) (changed <-chan struct{}) {
 	return p.changed
 }
 
-// flap alternates between the two phases until another mode is set.
+// flap alternates between refusing and passing connections until another mode is set.
 func (p *Proxy) flap(m Mode, changed <-chan struct{}) {
 	for up := true; ; up = !up {
 		phase := m.down
@@ -247,7 +247,8 @@ func (p *Proxy) pipe(l *link, to, from net.Conn) {
 }
 
 // delay waits for as long as the mode delays n bytes. It returns how many of these bytes may pass, or -1 if the
-// connection ends before any of them passes. last reports whether the connection ends after them.
+// connection ends before any of them passes. last reports whether the connection ends once the allowed bytes have
+// passed.
 func (p *Proxy) delay(l *link, n int) (allowed int, last bool) {
 	for {
 		p.mu.Lock()
