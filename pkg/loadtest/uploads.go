@@ -32,7 +32,8 @@ type Uploads struct {
 // result says how the processing of a datasource ended. err is nil if it succeeded.
 type result struct{ err error }
 
-// NewUploads returns an Uploads for the datastore and starts to watch the datastore.
+// NewUploads returns an Uploads for the datastore and starts to watch the datastore. item returns the n-th item to
+// upload.
 func NewUploads(ctx context.Context, s *service.Service, datastoreID string, item func(n int) Item) (*Uploads, error) {
 	ctx, stop := context.WithCancel(ctx)
 	follow, err := s.Watch(ctx, datastoreID)
@@ -89,7 +90,8 @@ func (u *Uploads) end(err error) {
 	}
 }
 
-// Request uploads the n-th item and returns once it is searchable.
+// Request uploads the n-th item and returns once it is searchable. It records in `take` when the service accepted the
+// item and when the item was searchable.
 func (u *Uploads) Request(ctx context.Context, n int, take *Times) error {
 	id, err := u.send(ctx, n)
 	if err != nil {
