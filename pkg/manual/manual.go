@@ -34,8 +34,8 @@ const Icon = Root + "/icon.svg"
 const Policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'; " +
 	"form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
-// picturePolicy is the Content-Security-Policy of SVG images. It matters when an image is opened on its own, and allows
-// the styles inside the image.
+// picturePolicy is the Content-Security-Policy of SVG images. Browsers apply it when a user opens an image directly.
+// It allows the image's own styles, but no scripts.
 const picturePolicy = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; sandbox"
 
 //go:embed static/manual.css
@@ -57,7 +57,7 @@ var types = map[string]string{
 	".png":  "image/png",
 }
 
-// file is a page or another file, ready to be sent.
+// file is a page or another file of the site, with the headers that it is sent with.
 type file struct {
 	kind   string
 	policy string

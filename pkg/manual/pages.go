@@ -74,8 +74,8 @@ func readPages(source fs.FS) (*pages, error) {
 	return &all, nil
 }
 
-// navigate builds the navigation from the front page. Pages that are not linked there come last, except pages in a
-// directory with its own front page.
+// navigate builds the navigation from the front page. Pages that the front page does not link to come last. Pages in a
+// subdirectory appear only if the front page links to them.
 func (a *pages) navigate() {
 	named := map[string]bool{Root: true}
 	for _, p := range a.list {

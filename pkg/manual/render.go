@@ -19,7 +19,8 @@ import (
 // repository is the base address of files outside the documentation.
 const repository = "https://github.com/sluice/sluice/blob/main/"
 
-// markdown drops HTML in the source. It writes no inline styles, because the policy would block them.
+// markdown parses and renders Markdown. It drops HTML in the source, and writes no inline styles, because the policy
+// would block them.
 var markdown = goldmark.New(goldmark.WithExtensions(
 	extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute)), extension.Strikethrough, extension.Linkify))
 
@@ -95,15 +96,16 @@ func render(files fs.FS, source string, content []byte) (page, error) {
 	return p, nil
 }
 
-// scrollableParts makes tables and code blocks scrollable, also by keyboard. Replacing plain strings is safe: HTML in
-// the text is escaped, so these strings match only elements.
+// scrollableParts makes tables and code blocks scrollable, also by keyboard. Replacing plain strings is safe: in the
+// text of a page, < is escaped, so only tags match.
 var scrollableParts = strings.NewReplacer(
 	"<table>", `<div class="wide" role="group" aria-label="Table" tabindex="0"><table>`, "</table>", "</table></div>",
 	"<th></th>", "<td></td>", // an empty cell is not a heading
 	"<pre>", `<pre tabindex="0">`,
 )
 
-// list adds a link to the last section or, if that has another title, to a new section.
+// list adds a link to the section with the given title. If the last section has another title, list starts a new
+// section.
 func (p *page) list(title string, l link) {
 	if len(p.lists) == 0 || p.lists[len(p.lists)-1].Title != title {
 		p.lists = append(p.lists, section{Title: title})

@@ -33,8 +33,8 @@ const (
 	decisionFactor = 0.6
 )
 
-// passageLength is a length in bytes. When a passage has reached it, the next block of the section begins a new
-// passage.
+// passageLength is the target length of a passage in bytes. Once a passage is this long, the next block of the section
+// starts a new one.
 const passageLength = 800
 
 // passage is a sequence of blocks in a section of a page.
