@@ -18,7 +18,7 @@ type Arguments func(arguments json.RawMessage) (json.RawMessage, error)
 type ArgumentsOf func(schema json.RawMessage) (Arguments, error)
 
 // checkArguments validates arguments before a tool is called. The SDK also validates them, but its messages are written
-// for authors of schemas, although models read them.
+// for the authors of schemas, not for the models that receive them.
 func checkArguments(checks map[string]Arguments) sdk.Middleware {
 	return func(next sdk.MethodHandler) sdk.MethodHandler {
 		return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {

@@ -16,7 +16,7 @@ type fetchArguments struct {
 	ID string `json:"id" jsonschema:"an id of search's results, a datasource's id, or metadata.next of the part before"`
 }
 
-// document is the result of fetch, with the fields that connectors require.
+// document is the result of fetch, with the fields that ChatGPT's connectors require.
 type document struct {
 	ID       string            `json:"id"`
 	Title    string            `json:"title"`

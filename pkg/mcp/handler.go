@@ -83,7 +83,7 @@ func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, body []byte, ask
 	next.ServeHTTP(&pacedWriter{ResponseWriter: w, control: http.NewResponseController(w), timeout: h.opts.WriteTimeout}, r)
 }
 
-// requestKey is the context key for the context of the HTTP request.
+// requestKey is the key under which the context of a message holds the context of its HTTP request.
 type requestKey struct{}
 
 // answerable cancels the processing of a message when its HTTP request ends, because the answer could not be delivered.

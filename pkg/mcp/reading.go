@@ -25,9 +25,9 @@ type part struct {
 
 func (p part) whole() bool { return p.from == 0 && p.to >= p.of }
 
-// readDocument reads a datasource's text from the given position, up to the size of one answer. If where.around is set,
-// readDocument starts before that position: at the beginning if the whole document fits into one answer, otherwise a
-// few chunks earlier.
+// readDocument reads a datasource's text from the position `where`, up to the size of one answer. If where.around is
+// set, it starts earlier: at the beginning if the whole document fits into one answer, otherwise a few chunks before
+// the position.
 func readDocument(ctx context.Context, lib Library, where resource) (domain.Datasource, part, error) {
 	d, err := lib.Datasource(ctx, where.datasourceID)
 	if err != nil {

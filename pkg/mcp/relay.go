@@ -71,8 +71,8 @@ func (l *connection) pass(next sdk.MethodHandler) sdk.MethodHandler {
 	}
 }
 
-// isAnswer reports whether an error is an answer from the service. If a request does not reach the service, the SDK
-// returns an error with its own code.
+// isAnswer reports whether an error is an answer from the service. The SDK's own error, for a request that did not
+// reach the service, has the code `rejected`.
 func isAnswer(err error) bool {
 	const rejected = -32005
 	var answered *jsonrpc.Error

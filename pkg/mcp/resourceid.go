@@ -10,7 +10,7 @@ import (
 // Maximum length of ids and addresses from callers, in characters.
 const maxIDCharacters = 200
 
-// resourcePrefix is the URI prefix of datasources as resources.
+// resourcePrefix is the start of the resource URI of every datasource. The id follows.
 const resourcePrefix = "sluice://datasources/"
 
 // resource is a position in a datasource.

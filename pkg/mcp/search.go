@@ -27,7 +27,7 @@ type searchResults struct {
 	Results []searchResult `json:"results" jsonschema:"passages, best first"`
 }
 
-// searchResult is a passage that the search found. Connectors require the first three fields.
+// searchResult is a passage that the search found. ChatGPT's connectors require the first three fields.
 type searchResult struct {
 	ID    string `json:"id" jsonschema:"of the passage; fetch reads more around it"`
 	Title string `json:"title"`
