@@ -38,7 +38,8 @@ func (s *Store) Take(ctx context.Context, key string) (io.ReadCloser, error) {
 	return s.Get(ctx, key)
 }
 
-// find is a faster lookUp: it reads from any server that already has the metadata.
+// find returns the same as lookUp, but is usually faster: it reads the metadata from any server that has it, and calls
+// lookUp only if that fails.
 func (s *Store) find(ctx context.Context, key string) (jetstream.ObjectInfo, error) {
 	if _, err := DatasourceID(key); err != nil {
 		return jetstream.ObjectInfo{}, err
@@ -63,7 +64,7 @@ func (s *Store) readAny(ctx context.Context, read func(context.Context) (*jetstr
 	return read(ctx)
 }
 
-// reader requests one chunk at a time, so that a slow caller blocks nothing else.
+// reader requests one chunk at a time, so that a slow caller does not hold up other readers.
 type reader struct {
 	ctx   context.Context // context of Get, because Read has no context argument
 	store *Store

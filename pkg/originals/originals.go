@@ -27,7 +27,8 @@ const (
 	streamName  = "OBJ_" + Bucket
 	chunkPrefix = "$O." + Bucket + ".C."
 	metaPrefix  = "$O." + Bucket + ".M."
-	// unused is a subject without messages, because no Put uses this id.
+	// unused is the subject of chunks that do not exist, because no Put uses the id "none". Synchronising the leader
+	// needs such a subject.
 	unused = chunkPrefix + "none"
 )
 
@@ -36,8 +37,8 @@ type Options struct {
 	Replicas int   // number of replicas: 1 to 5, and at most the number of servers; default 1; may be changed later
 	MaxBytes int64 // maximum size of all originals; default 0: no limit
 	Now      func() time.Time
-	// Broken returns a channel that is closed while the server cannot store anything, so that Put fails at once.
-	// Default nil: unknown.
+	// Broken returns a channel that is closed while the server cannot store anything, so that Put fails at once. If
+	// Broken is nil, Put does not notice this state. Default: nil.
 	Broken func() <-chan struct{}
 	// CacheBytes is the size in bytes of the in-memory cache for small originals that this Store has put. Default 0.
 	CacheBytes int

@@ -71,7 +71,8 @@ func (s *Store) Put(ctx context.Context, key string, r io.Reader, o PutOptions) 
 		s.cachePut(p)
 		return original, nil
 	case errors.Is(context.Cause(ctx), errBroken):
-		// Prune removes the stored chunks. If the metadata was stored as well, nothing refers to the original.
+		// The server cannot write, and so cannot delete the stored chunks. Prune removes them later. If the metadata
+		// was stored as well, the original stays, but nothing refers to it.
 		return domain.Original{}, fmt.Errorf("storing original %s: %w: %w", key, quorum.ErrUnavailable, errBroken)
 	}
 	timeout := cleanTimeout
