@@ -7,12 +7,13 @@ import (
 	"github.com/sluice/sluice/pkg/crawl"
 )
 
-// asker returns the origin of the requested page if a document of that origin sends the request, or "" otherwise.
+// asker returns the origin of the requested page if a document of that origin certainly sends the request, and "" in
+// case of doubt.
 //
-// The browser reports the frame of a request, but not its document: a frame keeps its old document until the new one
-// begins, and an empty frame has the origin of its creator. Therefore, the result is always "" after the page has shown
-// a document of another origin. After any frame has shown such a document, the result is also "" for requests of
-// frames, unless the Referer reveals their origin.
+// The browser reports which frame sends a request, but not which document: during a navigation, the old document can
+// still send requests, and an empty frame has the origin of its creator. Therefore, the result is "" for every request
+// once the page has shown a document of another origin. Once a frame has shown such a document, the result is also ""
+// for requests from frames, unless a Referer header shows their origin.
 func (n *traffic) asker(e *fetch.EventRequestPaused) string {
 	n.mu.Lock()
 	defer n.mu.Unlock()

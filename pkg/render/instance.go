@@ -29,8 +29,8 @@ type instance struct {
 	retired bool // gets no new pages; the last user stops it
 }
 
-// alive reports whether the browser is running and connected. Calls fail as soon as the connection is lost; ctx ends
-// only when the process has exited, slightly later.
+// alive reports whether the browser is running and connected. It checks the connection as well as ctx: when a browser
+// dies, the connection is lost at once, but ctx ends only after the process has exited.
 func (i *instance) alive() bool {
 	select {
 	case <-i.browser.LostConnection:

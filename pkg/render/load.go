@@ -141,7 +141,8 @@ func (t *tab) waitIdle(ctx context.Context, address string) (late bool, err erro
 		}
 		var l pageState
 		if err := t.evaluate(ctx, stateScript+"()", &l); err != nil {
-			// Either the time is up, or the page is navigating.
+			// Either the time is up, which the next round notices, or the page is navigating and can be evaluated
+			// later.
 			continue
 		}
 		if strings.HasPrefix(l.Address, "chrome-error:") {
@@ -159,8 +160,9 @@ func (t *tab) waitIdle(ctx context.Context, address string) (late bool, err erro
 	}
 }
 
-// readPage reads the document. The scripts of a late page may run for ever, so they are stopped. readPage retries until
-// the page's time is up, and for at least readGrace, because an overloaded page responds slowly.
+// readPage reads the document. If late is true, the page did not come to rest in time. Its scripts may run for ever, so
+// they are stopped first. readPage retries until the page's time is up, and for at least readGrace, because an
+// overloaded page responds slowly.
 func (t *tab) readPage(ctx, timed context.Context, late bool) (got pageContent, err error) {
 	script := fmt.Sprintf("%s(%d)", readScript, t.opts.MaxHTML)
 	for grace := time.Now().Add(readGrace); ; {

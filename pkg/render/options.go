@@ -22,7 +22,7 @@ type Options struct {
 	// Timeout limits the time from the request for a page until it is at rest. After that, the page's current content
 	// is returned. Starting the browser, waiting for a tab and cleaning up are not included. Default: 30 s.
 	Timeout time.Duration
-	// Concurrency is the maximum number of pages rendered at once; others wait. Default: 2.
+	// Concurrency is the maximum number of pages rendered at once; further pages wait. Default: 2.
 	Concurrency int
 	// UserAgent is sent with each request and visible to scripts. Default: crawl.DefaultUserAgent.
 	UserAgent string
@@ -80,7 +80,7 @@ func (o Options) check() error {
 // programs are the names of Chromium executables, the smallest first.
 var programs = []string{"headless_shell", "chrome-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable"}
 
-// Find returns the path of a Chromium in PATH, or "".
+// Find returns the path of a Chromium in PATH, or "" if there is none.
 func Find() string {
 	for _, name := range programs {
 		if path, err := exec.LookPath(name); err == nil {

@@ -108,8 +108,8 @@ func (n *traffic) handle(e *fetch.EventRequestPaused) {
 	n.do(func(ctx context.Context) {
 		defer n.finished(e.RequestID)
 		if err := a.answer(ctx, n, e); err != nil && ctx.Err() == nil {
-			// The page may have navigated in the meantime. Otherwise the request stays pending, and the page comes to
-			// rest without it.
+			// This is normal if the page has navigated in the meantime. In any other case the browser gets no response
+			// to the request, but the page can still come to rest, because the request no longer counts as pending.
 			n.opts.Log.DebugContext(ctx, "answering a request of the browser failed", "url", e.Request.URL, "error", err)
 		}
 	})
@@ -220,8 +220,8 @@ func (n *traffic) isPage(e *fetch.EventRequestPaused) bool {
 	return e.ResourceType == network.ResourceTypeDocument && e.FrameID == n.main
 }
 
-// isDownload reports whether a navigation that led to something other than HTML counts as a download. It does if a page
-// is already shown, because the browser can then stay on that page.
+// isDownload reports whether a navigation that led to something other than HTML counts as a download. This is so only
+// if a page is already shown: the browser can then stay on that page, and otherwise the rendering fails.
 func (n *traffic) isDownload(e *fetch.EventRequestPaused) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
