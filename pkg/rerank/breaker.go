@@ -47,7 +47,8 @@ func (b *breaker) admit() (attempt, error) {
 	return v, nil
 }
 
-// record records the result of an attempt: success, a temporary failure or, if the attempt was abandoned, neither.
+// record records how an attempt ended. An abandoned attempt counts neither as a success nor as a failure. Only
+// temporary failures count towards opening the breaker.
 func (b *breaker) record(v attempt, err error, abandoned bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
