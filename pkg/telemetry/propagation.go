@@ -11,7 +11,7 @@ import (
 // Context).
 const Header = "traceparent"
 
-// carriers is the format of trace contexts in headers. It does not pass on the callers' baggage header.
+// carriers reads and writes trace contexts in headers. It drops a caller's baggage header.
 var carriers = propagation.TraceContext{}
 
 // Inject returns the context's trace as text, so that another process can continue the trace. It returns "" if there is

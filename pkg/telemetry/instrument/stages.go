@@ -1,6 +1,7 @@
-// Package instrument measures the parts of a process: it times their work, counts outcomes and creates spans. It either
-// wraps a part or is called by the part (ingest.Measure). It imports the packages of the parts, which the telemetry
-// package must not do. Only the app package imports instrument.
+// Package instrument measures the components of a process: it times their work, counts outcomes and creates spans. Most
+// components are wrapped. A few call this package themselves, through an interface such as ingest.Measure. The package
+// imports the packages of the components, which the telemetry package must not do. Only the app package imports
+// instrument.
 package instrument
 
 import (
@@ -28,7 +29,7 @@ var allStages = []string{
 	ingest.StageFetch, ingest.StageRead, ingest.StageExtract, ingest.StageChunk, ingest.StageEmbed, ingest.StageIndex, stageApply, stageRetrieve, stageAnswer,
 }
 
-// Uses of tokens, as values of a metric's label.
+// Values of the metric label that says what tokens were used for.
 const (
 	tokensEmbedded   = "embedded"
 	tokensPrompt     = "prompt"
