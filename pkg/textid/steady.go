@@ -22,9 +22,9 @@ const (
 		`(?:,? \d{4})?|` + months + ` +\d{1,2}(?:st|nd|rd|th)?(?:,? \d{4}\b)?)`
 	dateTimeSeparator = `(?:,? (?:at |um |à |- )?|t)`
 	epoch             = `1\d{9}(?:\d{3})?(?:\.\d+)?`
-	// second is a time as precise as programs state it: a date with a time of day, a time with seconds, or a Unix time.
+	// second is a date with a time of day, a time of day with seconds, or a Unix time.
 	second = `(?:` + date + dateTimeSeparator + clock + `|` + clock + `,? (?:on )?` + date + `|` + weekdays + ` ` + months + ` +\d{1,2} ` + exact + ` \d{4}|` + exact + `|` + epoch + `)`
-	// instant is a time with seconds, or a Unix time.
+	// instant is the same as second, but every time of day must have seconds.
 	instant = `(?:` + date + dateTimeSeparator + exact + `|` + exact + `(?:,? (?:on )?` + date + `)?|` + weekdays + ` ` + months + ` +\d{1,2} ` + exact + ` \d{4}|` + epoch + `)`
 	moment  = `(?:` + second + `|` + date + `|` + clock + `)`
 	ended   = `(?:\b|$)`
@@ -44,8 +44,8 @@ type unsteady struct {
 	unless     *regexp.Regexp // a match is kept if this expression matches the text after it; may be nil
 }
 
-// perUnit matches what follows a number of views if the number belongs to an offer ("10,000 views per month") and is
-// not a counter.
+// perUnit matches the text after a number of views if the number is part of an offer, as in "10,000 views per month".
+// Such a number is content, not a counter.
 var perUnit = regexp.MustCompile(`^\s*(?:per\b|/|€|\$|%|an? \pL|each\b|every\b|pro\b|par\b|por\b|im monat|included|for\b)`)
 
 // A time counts as unsteady only after words about the server or its page, because "Time: 19:00", "printed", "as of"
