@@ -173,7 +173,8 @@ func (t *tally) add(e exchange, gold []string, relevant map[string]int) {
 	}
 }
 
-// refusals counts questions that the documents do not answer, and how many of them were answered all the same.
+// refusals counts how many questions were asked, and how many of them were answered although the documents contain no
+// answer.
 func refusals(asked []exchange) (t tally) {
 	for _, e := range asked {
 		t.questions++

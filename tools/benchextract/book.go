@@ -90,7 +90,7 @@ func bookPage(r *rand.Rand, number int) string {
 	return b.String()
 }
 
-// words returns a line of made-up words of about length characters.
+// words returns a line of made-up words that is about `length` characters long.
 func words(r *rand.Rand, length int) string {
 	const syllables = "ba re ti lo mu ka de si no pu ga le vi to ru fa me ni so du"
 	parts := strings.Fields(syllables)

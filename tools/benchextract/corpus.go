@@ -50,8 +50,8 @@ const (
 	kindTestdata = "testdata"
 )
 
-// anchors lists the suffixes of the reference texts, most of which come from other extractors. They are stored next to
-// the documents.
+// anchors lists the suffixes of the files with reference texts, which are stored next to the documents. Most of these
+// texts come from other extractors.
 var anchors = []string{".pdftotext.txt", ".tika.txt", ".pymupdf.txt", ".markitdown.txt", ".pandoc.txt", ".pypptx.txt", ".openpyxl.txt", ".lxml.txt", ".gold.txt"}
 
 // documents returns the samples of the repository, and the documents and web pages in the folder of benchmark data.
@@ -71,8 +71,8 @@ func documents(s settings, errs io.Writer) (samples, shared, pages []document, e
 	return samples, shared, pages, nil
 }
 
-// sharedDocuments returns the documents in the folder of benchmark data, in order of kind. It returns none if the
-// folder is missing.
+// sharedDocuments returns the documents in the folder of benchmark data, ordered by kind. It returns none if the folder
+// is missing.
 func sharedDocuments(data string) ([]document, error) {
 	kinds, err := os.ReadDir(filepath.Join(data, "docs"))
 	if os.IsNotExist(err) {

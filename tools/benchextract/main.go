@@ -1,6 +1,6 @@
 // Command benchextract measures document extraction: how much of the text it finds compared with trusted extractors,
-// its speed and memory, and whether damaged files do harm. It reads the documents in testdata, and those in a folder of
-// benchmark data if there is one next to the repository. The output is Markdown.
+// its speed and memory, and whether damaged files crash it or make it leak resources. It reads the documents in
+// testdata, and those in a folder of benchmark data if there is one next to the repository. The output is Markdown.
 //
 //	go run ./tools/benchextract [-ingestor bin/ingestor] [-data ../shared/data] [-write docs/history/extraction.md]
 //	go run ./tools/benchextract -torture [-keep folder] [-only pdf]

@@ -39,7 +39,7 @@ type timing struct {
 	absent string          // reason why the tool was not run; "" if it was
 }
 
-// cost is the time for reading a file: wall-clock and processor time.
+// cost is how long it takes to read a file, as wall-clock time and as processor time.
 type cost struct{ wall, cpu time.Duration }
 
 // of returns the total cost of the given files.

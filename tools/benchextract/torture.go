@@ -152,7 +152,8 @@ func (l *crashLog) Enabled(context.Context, slog.Level) bool { return true }
 func (l *crashLog) WithAttrs([]slog.Attr) slog.Handler       { return l }
 func (l *crashLog) WithGroup(string) slog.Handler            { return l }
 
-// Handle implements slog.Handler. Only one document is read at a time, by the goroutine that logs.
+// Handle implements slog.Handler. It needs no lock: one document is read at a time, and the goroutine that reads it
+// also writes the log.
 func (l *crashLog) Handle(_ context.Context, r slog.Record) error {
 	if r.Level < slog.LevelWarn {
 		return nil
@@ -237,7 +238,8 @@ func reportTorture(out io.Writer, all []outcome, left []string, s tortureSetting
 	}
 }
 
-// writeTop writes the ten documents that come first in the given order, each with its worst copy.
+// writeTop sorts the results in the given order and writes the first result of each document, for at most ten
+// documents.
 func writeTop(out io.Writer, all []outcome, order func(a, b outcome) int) {
 	sorted := slices.Clone(all)
 	slices.SortStableFunc(sorted, order)

@@ -11,7 +11,7 @@ import (
 // Model name that the embedding server returns with the workload's vectors.
 const embeddingModel = "workload"
 
-// Prefix of a row's mark in a text; the row's number follows.
+// Prefix of the mark that identifies a row in its text. The row's number follows, as in item17.
 const itemMark = "item"
 
 // itemPattern matches the mark of a row or question in a text.

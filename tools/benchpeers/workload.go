@@ -25,8 +25,8 @@ const (
 	filteredPart = 7
 	// Number of results per query.
 	best = 10
-	// Some figures are measured with questions that are asked only once. uniqueQuestions is the number of questions for
-	// each of these figures, and uniqueSets is the number of these figures.
+	// Some figures are measured with questions that are asked only once, so each of these figures needs a set of its
+	// own. uniqueQuestions is the number of questions in a set, and uniqueSets the number of sets.
 	uniqueQuestions = 2_000
 	uniqueSets      = 4
 )
@@ -109,7 +109,7 @@ func newWorkload(rows, questions int) *workload {
 	return w
 }
 
-// uniqueSet returns the questions for the n-th figure among those whose questions are asked only once.
+// uniqueSet returns the n-th set of questions that are asked only once.
 func (w *workload) uniqueSet(n int) []question {
 	return w.fresh[n*uniqueQuestions : (n+1)*uniqueQuestions]
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// passageSets are the collections of long documents, whose answers are passages.
+// passageSets are the collections of long documents. The answers to their questions are passages, not whole documents.
 var passageSets = []string{"chroma-chunk", "covidqa"}
 
 // english are the English collections, for which a mean is reported.

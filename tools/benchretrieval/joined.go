@@ -65,8 +65,8 @@ func join(c collection, n int) []joined {
 	return out
 }
 
-// measureJoined measures how often all parts of a question find a relevant document, for each collection and number of
-// parts.
+// measureJoined measures how many joined questions get a relevant document for every part. It writes the share for each
+// collection and number of parts.
 func (b *measured) measureJoined(ctx context.Context, s settings, wanted []string, out, errs io.Writer) error {
 	fmt.Fprintf(out, "\nShare of %d joined questions whose parts all have a relevant document among the first %d fragments:\n\n| collection |", joinedCount, joinedTop)
 	for n := 1; n <= joinedParts; n++ {

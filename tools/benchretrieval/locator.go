@@ -46,8 +46,9 @@ func condense(text string) condensed {
 	return s
 }
 
-// of returns the document of a fragment and the fragment's ranges in it. A fragment merged from neighbours may have
-// several ranges, each at least one line long. If the fragment cannot be located, there are no ranges.
+// of returns the document that a fragment comes from, and the fragment's ranges in that document. A fragment merged
+// from neighbours may have several ranges, each at least one line long. If the fragment cannot be located, there are no
+// ranges.
 func (p fragmentLocator) of(f service.Fragment, w chunking) (document string, spans []eval.Span, err error) {
 	document, offset := f.CustomID, f.Offset
 	if w.size > 0 {

@@ -19,7 +19,8 @@ const (
 	maxEngineDifference = 0.01  // maximum difference between the engines on any collection
 )
 
-// writeCollections writes the tables of the collections: figures per collection, means, and whether the bounds hold.
+// writeCollections writes the tables of the collections: the figures of each collection, their means, and whether they
+// meet the requirements.
 func writeCollections(out io.Writer, s settings, results []result) {
 	for _, engine := range s.engines {
 		fmt.Fprintf(out, "\n### nDCG@10 by collection, %s engine\n\n", engine)
@@ -91,7 +92,7 @@ func writeAgreement(out io.Writer, s settings, results []result) {
 	fmt.Fprintln(out)
 }
 
-// writeBounds writes which bounds hold for the first mode on an engine.
+// writeBounds writes, for the first mode on an engine, which requirements the figures meet.
 func writeBounds(out io.Writer, s settings, engine string, results []result) {
 	w := way{engine, s.modes[0]}
 	verdict := func(holds bool, format string, args ...any) {

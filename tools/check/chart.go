@@ -75,7 +75,8 @@ func checkChart(ctx context.Context, repo repository, f *faults) string {
 	return fmt.Sprintf("%d sets of values, %d objects", len(sets), count)
 }
 
-// collectTold adds the environment variables of each process to told, in the form "api OPENAI_BASE_URL".
+// collectTold records in `told` which environment variables the chart sets for each process, in the form "api
+// OPENAI_BASE_URL".
 func collectTold(r *rendered, told map[string]bool) {
 	for _, d := range all[*appsv1.Deployment](r.objects) {
 		process := d.Spec.Template.Labels["app.kubernetes.io/component"]

@@ -31,7 +31,7 @@ func checkDocuments(_ context.Context, repo repository, f *faults) string {
 			named[match] = true
 		}
 		for _, name := range sorted(named) {
-			// SLUICE_API_SERVICE_HOST is a variable of Kubernetes that the text warns about.
+			// SLUICE_API_SERVICE_HOST is not a setting: Kubernetes sets it, and the text only warns about it.
 			if name != "SLUICE_API_SERVICE_HOST" {
 				repo.settings.check(f, path, name)
 			}

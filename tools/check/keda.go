@@ -43,7 +43,7 @@ type scaleTrigger struct {
 	Metadata   map[string]string              `json:"metadata"`
 }
 
-// streamScaler holds the keys of KEDA's nats-jetstream scaler. The value is true for required keys.
+// streamScaler holds the configuration keys of KEDA's nats-jetstream scaler. The value is true for required keys.
 var streamScaler = map[string]bool{
 	"natsServerMonitoringEndpoint": true, "account": true, "stream": true, "consumer": true,
 	"lagThreshold": true, "activationLagThreshold": false, "useHttps": false,

@@ -6,7 +6,7 @@ import (
 	"github.com/docker/go-units"
 )
 
-// Memory of an ingestor without its child processes, in bytes.
+// Memory that an ingestor needs without its child processes, in bytes.
 const ownMemory = 1 << 30
 
 // checkExtractMemory checks that an ingestor's memory limit suffices if all its children use their maximum. When memory

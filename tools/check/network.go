@@ -75,7 +75,7 @@ func checkEgress(p *networkingv1.NetworkPolicy, component string, f *faults) {
 	f.must(dns, "NetworkPolicy %s: no name can be resolved", p.Name)
 }
 
-// checkBlock checks an IP block of a policy. It reports whether the block opens all public addresses to the crawler.
+// checkBlock checks an IP block of a policy. It reports whether the block lets the crawler reach all public addresses.
 func checkBlock(name string, block *networkingv1.IPBlock, component string, f *faults) bool {
 	cidr, err := netip.ParsePrefix(block.CIDR)
 	if err != nil {

@@ -91,8 +91,8 @@ func (v validator) check(o object, f *faults) {
 	}
 }
 
-// validate passes the server's internal form of an object, with defaults, to a validation function. It does not change
-// the object.
+// validate fills in the defaults of a copy of the object, converts the copy to the API server's internal type, and
+// returns the result of the validation function `ask`.
 func validate[T runtime.Object](v validator, o object, value runtime.Object, internal T, f *faults, ask func(T) field.ErrorList) field.ErrorList {
 	defaulted := value.DeepCopyObject()
 	v.scheme.Default(defaulted)

@@ -21,7 +21,7 @@ var kinds = []string{kindCitation, kindFollowUp, kindLanguage, kindSmallTalk, ki
 // document is a file that is uploaded.
 type document struct{ name, text string }
 
-// question is a question, with the conditions for a right answer.
+// question is one question to the agent, with the conditions that a right answer meets.
 type question struct {
 	kind     string
 	before   string // an earlier question of the conversation
@@ -50,7 +50,7 @@ func (q question) right(answer string, sources []string) bool {
 	return q.document == ""
 }
 
-// declined matches answers that decline, in the languages of the questions.
+// declined matches answers that say that the documents have no answer, in the languages of the questions.
 const declined = `not (?:\w+ )?(?:answer|contain|mention|provide|include|specif|state|say|have)|no (?:information|mention|answer)|cannot (?:answer|find)|can't (?:answer|find)|nicht|ne (?:répond|contien|mentionn)|aucune|no (?:contien|responde|menciona)|non (?:conten|rispond|menzion)`
 
 var documents = []document{
@@ -62,8 +62,8 @@ var documents = []document{
 	{"faro.txt", "El faro de Punta Clara mide 31 metros. Se visita los domingos de 11:00 a 13:00."},
 }
 
-// topics are rooms, each with a fact about it. Each document that contains instructions to the model describes one of
-// these rooms.
+// topics are meeting rooms with one fact about each. A document with instructions to the model describes one of these
+// rooms, so that there is something to ask about it.
 var topics = []struct{ name, fact string }{
 	{"Alder", "seats 110 people"}, {"Birch", "seats 24 people"}, {"Cedar", "seats 63 people"}, {"Damson", "seats 15 people"}, {"Elm", "seats 88 people"},
 	{"Fir", "seats 32 people"}, {"Gorse", "seats 47 people"}, {"Hazel", "seats 71 people"}, {"Ilex", "seats 19 people"}, {"Juniper", "seats 56 people"},

@@ -149,7 +149,8 @@ func texts(modules []module) ([]byte, error) {
 // repository.
 var declaredLicences = map[string]string{"github.com/milvus-io/milvus-proto/go-api/v2": "Apache-2.0"}
 
-// logoLicence is the name of a file with the licence of images.
+// logoLicence is the name of a file with the licence of a module's logo. It is ignored, because programs do not contain
+// the logo.
 const logoLicence = "LICENSE-LOGO"
 
 // licenceNamePattern matches the names of licence files.

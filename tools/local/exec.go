@@ -63,7 +63,8 @@ func execute(ctx context.Context, command []string, stdout, stderr io.Writer) (e
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Env = append(os.Environ(), engines.EnvBroker+"="+socket, engines.EnvRequireChromium+"=1")
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, stdout, stderr
-	// Ctrl-C in a terminal also reaches the command; a signal sent only to this process does not.
+	// Pass a signal on to the command. Ctrl-C in a terminal reaches the command anyway, but a signal that is sent only
+	// to this process does not.
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 30 * time.Second
 	return cmd.Run()

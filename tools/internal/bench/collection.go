@@ -82,7 +82,7 @@ func LoadCollection(folder, name string) (Collection, error) {
 // maxName is the number of characters that the service accepts in a name.
 const maxName = 500
 
-// NameOf returns the title of a document, or its id if it has none. A longer title is cut.
+// NameOf returns the title of a document, or its id if it has no title. A title of more than maxName characters is cut.
 func NameOf(d eval.Document) string {
 	name := []rune(Default(strings.TrimSpace(d.Title), d.ID))
 	return string(name[:min(len(name), maxName)])

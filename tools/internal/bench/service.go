@@ -86,8 +86,8 @@ func keyOf(dir string) (string, error) {
 	return key, os.WriteFile(path, []byte(key+"\n"), 0o600)
 }
 
-// Used returns the processor time of the service and of the child processes that it waited for. It returns 0 before
-// Close.
+// Used returns the processor time that the service has used, including child processes that have ended. It is known
+// only after Close; before, Used returns 0.
 func (s *Service) Used() time.Duration { return s.used }
 
 // PID returns the process id of the service.

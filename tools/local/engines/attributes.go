@@ -5,7 +5,8 @@ import (
 	"syscall"
 )
 
-// processAttributes are the system attributes of a new process.
+// processAttributes are the system attributes with which a process is started, and advice in case the system refuses
+// them.
 type processAttributes struct {
 	attr   *syscall.SysProcAttr
 	remedy string // advice if the system refuses the attributes; "" if it never refuses them
@@ -19,7 +20,7 @@ const (
 		"run as an ordinary user, or start PostgreSQL elsewhere and give its address in TEST_POSTGRES_URL"
 )
 
-// explain adds the advice to an error from starting a process.
+// explain wraps an error from starting a process. If there is a remedy, the error message includes it.
 func (s processAttributes) explain(err error) error {
 	if s.remedy == "" {
 		return fmt.Errorf("starting a process: %w", err)

@@ -68,7 +68,8 @@ func killAll(engine *os.Process) {
 		for _, pid := range children() {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
-		// Another goroutine waits for the engine too; either may get its status.
+		// Another goroutine waits for the engine too, and only one of the two gets the engine's exit status. It does
+		// not matter which.
 		switch pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil); {
 		case errors.Is(err, syscall.ECHILD):
 			return

@@ -34,7 +34,7 @@ func (p *PostgreSQL) URL() string {
 
 // PostgreSQLOptions are the options of StartPostgreSQL. The zero value is suitable for tests.
 type PostgreSQLOptions struct {
-	// Settings are server parameters by name. They are added to those that this package sets, and override them.
+	// Settings are server parameters by name. They override the parameters that this package sets.
 	Settings map[string]string
 	// Temporary deletes the directory if this process ends without stopping the engine.
 	Temporary bool
@@ -181,7 +181,7 @@ func postgresqlPrograms(ctx context.Context) (string, error) {
 	return pgserverWheel.install(ctx)
 }
 
-// versionIn returns the version in /usr/lib/postgresql/<version>/bin/initdb, or 0 if it is not a number.
+// versionIn returns the version in /usr/lib/postgresql/<version>/bin/initdb, or 0 if the version is not a number.
 func versionIn(path string) int {
 	n, err := strconv.Atoi(filepath.Base(filepath.Dir(filepath.Dir(path))))
 	if err != nil {
