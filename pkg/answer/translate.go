@@ -72,7 +72,7 @@ func (a *Answerer) translate(ctx context.Context, d *promptDraft, found []domain
 	d.rewriting.CompletionTokens += used.CompletionTokens
 	if err != nil {
 		if ctx.Err() == nil {
-			a.deps.Log.WarnContext(ctx, "the model did not translate the question; it is not searched for in the documents' language", "model", m.Name, "language", target, "error", err)
+			a.deps.Log.WarnContext(ctx, "the model did not translate the question; not searching in the documents' language", "model", m.Name, "language", target, "error", err)
 		}
 		return ""
 	}

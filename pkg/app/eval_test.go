@@ -234,7 +234,7 @@ func TestEvalGeneratesUsableQuestions(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	_, _, err = p.eval(ctx, environ, "--datastore", storeID, "--generate", "4", "--out", other)
-	if err == nil || !strings.Contains(err.Error(), "the chat model answers nothing: the model server cannot be reached") {
+	if err == nil || !strings.Contains(err.Error(), "the chat model does not answer: the model server cannot be reached") {
 		t.Errorf("without a model server: %v", err)
 	}
 	if _, err := os.Stat(other); !errors.Is(err, os.ErrNotExist) {

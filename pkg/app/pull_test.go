@@ -57,7 +57,7 @@ func TestAFailedPullNamesTheRemedy(t *testing.T) {
 		"no name":              {nil, []string{"pull"}, []string{"specify a model", "models list", "usage:"}},
 		"an unknown model":     {nil, []string{"pull", "gpt", "--data-dir", dir}, []string{`"gpt" cannot be downloaded`, filepath.Join(dir, "models")}},
 		"a stray argument":     {nil, []string{"list", "all"}, []string{`unexpected argument "all"`}},
-		"another file":         {nil, []string{"pull", "all-MiniLM-L6-v2", "--data-dir", dir, "--from", hub.URL}, []string{hub.URL, "config.json is not the published file", "without network access", dir}},
+		"another file":         {nil, []string{"pull", "all-MiniLM-L6-v2", "--data-dir", dir, "--from", hub.URL}, []string{hub.URL, "config.json differs from the published file", "without network access", dir}},
 		"an address that lies": {[]string{"HF_ENDPOINT=ftp://x"}, []string{"pull", "all-MiniLM-L6-v2", "--data-dir", t.TempDir()}, []string{`"ftp://x"`}},
 	} {
 		_, err := models(t, test.environ, test.args...)

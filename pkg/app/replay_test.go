@@ -32,7 +32,7 @@ func TestReplayRejectsInvalidArguments(t *testing.T) {
 		says string // on the standard error
 	}{
 		"nothing to replay":         {args: nil, code: 2, says: "specify --datastore or --all"},
-		"one datastore and all":     {args: []string{"--all", "--datastore", "x"}, code: 2, says: "exclude each other"},
+		"one datastore and all":     {args: []string{"--all", "--datastore", "x"}, code: 2, says: "cannot be combined"},
 		"a time that is none":       {args: []string{"--since", "soon"}, code: 2, says: `--since "soon": must be a date (2006-01-02), a time (2006-01-02T15:04:05Z) or a duration before now (36h)`},
 		"a time to come":            {args: []string{"--since", "-1h"}, code: 2, says: `--since "-1h": must be`},
 		"an unknown flag":           {args: []string{"--every"}, code: 2, says: "unknown flag --every"},

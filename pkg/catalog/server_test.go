@@ -278,7 +278,7 @@ func TestStartErrors(t *testing.T) {
 		want    string
 	}{
 		"a password that is wrong": {
-			with(t, server, func(u *url.URL) { u.User = url.UserPassword(u.User.Username(), secret) }), "does not let user",
+			with(t, server, func(u *url.URL) { u.User = url.UserPassword(u.User.Username(), secret) }), "rejects user",
 		},
 		"a database that does not exist": {with(t, server, func(u *url.URL) { u.Path = "/nowhere" }), `no database "nowhere"`},
 		"a schema that does not exist": {

@@ -74,9 +74,9 @@ func TestARepairReportsItsActions(t *testing.T) {
 		"that streams were gone": {
 			stage: repairFixture{streams: jobs.Repaired{Streams: []string{"JOBS"}, JobsReset: true, FirstGeneration: 1000}, made: true}, rows: whole,
 			want: []string{
-				"stream JOBS was missing and was created again, empty",
+				"stream JOBS was missing; created an empty one",
 				"the job log was lost and starts again at generation 1000; unfinished jobs must be published again",
-				"the store of originals was missing and was created again, empty",
+				"the store of originals was missing; created an empty one",
 				"1 datasource looked at",
 			},
 		},

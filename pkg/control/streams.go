@@ -63,8 +63,8 @@ func (k *StreamKeeper) keep(ctx context.Context, note Note) (rescued int, err er
 	if made, err := k.Originals.Repair(ctx); err != nil {
 		return 0, fmt.Errorf("repairing the store of originals: %w", err)
 	} else if made {
-		note("the store of originals was missing and was created again, empty")
-		k.Log.Warn("store of originals was missing and was created again, empty")
+		note("the store of originals was missing; created an empty one")
+		k.Log.Warn("store of originals was missing; created an empty one")
 	}
 	// Jobs must also be checked if EVENTS was lost: the results of finished jobs may have been in it.
 	if !repaired.JobsReset && !slices.Contains(repaired.Streams, jobs.StreamEvents) {

@@ -278,6 +278,6 @@ func (p *politeness) pauseHost(ctx context.Context, host, reason string) time.Du
 // announcePause tells all crawlers about a pause. If that fails, other crawlers find out from their next request.
 func (p *politeness) announcePause(ctx context.Context, host string, until time.Time) {
 	if err := p.slots.Hold(ctx, host, until); err != nil {
-		p.log.WarnContext(ctx, "telling other crawlers to pause a host failed", "host", host, "error", err)
+		p.log.WarnContext(ctx, "could not tell other crawlers to pause requests to a host", "host", host, "error", err)
 	}
 }

@@ -78,7 +78,7 @@ func ReadQuestions(r io.Reader) ([]Question, error) {
 			return err
 		}
 		if first, twice := seen[string(q.ID)]; twice {
-			return fmt.Errorf("the question %q is on line %d already", q.ID, first)
+			return fmt.Errorf("question %q is already on line %d", q.ID, first)
 		}
 		seen[string(q.ID)] = n
 		if strings.TrimSpace(q.Text) == "" {
@@ -108,7 +108,7 @@ func ReadJudgements(r io.Reader) (Judgements, error) {
 			if number == 1 && len(c) >= 3 {
 				return nil // the header line
 			}
-			return fmt.Errorf("%.80q is no grade: a line has question, document and a whole number, parted by tabs", c[len(c)-1])
+			return fmt.Errorf("the grade %.80q is not a whole number: a line must have question, document and grade, separated by tabs", c[len(c)-1])
 		}
 		var question, document string
 		switch len(c) {
@@ -117,7 +117,7 @@ func ReadJudgements(r io.Reader) (Judgements, error) {
 		case 4:
 			question, document = c[0], c[2]
 		default:
-			return fmt.Errorf("has %d columns: it must have question, document and grade, parted by tabs", len(c))
+			return fmt.Errorf("has %d columns: it must have question, document and grade, separated by tabs", len(c))
 		}
 		if err := errors.Join(checkID(question), checkID(document)); err != nil {
 			return err
@@ -149,9 +149,9 @@ func checkID(id string) error {
 	case id == "":
 		return errors.New("has an empty id")
 	case len(id) > maxID:
-		return fmt.Errorf("has an id of %d bytes, the most is %d", len(id), maxID)
+		return fmt.Errorf("has an id of %d bytes; the limit is %d", len(id), maxID)
 	case strings.ContainsAny(id, "\t\r\n"):
-		return fmt.Errorf("the id %.80q holds a tab or a line's end", id)
+		return fmt.Errorf("the id %.80q contains a tab or a line break", id)
 	}
 	return nil
 }
@@ -182,7 +182,7 @@ func (l *label) UnmarshalJSON(b []byte) error {
 	}
 	var number int64
 	if err := json.Unmarshal(b, &number); err != nil {
-		return fmt.Errorf("the id %.80s is neither text nor a whole number", b)
+		return fmt.Errorf("the id %.80s is neither a string nor a whole number", b)
 	}
 	*l = label(strconv.FormatInt(number, 10))
 	return nil
@@ -198,10 +198,10 @@ func (t *texts) UnmarshalJSON(b []byte) error {
 	case json.Unmarshal(b, &one) == nil:
 		many = []string{one}
 	case json.Unmarshal(b, &many) != nil:
-		return fmt.Errorf("%.80s is neither a text nor a list of texts", b)
+		return fmt.Errorf("%.80s is neither a string nor a list of strings", b)
 	}
 	if len(many) > maxRelevant {
-		return fmt.Errorf("a list of %d texts, the most is %d", len(many), maxRelevant)
+		return fmt.Errorf("the list has %d strings; the limit is %d", len(many), maxRelevant)
 	}
 	for _, s := range many {
 		if strings.TrimSpace(s) != "" {

@@ -55,7 +55,7 @@ func ReadRun(r io.Reader) (Run, error) {
 		case 6:
 			c = []string{c[0], c[2], c[4]}
 		default:
-			return fmt.Errorf("has %d columns: it must have question, document and score, parted by tabs", len(c))
+			return fmt.Errorf("has %d columns: it must have question, document and score, separated by tabs", len(c))
 		}
 		score, err := strconv.ParseFloat(strings.TrimSpace(c[2]), 64)
 		if err != nil || math.IsNaN(score) {

@@ -312,7 +312,7 @@ func (d *delivery) handBack(ctx context.Context, runErr error) (Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, handBackTimeout)
 	defer cancel()
 	if err := d.count(ctx, func(t *attemptCounts) { t.HandBacks++ }); err != nil {
-		d.log.Warn("could not count the hand-back of a job", "error", err)
+		d.log.Warn("could not record that a worker returned a job", "error", err)
 		var flush context.CancelFunc
 		ctx, flush = context.WithTimeout(context.WithoutCancel(ctx), handBackTimeout)
 		defer flush()

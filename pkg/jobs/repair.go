@@ -25,7 +25,7 @@ type Repaired struct {
 func (r Repaired) Lines() []string {
 	var lines []string
 	for _, name := range r.Streams {
-		lines = append(lines, fmt.Sprintf("stream %s was missing and was created again, empty", name))
+		lines = append(lines, fmt.Sprintf("stream %s was missing; created an empty one", name))
 	}
 	if r.JobsReset {
 		lines = append(lines, fmt.Sprintf("the job log was lost and starts again at generation %d; unfinished jobs must be published again", r.FirstGeneration))
@@ -63,7 +63,7 @@ func (b *Broker) Repair(ctx context.Context, highestGeneration uint64) (Repaired
 		return repaired, err
 	}
 	for _, name := range repaired.Streams {
-		b.log.Warn("stream was missing and was created again", "stream", name)
+		b.log.Warn("stream was missing; recreated it", "stream", name)
 	}
 	return repaired, nil
 }

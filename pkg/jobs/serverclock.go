@@ -71,7 +71,7 @@ func (c *serverClock) ask(ctx context.Context, maxWait time.Duration) error {
 		}
 		said := s.CachedInfo().TimeStamp
 		if said.IsZero() {
-			return fmt.Errorf("asking the NATS servers for the time: stream %s does not say it", c.stream)
+			return fmt.Errorf("asking the NATS servers for the time: the information about stream %s does not contain it", c.stream)
 		}
 		c.mu.Lock()
 		defer c.mu.Unlock()

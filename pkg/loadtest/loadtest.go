@@ -42,15 +42,15 @@ type Load struct {
 func (l Load) Validate() error {
 	switch {
 	case !(l.Rate >= 0 && l.Rate <= MaxRate):
-		return fmt.Errorf("a rate of %v requests a second: must be 0 to %d", l.Rate, MaxRate)
+		return fmt.Errorf("the rate is %v requests per second; it must be 0 to %d", l.Rate, MaxRate)
 	case l.Clients < 1 || l.Clients > MaxClients:
-		return fmt.Errorf("%d clients: must be 1 to %d", l.Clients, MaxClients)
+		return fmt.Errorf("the number of clients is %d; it must be 1 to %d", l.Clients, MaxClients)
 	case l.For <= 0 || l.For > MaxFor:
-		return fmt.Errorf("a load of %v: must be more than 0 and at most %v", l.For, MaxFor)
+		return fmt.Errorf("the load takes %v; it must take more than 0 and at most %v", l.For, MaxFor)
 	case l.Warmup < 0 || l.Warmup > MaxFor:
-		return fmt.Errorf("a warm-up of %v: must be 0 to %v", l.Warmup, MaxFor)
+		return fmt.Errorf("the warm-up takes %v; it must take 0 to %v", l.Warmup, MaxFor)
 	case l.Requests < 0:
-		return fmt.Errorf("%d requests: must be 0 (no limit) or more", l.Requests)
+		return fmt.Errorf("the number of requests is %d; it must be 0 (no limit) or more", l.Requests)
 	default:
 		return nil
 	}

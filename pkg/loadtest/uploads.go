@@ -64,7 +64,7 @@ func (u *Uploads) changed(d service.Datasource) error {
 	switch d.Status {
 	case "synched":
 	case "error":
-		r.err = fmt.Errorf("a document was not taken in: %s", d.Error)
+		r.err = fmt.Errorf("a document could not be processed: %s", d.Error)
 	default:
 		return nil
 	}
@@ -120,7 +120,7 @@ func (u *Uploads) send(ctx context.Context, n int) (id string, err error) {
 	name := fmt.Sprintf("load-%d", n)
 	ids, err := u.service.Upsert(ctx, u.datastore, []service.Document{{CustomID: name, Name: name, Text: string(item.Content)}})
 	if err == nil && len(ids) != 1 {
-		err = fmt.Errorf("the service answered %d ids for one document", len(ids))
+		err = fmt.Errorf("the service returned %d ids for one document", len(ids))
 	}
 	if err != nil {
 		return "", err

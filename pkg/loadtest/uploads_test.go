@@ -95,7 +95,7 @@ func TestUploadsEndWhenTheyAreSearchable(t *testing.T) {
 				return "synched"
 			}}
 			r := loadStore(t, s, 10, func(int) Item { return Item{Content: []byte("a text")} })
-			want := []Failure{{"a document was not taken in: it is no text", 1}}
+			want := []Failure{{"a document could not be processed: it is no text", 1}}
 			if diff := cmp.Diff(want, r.Failures); diff != "" || r.Succeeded != 9 || measure(t, r, "searchable").Count != 9 || measure(t, r, "accepted").Count != 10 {
 				t.Errorf("%+v %s", r, diff)
 			}

@@ -106,7 +106,7 @@ func build(source fs.FS) (*site, error) {
 	for _, p := range pages.list {
 		var b bytes.Buffer
 		if err := layout.Execute(&b, pages.view(p)); err != nil {
-			return nil, fmt.Errorf("making the page of %s: %w", p.source, err)
+			return nil, fmt.Errorf("rendering %s: %w", p.source, err)
 		}
 		files[p.at] = newFile("", b.Bytes())
 		files[Root+"/"+p.source] = newFile(p.source, p.markdown)

@@ -42,7 +42,7 @@ func readDocument(ctx context.Context, lib Library, where resource) (domain.Data
 		where.ordinal = max(0, where.ordinal-chunksBefore)
 	}
 	if where.ordinal >= int(d.Chunks) {
-		return d, part{}, domain.Errorf(domain.CodeNotFound, "%q has only %d passages and none from %d on; it may have been re-indexed, so search again", d.Name, d.Chunks, where.ordinal+1)
+		return d, part{}, domain.Errorf(domain.CodeNotFound, "%q has only %d passages, so there is no passage %d; it may have been re-indexed, so search again", d.Name, d.Chunks, where.ordinal+1)
 	}
 	p := part{from: where.ordinal, to: where.ordinal, of: int(d.Chunks)}
 	var text chunkJoiner

@@ -94,7 +94,7 @@ func (s *Store) Repair(ctx context.Context) (bool, error) {
 	}
 	_, created, err := quorum.Ensure(ctx, s.js, s.opts.config())
 	if err != nil {
-		return false, fmt.Errorf("creating the store of originals again: %w", err)
+		return false, fmt.Errorf("recreating the store of originals: %w", err)
 	}
 	return created, nil
 }

@@ -15,7 +15,7 @@ const (
 )
 
 // ErrPaused is the cause of the error that Rerank returns if it did not call the server because of recent failures.
-var ErrPaused = errors.New("the server is not asked for a while")
+var ErrPaused = errors.New("the server failed repeatedly, so requests to it are paused")
 
 // breaker is a circuit breaker. It keeps queries from waiting for their time-out when the server does not respond.
 // After tripAfter failures, it opens for a pause. Then one query probes the server. While probes fail, the pauses grow.

@@ -126,7 +126,7 @@ func TestHostileAnswers(t *testing.T) {
 		"a list of numbers":           {`[1, 2]`, "not a list of scores"},
 		"too few":                     {`{"results":[{"index":0,"relevance_score":1}]}`, "1 results for 2 passages"},
 		"too many":                    {`[{"index":0,"score":1},{"index":1,"score":1},{"index":1,"score":1}]`, "3 results for 2 passages"},
-		"one twice":                   {`[{"index":1,"score":1},{"index":1,"score":1}]`, "the index 1 has two results"},
+		"one twice":                   {`[{"index":1,"score":1},{"index":1,"score":1}]`, "there are two results with index 1"},
 		"an index beyond":             {`[{"index":0,"score":1},{"index":2,"score":1}]`, "index 2 is out of range"},
 		"an index below":              {`[{"index":0,"score":1},{"index":-1,"score":1}]`, "index -1 is out of range"},
 		"an index that is a fraction": {`[{"index":0,"score":1},{"index":0.5,"score":1}]`, "not a list of scores"},

@@ -90,9 +90,9 @@ func decode(body []byte, scores []float64) error {
 		case *s.Index < 0 || *s.Index >= len(scores):
 			return fmt.Errorf("result index %d is out of range: %d passages were sent", *s.Index, len(scores))
 		case seen[*s.Index]:
-			return fmt.Errorf("the index %d has two results", *s.Index)
+			return fmt.Errorf("there are two results with index %d", *s.Index)
 		case math.IsNaN(*value) || math.IsInf(*value, 0):
-			return fmt.Errorf("the score of the index %d is not finite", *s.Index)
+			return fmt.Errorf("the score of result %d is not finite", *s.Index)
 		}
 		seen[*s.Index], scores[*s.Index] = true, *value
 	}

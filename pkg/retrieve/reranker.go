@@ -22,4 +22,4 @@ type Reranked struct {
 	Score float64
 }
 
-var errOrder = errors.New("the reranker's order is not one of the passages that it was given")
+var errOrder = errors.New("the reranker's order does not contain each passage exactly once")

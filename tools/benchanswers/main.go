@@ -68,13 +68,13 @@ func parse(args []string, errs io.Writer) (settings, error) {
 	case s.set != "" && (s.small || s.write != ""):
 		return s, errors.New("-small and -write apply to collections, not to a -set")
 	case s.half != "" && s.half != "tuning" && s.half != "held-out":
-		return s, fmt.Errorf("-half is %q, must be tuning or held-out", s.half)
+		return s, fmt.Errorf("-half is %q; it must be tuning or held-out", s.half)
 	case s.set == "" && s.answers == "":
 		return s, errors.New("-answers, or BENCH_ANSWERS, must name the folder of the answers")
 	case s.small && s.write != "":
 		return s, errors.New("-small has no section of figures to -write")
 	case s.questions < 0:
-		return s, fmt.Errorf("-questions is %d, must not be negative", s.questions)
+		return s, fmt.Errorf("-questions is %d; it must not be negative", s.questions)
 	}
 	return s, nil
 }

@@ -87,7 +87,7 @@ func parse(args []string, errs io.Writer) (settings, error) {
 		return s, err
 	}
 	if s.rows < rowsPerDocument*parts || s.rows%(rowsPerDocument*parts) != 0 || s.questions < 1 || s.duration <= 0 || s.idle < 0 {
-		return s, fmt.Errorf("-rows must be a multiple of %d, -questions and -each above 0, -idle not below", rowsPerDocument*parts)
+		return s, fmt.Errorf("-rows must be a multiple of %d, -questions and -each positive, and -idle not negative", rowsPerDocument*parts)
 	}
 	return s, nil
 }

@@ -41,7 +41,7 @@ func readAnswers(folder string, c bench.Collection) (passages, error) {
 	case "covidqa":
 		found, err = covidPassages(filepath.Join(folder, covidAnswers), c, texts)
 	default:
-		return nil, fmt.Errorf("nothing says where the answers of %s are", c.Name)
+		return nil, fmt.Errorf("there is no file with the answers of %s", c.Name)
 	}
 	if err != nil {
 		return nil, err
@@ -74,7 +74,7 @@ func chromaPassages(path string, c bench.Collection, texts map[string]string) (p
 	found := passages{}
 	for n, row := range rows[min(1, len(rows)):] {
 		if len(row) < 3 {
-			return nil, fmt.Errorf("%s, row %d: has %d columns, not question, references and document", path, n+2, len(row))
+			return nil, fmt.Errorf("%s, row %d: it has %d columns; they must be question, references and document", path, n+2, len(row))
 		}
 		var references []struct {
 			Content string `json:"content"`
@@ -145,7 +145,7 @@ func (p passages) add(question, document string, texts map[string]string, answer
 	}
 	at, ok := nearest(text, answer, byteOffset(text, characters))
 	if !ok {
-		return fmt.Errorf("document %q does not hold the answer %.80q", document, answer)
+		return fmt.Errorf("document %q does not contain the answer %.80q", document, answer)
 	}
 	places := []eval.Position{{Document: document, Start: at}}
 	for from := 0; len(answer) >= minRepeatedAnswer; {

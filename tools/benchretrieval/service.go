@@ -39,7 +39,7 @@ func start(ctx context.Context, s settings) (b *measured, err error) {
 	if slices.Contains(s.engines, "milvus") {
 		milvus, err := engines.StartMilvusLite(ctx, filepath.Join(dir, "milvus-lite"), engines.MilvusLiteOptions{})
 		if err != nil {
-			return b, fmt.Errorf("starting Milvus Lite (-engines embedded does without it): %w", err)
+			return b, fmt.Errorf("starting Milvus Lite (not needed with -engines embedded): %w", err)
 		}
 		b.closers = append(b.closers, milvus.Stop)
 		environ = append(environ, "MILVUS_ADDR="+milvus.Addr())

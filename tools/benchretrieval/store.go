@@ -51,7 +51,7 @@ func (b *measured) datastore(ctx context.Context, s settings, c content, engine 
 	}
 	there, err = b.synched(ctx, id)
 	if err == nil && there != len(c.documents) {
-		err = fmt.Errorf("of %d documents of %q only %d could be taken in", len(c.documents), name, there)
+		err = fmt.Errorf("only %[3]d of %[1]d documents of %[2]q could be processed", len(c.documents), name, there)
 	}
 	return id, err
 }

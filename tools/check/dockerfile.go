@@ -136,7 +136,7 @@ func readAllowed(path string) (map[string]bool, error) {
 		}
 	}
 	if !all {
-		return nil, fmt.Errorf("%s does not begin by ignoring everything", path)
+		return nil, fmt.Errorf("%s must ignore everything in its first line", path)
 	}
 	return allowed, lines.Err()
 }

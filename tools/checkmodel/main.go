@@ -44,7 +44,7 @@ func run(ctx context.Context, args []string, out, errs io.Writer) error {
 		return err
 	}
 	if s.questions < 0 {
-		return fmt.Errorf("-questions is %d, must not be negative", s.questions)
+		return fmt.Errorf("-questions is %d; it must not be negative", s.questions)
 	}
 	installed, err := install(ctx, s.cache, errs)
 	if errors.Is(err, errUnavailable) {

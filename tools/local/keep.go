@@ -38,7 +38,7 @@ func runEngines(ctx context.Context, dir string) error {
 	timeout, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	if _, err := lock.TryLockContext(timeout, poll); err != nil {
-		return fmt.Errorf("locking %s, which another keeper may use: %w", dir, err)
+		return fmt.Errorf("locking %s (another keeper may be using it): %w", dir, err)
 	}
 	defer func() { _ = lock.Unlock() }()
 	defer os.Remove(statePath(dir))

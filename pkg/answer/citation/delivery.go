@@ -49,7 +49,7 @@ func NewDelivery(p chat.Prompt, emit func(string) error) *Delivery {
 func (d *Delivery) Write(piece string) error {
 	d.Begun = true
 	if d.Text.Len()+len(piece) > maxAnswerBytes {
-		return domain.Errorf(domain.CodeUnavailable, "the model's answer is longer than %d bytes, the most that is taken; set maxTokens", maxAnswerBytes)
+		return domain.Errorf(domain.CodeUnavailable, "the model's answer is longer than the limit of %d bytes; set a lower maxTokens", maxAnswerBytes)
 	}
 	text, stopped := d.stop.write(piece)
 	if d.cites != nil {

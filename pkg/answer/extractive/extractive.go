@@ -262,7 +262,7 @@ func (e *Provider) analyse(ctx context.Context, p chat.Prompt, fragments []domai
 	q := newQuestion(p, fragments)
 	if e.words != nil {
 		if err := q.addKin(ctx, e.words, p.Question, fragments); err != nil {
-			return q, fmt.Errorf("looking for kindred words: %w", err)
+			return q, fmt.Errorf("looking up related words: %w", err)
 		}
 	}
 	return q, nil

@@ -53,7 +53,7 @@ func Search(ctx context.Context, question, modelName string, history []chat.Turn
 	case ctx.Err() != nil:
 		return plain, used
 	case err != nil:
-		log.WarnContext(ctx, "a follow-up question is searched for as it is, the model did not rewrite it", "model", models[0].Name, "error", err)
+		log.WarnContext(ctx, "the model did not rewrite a follow-up question; searching for it unchanged", "model", models[0].Name, "error", err)
 		return plain, used
 	}
 	if written = cleanQuestion(written); !isFaithful(written, question, history) {

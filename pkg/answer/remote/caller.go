@@ -73,7 +73,7 @@ var (
 	// ErrTool means that the model called a tool instead of answering, although none was offered.
 	ErrTool = errors.New("the model called a tool instead of answering")
 	// ErrNoTools means that the server rejected the request because of its tools.
-	ErrNoTools = errors.New("the model server does not take tools")
+	ErrNoTools = errors.New("the model server does not support tools")
 	// ErrAdjusted asks for an immediate retry: the provider has learned which part of the request the server rejects.
 	ErrAdjusted = errors.New("the model server rejected the request")
 	// ErrNoModel means that the response is not from a model server.

@@ -17,7 +17,7 @@ const (
 )
 
 // errRolledBack is returned if a transaction was undone because of another transaction and must be run again.
-var errRolledBack = errors.New("undone with another transaction")
+var errRolledBack = errors.New("rolled back together with another transaction")
 
 // groupCommit implements group commit for the single writing connection. Each transaction runs in a savepoint, so it
 // can be undone separately. The last of the waiting transactions commits for all of them, and no transaction returns

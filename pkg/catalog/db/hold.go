@@ -46,7 +46,7 @@ func (d *DB) Hold(ctx context.Context, name string) (release func(), err error) 
 		begin: func(ctx context.Context, conn *pgx.Conn) error {
 			err := takeHold(ctx, conn, key)
 			if was := h.set(err); err != nil && was == nil {
-				d.Log.Error("what this process held is lost", "hold", name, "error", err)
+				d.Log.Error("this process has lost its locks", "hold", name, "error", err)
 			}
 			select {
 			case first <- err:
@@ -144,7 +144,7 @@ func (s *holds) check() error {
 		fault := h.fault
 		h.mu.Unlock()
 		if fault != nil {
-			return fmt.Errorf("%q is not held any more: %w", h.name, fault)
+			return fmt.Errorf("the lock %q is no longer held: %w", h.name, fault)
 		}
 	}
 	return nil

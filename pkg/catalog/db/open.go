@@ -74,7 +74,7 @@ func connect(ctx context.Context, o Options) (d *DB, err error) {
 	}
 	switch {
 	case o.Path != "" && o.URL != "":
-		return nil, errors.New("both a path and a URL are given")
+		return nil, errors.New("a path and a URL are set; use one of them")
 	case o.URL != "":
 		d, err = openPostgres(ctx, o)
 	default:

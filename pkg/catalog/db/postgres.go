@@ -165,7 +165,7 @@ func (d *DB) primary(ctx context.Context) error {
 		return err
 	}
 	if standby {
-		return errors.New("the server is a standby and takes no writes")
+		return errors.New("the server is a standby and does not accept writes")
 	}
 	return nil
 }
@@ -176,11 +176,11 @@ func explain(err error, cfg *pgx.ConnConfig) error {
 	if errors.As(err, &refusal) {
 		switch refusal.Code {
 		case "28P01", "28000":
-			return fmt.Errorf("the server does not let user %q in: %s", cfg.User, refusal.Message)
+			return fmt.Errorf("the server rejects user %q: %s", cfg.User, refusal.Message)
 		case "3D000":
 			return fmt.Errorf("the server has no database %q: create it, or name another", cfg.Database)
 		case "53300":
-			return fmt.Errorf("the server has no connection to spare: %s", refusal.Message)
+			return fmt.Errorf("the server has no free connection: %s", refusal.Message)
 		}
 		if isTransient(refusal) { // the server is starting or stopping
 			return &domain.Error{Code: domain.CodeUnavailable, Message: "the server does not answer yet", Err: refusal}

@@ -95,7 +95,7 @@ func (w watched) Connect(ctx context.Context) (driver.Conn, error) {
 			err := d.Old(row...)
 			id, ok := row[0].(string)
 			if !ok {
-				err = errors.Join(err, fmt.Errorf("the first column of %s is %T and no id", d.TableName, row[0]))
+				err = errors.Join(err, fmt.Errorf("the first column of %s must be an id, but is a %T", d.TableName, row[0]))
 			}
 			return id, err
 		})

@@ -124,7 +124,7 @@ func adoptUnknown(ctx context.Context, t *db.Tx, job domain.Job) (Adopted, error
 	if job.GroupID != "" {
 		r.RunID = job.GroupID // not the id of a crawl, so the site's next crawl fetches the page
 	}
-	if err := r.Insert(ctx, t, domain.Errorf(domain.CodeConflict, "datasource %q has just come back", r.ID)); err != nil {
+	if err := r.Insert(ctx, t, domain.Errorf(domain.CodeConflict, "datasource %q was just restored", r.ID)); err != nil {
 		return NothingAdopted, err
 	}
 	if err := sites.AdoptedPages(ctx, t, r); err != nil {

@@ -24,7 +24,7 @@ func Direct(ctx context.Context, t *db.Tx, d *domain.Datastore, to domain.Place)
 	}
 	if d.Move != nil {
 		if err := cancelMove(ctx, t, d, mark); err != nil {
-			return fmt.Errorf("giving up the move to %s: %w", d.Move.To, err)
+			return fmt.Errorf("cancelling the move to %s: %w", d.Move.To, err)
 		}
 		d.Move = nil
 	}
@@ -95,7 +95,7 @@ func (c *Pipeline) Moving(ctx context.Context) ([]domain.Datastore, error) {
 	stores, err := db.Collect(ctx, c.db.Read, record.ScanDatastore,
 		`SELECT `+record.DatastoreColumns+` FROM datastores WHERE move_id <> '' AND deleted_at = 0 ORDER BY id`)
 	if err != nil {
-		return nil, fmt.Errorf("looking for datastores that move: %w", err)
+		return nil, fmt.Errorf("looking for datastores that are being moved: %w", err)
 	}
 	return stores, nil
 }

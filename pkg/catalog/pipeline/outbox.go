@@ -258,7 +258,7 @@ func (c *Pipeline) RaiseMark(ctx context.Context, t *db.Tx, generation uint64) e
 	}
 	if _, err := t.Exec(ctx, `UPDATE marks SET value = ? WHERE name = 'generation' AND value < ?`,
 		db.Unsigned(generation), db.Unsigned(generation)); err != nil {
-		return fmt.Errorf("keeping the highest generation: %w", err)
+		return fmt.Errorf("storing the highest generation: %w", err)
 	}
 	return nil
 }

@@ -256,7 +256,7 @@ func countExcluded(ctx context.Context, t *db.Tx, siteID string) (all, leads int
 	err = t.QueryRow(ctx, `SELECT COUNT(*), COALESCE(SUM(CASE WHEN lead < ? THEN 1 ELSE 0 END), 0) FROM datasources
 		WHERE group_id = ? AND lead > 0`, domain.LeadsNowhere, siteID).Scan(&all, &leads)
 	if err != nil {
-		return 0, 0, fmt.Errorf("counting the pages of site %s that its settings refuse: %w", siteID, err)
+		return 0, 0, fmt.Errorf("counting the pages of site %s that its settings exclude: %w", siteID, err)
 	}
 	return all, leads, nil
 }

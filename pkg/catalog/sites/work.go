@@ -84,7 +84,7 @@ func (c *Sites) SiteWork(ctx context.Context, after SiteTask, limit int) ([]Site
 	tasks, err := db.Collect(ctx, c.db.Read, db.Scan(func(w *SiteTask) []any { return []any{&w.siteID, &w.kind, &w.pageID} }), `SELECT site_id, kind, page_id FROM site_work WHERE (site_id, kind, page_id) > (?, ?, ?)
 		ORDER BY site_id, kind, page_id LIMIT ?`, after.siteID, after.kind, after.pageID, limit)
 	if err != nil {
-		return nil, fmt.Errorf("looking for work on sites: %w", err)
+		return nil, fmt.Errorf("looking for sites with work to do: %w", err)
 	}
 	return tasks, nil
 }
@@ -187,7 +187,7 @@ func QueueRest(ctx context.Context, t *db.Tx, site record.Record) error {
 	for _, other := range []string{`<`, `>`} {
 		left, err := db.Exists(ctx, t, `SELECT 1 FROM datasources WHERE group_id = ? AND group_id <> '' AND run_id `+other+` ? LIMIT 1`, site.ID, site.RunID)
 		if err != nil {
-			return fmt.Errorf("looking for pages that the crawl has not come upon: %w", err)
+			return fmt.Errorf("looking for pages that the crawl has not found: %w", err)
 		}
 		if left {
 			return queueWork(ctx, t, siteTask{siteID: site.ID, kind: workRest})

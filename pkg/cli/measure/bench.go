@@ -164,7 +164,7 @@ func (s benchSettings) check(rest []string, given func(string) bool) error {
 	case s.what == loadStreams && s.agent == "":
 		return errors.New("streams need --agent")
 	case given("files") && given("size"):
-		return errors.New("--size (generated texts) and --files (your files) exclude each other")
+		return errors.New("--size (generated texts) and --files (your files) cannot be combined")
 	case s.size < 64 || s.size > 1_000_000:
 		return fmt.Errorf("--size %d: must be 64 to 1000000 bytes (1MB)", s.size)
 	case s.topK < 0 || s.topK > 100:

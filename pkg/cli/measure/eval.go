@@ -89,7 +89,7 @@ func (s evalSettings) check() error {
 	case s.generate < 0 || s.generate > maxGenerated:
 		return fmt.Errorf("--generate %d: must be 1 to %d", s.generate, maxGenerated)
 	case s.generate > 0 && (s.queries != "" || s.qrels != "" || s.json):
-		return errors.New("--generate excludes --queries, --qrels and --json: generate questions first, then measure with them")
+		return errors.New("--generate cannot be combined with --queries, --qrels or --json: generate questions first, then measure with them")
 	case s.generate == 0 && s.queries == "":
 		return errors.New("specify questions with --queries FILE, or generate some with --generate N")
 	case s.generate == 0 && s.out != "":

@@ -32,7 +32,7 @@ func (p commands) replayCommand() *cobra.Command {
 			case f.DatastoreID == "" && !all && !f.Failed && since == "":
 				return cli.WithExit(cli.Misused, errors.New("specify --datastore or --all"))
 			case f.DatastoreID != "" && all:
-				return cli.WithExit(cli.Misused, errors.New("--datastore and --all exclude each other"))
+				return cli.WithExit(cli.Misused, errors.New("--datastore and --all cannot be combined"))
 			}
 			return p.replay(cmd.Context(), f, since, dir, follow)
 		},

@@ -27,7 +27,7 @@ func (s *Site) build() error {
 		}
 	}
 	if have > s.opts.Pages {
-		return fmt.Errorf("a site of %d pages is too small: its special pages alone are %d", s.opts.Pages, have)
+		return fmt.Errorf("a site of %d pages is too small: it has %d special pages alone", s.opts.Pages, have)
 	}
 	s.addPlain(root, s.opts.Pages-have)
 	s.bomb = makeBomb(s.opts.BombBytes)

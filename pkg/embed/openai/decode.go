@@ -32,7 +32,7 @@ func (v *vector) UnmarshalJSON(data []byte) error {
 		return err
 	}
 	if len(raw)%4 != 0 {
-		return fmt.Errorf("%d bytes of base64 are no float32 numbers", len(raw))
+		return fmt.Errorf("%d bytes of base64 do not encode float32 numbers", len(raw))
 	}
 	*v = make(vector, len(raw)/4)
 	for i := range *v {
@@ -87,10 +87,10 @@ func decode(body []byte, want int) ([][]float32, error) {
 			index = *item.Index
 		}
 		if index < 0 || index >= want || vectors[index] != nil {
-			return nil, fmt.Errorf("index %d comes twice or is out of range", index)
+			return nil, fmt.Errorf("index %d is repeated or out of range", index)
 		}
 		if n := len(item.Embedding); n == 0 || n > maxDimensions || n != len(answer.Data[0].Embedding) {
-			return nil, fmt.Errorf("vector %d has %d dimensions, the first %d", index, n, len(answer.Data[0].Embedding))
+			return nil, fmt.Errorf("vector %d has %d dimensions, but the first has %d", index, n, len(answer.Data[0].Embedding))
 		}
 		if err := normalise(item.Embedding); err != nil {
 			return nil, fmt.Errorf("vector %d: %w", index, err)
@@ -107,7 +107,7 @@ func normalise(v []float32) error {
 		squares += float64(x) * float64(x)
 	}
 	if math.IsNaN(squares) || math.IsInf(squares, 0) {
-		return errors.New("a number in it is not finite")
+		return errors.New("it contains a number that is not finite")
 	}
 	if squares == 0 {
 		return nil

@@ -94,7 +94,7 @@ func (d *download) attempt(ctx context.Context) error {
 func (d *download) fetch(ctx context.Context, file *os.File, have int64) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	stalled := fmt.Errorf("the server sent nothing for %s", d.config.Stall)
+	stalled := fmt.Errorf("the server sent no data for %s", d.config.Stall)
 	watch := time.AfterFunc(d.config.Stall, func() { cancel(stalled) })
 	defer watch.Stop()
 	err := d.receive(ctx, file, have, func() { watch.Reset(d.config.Stall) })
@@ -129,7 +129,7 @@ func (d *download) receive(ctx context.Context, file *os.File, have int64, alive
 		if err := file.Truncate(0); err != nil {
 			return permanentError{fmt.Errorf("restarting the download: %w", err)}
 		}
-		return fmt.Errorf("the server does not resume at byte %d", have)
+		return fmt.Errorf("the server cannot resume at byte %d", have)
 	case response.StatusCode == http.StatusTooManyRequests, response.StatusCode == http.StatusRequestTimeout, response.StatusCode >= 500:
 		return fmt.Errorf("the server answered %s", response.Status)
 	default:
@@ -160,7 +160,7 @@ func (d *download) copy(file *os.File, body io.Reader, have int64, alive func())
 		d.config.Progress(d.before+have, d.total)
 		switch {
 		case errors.Is(err, io.EOF) && have < d.file.Size:
-			return fmt.Errorf("the answer ended after %d of %d bytes", have, d.file.Size)
+			return fmt.Errorf("the response ended after %d of %d bytes", have, d.file.Size)
 		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil:

@@ -82,7 +82,7 @@ func (m Model) check(directory string) error {
 }
 
 // errMismatch means that a file differs from the published file.
-var errMismatch = errors.New("is not the published file")
+var errMismatch = errors.New("differs from the published file")
 
 // check compares a file with the published one. It returns errMismatch if the size is right but the content differs,
 // and fs.ErrNotExist if the file is missing.
@@ -101,7 +101,7 @@ func (f File) check(path string) error {
 		return fmt.Errorf("reading %s: %w", path, err)
 	}
 	if n != f.Size {
-		return fmt.Errorf("%s has another size than %d bytes", path, f.Size)
+		return fmt.Errorf("%s must have %d bytes", path, f.Size)
 	}
 	if got := hex.EncodeToString(hash.Sum(nil)); got != f.SHA256 {
 		return fmt.Errorf("%s %w: its SHA-256 is %s, not %s", path, errMismatch, got, f.SHA256)

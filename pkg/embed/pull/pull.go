@@ -94,7 +94,7 @@ func checkRedirect(request *http.Request, via []*http.Request) error {
 func Pull(ctx context.Context, c Config, m Model) (directory string, err error) {
 	c = c.withDefaults()
 	if base, err := url.Parse(c.Base); err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
-		return "", fmt.Errorf("the address %q to fetch models from is not an http or https URL", c.Base)
+		return "", fmt.Errorf("the address of the model server, %q, is not an http or https URL", c.Base)
 	}
 	if err := os.MkdirAll(c.Into, 0o700); err != nil {
 		return "", fmt.Errorf("creating the directory of models: %w", err)
@@ -105,7 +105,7 @@ func Pull(ctx context.Context, c Config, m Model) (directory string, err error) 
 		return "", fmt.Errorf("locking %s: %w", lock.Path(), err)
 	}
 	if !locked {
-		return "", fmt.Errorf("another process is fetching %s into %s: wait for it", m.Name, c.Into)
+		return "", fmt.Errorf("another process is downloading %s to %s; wait until it has finished", m.Name, c.Into)
 	}
 	defer func() { err = errors.Join(err, lock.Unlock()) }()
 

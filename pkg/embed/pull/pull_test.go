@@ -262,7 +262,7 @@ func TestServersThatMisbehave(t *testing.T) {
 			}
 			return false
 		}},
-		"one that has another file is not believed": {requests: 1, words: "is not the published file", spoil: func(w http.ResponseWriter, _ *http.Request, _ int) bool {
+		"one that has another file is not believed": {requests: 1, words: "differs from the published file", spoil: func(w http.ResponseWriter, _ *http.Request, _ int) bool {
 			_, _ = w.Write(other)
 			return true
 		}},
@@ -315,7 +315,7 @@ func TestAStalledServerIsGivenUp(t *testing.T) {
 	})
 	c := s.config(t)
 	c.Attempts, c.Stall = 1, 50*time.Millisecond
-	if _, err := pull.Pull(t.Context(), c, model()); err == nil || !strings.Contains(err.Error(), "sent nothing for 50ms") {
+	if _, err := pull.Pull(t.Context(), c, model()); err == nil || !strings.Contains(err.Error(), "sent no data for 50ms") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -344,7 +344,7 @@ func TestTwoPullsDoNotWriteTheSameFiles(t *testing.T) {
 	if ok, err := other.TryLock(); err != nil || !ok {
 		t.Fatal(err)
 	}
-	if _, err := pull.Pull(t.Context(), c, model()); err == nil || !strings.Contains(err.Error(), "another process is fetching tiny") {
+	if _, err := pull.Pull(t.Context(), c, model()); err == nil || !strings.Contains(err.Error(), "another process is downloading tiny") {
 		t.Errorf("error %v", err)
 	}
 	if err := other.Unlock(); err != nil {

@@ -50,7 +50,7 @@ func parse(data string) (*table, error) {
 	dimensions := int(binary.LittleEndian.Uint32(header[4:]))
 	texts := binary.LittleEndian.Uint32(header[8:])
 	if dimensions != Dimensions {
-		return nil, fmt.Errorf("%w: %d dimensions, want %d", errMalformed, dimensions, Dimensions)
+		return nil, fmt.Errorf("%w: it has %d dimensions instead of %d", errMalformed, dimensions, Dimensions)
 	}
 	data = data[headerSize:]
 	if entries <= 0 || entries > math.MaxInt32/Dimensions || len(data) < entries*(4+Dimensions) {

@@ -41,7 +41,7 @@ func parseNormalizer(raw json.RawMessage, depth int) (func(string) string, error
 	}
 	switch {
 	case len(n.Steps) > maxSteps:
-		return nil, fmt.Errorf("it has %d steps in a row; at most %d are run", len(n.Steps), maxSteps)
+		return nil, fmt.Errorf("it has %d steps; at most %d are supported", len(n.Steps), maxSteps)
 	case n.Type == "Sequence" && depth < maxNested:
 		steps := make([]func(string) string, len(n.Steps))
 		for i, raw := range n.Steps {

@@ -72,7 +72,7 @@ func parseONNX(data []byte) (map[string]tensor, error) {
 		return nil, fmt.Errorf("%w ONNX: %w", errMalformed, err)
 	}
 	if len(tensors) == 0 {
-		return nil, errors.New("it holds no weights as floating-point numbers (is it an ONNX file, and not a pointer of Git LFS, or quantised?)")
+		return nil, errors.New("it contains no floating-point weights (it may be a Git LFS pointer, quantised, or not an ONNX file)")
 	}
 	for _, s := range sums {
 		layer, ok := strings.CutSuffix(s.bias, ".bias")

@@ -103,7 +103,7 @@ func TestONNXFilesThatHoldNoWeightsAreRefused(t *testing.T) {
 		data []byte
 		want string
 	}{
-		"nothing":              {nil, "holds no weights"},
+		"nothing":              {nil, "no floating-point weights"},
 		"whole numbers":        {initializer(onnxTensorType, 3, onnxTensorName, "x", onnxTensorDims, 1, onnxTensorRaw, "1"), "quantised"},
 		"weights elsewhere":    {initializer(onnxTensorType, 1, onnxTensorName, "x", onnxTensorDims, 1, onnxTensorLocation, 1), "is in another file"},
 		"too few bytes":        {initializer(onnxTensorType, 1, onnxTensorName, "x", onnxTensorDims, 2, onnxTensorRaw, "1234"), "4 bytes, which does not match its shape [2]"},

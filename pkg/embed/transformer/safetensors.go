@@ -22,12 +22,12 @@ var errMalformed = errors.New("malformed")
 // A file consists of the length of the header (8 bytes), the header (JSON) and the numbers.
 func parseSafetensors(data []byte) (map[string]tensor, error) {
 	if len(data) < 8 {
-		return nil, fmt.Errorf("%w: %d bytes are no safetensors file", errMalformed, len(data))
+		return nil, fmt.Errorf("%w: a file of %d bytes is too short for safetensors", errMalformed, len(data))
 	}
 	size := binary.LittleEndian.Uint64(data)
 	data = data[8:]
 	if size > uint64(min(len(data), maxHeader)) {
-		return nil, fmt.Errorf("%w: a header of %d bytes in a file of %d (is the file a pointer of Git LFS, or cut?)", errMalformed, size, len(data)+8)
+		return nil, fmt.Errorf("%w: its header has %d bytes, but the file has %d (it may be a Git LFS pointer, or incomplete)", errMalformed, size, len(data)+8)
 	}
 	header, data := data[:size], data[size:]
 	var entries map[string]json.RawMessage
@@ -78,7 +78,7 @@ func parseEntry(raw json.RawMessage, data []byte) (t tensor, ok bool, err error)
 	}
 	begin, end := entry.Offsets[0], entry.Offsets[1]
 	if begin > end || end > uint64(len(data)) {
-		return tensor{}, false, fmt.Errorf("%w: bytes %d to %d of %d (is the file cut?)", errMalformed, begin, end, len(data))
+		return tensor{}, false, fmt.Errorf("%w: a tensor needs bytes %d to %d, but the file has %d (it may be incomplete)", errMalformed, begin, end, len(data))
 	}
 	if uint64(n)*uint64(t.dtype.size()) != end-begin {
 		return tensor{}, false, fmt.Errorf("%w: %d bytes for shape %v of %s", errMalformed, end-begin, entry.Shape, entry.Dtype)

@@ -57,10 +57,10 @@ func (d directory) read(name string, limit int64) ([]byte, error) {
 		return nil, fmt.Errorf("reading %s: %w", d.path(name), bare(err))
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("reading %s: it is no regular file", d.path(name))
+		return nil, fmt.Errorf("reading %s: it is not a regular file", d.path(name))
 	}
 	if info.Size() > limit {
-		return nil, fmt.Errorf("reading %s: it has %d bytes; at most %d are read", d.path(name), info.Size(), limit)
+		return nil, fmt.Errorf("reading %s: it has %d bytes; the limit is %d", d.path(name), info.Size(), limit)
 	}
 	file, err := d.root.Open(name)
 	if err != nil {
@@ -133,7 +133,7 @@ func (d directory) readConfig(s *settings) error {
 		return err
 	}
 	if !found {
-		return fmt.Errorf("%s is missing; name the directory of a sentence-transformers model, which has config.json, tokenizer.json and model.safetensors", d.path(file))
+		return fmt.Errorf("%s is missing; give the directory of a sentence-transformers model, which has config.json, tokenizer.json and model.safetensors", d.path(file))
 	}
 	if c.Type != "bert" && c.Type != "xlm-roberta" {
 		return fmt.Errorf("%s: models of type %q cannot be run in process, only bert and xlm-roberta; serve it with a model server instead", d.path(file), c.Type)
@@ -149,17 +149,17 @@ func (d directory) readConfig(s *settings) error {
 		{"intermediate_size", c.Intermediate, 8 * maxHidden}, {"vocab_size", c.Words, maxWords}, {"max_position_embeddings", c.Positions, 1 << 17},
 	} {
 		if bound.value < 1 || bound.value > bound.max {
-			return fmt.Errorf("%s: %s is %d; it has to be between 1 and %d", d.path(file), bound.field, bound.value, bound.max)
+			return fmt.Errorf("%s: %s is %d; it must be from 1 to %d", d.path(file), bound.field, bound.value, bound.max)
 		}
 	}
 	if c.Hidden%c.Heads != 0 {
-		return fmt.Errorf("%s: hidden_size %d is no multiple of num_attention_heads %d", d.path(file), c.Hidden, c.Heads)
+		return fmt.Errorf("%s: hidden_size %d is not a multiple of num_attention_heads %d", d.path(file), c.Hidden, c.Heads)
 	}
 	if c.Epsilon < 0 || c.Epsilon > 1 {
-		return fmt.Errorf("%s: layer_norm_eps is %g; it has to be between 0 and 1", d.path(file), c.Epsilon)
+		return fmt.Errorf("%s: layer_norm_eps is %g; it must be between 0 and 1", d.path(file), c.Epsilon)
 	}
 	if c.Padding < 0 || c.Padding >= c.Words {
-		return fmt.Errorf("%s: pad_token_id is %d; it has to be under vocab_size, %d", d.path(file), c.Padding, c.Words)
+		return fmt.Errorf("%s: pad_token_id is %d; it must be less than vocab_size, %d", d.path(file), c.Padding, c.Words)
 	}
 	s.kind, s.hidden, s.layers, s.heads, s.intermediate = c.Type, c.Hidden, c.Layers, c.Heads, c.Intermediate
 	s.activation, s.words, s.positions, s.padding = cmp.Or(c.Activation, "gelu"), c.Words, c.Positions, c.Padding
@@ -256,7 +256,7 @@ func (d directory) readLengths(s *settings) error {
 		s.maxTokens = min(s.maxTokens, int(tokens.MaxTokens))
 	}
 	if s.maxTokens < 3 {
-		return fmt.Errorf("%s: a text of at most %d tokens would hold no word; see max_seq_length, model_max_length and max_position_embeddings", d.root.Name(), s.maxTokens)
+		return fmt.Errorf("%s: a maximum of %d tokens leaves no token for words; see max_seq_length, model_max_length and max_position_embeddings", d.root.Name(), s.maxTokens)
 	}
 	return nil
 }
@@ -282,7 +282,7 @@ func (d directory) readPrompts(s *settings) error {
 	}
 	for name, prompt := range c.Prompts {
 		if len(prompt) > maxPrompt {
-			return fmt.Errorf("%s: the prompt %q has %d bytes; at most %d are used", d.path(file), name, len(prompt), maxPrompt)
+			return fmt.Errorf("%s: the prompt %q has %d bytes; the limit is %d", d.path(file), name, len(prompt), maxPrompt)
 		}
 	}
 	s.prompts = c.Prompts

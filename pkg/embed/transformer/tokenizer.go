@@ -79,7 +79,7 @@ func (d directory) readTokenizer(s *settings) (*tokenizer, error) {
 func (d directory) readVocabulary(s *settings) (*tokenizer, error) {
 	data, err := d.read("vocab.txt", maxTokenizer)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s is missing, and so is vocab.txt; one of the two has to say how texts become tokens", d.path("tokenizer.json"))
+		return nil, fmt.Errorf("%s and vocab.txt are missing; one of them is needed to divide text into tokens", d.path("tokenizer.json"))
 	}
 	if err != nil {
 		return nil, err
@@ -101,7 +101,7 @@ func parseVocabulary(lines string, s *settings) (*tokenizer, error) {
 		}
 		line = strings.TrimSuffix(line, "\r")
 		if _, twice := ids[line]; twice {
-			return nil, fmt.Errorf("the token %q is there twice", line)
+			return nil, fmt.Errorf("the token %q is listed twice", line)
 		}
 		ids[line] = int32(id)
 	}
@@ -125,7 +125,7 @@ func boundaryTokens(ids map[string]int32) (first, last int32, err error) {
 	first, okFirst := ids["[CLS]"]
 	last, okLast := ids["[SEP]"]
 	if !okFirst || !okLast {
-		return 0, 0, errors.New("it has no [CLS] or no [SEP], which begin and end a text")
+		return 0, 0, errors.New("it lacks [CLS] or [SEP], the tokens that begin and end a text")
 	}
 	return first, last, nil
 }
@@ -247,7 +247,7 @@ func (f *tokenizerFile) setBoundaryTokens(t *tokenizer, words int) error {
 		for _, part := range p.Single {
 			switch {
 			case part.Sequence != nil && to == &t.after:
-				return errors.New("the post_processor's template for a single text has the text twice")
+				return errors.New("the post_processor's template for a single text contains the text twice")
 			case part.Sequence != nil:
 				to = &t.after
 			case part.Special != nil:
@@ -261,7 +261,7 @@ func (f *tokenizerFile) setBoundaryTokens(t *tokenizer, words int) error {
 		return fmt.Errorf("the post_processor %q cannot be run in process, only TemplateProcessing, BertProcessing and RobertaProcessing; serve the model with a model server instead", p.Type)
 	}
 	if t.special() > maxSpecial {
-		return fmt.Errorf("the post_processor adds %d tokens to a text; at most %d are added", t.special(), maxSpecial)
+		return fmt.Errorf("the post_processor adds %d tokens to a text; the limit is %d", t.special(), maxSpecial)
 	}
 	for _, id := range slices.Concat(t.before, t.after) {
 		if id < 0 || int(id) >= words {

@@ -100,7 +100,7 @@ func open(config Config, kn *kernel) (*Embedder, error) {
 			continue
 		}
 		if len(*prefix) > maxPrompt {
-			return nil, fmt.Errorf("a prefix of %d bytes for embedding is too long; at most %d are used", len(*prefix), maxPrompt)
+			return nil, fmt.Errorf("the prefix for embedding has %d bytes; the limit is %d", len(*prefix), maxPrompt)
 		}
 		e.prefixes[purpose] = *prefix
 	}
@@ -108,7 +108,7 @@ func open(config Config, kn *kernel) (*Embedder, error) {
 		return nil, err
 	}
 	if minimum := e.tokenizer.special() + 1; e.maxTokens < minimum {
-		return nil, fmt.Errorf("texts of at most %d tokens would hold no word of their own; this model needs at least %d", e.maxTokens, minimum)
+		return nil, fmt.Errorf("a maximum of %d tokens leaves no token for words; this model needs at least %d", e.maxTokens, minimum)
 	}
 	var digest string
 	if e.network, digest, err = d.readNetwork(s, kn); err != nil {
@@ -154,7 +154,7 @@ func (d directory) readNetwork(s *settings, kn *kernel) (*network, string, error
 		}
 		return n, digestOf(data), nil
 	}
-	return nil, "", fmt.Errorf("%s is missing, and so is model.onnx; one of the two has to hold the weights (pytorch_model.bin is not read: it can run code)",
+	return nil, "", fmt.Errorf("%s and model.onnx are missing; one of them is needed for the weights (pytorch_model.bin is not read because it can run code)",
 		d.path("model.safetensors"))
 }
 

@@ -45,7 +45,7 @@ func (f *tokenizerFile) unigram(words int) (segmenter, error) {
 		return nil, fmt.Errorf("it has %d pieces, but the vocab_size of config.json is %d", len(entries), words)
 	}
 	if f.Model.UnknownID == nil || *f.Model.UnknownID < 0 || int(*f.Model.UnknownID) >= len(entries) {
-		return nil, errors.New("its unk_id names no piece; a piece for unknown characters is needed")
+		return nil, errors.New("its unk_id does not refer to a piece; a piece for unknown characters is needed")
 	}
 	if f.Model.ByteFallback {
 		return nil, errors.New("a Unigram model with byte_fallback cannot be run in process; serve the model with a model server instead")
@@ -67,7 +67,7 @@ func (f *tokenizerFile) unigram(words int) (segmenter, error) {
 			continue
 		}
 		if len(text) > maxPiece {
-			return nil, fmt.Errorf("piece %d of the vocabulary is too long: %d bytes, the maximum is %d", i, len(text), maxPiece)
+			return nil, fmt.Errorf("piece %d of the vocabulary has %d bytes; the limit is %d", i, len(text), maxPiece)
 		}
 		u.pieces[text] = p
 		word, begins := strings.CutPrefix(text, spaceMark)

@@ -34,10 +34,10 @@ const (
 // newWordPiece divides the vocabulary into pieces that begin a word and pieces that continue one.
 func newWordPiece(ids map[string]int32, unknown, prefix string, maxWord int) (*wordPiece, error) {
 	if maxWord < 1 || maxWord > maxWordRunes {
-		return nil, fmt.Errorf("max_input_chars_per_word is %d; it has to be between 1 and %d", maxWord, maxWordRunes)
+		return nil, fmt.Errorf("max_input_chars_per_word is %d; it must be from 1 to %d", maxWord, maxWordRunes)
 	}
 	if prefix == "" {
-		return nil, errors.New("a continuing_subword_prefix is missing")
+		return nil, errors.New("continuing_subword_prefix is missing")
 	}
 	w := &wordPiece{maxWord: maxWord, starts: make(map[string]int32, len(ids)), rest: make(map[string]int32)}
 	id, ok := ids[unknown]

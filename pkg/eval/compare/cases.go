@@ -48,7 +48,7 @@ type Truth struct {
 }
 
 // ErrUnknown means that the datastore contains none of the documents in the judgements.
-var ErrUnknown = errors.New("the datastore has none of the documents that the judgements name: they are called by custom_id, datasource id, name or web address")
+var ErrUnknown = errors.New("the datastore has none of the documents in the judgements, which must be given by custom_id, datasource id, name or web address")
 
 // NewTruth looks up the judged documents in the datastore. judgements may be nil, and names may be nil if no documents
 // are judged. A document that the datastore does not contain still counts as relevant; otherwise the figures would be

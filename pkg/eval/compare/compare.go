@@ -75,7 +75,7 @@ type Options struct {
 // mode is then listed in the report. When ctx ends, Run returns ctx's error.
 func Run(ctx context.Context, s Searcher, cases []Case, o Options) (Report, error) {
 	if len(cases) == 0 {
-		return Report{}, errors.New("no question has an expected result: add judgements, or relevant or answer to its line")
+		return Report{}, errors.New("no question has an expected result: add judgements, or the field relevant or answer to each question")
 	}
 	topK := o.K
 	if slices.ContainsFunc(cases, func(c Case) bool { return len(c.Documents) > 0 }) {
@@ -110,7 +110,7 @@ func Run(ctx context.Context, s Searcher, cases []Case, o Options) (Report, erro
 		}
 	}
 	if len(modes) == 0 {
-		return report, fmt.Errorf("the service refuses every mode: %s", report.Skipped[0].Reason)
+		return report, fmt.Errorf("the service rejected every mode: %s", report.Skipped[0].Reason)
 	}
 	report.fill(cases, modes, found)
 	return report, nil
@@ -198,7 +198,7 @@ func ParseModes(text string) ([]Mode, error) {
 	for _, name := range strings.Split(text, ",") {
 		mode := Mode(strings.TrimSpace(name))
 		if !slices.Contains(Modes(), mode) {
-			return nil, fmt.Errorf("%q is not a mode: use lexical, dense, hybrid or reranked, separated by commas", name)
+			return nil, fmt.Errorf("%q is not a mode; use lexical, dense, hybrid or reranked, separated by commas", name)
 		}
 		if !slices.Contains(modes, mode) {
 			modes = append(modes, mode)

@@ -126,7 +126,7 @@ func TestANamedModeMustWork(t *testing.T) {
 		t.Errorf("the error is %v", err)
 	}
 	_, err = Run(t.Context(), refuse, cases, Options{Modes: Modes(), K: 10, SkipRejected: true})
-	if err == nil || !strings.Contains(err.Error(), "refuses every mode: no reranker") {
+	if err == nil || !strings.Contains(err.Error(), "rejected every mode: no reranker") {
 		t.Errorf("the error is %v", err)
 	}
 	missing := searcher(func(context.Context, service.Query) ([]service.Fragment, error) {

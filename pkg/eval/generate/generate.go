@@ -97,7 +97,7 @@ func (m *generator) run(ctx context.Context, chunks []source) error {
 		}
 		from += n
 		if m.result.Failed > 0 && len(m.result.Questions) == 0 && m.result.Failed == from && from >= min(len(chunks), 4) {
-			return fmt.Errorf("the chat model answers nothing: %w", m.result.LastError)
+			return fmt.Errorf("the chat model does not answer: %w", m.result.LastError)
 		}
 		if m.options.Progress != nil {
 			m.options.Progress(len(m.result.Questions), from-len(m.result.Questions), wanted)

@@ -144,7 +144,7 @@ func (m *reader) decode(part mimePart) ([]byte, error) {
 		content = decodeQuotedPrintable(content)
 	}
 	if m.left -= int64(len(content)); m.left < 0 {
-		return nil, format.Errorf(format.TooLarge, "the parts of the message have more than %s in total in total", format.SizeText(m.p.Lim.MaxUnpacked))
+		return nil, format.Errorf(format.TooLarge, "the parts of the message have more than %s in total", format.SizeText(m.p.Lim.MaxUnpacked))
 	}
 	return content, nil
 }

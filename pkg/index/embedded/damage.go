@@ -77,7 +77,7 @@ func (x *Index) Discard(ctx context.Context, id index.Space) (bool, error) {
 		return false, fmt.Errorf("checking a space of datastore %q: %w", id.DatastoreID, ctx.Err())
 	case damaged:
 		if err := setAside(x.path(key)); err != nil {
-			return false, fmt.Errorf("putting a damaged space of datastore %q aside: %w", id.DatastoreID, err)
+			return false, fmt.Errorf("setting aside a damaged space of datastore %q: %w", id.DatastoreID, err)
 		}
 	case err != nil && !errors.Is(err, store.ErrNotFound):
 		return false, fmt.Errorf("checking a space of datastore %q: %w", id.DatastoreID, err)

@@ -132,7 +132,7 @@ func (x *Index) Ready(context.Context) error {
 		return index.ErrClosed
 	}
 	if err := os.MkdirAll(x.dir, 0o700); err != nil {
-		return fmt.Errorf("looking at the index directory: %w", err)
+		return fmt.Errorf("reading the index directory: %w", err)
 	}
 	return nil
 }

@@ -114,7 +114,7 @@ func (r Reader) collect(ctx context.Context, body []byte) ([]*jetstream.RawStrea
 		before, _ := strconv.ParseUint(answer.Header.Get("Nats-Last-Sequence"), 10, 64)
 		status := answer.Header.Get("Status")
 		if (status == "" || status == "204") && before != last {
-			return nil, fmt.Errorf("%w: stream %s lost an answer", ErrUnavailable, r.Stream)
+			return nil, fmt.Errorf("%w: an answer of stream %s was lost", ErrUnavailable, r.Stream)
 		}
 		switch status {
 		case "":

@@ -106,7 +106,7 @@ func (r Reader) ask(ctx context.Context, body []byte) (*jetstream.RawStreamMsg, 
 	}
 	m := response.Message
 	if m == nil {
-		return nil, fmt.Errorf("reading the answer of stream %s: it holds no message", r.Stream)
+		return nil, fmt.Errorf("reading the answer of stream %s: it contains no message", r.Stream)
 	}
 	msg := &jetstream.RawStreamMsg{Subject: m.Subject, Sequence: m.Sequence, Data: m.Data, Time: m.Time}
 	if len(m.Header) > 0 {

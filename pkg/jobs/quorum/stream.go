@@ -69,11 +69,11 @@ func replicasError(err error, replicas int) error {
 	}
 	switch api.ErrorCode {
 	case codeNoReplicas:
-		return fmt.Errorf("%w: %d replicas are asked for and the server is not part of a cluster: ask for 1, or connect to a cluster of at least %d servers: %w",
+		return fmt.Errorf("%w: %d replicas are requested, but the server is not part of a cluster: request 1, or connect to a cluster of at least %d servers: %w",
 			ErrReplicas, replicas, replicas, err)
 	case codeNoPeers, codeInsufficient:
 		if replicas > 1 {
-			return fmt.Errorf("%w: %d replicas are asked for and the cluster has fewer servers with JetStream and room that are up: start more of them, or ask for fewer replicas: %w",
+			return fmt.Errorf("%w: %d replicas are requested, but fewer servers of the cluster are running with JetStream and free space: start more of them, or request fewer replicas: %w",
 				ErrReplicas, replicas, err)
 		}
 	}

@@ -60,7 +60,7 @@ func (c constants) value(name string) (int64, error) {
 	}
 	n, exact := constant.Int64Val(constant.ToInt(v))
 	if !exact {
-		return 0, fmt.Errorf("%s is %s, which is no whole number", name, v)
+		return 0, fmt.Errorf("%s is %s, which is not a whole number", name, v)
 	}
 	return n, nil
 }
@@ -93,7 +93,7 @@ func (c constants) work(e ast.Expr) (constant.Value, error) {
 		}
 		return constant.BinaryOp(x, e.Op, y), nil
 	}
-	return nil, fmt.Errorf("an expression of the kind %T is not understood", e)
+	return nil, fmt.Errorf("expressions of type %T are not supported", e)
 }
 
 // number formats 1234567 as 1,234,567.

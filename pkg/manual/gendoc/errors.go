@@ -49,7 +49,7 @@ func errorCodes(b *bytes.Buffer, _ string) error {
 	b.WriteString(errorsHead)
 	for _, e := range problem.Docs() {
 		if e.Meaning == "" || e.Remedy == "" {
-			return fmt.Errorf("the code %s has no words in pkg/api/problem/doc.go", e.Code)
+			return fmt.Errorf("pkg/api/problem/doc.go does not describe the code %s", e.Code)
 		}
 		fmt.Fprintf(b, "## %s\n\nStatus %d, “%s”. %s\n\n**Solution.** %s\n\n", e.Code, e.Status, e.Title, e.Meaning, e.Remedy)
 	}

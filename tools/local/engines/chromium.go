@@ -14,7 +14,7 @@ import (
 var chromiumNames = []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "headless_shell", "chrome-headless-shell"}
 
 // errNoChromium explains how to install Chromium if it cannot be installed automatically.
-var errNoChromium = errors.New("there is no Chromium in PATH, and only root of a system with apt-get is given one: " +
+var errNoChromium = errors.New("there is no Chromium in PATH, and it can be installed only by root on a system with apt-get: " +
 	"install chromium, or give the path of a Chromium in " + EnvChromium)
 
 // installing serialises installations, because apt-get waits for another instance only in some of its steps.

