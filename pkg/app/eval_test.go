@@ -140,7 +140,7 @@ func TestEvalMeasuresARunningService(t *testing.T) {
 			"no questions":                        {t.Context(), key, []string{"--datastore", storeID}, "specify questions", true},
 			"a mode that is none":                 {t.Context(), key, []string{"--datastore", storeID, "--queries", queries, "--modes", "fast"}, `"fast" is not a mode`, true},
 			"too many places":                     {t.Context(), key, []string{"--datastore", storeID, "--queries", queries, "--k", "101"}, "--k 101: must be 1 to 100", true},
-			"questions that are made and asked":   {t.Context(), key, []string{"--datastore", storeID, "--queries", queries, "--generate", "3"}, "--generate excludes --queries", true},
+			"questions that are made and asked":   {t.Context(), key, []string{"--datastore", storeID, "--queries", queries, "--generate", "3"}, "--generate cannot be combined with --queries", true},
 			"questions made without a chat model": {t.Context(), key, []string{"--datastore", storeID, "--generate", "3"}, "--generate needs a chat model: set SLUICE_CHAT_MODEL", true},
 		} {
 			t.Run(name, func(t *testing.T) {

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/gofrs/flock"
 )
 
 // Range of engine ports. It is below the ephemeral ports, so that the system cannot give an engine's port to a client
@@ -34,37 +36,62 @@ func portOf(dir, name string) (int, error) {
 		if err != nil || port < 1 || port > 65535 {
 			return 0, fmt.Errorf("%s contains %q, which is not a port: delete the file", file, text)
 		}
-		if l, err := net.Listen("tcp4", loopback(port)); err != nil { //nolint:noctx // binds, does not wait
+		if err := tryPort(port); err != nil {
 			return 0, fmt.Errorf("another program uses the port of this engine: stop it, or delete %s to choose another port: %w", file, err)
-		} else if err := l.Close(); err != nil {
-			return 0, err
 		}
 		return port, nil
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
 		return 0, err
 	}
-	port, err := freePort()
+	port, err := reservePort(filepath.Join(os.TempDir(), fmt.Sprintf("sluice-ports-%d", os.Getuid())), firstPort, lastPort)
 	if err != nil {
 		return 0, err
 	}
 	return port, os.WriteFile(file, []byte(strconv.Itoa(port)+"\n"), 0o600)
 }
 
-// freePort returns a port that is not in use.
-func freePort() (int, error) {
-	var last error
-	for range 100 {
-		port := firstPort + rand.IntN(lastPort-firstPort)
-		l, err := net.Listen("tcp4", loopback(port)) //nolint:noctx // binds, does not wait
-		if err != nil {
-			last = err
+// reservation is how long a chosen port is not given to anybody else. An engine must listen on its port by then.
+const reservation = 10 * time.Minute
+
+// reservePort returns a port of [first, last] that is not in use and that no process has reserved in the last
+// 10 minutes. Processes that start engines at the same time would otherwise choose the same port, because a port is
+// free until its engine listens. The directory has a file for each reserved port, and a lock.
+func reservePort(dir string, first, last int) (int, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return 0, fmt.Errorf("creating the directory of reserved ports: %w", err)
+	}
+	lock := flock.New(filepath.Join(dir, "lock"))
+	if err := lock.Lock(); err != nil {
+		return 0, fmt.Errorf("locking the directory of reserved ports: %w", err)
+	}
+	defer func() { _ = lock.Unlock() }()
+	fault := errors.New("all are reserved")
+	for _, i := range rand.Perm(last - first + 1) {
+		port := first + i
+		file := filepath.Join(dir, strconv.Itoa(port))
+		if info, err := os.Stat(file); err == nil && time.Since(info.ModTime()) < reservation {
 			continue
 		}
-		_ = l.Close()
+		if err := tryPort(port); err != nil {
+			fault = err
+			continue
+		}
+		if err := errors.Join(os.RemoveAll(file), os.WriteFile(file, nil, 0o600)); err != nil {
+			return 0, fmt.Errorf("reserving port %d: %w", port, err)
+		}
 		return port, nil
 	}
-	return 0, fmt.Errorf("no free port from %d to %d: %w", firstPort, lastPort, last)
+	return 0, fmt.Errorf("no free port from %d to %d: %w", first, last, fault)
+}
+
+// tryPort returns an error if no program can listen on the port.
+func tryPort(port int) error {
+	l, err := net.Listen("tcp4", loopback(port)) //nolint:noctx // binds, does not wait
+	if err != nil {
+		return err
+	}
+	return l.Close()
 }
 
 // listen listens on a loopback port. It retries for 5 seconds, because the system may hold the port for a moment after

@@ -9,7 +9,9 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 )
 
 func TestThePortOfADirectory(t *testing.T) {
@@ -53,6 +55,51 @@ func TestThePortOfADirectory(t *testing.T) {
 			t.Errorf("port %d is not below %d", first, low)
 		}
 	})
+}
+
+func TestAReservedPortIsNotGivenAgain(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	const first, last = 19000, 19039
+	var mu sync.Mutex
+	owners := map[int]int{}
+	var all sync.WaitGroup
+	for i := range 20 {
+		all.Go(func() {
+			port, err := reservePort(dir, first, last)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			if other, taken := owners[port]; taken {
+				t.Errorf("port %d is given to %d and %d", port, other, i)
+			}
+			owners[port] = i
+		})
+	}
+	all.Wait()
+	for {
+		port, err := reservePort(dir, first, last)
+		if err != nil {
+			break // the others are in use
+		}
+		owners[port] = -1
+	}
+	if _, err := reservePort(dir, first, last); err == nil {
+		t.Fatal("a port is given although all are reserved")
+	}
+	var ended int
+	for ended = range owners {
+	}
+	old := time.Now().Add(-2 * reservation)
+	if err := os.Chtimes(filepath.Join(dir, strconv.Itoa(ended)), old, old); err != nil {
+		t.Fatal(err)
+	}
+	if port, err := reservePort(dir, first, last); err != nil || port != ended {
+		t.Errorf("port %d, %v, want %d, whose reservation has ended", port, err, ended)
+	}
 }
 
 func TestAWheelIsCheckedAndUnpacked(t *testing.T) {
