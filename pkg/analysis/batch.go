@@ -43,8 +43,8 @@ type TermCount struct {
 	Count uint32
 }
 
-// Batch starts a batch. The analyzer must not be used for anything else until all rows are counted. The batch's terms
-// stay valid afterwards.
+// Batch starts a batch. The analyzer must not be used for anything else until all rows are counted. The terms that the
+// batch has returned stay valid when the analyzer is used again.
 func (a *Analyzer) Batch() *Batch {
 	a.batch++
 	if a.epoch == 0 || len(a.terms) > maxNumbered { // bounds the memory that the terms use
@@ -158,15 +158,16 @@ type knownWord struct {
 	ids   [2][1]uint32
 }
 
-// knownTerms holds the numbers of a word's terms in one language. A knownWord caches two languages, because the text
-// and the tables of a document often differ in language.
+// knownTerms holds the numbers of a word's terms in one language. A knownWord holds the terms for two languages,
+// because the text and the tables of a document often differ in language.
 type knownTerms struct {
 	lang  Language
 	epoch uint32 // the epoch in which ids are valid; 0 if ids is unset
 	ids   []uint32
 }
 
-// known returns the analysis of text, a run of at most maxKnownBytes ASCII letters and digits.
+// known returns the analysis of text, a run of at most maxKnownBytes ASCII letters and digits. If the analysis is not
+// in the cache, known adds it.
 func (a *Analyzer) known(text string) *knownWord {
 	key := keyOf(text)
 	if c := text[0]; c >= 'A' && c <= 'Z' && !capitals(text[1:]) { // an initial capital does not split a word

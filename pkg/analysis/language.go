@@ -161,8 +161,8 @@ func countScripts(text string) ([]string, *scriptCount) {
 	return words, &scripts
 }
 
-// Languages that trigram detection may return: those with a stemmer, and related languages that would be mistaken for
-// them.
+// Languages that trigram detection may return: those with a stemmer, and related languages whose texts would otherwise
+// be taken for one of them.
 var trigramLanguages = map[whatlanggo.Lang]bool{
 	whatlanggo.Eng: true, whatlanggo.Deu: true, whatlanggo.Fra: true, whatlanggo.Spa: true, whatlanggo.Ita: true,
 	whatlanggo.Por: true, whatlanggo.Nld: true, whatlanggo.Swe: true, whatlanggo.Dan: true, whatlanggo.Nob: true,
@@ -220,8 +220,9 @@ func scriptOf(r rune) script {
 // scriptCount counts letters per script.
 type scriptCount [scripts]int
 
-// mainScript returns the script that most of the text is in. A letter of a script without spaces counts as several
-// letters of an alphabet. Text with kana is Japanese even if most of its characters are Han.
+// mainScript returns the script that most of the text is in. Scripts with many words per letter, such as Han, would
+// lose against an alphabet, so each of their letters counts three times. Text with kana is Japanese even if most of its
+// characters are Han.
 func (c *scriptCount) mainScript() script {
 	for _, dense := range []script{scriptHan, scriptKana, scriptHangul} {
 		c[dense] *= 3

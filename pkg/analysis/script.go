@@ -13,8 +13,8 @@ const (
 	classIgnored                   // invisible: joiners, soft hyphen, tatweel, Arabic and Hebrew vowel points
 )
 
-// Scripts without spaces between words, and Hangul, because pairs of characters match inflected Korean words better
-// than a stemmer would.
+// Scripts without spaces between words. Hangul, which has spaces, is included because pairs of characters match
+// inflected Korean words better than a stemmer would.
 var unspacedScripts = []*unicode.RangeTable{
 	unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar,
 }

@@ -125,8 +125,8 @@ func trimSpan(text string, s Span) (Span, bool) {
 	return s, s.End > s.Start
 }
 
-// numbersItem reports whether a sentence is only the number of a list item or section, such as "5." or "2.1.". The
-// item's text follows.
+// numbersItem reports whether a sentence is only the number of a list item or section, such as "5." or "2.1.", so that
+// the text of the item is the next sentence.
 func numbersItem(s string) bool {
 	const longest = 12 // bytes
 	return len(s) <= longest && strings.HasSuffix(s, ".") && s[0] >= '0' && s[0] <= '9' && strings.Trim(s, "0123456789.") == ""
