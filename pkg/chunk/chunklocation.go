@@ -16,7 +16,7 @@ type chunkLocation struct {
 	entries tokenCount[definedTerm]
 }
 
-// definedTerm is a defined term and the headings above it.
+// definedTerm identifies a term that the document defines, and the headings above its definition.
 type definedTerm struct {
 	headingContext
 	term string // the term's anchor; "" for text that defines no term

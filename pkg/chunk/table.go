@@ -16,7 +16,7 @@ type tableHeader struct {
 }
 
 // trackTable records the header of the table that a row belongs to. The header is the first of the adjacent rows, if
-// that row looks like one.
+// that row looks like a header.
 func (p *packer) trackTable(b domain.Block) {
 	if p.table && (p.header == nil || p.header.sheet == b.Sheet) {
 		if p.header != nil {
