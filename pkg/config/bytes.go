@@ -61,5 +61,5 @@ func (b *Bytes) Set(v string) (err error) {
 	return err
 }
 
-// Type returns the name of the value for the help of commands.
+// Type returns the word that stands for the value in the help of commands.
 func (b *Bytes) Type() string { return "size" }
