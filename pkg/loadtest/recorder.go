@@ -13,7 +13,8 @@ import (
 	"github.com/sluice/sluice/pkg/client"
 )
 
-// Range of the histograms: a microsecond to an hour, in microseconds and with three significant digits.
+// Range and precision of the histograms: from one microsecond to one hour, counted in microseconds, with three
+// significant digits.
 const (
 	minValue = 1
 	maxValue = int64(time.Hour / time.Microsecond)
@@ -108,7 +109,7 @@ func shorten(text string) string {
 	return text
 }
 
-// describe returns a text for the error. Failures with the same text are counted together.
+// describe returns a short description of the error. The report counts failures with the same description together.
 func describe(err error) string {
 	var refused *client.Error
 	switch {

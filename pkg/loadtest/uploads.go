@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/eval/service"
 )
 
-// Item is a document to upload: a file if it has a file name, otherwise a text.
+// Item is a document to upload: a file if it has a file name, otherwise plain text.
 type Item struct {
 	FileName string
 	Content  []byte
