@@ -99,7 +99,7 @@ func (a *pages) navigate() {
 	}
 }
 
-// view holds the data of a page for the layout.
+// view holds what the layout needs to show a page.
 type view struct {
 	Title      string
 	Source     string

@@ -27,9 +27,11 @@ const (
 	b             = 0.75
 	headingWeight = 4
 	titleWeight   = 2
-	// Factor for a passage that contains the query literally, such as the name of a setting.
+	// Factor for the score of a passage that contains the whole query verbatim. This favours exact names, such as those
+	// of settings.
 	verbatimFactor = 2
-	// Factor for decision records and history. It is below 1 because most readers want to know how to use the program.
+	// Factor for the scores of decision records and history. It is below 1 because most readers want to know how to use
+	// the program.
 	decisionFactor = 0.6
 )
 

@@ -48,7 +48,7 @@ func declared(dir string) (constants, error) {
 // units maps the names of the time package's units to nanoseconds.
 var units = map[string]int64{"Millisecond": 1e6, "Second": 1e9, "Minute": 60e9, "Hour": 3600e9}
 
-// value evaluates a constant that is a whole number or a duration.
+// value returns the value of a constant: a whole number, or a duration in nanoseconds.
 func (c constants) value(name string) (int64, error) {
 	e, found := c[name]
 	if !found {
