@@ -147,7 +147,8 @@ func (s *Store) lookUp(ctx context.Context, key string) (jetstream.ObjectInfo, e
 	subject := metaSubject(key)
 	msg, err := s.leader.Last(ctx, subject)
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
-		// A leader that was cut off from the other servers may not know newer originals.
+		// A leader that was cut off from the other servers may not know newer originals. Sync makes sure that it knows
+		// them.
 		if err = s.leader.Sync(ctx, unused); err == nil {
 			msg, err = s.leader.Last(ctx, subject)
 		}
@@ -203,7 +204,8 @@ func (s *Store) eachMeta(ctx context.Context, f func(jetstream.ObjectInfo) error
 	})
 }
 
-// Exists reports whether an original with this key exists. The answer is definite.
+// Exists reports whether an original with this key exists. The result is never out of date, even after a change of the
+// leader.
 func (s *Store) Exists(ctx context.Context, key string) (bool, error) {
 	_, err := s.lookUp(ctx, key)
 	if errors.Is(err, ErrNotFound) {

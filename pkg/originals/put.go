@@ -30,8 +30,8 @@ const chunkSize = 512 << 10
 // MaxPutTime is the time limit of a Put. Prune keeps chunks that are younger than twice this time.
 const MaxPutTime = time.Hour
 
-// cleanTimeout is the time limit for removing the chunks of a failed Put, even if its context has ended. If the Put
-// failed because the servers did not answer, the limit is unavailableTimeout.
+// cleanTimeout is the time limit for removing the chunks of a failed Put. The chunks are removed even if the context of
+// the Put has ended. If the Put failed because the servers did not answer, the limit is unavailableTimeout.
 const (
 	cleanTimeout       = 10 * time.Second
 	unavailableTimeout = 2 * time.Second
