@@ -40,8 +40,8 @@ func withJobAttrs(next jobs.Handler) jobs.Handler {
 	}
 }
 
-// States returns a control.States that traces the application of each event as a span in the job's trace, and measures
-// its duration.
+// States wraps a control.States. Each event that is applied gets a span in the trace of its job, and the time that
+// applying takes is measured.
 func (s *Stages) States(next control.States, traces *telemetry.Traces) control.States {
 	return tracedStates{next, traces, s}
 }

@@ -44,7 +44,7 @@ type Stages struct {
 	tokens *prometheus.CounterVec
 }
 
-// NewStages registers and returns the stages of a process.
+// NewStages registers the metrics of the stages and returns the Stages of this process.
 func NewStages(r prometheus.Registerer) *Stages {
 	s := &Stages{
 		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{
