@@ -12,8 +12,8 @@ const (
 	shingle    = 3   // number of words in a shingle
 	// maxShingles bounds the work on one text.
 	maxShingles = 200_000
-	// alikeShare is the minimum share of common shingles of two similar texts. A page and its print version reach it;
-	// two pages that use the same template do not.
+	// alikeShare is the share of shingles that two texts must have in common to count as similar. A page and its print
+	// version reach it; two pages that use the same template do not.
 	alikeShare = 0.8
 )
 
