@@ -71,7 +71,7 @@ func (b *measured) measurePassages(ctx context.Context, s settings, wanted []str
 	return nil
 }
 
-// measureSet writes the figures of every chunking on one engine.
+// measureSet measures every method of chunking on one engine and writes the figures.
 func (b *measured) measureSet(ctx context.Context, s settings, c bench.Collection, relevant passages, engine string, out, errs io.Writer) error {
 	fmt.Fprintf(out, "%s engine, %s. Recall and precision in percent, with the interval of 95%%; characters are those returned on average.\n\n", engine, s.modes[0])
 	bench.Header(out, 2, "read", "chunking", "recall", "precision", "characters")

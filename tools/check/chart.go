@@ -22,7 +22,8 @@ import (
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 )
 
-// Release that the chart is rendered for, and the oldest supported version of Kubernetes.
+// Name and namespace of the Helm release that the chart is rendered for, and the oldest version of Kubernetes that is
+// supported.
 const (
 	releaseName      = "sluice"
 	releaseNamespace = "retrieval"

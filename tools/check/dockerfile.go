@@ -120,7 +120,8 @@ func checkCommand(s *instructions.Stage, command instructions.Command, repo repo
 	}
 }
 
-// readAllowed reads the exceptions of an ignore file that starts by ignoring everything.
+// readAllowed returns the paths that an ignore file exempts from being ignored. It returns an error unless the file
+// ignores everything else.
 func readAllowed(path string) (map[string]bool, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -48,7 +48,8 @@ var rules = []rule{
 	},
 }
 
-// homemadeName matches identifiers such as mostRows, leastWait or howMany: write maxRows, minWait, count.
+// homemadeName matches identifiers such as mostRows, leastWait or howMany. Names such as maxRows, minWait and count are
+// better.
 var homemadeName = regexp.MustCompile(`^(?:most|least|few|many|how|who|what)[A-Z]`)
 
 func (r rule) finds(text string) bool {
