@@ -68,7 +68,7 @@ const maxKnown = 1 << 15
 // Terms returns the batch's terms so far, indexed by their numbers. Callers must not modify the result.
 func (b *Batch) Terms() []string { return b.terms }
 
-// Name returns the number of a term in the batch, which it adds if it is new.
+// Name returns the number of a term in the batch. A term that is new to the batch is added.
 func (b *Batch) Name(term string) uint32 {
 	return b.numbers[b.numberOf(b.analyzer.idOf(term))].number
 }

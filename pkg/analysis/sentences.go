@@ -164,9 +164,9 @@ func abbreviated(s string) bool {
 	return size == len(last) && unicode.IsUpper(r) && r != 'I'
 }
 
-// germanMonths are the names of months that may follow the number of a day and a full stop, as in "3. Mai". No other
-// language needs such a list: either its months are in lower case, where the rules of Unicode do not end a sentence, or
-// its dates have no full stop after the day.
+// germanMonths are the names of months that may follow the number of a day and a full stop, as in "3. Mai". Other
+// languages need no such list: either their dates have no full stop after the day, or their months are in lower case,
+// and the rules of Unicode never end a sentence before a lower-case word.
 var germanMonths = map[string]bool{
 	"januar": true, "jänner": true, "februar": true, "feber": true, "märz": true, "april": true, "mai": true, "juni": true, "juli": true,
 	"august": true, "september": true, "oktober": true, "november": true, "dezember": true,
