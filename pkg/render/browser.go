@@ -102,7 +102,7 @@ func (b *Browser) Render(ctx context.Context, address string, via http.RoundTrip
 	}
 	out, lost, err := b.render(ctx, u.String(), via)
 	if lost {
-		// The browser had exited before the page was requested, so the page is not the cause.
+		// Try once more. The browser had exited before the page was requested, so the page is not the cause.
 		out, _, err = b.render(ctx, u.String(), via)
 	}
 	return out, b.explain(ctx, address, err)

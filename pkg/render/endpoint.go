@@ -64,8 +64,8 @@ func socketURL(ctx context.Context, raw string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("asking the browser at %s for its WebSocket: %w", u.Host, err)
 	}
-	// The browser reports the host name that it uses for itself, but this process may be able to reach it only under
-	// another name.
+	// Only the path of the reported URL is used. Its host is the name that the browser uses for itself, and this
+	// process may be able to reach the browser only under another name.
 	socket := url.URL{Scheme: "ws", User: u.User, Host: u.Host, Path: path}
 	if secure {
 		socket.Scheme = "wss"

@@ -86,8 +86,8 @@ func localOptions(path, dir string, asRoot bool) []chromedp.ExecAllocatorOption 
 		chromedp.UserDataDir(filepath.Join(dir, "profile")),
 		chromedp.WindowSize(windowWidth, windowHeight),
 		chromedp.ModifyCmdFunc(setProcess),
-		// This process's environment contains secrets. Files in the browser's home and temporary directories are
-		// deleted with dir.
+		// The browser must not inherit this process's environment, which contains secrets. Files in the browser's home
+		// and temporary directories are deleted with dir.
 		chromedp.NoInheritEnv,
 		chromedp.Env("PATH="+os.Getenv("PATH"), "HOME="+dir, "TMPDIR="+dir, "XDG_CONFIG_HOME="+dir, "XDG_CACHE_HOME="+dir,
 			"XDG_RUNTIME_DIR="+dir, "LANG=C.UTF-8", "TZ=UTC", "DBUS_SESSION_BUS_ADDRESS=disabled:"),

@@ -110,7 +110,8 @@ func (t *tab) attach(ctx context.Context) error {
 	return nil
 }
 
-// prepare disables features that are on by default, and intercepts all requests.
+// prepare turns off features that chromedp has turned on but this package does not need, and intercepts all requests of
+// the tab.
 func (t *tab) prepare(ctx context.Context) error {
 	t.net.begin(t.session, cdp.FrameID(t.id))
 	yes := true

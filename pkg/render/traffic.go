@@ -21,7 +21,7 @@ const (
 	// Time after which a pending request no longer keeps the page from being at rest, because long-polling requests
 	// never end.
 	slowRequest = 10 * time.Second
-	// Number of refused requests after which a page is stopped, because it keeps repeating them.
+	// Number of refused requests after which a page is stopped. Such a page would keep repeating them.
 	maxRefused = 1000
 	// Number of dialogs after which a page is stopped.
 	maxDialogs = 50
@@ -238,7 +238,8 @@ func (n *traffic) recordOutcome(e *fetch.EventRequestPaused, status int, err err
 	n.status, n.failure = status, err
 }
 
-// subtract reduces the number of bytes that the page may still load. It fails if the limit is exceeded.
+// subtract reduces the number of bytes that the page may still load. It fails if the page has loaded more than
+// maxPageBytes.
 func (n *traffic) subtract(bytes int) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -248,7 +249,7 @@ func (n *traffic) subtract(bytes int) error {
 	return nil
 }
 
-// tooLarge returns the error for a page that exceeds the limit.
+// tooLarge returns the error for a page that exceeds the size limit.
 func tooLarge(address string, limit int64) *crawl.Error {
 	return permanent(address, "%s is too large to be rendered: the limit is %d bytes", address, limit)
 }
