@@ -38,8 +38,8 @@ func newKeyFile(path string) (string, error) {
 	return key, nil
 }
 
-// writeKeyFile writes the whole file to disk before giving it its name. After a power failure, the file is complete or
-// missing.
+// writeKeyFile writes the key to disk under a temporary name and then renames the file. After a power failure, the key
+// file is complete or missing.
 func writeKeyFile(path, key string) error {
 	unfinished := path + ".new"
 	if err := os.Remove(unfinished); err != nil && !errors.Is(err, os.ErrNotExist) {
