@@ -187,7 +187,8 @@ func fillSet(ctx context.Context, b *bench.Service, set questionSet) (store, age
 	return made.ID, agent, err
 }
 
-// converse asks the earlier questions and then the question in one conversation, and retrieves the best fragment.
+// converse starts a conversation, asks the earlier questions and then the question itself, and returns the answer to
+// the last one. It also retrieves the best fragment for the question.
 func converse(ctx context.Context, b *bench.Service, store, agent string, q setQuestion) (e exchange, err error) {
 	for _, text := range append(slices.Clone(q.History), q.Question) {
 		if e.answer, err = b.Continue(ctx, agent, e.answer.ConversationID, text); err != nil {

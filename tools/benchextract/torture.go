@@ -172,7 +172,7 @@ func (l *crashLog) take() string {
 	return last
 }
 
-// findLeaks lists the processes, goroutines and files that are left over after all documents were read.
+// findLeaks lists the processes, goroutines and files that are left over once all documents have been read.
 func findLeaks(temp string, goroutines int) []string {
 	var left []string
 	if pids := bench.Children(); len(pids) > 0 {

@@ -74,7 +74,7 @@ func measureIndex(ctx context.Context, s settings, w *workload, dir, store strin
 	return r, nil
 }
 
-// Name in the tables for the index without the service.
+// Name that the tables use for the index when it is searched without the service.
 const inProcess = "Sluice's index, in process"
 
 // searchIndex searches the index, reads the texts, and returns the rows found.

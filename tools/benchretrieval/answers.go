@@ -23,8 +23,9 @@ const (
 // passages holds the byte ranges of the answers in the documents, by question id.
 type passages map[string][]eval.Answer
 
-// Minimum length, in bytes, of an answer whose repetitions in the document also count as answers. Reports repeat whole
-// paragraphs, but a repeated name or number means nothing.
+// Minimum length, in bytes, of an answer whose repetitions in the document also count as answers. A report may contain
+// the same paragraph several times, and each copy answers the question. A short name or number may occur again in
+// another context.
 const minRepeatedAnswer = 60
 
 // readAnswers reads the positions of the answers to a set's questions.

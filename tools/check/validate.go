@@ -54,8 +54,8 @@ func newValidator() (validator, error) {
 	return validator{scheme: scheme, pods: pods}, nil
 }
 
-// check adds the errors that the API server's validation finds in the object. It accepts objects of all kinds that are
-// not built into Kubernetes.
+// check adds the errors that the API server's validation finds in the object. Objects of kinds that are not built into
+// Kubernetes are not validated.
 func (v validator) check(o object, f *faults) {
 	var objections field.ErrorList
 	switch value := o.value.(type) {

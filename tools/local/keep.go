@@ -34,7 +34,7 @@ func lockOf(dir string) *flock.Flock { return flock.New(filepath.Join(dir, "lock
 // runEngines runs the engines until the context ends.
 func runEngines(ctx context.Context, dir string) error {
 	lock := lockOf(dir)
-	// Other commands hold the lock briefly when they check whether a keeper is running.
+	// Wait a moment if the lock is held, because other commands hold it briefly to check whether a keeper is running.
 	timeout, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	if _, err := lock.TryLockContext(timeout, poll); err != nil {

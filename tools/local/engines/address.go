@@ -51,7 +51,7 @@ func portOf(dir, name string) (int, error) {
 	return port, os.WriteFile(file, []byte(strconv.Itoa(port)+"\n"), 0o600)
 }
 
-// reservation is how long a chosen port is not given to anybody else. An engine must listen on its port by then.
+// reservation is how long a chosen port stays reserved for an engine. The engine must listen on the port by then.
 const reservation = 10 * time.Minute
 
 // reservePort returns a port of [first, last] that is not in use and that no process has reserved in the last
