@@ -1,7 +1,7 @@
 // Package catalog stores Sluice's metadata in SQL: workspaces, keys, agents, datastores, datasources, the outbox of
-// jobs, sweeps, conversations and usage. It is the only writer of a datasource's state: domain.Apply decides the effect
-// of a worker's event, and the catalog stores it in one transaction with all consequences (the next job, pages of a
-// site, sweeps).
+// jobs, sweeps, conversations and usage. It is the only writer of a datasource's state: domain.Apply decides how a
+// worker's event changes the datasource. In one transaction, the catalog stores this change and everything that follows
+// from it: the next job, new pages of a site, sweeps.
 //
 // # Location of a datasource's job
 //

@@ -15,8 +15,8 @@ import (
 // Time limit for storing one batch, which may contain the usage of several callers.
 const batchTimeout = 10 * time.Second
 
-// usageQueue combines the usage of concurrent callers, so that one transaction stores all of it. While a batch is being
-// stored, later callers wait and form the next batch.
+// usageQueue combines the usage reported by concurrent callers, so that one transaction stores all of it. Callers that
+// arrive while a batch is being stored form the next batch.
 type usageQueue struct {
 	lock sync.Mutex // held while uses are stored
 

@@ -102,9 +102,9 @@ func readStored(ctx context.Context, q db.Querier, ws string) (chunks, bytes int
 	return chunks, bytes, nil
 }
 
-// CheckStorage fails with domain.CodeUsageLimit if the workspace has already reached a storage limit. Calling it first
-// saves a client from sending content that would be rejected. WithinStorage checks the limits again when the content is
-// stored, because other uploads may have been stored in the meantime.
+// CheckStorage fails with domain.CodeUsageLimit if the workspace has already reached a storage limit. It is called
+// before a client uploads content, because an upload that will be rejected would be wasted. WithinStorage checks the
+// limits again when the content is stored, because other uploads may have been stored in the meantime.
 func (c *Accounts) CheckStorage(ctx context.Context, ws string) error {
 	limits, _, err := c.accountLimits(ctx, c.db.Read, domain.Account{WorkspaceID: ws})
 	if err != nil || !limitsStorage(limits) {
@@ -124,8 +124,8 @@ func limitsStorage(limits domain.Limits) bool {
 	return limits[domain.MetricStoredBytes] > 0 || limits[domain.MetricStoredChunks] > 0
 }
 
-// checkChunks fails if the workspace has reached its limit of chunks. Accepted content may exceed the limit, because
-// the number of its chunks is unknown until the content is read.
+// checkChunks fails if the workspace has reached its chunk limit. Content that is accepted below the limit may still
+// exceed it, because the number of chunks is unknown until the content is read.
 func checkChunks(limits domain.Limits, chunks int64) error {
 	if limit := limits[domain.MetricStoredChunks]; limit > 0 && chunks >= limit {
 		return limitReached("chunks", limit, chunks)
@@ -139,9 +139,9 @@ func limitReached(what string, limit, has int64) error {
 }
 
 // WithinStorage runs f, which stores content of the workspace, and fails with domain.CodeUsageLimit if the workspace
-// then exceeds a storage limit. Calls for one workspace wait for each other, so concurrent uploads cannot exceed the
-// limit together. A call that adds no content is never rejected. WithinStorage must be the first call in its
-// transaction; see the order of locks in record/locks.go.
+// then exceeds a storage limit. Calls for one workspace run one after the other, so the limit holds for concurrent
+// uploads too. A call that adds no content is never rejected. WithinStorage must be the first call in its transaction;
+// see the order of locks in record/locks.go.
 func (c *Accounts) WithinStorage(ctx context.Context, t *db.Tx, ws string, f func() error) error {
 	limits, _, err := c.accountLimits(ctx, t, domain.Account{WorkspaceID: ws})
 	if err != nil {

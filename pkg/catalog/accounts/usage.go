@@ -64,10 +64,10 @@ func Count(ctx context.Context, t *db.Tx, a domain.Account, month string, uses m
 	return nil
 }
 
-// Admit counts one agent query of the account. If the workspace or the key has reached its limit of queries or of
-// tokens, Admit fails with domain.CodeUsageLimit and counts nothing. It checks and counts in one step, so concurrent
-// callers cannot exceed the limit of queries together. The limit of tokens may be exceeded, because the number of
-// tokens of a query is unknown until the query is answered.
+// Admit counts one agent query of the account. If the workspace or the key has reached its query limit or its token
+// limit, Admit fails with domain.CodeUsageLimit and counts nothing. It checks and counts in one step, so the query
+// limit holds for concurrent callers too. The token limit may be exceeded, because the number of tokens that a query
+// takes is unknown until the query is answered.
 func (c *Accounts) Admit(ctx context.Context, a domain.Account) error {
 	return c.db.Update(ctx, "counting a query", func(t *db.Tx) error {
 		month := MonthOf(c.db.Now())
@@ -139,7 +139,7 @@ func quotaExceeded(whose string, limits domain.Limits, m domain.Metric) error {
 		whose, limits[m], limitNames[m])
 }
 
-// counter is the number of uses, or the limit, of one metric for a key. The key "" stands for the workspace.
+// counter holds a key's usage or limit for one metric. The key "" stands for the workspace.
 type counter struct {
 	key    string
 	metric domain.Metric

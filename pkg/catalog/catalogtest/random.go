@@ -313,9 +313,9 @@ func (h *history) drain() {
 	h.T.Fatal("jobs follow from jobs without end")
 }
 
-// checkPages requires that every site counts its pages correctly and is settled only if no pages are waiting, that no
-// two pages of a site have the same content, and that for every page left out as a duplicate, the page kept in its
-// place exists.
+// checkPages requires that every site counts its pages correctly and is settled only if no pages are waiting. No two
+// pages of a site may have the same content. If a page was left out as a duplicate, the page that was kept instead must
+// exist.
 func (h *history) checkPages() {
 	h.T.Helper()
 	for _, id := range h.alive {

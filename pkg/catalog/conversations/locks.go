@@ -12,9 +12,9 @@ import (
 // and each answer can use the earlier ones. The lock ends ttl after the last call if it is not released, for example
 // because the process died. Like Lease, Lock uses the clock of the process.
 //
-// A conversation that is not stored yet can be locked too, so that concurrent first questions are ordered. The lock
-// only orders answers: an answer that arrives after its lock has passed to another holder is still stored completely,
-// after the messages stored before.
+// A conversation that is not stored yet can be locked too, so that concurrent first questions are also answered one
+// after the other. The lock only orders answers: an answer that arrives after its lock has passed to another holder is
+// still stored completely, after the messages stored before.
 func (c *Store) Lock(ctx context.Context, conversationID, holder string, ttl time.Duration) (taken bool, err error) {
 	err = c.db.Update(ctx, "locking a conversation", func(t *db.Tx) error {
 		now := c.db.Now()

@@ -10,7 +10,7 @@ import (
 )
 
 // key returns the key of a PostgreSQL advisory lock. If two names happen to have the same key, their transactions wait
-// for each other, which does no harm.
+// for each other, which is harmless.
 func (d *DB) key(kind, name string) int64 {
 	sum := sha256.Sum256([]byte(strings.Join([]string{"sluice", d.scope, kind, name}, "\x1f")))
 	return int64(binary.BigEndian.Uint64(sum[:8]))

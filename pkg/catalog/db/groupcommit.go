@@ -157,8 +157,9 @@ func (c *commit) savepoint(ctx context.Context, f func() error) error {
 	return err
 }
 
-// commitIfLast commits the open transactions, unless another transaction is about to join them. It always commits if
-// they have reached the limit on their number or on their age; see release. The caller holds the lock.
+// commitIfLast commits unless another transaction is waiting to join the open commit. Once the open commit has reached
+// its maximum age or its maximum number of members, commitIfLast does not wait for others any more. See release. The
+// caller holds the lock.
 func (g *groupCommit) commitIfLast() {
 	c := g.open
 	if c == nil || g.waiting.Load() > 0 && c.members < maxGroupSize && time.Since(c.began) < maxGroupDelay {

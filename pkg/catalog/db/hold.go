@@ -18,8 +18,8 @@ type holds struct {
 	all map[*hold]bool
 }
 
-// hold is the exclusive use of one resource by this process. It lasts only as long as a connection to the database. If
-// the connection breaks, the hold must be acquired again, and the process is not ready until that succeeds.
+// hold is the exclusive use of one resource by this process. It ends when the database connection that acquired it
+// breaks. The hold must then be acquired again, and the process is not ready until that succeeds.
 type hold struct {
 	name    string
 	session *session

@@ -88,8 +88,9 @@ func timeoutError(ctx context.Context, err error) error {
 	return err
 }
 
-// maxStatements is the maximum number of prepared statements. The texts are constants or combinations of few parts, so
-// the limit should never be reached. It ensures that a mistake costs time, not memory.
+// maxStatements is the maximum number of prepared statements. The texts are constants or combinations of a few parts,
+// so the limit should never be reached. If it is reached by mistake, further statements are slower, but memory use does
+// not grow.
 const maxStatements = 512
 
 // Pool is a pool of connections. If the dialect requires it, the pool prepares each statement once and keeps the

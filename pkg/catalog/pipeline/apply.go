@@ -37,10 +37,11 @@ func (c *Pipeline) Apply(ctx context.Context, ev domain.Event) (Applied, error) 
 	return out[0], nil
 }
 
-// ApplyAll applies events in order and in one transaction, all or none. domain.Apply decides how a datasource changes;
-// the consequences (the next job, new pages of a site, the end of a site's crawl, and sweeps) are stored with the
-// change. Applying an event again, or late, is harmless. An event of a datasource that no longer exists queues a sweep
-// of its job's results. If an event lacks fields that its type requires, the call fails with domain.CodeInvalid.
+// ApplyAll applies events in order and in one transaction, all or none. domain.Apply decides how a datasource changes.
+// Everything that follows from the change (the next job, new pages of a site, the end of a site's crawl, sweeps) is
+// stored with it. Applying an event again, or late, is harmless. An event of a datasource that no longer exists queues
+// a sweep of its job's results. If an event lacks fields that its type requires, the call fails with
+// domain.CodeInvalid.
 func (c *Pipeline) ApplyAll(ctx context.Context, evs []domain.Event) ([]Applied, error) {
 	var highest uint64
 	for _, ev := range evs {

@@ -1,6 +1,7 @@
-// Package pipeline stores the progress of datasources through their jobs: the outbox, events of workers, sweeps,
-// replays, moves of datastores, refreshes, and the rescue of lost jobs. domain.Apply decides the outcome of an event;
-// the pipeline stores it with all consequences in one transaction. It imports db, record, accounts and sites.
+// Package pipeline stores the jobs of datasources and their results. It contains the outbox, applies the events of
+// workers, and queues sweeps, replays, refreshes and moves of datastores. It also replaces lost jobs. domain.Apply
+// decides how an event changes a datasource. In one transaction, the pipeline stores this change and everything that
+// follows from it, such as the next job. It imports db, record, accounts and sites.
 package pipeline
 
 import (
@@ -30,10 +31,10 @@ func New(d *db.DB, a *accounts.Accounts, s *sites.Sites) *Pipeline {
 	return &Pipeline{db: d, accounts: a, sites: s, last: map[record.Priority]string{}}
 }
 
-// OutboxWake returns a channel that receives a value when there may be jobs to publish: once after opening, whenever a
-// commit adds a job to the outbox, and whenever a commit of this process ends a published job, which frees capacity. With
-// PostgreSQL, new jobs of other processes are signalled too. Signals may be coalesced, and those from other processes may
-// be lost, so callers must also poll.
+// OutboxWake returns a channel that receives a value when there may be jobs to publish. This is the case after opening,
+// after a commit that adds a job to the outbox, and after a commit of this process that ends a published job and thus
+// frees capacity. With PostgreSQL, new jobs of other processes are signalled too. Signals may be coalesced, and those
+// from other processes may be lost, so callers must also poll.
 func (c *Pipeline) OutboxWake() <-chan struct{} { return c.db.Topic(record.TopicOutbox) }
 
 // SweepWake returns a channel that receives a value after a commit that has queued a sweep; see OutboxWake.

@@ -7,7 +7,7 @@ import (
 	"github.com/sluice/sluice/pkg/catalog/record"
 )
 
-// Waiting counts datasources whose content is waiting to be read again.
+// Waiting says how much content has yet to be read again, for example after the index was lost.
 type Waiting struct {
 	Any      bool  // the catalog has datasources
 	Queued   int64 // in the outbox with PriorityReplay; counted up to maxWaiting

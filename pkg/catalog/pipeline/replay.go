@@ -34,9 +34,9 @@ type ReplayFilter struct {
 // Number of datasources queued per transaction of a replay.
 const replayBatch = 200
 
-// kind returns the kind of job that a datasource gets, or "" if it gets none. If web content is fetched again, a site
-// gets a crawl job, which leads to jobs for its pages. Otherwise it gets none, because a site has no content of its
-// own. A page is fetched if it was never fetched before, or if failures are replayed and its last fetch has failed.
+// kind returns the kind of job that a datasource gets, or "" if it gets none. A site has no content of its own, so it
+// gets a job only if web content is to be fetched again: a crawl job, which then creates the jobs for its pages. A page
+// is fetched if it was never fetched before, or if failures are replayed and its last fetch has failed.
 func (f ReplayFilter) kind(d record.Record) domain.JobKind {
 	web := d.Type == domain.TypeWebPage || d.Type == domain.TypeWebSite
 	switch {

@@ -21,10 +21,10 @@ func SiteOf(d domain.Datasource) string {
 // DeleteDatasources deletes datasources and queues sweeps of their data. The sweeps cover all generations up to the
 // highest one known to the catalog, or up to the given generation if that is higher.
 //
-// A deleted datasource may return with the same id: a page in the next crawl of its site, or an object created by a
-// request with an idempotency key when the request is repeated. The sweep must not delete rows written after the
-// return. Rows of higher generations that jobs of the deleted datasource still write are swept when the events of these
-// jobs arrive.
+// A deleted datasource may be created again with the same id. This happens if the next crawl of a site finds a deleted
+// page again, or if a request with an idempotency key is repeated. The sweep must not delete rows of the new
+// datasource, so it covers no higher generations. Jobs of the deleted datasource may still write rows of higher
+// generations. These rows are swept when the events of the jobs arrive.
 func DeleteDatasources(ctx context.Context, t *db.Tx, doomed []Record, generation uint64) error {
 	if len(doomed) == 0 {
 		return nil

@@ -141,8 +141,8 @@ func (r *Record) row(p *encodedParts) db.Row {
 	}
 }
 
-// stored returns the row to store, with additional columns for indexes and filters. touched is the time of the last
-// sign of life, in microseconds.
+// stored returns the row to store, with additional columns for indexes and filters. touched is when the datasource or
+// its job last showed activity, in microseconds.
 func (r *Record) stored(touched int64) db.Row {
 	p := encodedParts{touched: touched}
 	if r.Target != nil {
@@ -215,7 +215,8 @@ func (r *Record) Insert(ctx context.Context, t *db.Tx, taken error) error {
 	}})
 }
 
-// Store updates all columns that may have changed. touched is the time of the last sign of life, in microseconds.
+// Store updates all columns that may have changed. touched is when the datasource or its job last showed activity, in
+// microseconds.
 func (r *Record) Store(ctx context.Context, t *db.Tx, touched int64) error {
 	args, err := r.stored(touched).UpdateArgs(r.ID)
 	if err != nil {

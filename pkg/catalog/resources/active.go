@@ -127,8 +127,8 @@ func (c *Resources) ResolveFilters(ctx context.Context, datastoreIDs []string, f
 	return out, nil
 }
 
-// resolve increments the count of each datasource whose column contains one of the values. If the datasource is a site,
-// the counts of its pages are incremented, too.
+// resolve adds one to selected[id] for the id of each datasource whose `column` contains one of the values. If the
+// datasource is a site, it does the same for the site's pages.
 func (c *Resources) resolve(ctx context.Context, selected map[string]int, datastoreIDs []string, column string, values []string) error {
 	type match struct{ id, kind string }
 	scan := db.Scan(func(m *match) []any { return []any{&m.id, &m.kind} })

@@ -85,8 +85,8 @@ func lowerLead(ctx context.Context, t *db.Tx, page *record.Record, lead int, in 
 // addPages adds links to a site as pages, each with a crawl job. It returns the number of jobs put into the outbox, and
 // the number of links left out, by reason. A known page is fetched again only by a newer crawl of the site, so each
 // crawl requests a page once, no matter how many pages link to it. A page deleted or found gone since the crawl began
-// is not fetched again. A page that matches no include pattern is added only to read its links, up to domain.MaxLead
-// such pages in a row.
+// is not fetched again. A page that matches no include pattern is added only to read its links. A path of links may
+// contain up to domain.MaxLead such pages one after another.
 func (c *Sites) addPages(ctx context.Context, t *db.Tx, site *record.Record, store domain.Datastore, links []foundLink) (queued int, refused map[string]int, err error) {
 	known, err := pagesByID(ctx, t, site.ID, links)
 	if err != nil {
@@ -172,10 +172,10 @@ func requestWith(ctx context.Context, t *db.Tx, site record.Record, page *record
 	return record.Enqueue(ctx, t, job, record.PriorityReplay)
 }
 
-// updateDepth handles the discovery of a shorter path from the root to a page that the crawl has already requested;
-// crawlers do not find pages in order of depth. The depth limits how far the page's own links are followed, so
-// updateDepth updates a waiting job. A page that was already fetched is fetched again if its links can now be followed,
-// or if it was left out because of its depth.
+// updateDepth is called when a crawl finds a shorter path from the root to a page that it has already requested. This
+// happens because crawlers do not find pages in order of depth. The depth limits how far the page's own links are
+// followed, so updateDepth changes the depth in a waiting job. A page that was already fetched is fetched again if its
+// links can now be followed, or if it was left out because of its depth.
 func updateDepth(ctx context.Context, t *db.Tx, site record.Record, page *record.Record, store domain.Datastore, depth int) error {
 	deepest := site.Config.Scope(true).MaxDepth
 	counts := depth < deepest || depth == deepest && page.Config.Depth > deepest

@@ -37,8 +37,8 @@ func toFoundLinks(from record.Record, links []domain.Link) []foundLink {
 	return out
 }
 
-// scope applies changed settings of the site to its pages, one batch at a time. Once it is known for every page whether
-// the settings include it, scope queues a task of kind workLinks, which evaluates the stored links.
+// scope applies changed settings of the site to its pages, one batch at a time. If the site follows links, the last
+// batch queues a task of kind workLinks, which evaluates the stored links of the pages.
 func (w *siteWork) scope(ctx context.Context) error {
 	pages, err := w.batch(ctx)
 	if err != nil {
@@ -250,8 +250,8 @@ func (w *siteWork) dropExcess(ctx context.Context) error {
 	return nil
 }
 
-// countExcluded counts the pages that the site's settings exclude, and how many of these are read for their links.
-// Excluded pages do not count towards the site's limit.
+// countExcluded counts the pages that the site's settings exclude. leads is the number of these pages that are still
+// read for their links. Excluded pages do not count towards the site's limit.
 func countExcluded(ctx context.Context, t *db.Tx, siteID string) (all, leads int64, err error) {
 	err = t.QueryRow(ctx, `SELECT COUNT(*), COALESCE(SUM(CASE WHEN lead < ? THEN 1 ELSE 0 END), 0) FROM datasources
 		WHERE group_id = ? AND lead > 0`, domain.LeadsNowhere, siteID).Scan(&all, &leads)

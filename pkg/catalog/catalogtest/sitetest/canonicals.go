@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// textOf returns a text that has no words in common with the texts of other seeds.
+// textOf returns text that depends on the seed. The texts for different seeds have no words in common.
 func textOf(seed string) string {
 	return strings.Join(strings.Split(strings.Repeat(seed, 40), ""), seed+" ")
 }
