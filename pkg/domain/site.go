@@ -34,7 +34,8 @@ const (
 // Maximum number of different reasons in Crawl.LeftOut.
 const maxLeftOut = 50
 
-// addLeftOut adds counts of addresses that were left out. Reasons beyond maxLeftOut are dropped.
+// addLeftOut adds numbers of left-out addresses, by reason. Once LeftOut has maxLeftOut different reasons, the numbers
+// for further reasons are dropped.
 func (c *Crawl) addLeftOut(counts map[string]int) {
 	for _, reason := range slices.Sorted(maps.Keys(counts)) {
 		if _, known := c.LeftOut[reason]; !known && len(c.LeftOut) >= maxLeftOut {
