@@ -75,7 +75,7 @@ func checkVector(v []float32, dimensions int) error {
 }
 
 // Unit returns a query's vector scaled to length one. It returns a zero vector unchanged, and fails with ErrInvalid if
-// the vector cannot be compared with those of the space.
+// the vector has the wrong number of dimensions or a component that is not a finite number.
 func Unit(v []float32, dimensions int) ([]float32, error) {
 	if len(v) != dimensions {
 		return nil, fmt.Errorf("%w: the query's vector has %d dimensions, the space has %d", ErrInvalid, len(v), dimensions)

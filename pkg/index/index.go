@@ -66,9 +66,9 @@ type Hit struct {
 	Lexical  float64  // BM25; 0 if no term matches
 	Dense    float64  // cosine similarity, -1 to 1; 0 if the query has no vector
 	Terms    []string // analysed query terms in the row; hits may share the slice
-	// Counts[i] is the number of occurrences of Terms[i], and Length is the total number of terms. In both, the context
-	// is weighted as in Lexical. With them, several rows can be scored as one document. Length may be 0 if the query
-	// has no Text.
+	// Counts[i] is the number of occurrences of Terms[i], and Length is the total number of terms. In both, words of
+	// the context count as they do in Lexical. With both numbers, a caller can score several rows as one document.
+	// Length may be 0 if the query has no Text.
 	Counts []int
 	Length int
 }

@@ -13,14 +13,14 @@ const (
 	// a sentence.
 	ContextWeight = 2
 	// MaxTerms is the maximum number of query terms that are scored. If a query has more, only the rarest are scored.
-	// With this limit, a uint64 has one bit for each term.
+	// The limit is the number of bits in a uint64, so that each term can have a bit of its own.
 	MaxTerms = 64
 	// Ceiling is the upper bound of Saturated, which approaches it as the frequency grows but never reaches it.
 	Ceiling = K1 + 1
 )
 
-// Weight returns the inverse document frequency of a term. The parameter rows is the total number of rows, and having
-// is the number of rows that contain the term. The weight is never negative.
+// Weight returns a term's inverse document frequency, which is never negative. `rows` is the total number of rows, and
+// `having` is the number of rows that contain the term.
 func Weight(rows, having float64) float64 {
 	return math.Log(1 + (rows-having+0.5)/(having+0.5))
 }

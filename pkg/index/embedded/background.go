@@ -30,8 +30,8 @@ func (q *queue) add(id index.Space) {
 	}
 }
 
-// queueMerge queues a space for the background work that it needs. It is called whenever a space has been opened or
-// written.
+// queueMerge queues a space for all background work that it needs. It is called after each opening of a space and after
+// each write to it.
 func (x *Index) queueMerge(s *store.Space, id index.Space) {
 	x.queueIVF(s, id)
 	if s.NeedsSettling() {
@@ -77,7 +77,8 @@ func (x *Index) mergeAll(ctx context.Context, id index.Space) error {
 	return x.mergeWhile(ctx, id, lexical.SegmentsToMerge)
 }
 
-// settle merges an idle space down to its final segment count, and then allows its IVF to be built.
+// settle merges the small segments of an idle space (see lexical.SegmentsToSettle), and then allows the space's IVF to
+// be built.
 func (x *Index) settle(ctx context.Context, id index.Space) error {
 	if err := x.mergeWhile(ctx, id, lexical.SegmentsToSettle); err != nil {
 		return err
@@ -109,7 +110,7 @@ func (x *Index) repairIVF(s *store.Space, id index.Space) {
 	}
 }
 
-// runIVF builds the IVF of one space at a time until the index is closed. Merges do not wait for it.
+// runIVF builds the IVF of one space at a time until the index is closed. Merges run concurrently with these builds.
 func (x *Index) runIVF(ctx context.Context) {
 	for {
 		select {
@@ -133,8 +134,8 @@ type ivfBuilds struct {
 	stops map[*index.Space]context.CancelFunc
 }
 
-// with calls the callback `do` with a space. If the datastore is dropped in the meantime, the context of the callback
-// is cancelled and the result is nil.
+// with calls the callback `do` with a space. If the datastore is dropped in the meantime, `with` cancels the callback's
+// context and returns nil.
 func (c *ivfBuilds) with(ctx context.Context, x *Index, id index.Space, do func(s *store.Space, ctx context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -167,7 +168,7 @@ func (c *ivfBuilds) cancel(datastore string) {
 	}
 }
 
-// Time without writes after which a space is settled.
+// A space counts as idle after this time without writes, and its small segments are then merged.
 const idleTime = 2 * time.Second
 
 // idleSpaces finds the spaces that have had no writes for a while.

@@ -1,8 +1,8 @@
-// Package embedded implements the index engine that needs no server. Each space has a directory in the directory of its
-// datastore. The engine opens spaces, limits the number of open ones, and searches, merges and repairs them. It
+// Package embedded implements the index engine that needs no server. Each space is a subdirectory of its datastore's
+// directory. The engine opens spaces, limits the number of open ones, and searches, merges and repairs them. It
 // consists of these packages:
 //
-//	embedded   the index.Index: open spaces, both legs of a search, background work, drops
+//	embedded   the index.Index: open spaces, searches by words and vectors, background work, dropped datastores
 //	store      a space: database, slot files, snapshots, group commit, merges, damage
 //	lexical    postings, term lists, BM25, MaxScore
 //	vector     exact scan, quantised codes, IVF

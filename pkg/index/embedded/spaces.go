@@ -168,7 +168,8 @@ func (x *Index) open(ctx context.Context, key spaceKey, id index.Space, create b
 	return h, nil
 }
 
-// count records the beginning of a use. The caller must hold mu.
+// count adds one to the number of uses in progress, and marks the space as the most recently used one. The caller must
+// hold mu.
 func (x *Index) count(h *handle) {
 	h.refs++
 	x.useCount++

@@ -176,8 +176,8 @@ const (
 )
 
 // indexDense ensures that the dense field has an index, and returns its type. It keeps an existing index. If there is
-// none, it creates an HNSW index or, on a server without HNSW, an AUTOINDEX. On Milvus Lite it creates a flat index,
-// because with AUTOINDEX it found only 5 of the 20 nearest among 200,000 rows.
+// none, it creates an HNSW index or, on a server without HNSW, an AUTOINDEX. On Milvus Lite it creates a flat index:
+// with AUTOINDEX, a search of 200,000 rows found only 5 of the 20 nearest ones.
 func (x *Index) indexDense(ctx context.Context, name string) (entity.IndexType, error) {
 	kind, err := x.indexType(ctx, name, fieldDense)
 	if err != nil || kind != "" {

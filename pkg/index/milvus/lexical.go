@@ -25,7 +25,7 @@ func assumedLength(lang analysis.Language) float64 {
 	return 80
 }
 
-// weights maps term hashes to weights. The weight of a row's term is its saturated frequency.
+// weights maps term hashes to weights. In a row, the weight of a term is the term's saturated frequency.
 type weights map[uint32]float64
 
 // counts maps term hashes to the number of occurrences in a row.
@@ -137,8 +137,8 @@ const (
 )
 
 // candidateLimit returns the number of candidates to fetch if limit rows are requested. Stored weights assume an
-// average length. The more it differs from the real one, the lower the best rows may rank among the candidates, and the
-// more candidates are needed.
+// average row length. The more the real average differs from the assumed one, the lower the best rows may rank among
+// the candidates, and the more candidates are needed.
 func (q lexicalQuery) candidateLimit(limit int) int {
 	more := float64(limit+minExtraRows) * (q.mismatch + minExtraShare)
 	return int(min(float64(limit)+math.Ceil(more), maxCandidates))

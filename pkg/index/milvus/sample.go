@@ -68,10 +68,9 @@ func (x *Index) rareLanguages(ctx context.Context, col *collection, here string,
 	})
 }
 
-// averages returns the average length of rows, at least 1, and the mismatch. For one row, the mismatch is how much the
-// average differs from the length that is assumed for the row's language, as the absolute binary logarithm of their
-// ratio. If the average is less than half of the assumed length, this logarithm is squared, because a single term
-// changes the score of a short row more. averages returns the mean mismatch of all rows.
+// averages returns the average length of the rows, at least 1, and the mean mismatch of the rows. A row's mismatch is
+// |log2(average/assumed)|, where `assumed` is the length assumed for the row's language. The logarithm is squared if
+// the average is less than half of the assumed length, because a single term changes the score of a short row more.
 func averages(languages []string, lengths []int64) (average, mismatch float64) {
 	for _, n := range lengths {
 		average += float64(n)

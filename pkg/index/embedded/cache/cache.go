@@ -40,7 +40,7 @@ func NewCaches(postings, rows int64) Caches {
 // Clear removes all values and returns their size in bytes.
 func (c Caches) Clear() int64 { return c.Lists.Clear() + c.Blocks.Clear() + c.Rows.Clear() }
 
-// Forget removes all values that were cached during one opening of a space. The number `space` identifies that opening.
+// Forget removes the cached values of a space that is being closed. The parameter is the Key.Space of these values.
 func (c Caches) Forget(space uint64) {
 	c.Lists.forget(space)
 	c.Blocks.forget(space)

@@ -40,7 +40,8 @@ func startOf(term string) uint64 {
 	return binary.BigEndian.Uint64(start[:])
 }
 
-// Invert returns the postings of documents by term. words is the vocabulary that numbers the terms.
+// Invert returns the postings of documents by term. The documents refer to terms by their numbers in the vocabulary
+// `words`.
 func Invert(words *analysis.Batch, documents []Document) Inverted {
 	terms := words.Terms()
 	out := Inverted{terms: terms, lists: make([]span, len(terms)), order: make([]termKey, 0, len(terms))}

@@ -14,8 +14,8 @@ const (
 	// boundSlack is the factor by which sums of bounds are raised, so that they are never below the sum of the scores.
 	// The scores may be added up in a different order and thus be rounded differently.
 	boundSlack = 1 + 1e-9
-	// If at most this many postings have to be added up in a window, their slots are marked as touched, and only touched
-	// slots are examined afterwards.
+	// If at most this many postings have to be added up in a window, their slots are marked as touched, and only
+	// touched slots are examined afterwards.
 	sparsePostings = windowSlots / 4
 	// If at most this many slots of a window pass the filter, each of them is looked up in the lists individually.
 	sparseFiltered = windowSlots / 64
@@ -164,8 +164,8 @@ func (s *maxScore) score(w int, threshold float64, full bool, passing bitmap.Set
 	clear(s.touched[:])
 }
 
-// offerPartial offers row i of window w, whose score so far includes only the essential lists. It returns the score
-// that the next row must exceed in the essential lists to be offered.
+// offerPartial offers row i of window w, whose score so far includes only the essential lists. It returns the minimum
+// for the next row: a row is offered only if its score in the essential lists exceeds this value.
 func (s *maxScore) offerPartial(w, i int, otherBound, required float64) float64 {
 	if otherBound > 0 {
 		s.offer(w, i)

@@ -50,7 +50,7 @@ func (v Reader) segmentPostings(ctx context.Context, seg Segment, term string, d
 		dst, err = decodePostings(dst, e.data, e.count)
 		return err == nil
 	}
-	// The first entry of the term may be in the block before the first one that starts with the term.
+	// The term's first entry may be at the end of a block that starts with another term. So go back one block.
 	i := max(sort.SearchStrings(firsts, term)-1, 0)
 	for ; i < len(firsts) && firsts[i] <= term; i++ {
 		var readErr error
@@ -136,7 +136,7 @@ type cursor struct {
 	buf     []entry // reusable memory for entries
 }
 
-// advance reads the next block if entries is empty.
+// advance reads the next block if all entries of the current block have been used.
 func (c *cursor) advance(ctx context.Context, v Reader) error {
 	for len(c.entries) == 0 && c.block < c.seg.Blocks {
 		block, err := v.uncachedBlock(ctx, c.seg.FirstBlock+c.block)

@@ -14,7 +14,7 @@ import (
 )
 
 // TermList contains the postings of a word, in all its forms, for the live rows. It also contains the impacts of these
-// postings on the score. It is immutable. A cached list is current while the version of the rows is unchanged.
+// postings on the score. It is immutable. A cached list may be used until the space's rows change.
 //
 // The impact of a posting depends only on its kind: the pair of term frequency and document length. There are few
 // different kinds, so a posting stores the number of its kind in one, two or four bytes. Instead of whole slots, a
@@ -63,7 +63,8 @@ type kindColumn struct {
 	large  []uint32
 }
 
-// set stores kind numbers. Each number must be less than kinds.
+// set stores one kind number per posting. `kinds` is the number of different kinds, so each stored number must be less
+// than that.
 func (k *kindColumn) set(numbers []uint32, kinds int) {
 	switch {
 	case kinds <= math.MaxUint8+1:

@@ -123,9 +123,9 @@ type File struct {
 	file *os.File
 }
 
-// Open opens the file of a space with the given number of committed slots. It removes later records, which were never
-// committed. It fails with index.ErrCorrupt if the file is missing or too short. If slots is 0, it creates a missing
-// file.
+// Open opens the file of a space with the given number of committed slots. It removes the records after these slots,
+// which were never committed. It fails with index.ErrCorrupt if the file is missing or too short. If slots is 0, it
+// creates a missing file.
 func Open(path string, of Layout, slots uint32) (_ *File, err error) {
 	f := &File{Path: path, View: View{Layout: of}}
 	flags := os.O_RDWR

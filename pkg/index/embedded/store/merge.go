@@ -32,7 +32,7 @@ func (s *Snapshot) needsSweep() bool {
 	return dead > minDead && dead > inSegments/deadShare
 }
 
-// choose returns the segments to merge: those returned by pick or, if it returns none, those with many dead slots.
+// choose returns the segments to merge: those selected by pick or, if pick selects none, those with many dead slots.
 func (v View) choose(ctx context.Context, pick func([]lexical.Segment) []lexical.Segment) ([]lexical.Segment, error) {
 	if group := pick(v.Segments); len(group) > 0 {
 		return group, nil
@@ -63,9 +63,9 @@ func (v View) dead(slots *roaring.Bitmap) *roaring.Bitmap {
 	return out
 }
 
-// Merge does one piece of work and reports whether there was any. It computes missing codes or locations, or merges the
-// segments that choose returns. Readers and writers can continue: the new segment is stored in small transactions, and
-// the last one replaces the merged segments.
+// Merge does one piece of work and reports whether there was any. It computes missing codes or locations. If none are
+// missing, it merges the segments selected by pick or, if pick selects none, those with many dead slots. Readers and
+// writers can continue: the new segment is stored in small transactions, and the last one replaces the merged segments.
 func (s *Space) Merge(ctx context.Context, pick func([]lexical.Segment) []lexical.Segment) (bool, error) {
 	s.mergeMu.Lock()
 	defer s.mergeMu.Unlock()

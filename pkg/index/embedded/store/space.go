@@ -61,8 +61,8 @@ type Space struct {
 var ErrNotFound = errors.New("no such space")
 
 // Open opens the space in a directory. If there is none, Open creates it if create is set, and otherwise fails with
-// ErrNotFound. Open fails with index.ErrCorrupt if files are damaged or incomplete. number identifies this opening in
-// the caches.
+// ErrNotFound. Open fails with index.ErrCorrupt if files are damaged or incomplete. The caches use `number` to tell
+// this open space from earlier openings of the same directory.
 func Open(ctx context.Context, dir string, id index.Space, number uint64, c cache.Caches, z vector.Thresholds, create bool) (_ *Space, err error) {
 	path := filepath.Join(dir, databaseName)
 	if _, err := os.Stat(path); err != nil {

@@ -333,7 +333,8 @@ func (s *Space) deleteRows(ctx context.Context, which []deletion) (rest []deleti
 	return rest, err
 }
 
-// withRows removes leading deletions that match no row, so that there is no commit if there is nothing to delete.
+// withRows removes deletions from the front of the list until one matches at least one row. If none does, nothing needs
+// to be committed.
 func (s *Space) withRows(ctx context.Context, which []deletion) ([]deletion, error) {
 	for ; len(which) > 0; which = which[1:] {
 		condition, args := which[0].where()

@@ -22,7 +22,7 @@ const (
 	samplesPerList = 32
 	// noList marks a slot that is in no list.
 	noList = math.MaxUint32
-	// Factor by which the imbalance must grow before the centroids are trained again.
+	// Factor by which the imbalance of the list sizes must grow before the centroids are trained again.
 	skewFactor = 2
 )
 

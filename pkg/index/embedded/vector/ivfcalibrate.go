@@ -28,8 +28,8 @@ const (
 // hits and of candidates per query.
 var calibratedLimits = [2]int{10, 200}
 
-// queryNoise are the norms of random noise added to row vectors to imitate queries, which are farther from rows than
-// rows are from one another.
+// queryNoise lists the norms of the random noise that turns row vectors into calibration queries. Real queries are
+// farther from rows than rows are from one another.
 var queryNoise = []float32{0, 0.5, 1}
 
 // Radius contains a factor for each calibrated limit. The higher the factor, the more lists a search probes: see
@@ -85,8 +85,9 @@ func without(found []topk.Scored, slot uint32) []topk.Scored {
 }
 
 // neededRadius returns the smallest radius factor with which a search for `depth` rows finds the share targetRecall of
-// the nearest rows. It assumes that a search knows the score of the lowest of these rows, and probes a list if the
-// score of the list's centroid is at most factor·radius below it. The lists with the best centroids are always probed.
+// the nearest rows. The threshold of the search is assumed to be the score of the last of these rows: a list is probed
+// if its centroid's score plus factor·radius reaches that threshold. The lists with the best centroids are always
+// probed.
 func (d *builder) neededRadius(questions []calibrationQuery, depth int) (limit float32) {
 	gaps := make([][]float32, len(queryNoise))
 	products := make([]float32, len(d.sizes))
@@ -139,8 +140,8 @@ func withNoise(v []float32, noise float32, rng *rand.Rand) []float32 {
 	return out
 }
 
-// measured is the result of searching lists: the recall for the type of query with the lowest recall, and the mean
-// share of scanned rows.
+// measured is the result of a measurement: the lowest recall that a type of query had, and the mean share of all rows
+// that a search scanned.
 type measured struct{ recall, scanned float64 }
 
 // measure searches the lists for the calibration queries.

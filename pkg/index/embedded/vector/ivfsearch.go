@@ -102,8 +102,8 @@ func (c *listSearch) setBounds() error {
 	return nil
 }
 
-// first chooses the lists of the first round, and returns their total number of rows. If that number is small, it
-// chooses more lists.
+// first chooses the lists of the first round, and returns their total number of rows. It adds lists until they have at
+// least firstRoundRows times as many rows as the limit.
 func (c *listSearch) first() (rows int) {
 	for n := minProbes(c.s.IVF.Lists); len(c.probes) > 0 && rows < firstRoundRows*c.limit; n *= roundFactor {
 		n = min(n, len(c.probes))
@@ -155,7 +155,7 @@ func (c *listSearch) next(limit int) (rows int) {
 	return rows
 }
 
-// add marks the rows of a list for this round.
+// add marks the rows of a list to be scanned in this round.
 func (c *listSearch) add(b probe) {
 	to := b.from + b.n
 	for w := b.from / 64; w*64 < to; w++ {

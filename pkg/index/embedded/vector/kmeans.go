@@ -102,7 +102,8 @@ func growTree(ctx context.Context, s *Set, slots []uint32, n int, rng *rand.Rand
 	return t, nil
 }
 
-// findMeans trains n centroids, at most one per vector, with Lloyd's algorithm.
+// findMeans trains n centroids with Lloyd's algorithm. If there are fewer than n vectors, it trains one centroid per
+// vector.
 func findMeans(ctx context.Context, s *Set, slots []uint32, n int, rng *rand.Rand) (*means, error) {
 	n = min(n, len(slots))
 	m := newMeans(s.Dimensions, n)

@@ -21,9 +21,9 @@ import (
 //     quarter of the data. An int8 code gives strict bounds on a score.
 //  3. Read the full vectors of the rows whose upper bound reaches the limit-th best lower bound.
 //
-// θ is the limit-th best lower bound so far. The sooner it rises, the fewer rows need rescoring, so stage 2 starts as soon
-// as some of the rows have estimates. It rescores the best of those rows, and after that each row whose estimate is among
-// the best so far. The other candidates wait until the end, when θ excludes most of them.
+// θ is the limit-th best lower bound so far. The sooner it rises, the fewer rows need rescoring, so stage 2 starts as
+// soon as some of the rows have estimates. It rescores the best of those rows, and after that each row whose estimate
+// is among the best so far. The other candidates wait until the end, when θ excludes most of them.
 
 // Number of standard deviations between an estimate and its upper bound. One row in a thousand exceeds the bound.
 const confidence = 3
@@ -74,9 +74,9 @@ func ScanCodes(ctx context.Context, s *Set, filter bitmap.Set, query []float32, 
 	return Found{found.Items(), all.compared, len(slots)}, nil
 }
 
-// remaining takes candidates out of selectors and returns their slots. If likely is set, these are the candidates whose
-// estimates reach the threshold; otherwise, all that may reach it. The slots are ascending, and valid until the next
-// call.
+// remaining takes candidates out of the selectors and returns their slots. If likely is set, it takes only candidates
+// whose estimates reach the threshold. Otherwise it takes all whose upper bounds reach the threshold. The slots are
+// ascending, and valid until the next call.
 func (f *refined) remaining(parts []*selector, likely bool) []uint32 {
 	threshold, slots := f.threshold(), f.scratch[:0]
 	for _, p := range parts {
@@ -124,7 +124,8 @@ func (f *refined) add(c *rescorer) {
 	c.candidates, c.compared = c.candidates[:0], 0
 }
 
-// rescore adds the results of selectors, and rescores their remaining candidates, the likely ones first.
+// rescore adds the rows that the selectors have already rescored. Then it rescores the selectors' remaining candidates,
+// the likely ones first.
 func (f *refined) rescore(ctx context.Context, s *Set, q *quant.Query, parts []*selector) error {
 	for _, p := range parts {
 		if p == nil {

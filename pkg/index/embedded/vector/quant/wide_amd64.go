@@ -8,7 +8,7 @@ import (
 
 var (
 	// wide reports whether AVX2 is used, and wider whether AVX-512 is used. Both are false if the operating system does
-	// not save the registers.
+	// not save the vector registers.
 	wide  = cpu.X86.HasAVX2 && cpu.X86.HasFMA
 	wider = wide && cpu.X86.HasAVX512F && cpu.X86.HasAVX512BW
 )
