@@ -139,8 +139,9 @@ func Wide(data []byte) (name string, skip int) {
 	return wideByScript(sample)
 }
 
-// allRunes reports whether the sample is UTF-32 in the byte order of get: each group of four bytes must be a printable
-// character. Every such group contains a zero byte; most other encodings have hardly any.
+// allRunes reports whether the sample is UTF-32. It reads each group of four bytes with get, whose byte order is that
+// of the encoding, and requires the result to be a printable character. Every such group contains a zero byte; most
+// other encodings have hardly any.
 func allRunes(sample []byte, get func([]byte) uint32) bool {
 	for i := 0; i < len(sample); i += 4 {
 		if c := get(sample[i:]); c > unicode.MaxRune || !unicode.IsGraphic(rune(c)) && !unicode.IsSpace(rune(c)) && c != '\ufeff' {
@@ -150,9 +151,9 @@ func allRunes(sample []byte, get func([]byte) uint32) bool {
 	return true
 }
 
-// wideByScript recognises UTF-16 text in a non-Latin script without a byte order mark, and returns the name of its
-// encoding. In such text, hardly any byte pairs contain a zero byte except those of spaces and line ends. The zero byte
-// comes first in big-endian text, and second in little-endian text.
+// wideByScript recognises UTF-16 text that has no byte order mark and is in a non-Latin script. It returns the name of
+// the encoding. In such text, hardly any byte pairs contain a zero byte except those of spaces and line ends. The zero
+// byte comes first in big-endian text, and second in little-endian text.
 func wideByScript(sample []byte) (name string, skip int) {
 	var ascii, other [2]int // number of byte pairs by the index of their zero byte, for ASCII and for other characters
 	for i := 0; i+1 < len(sample); i += 2 {
@@ -274,12 +275,12 @@ func IsASCII(b []byte) bool {
 	return true
 }
 
-// minLead decides when a label is ignored: the score of another encoding must exceed that of the labelled encoding by
-// more than this. It is half the score of correctly decoded text; neutral characters score 0.
+// minLead is the margin by which the score of another encoding must exceed that of the labelled encoding before the
+// label is ignored. It is half the score of correctly decoded text. Neutral characters score 0.
 const minLead = 0.5
 
-// refutes reports whether the bytes are certainly not in the labelled encoding. Some senders put the same label on
-// everything.
+// refutes reports whether another encoding fits the bytes so much better that the label must be wrong. Some senders put
+// the same label on all their documents.
 func (t *Evidence) refutes(name string) bool {
 	const enough = 6 // minimum number of non-ASCII sequences for a judgement
 	if t.validSequences+t.Bad < enough {
@@ -289,8 +290,8 @@ func (t *Evidence) refutes(name string) bool {
 	return best != name && scoreEncoding(t.sample, best) > scoreEncoding(t.sample, name)+minLead
 }
 
-// ByName returns the encoding with the given name, which a detector or a label supplied, and its canonical name. An
-// unknown name stands for windows-1252.
+// ByName returns the encoding with the given name, which a detector or a label supplied, and its canonical name. For an
+// unknown name, it returns windows-1252.
 func ByName(name string) (encoding.Encoding, string) {
 	switch name {
 	case "utf-32le":

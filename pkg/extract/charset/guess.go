@@ -119,8 +119,8 @@ func GuessCharset(text []byte) string {
 	return name
 }
 
-// guessEncoding decodes the sample in every candidate encoding and returns the one with the best score. The statistics
-// of chardet decide between close scores. The result is Windows-1252 if all scores are bad.
+// guessEncoding decodes the sample in every candidate encoding and returns the one with the best score. If the best
+// scores are close, the statistics of the chardet library decide. If all scores are bad, the result is Windows-1252.
 func guessEncoding(sample []byte) (name string, score float64) {
 	sample = sample[:min(len(sample), evidenceSample)]
 	if len(sample) == 0 {
@@ -224,8 +224,8 @@ func scoreNarrow(text string, alphabet map[rune]float64) float64 {
 		case unicode.Is(unicode.Mn, r) && !unicode.IsLetter(prev) && !unicode.IsMark(prev):
 			sum -= costMisplaced // a tone mark or vowel sign without a base letter
 		case alphabet[lower] > 0:
-			// A single letter is no evidence, because it may be a currency sign in another code page. A word like "à"
-			// is the exception.
+			// A single letter is no evidence, because it may be a currency sign in another code page. The exception is
+			// a one-letter word such as "à".
 			if WordRune(prev) || WordRune(next) || unicode.Is(unicode.Latin, r) && unicode.IsLower(r) {
 				sum += alphabet[lower]
 			}

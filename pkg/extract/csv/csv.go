@@ -214,8 +214,8 @@ type record struct {
 	quoted  []string // lines of that field so far
 }
 
-// escapedQuote matches a quotation mark that is escaped with a backslash and followed by a letter or digit. Other marks
-// after a backslash prove nothing: they may close a field that ends in a backslash, or be doubled.
+// escapedQuote matches a quotation mark that is escaped with a backslash and followed by a letter or digit. Other
+// quotation marks after a backslash prove nothing: the field may simply end in a backslash, or the mark may be doubled.
 var escapedQuote = regexp.MustCompile(`\\" ?[\p{L}\p{N}]`)
 
 // line adds the next line of the record.
@@ -300,8 +300,8 @@ func quotedField(s, sep string, escaped bool) (field, rest string, closed bool) 
 	}
 }
 
-// separators lists the possible separators in the order in which they are tried. The edge is added to the separator's
-// score; the rarer a separator is in text and numbers, the higher its edge.
+// separators lists the possible separators in the order in which they are tried. Each has an edge, a bonus that is
+// added to its score. A separator that is rare in text and numbers has a high edge.
 var separators = []struct {
 	r    rune
 	edge float64
@@ -333,8 +333,9 @@ func greekQuestions(lines []string) bool {
 	return ends > 0 && ends*2 > marks
 }
 
-// fieldCounts splits the lines into records. It returns the most frequent number of fields above one, how many records
-// have it, and how many records there are. Comments and empty lines do not count.
+// fieldCounts splits the lines into records. It returns the most frequent number of fields, not counting records with a
+// single field. It also returns how many records have that number, and how many records there are. Comments and empty
+// lines do not count.
 func fieldCounts(lines []string, sep rune) (width, votes, records int) {
 	counts, escaped := map[int]int{}, false
 	for i := 0; i < len(lines); i++ {

@@ -122,7 +122,8 @@ func (w *walker) symbol(e xml.StartElement) bool {
 	return true
 }
 
-// drawing reads the text of an element in a drawing: a chart, a diagram, WordArt, or the description of a picture.
+// drawing reads an element of a drawing that contains text: a chart, a diagram, WordArt, or the description of a
+// picture. It returns false for other elements.
 func (w *walker) drawing(e xml.StartElement) bool {
 	switch e.Name.Local {
 	case "chart":

@@ -66,7 +66,7 @@ func readStyle(sc *xmlscan.Scanner) *style {
 	return st
 }
 
-// outlineLevel converts a file's outline level, which counts from 0, to one that counts from 1.
+// outlineLevel converts the 0-based outline level in a file to a 1-based level.
 func outlineLevel(val string) int { return min(int(ooxml.ParseSmall(val))+1, bodyOutline) }
 
 // headingLevel returns the heading level of the style, or 0 for body text.

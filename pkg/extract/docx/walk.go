@@ -27,7 +27,7 @@ type walker struct {
 	tableNotes []string   // notes that the open tables refer to
 }
 
-// part reads a whole part. Errors stay in the scanner.
+// part reads a whole part. The scanner keeps any error.
 func (w *walker) part(sc *xmlscan.Scanner) {
 	w.sc = sc
 	if _, ok := sc.Root(); ok {
@@ -120,7 +120,7 @@ func (w *walker) paragraph() {
 		p = &paragraph{}
 	}
 	w.carry = nil
-	// The properties of a continued paragraph come from its last paragraph mark.
+	// A continued paragraph takes its properties from its last paragraph mark.
 	p.style, p.outline, p.numID, p.level, p.continues, p.pageField = "", 0, "", "", false, false
 	outer := w.para
 	w.para = p
@@ -182,8 +182,8 @@ func (w *walker) finish(p *paragraph) {
 	w.sc.Stop(w.r.notes.emit(p.notes, w.emit))
 }
 
-// maxPageWords is the maximum size, in bytes, of the words that a header or footer may leave around an omitted page
-// number, such as "Page of". Such words are dropped; a longer paragraph is kept.
+// maxPageWords is the maximum size, in bytes, of the words that may remain in a header or footer after its page number
+// is omitted, such as "Page of". Such words are dropped; a longer paragraph is kept.
 const maxPageWords = 12
 
 // headingLevel returns the heading level of the paragraph or of its style, or 0 for body text.

@@ -43,7 +43,7 @@ type book struct {
 	items  map[string]item
 	spine  []item
 	titles map[string]heading // entries of the table of contents, by the zip.PartName of the part that they lead to
-	// encrypted is the set of encrypted parts, by zip.PartName.
+	// encrypted is the set of encrypted parts, keyed by zip.PartName.
 	encrypted map[string]bool
 }
 
@@ -191,7 +191,7 @@ func (b *book) metadata(sc *xmlscan.Scanner) {
 	b.p.Meta(domain.MetaKeywords, strings.Join(values["subject"], "; "))
 }
 
-// readContents reads the table of contents and keeps, for each part, the first entry that leads to it. In EPUB 3 the
+// readContents reads the table of contents and keeps, for each part, the first entry that points to it. In EPUB 3 the
 // table is a page with nested lists; in EPUB 2 it consists of nested navPoint elements.
 func (b *book) readContents(toc item) error {
 	if toc.part == "" {

@@ -17,8 +17,8 @@ type Damage struct {
 	// Truncations is the number of parts into which the file is divided. One copy is cut off after each part except the
 	// last: with 10 parts, the copies end at 10%, 20%, … 90% of the length.
 	Truncations int
-	// Flips is the number of copies with randomly changed bytes. The copies take turns: one byte in 10,000 is changed,
-	// then one in 1,000, then one in 100.
+	// Flips is the number of copies with randomly changed bytes. The rate of changes alternates from copy to copy: one
+	// byte in 10,000, then one in 1,000, then one in 100.
 	Flips int
 	// Numbers is the number of copies in which decimal numbers are replaced with numbers that no file should contain.
 	Numbers int
@@ -62,7 +62,7 @@ func (d Damage) Cases(name string, data []byte) iter.Seq2[string, []byte] {
 	}
 }
 
-// random returns the random source for one copy. Its numbers do not depend on the other copies.
+// random returns the random source for one copy. Its numbers do not depend on which other copies are made.
 func (d Damage) random(name, kind string, round int) *rand.Rand {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%s\x00%s\x00%d", name, kind, round)
@@ -107,7 +107,7 @@ func odd(r *rand.Rand, data []byte) []byte {
 
 type span struct{ start, end int }
 
-// findNumbers returns the positions of the numbers in data that have at most ten digits, up to a million positions.
+// findNumbers returns the positions in data of all numbers with at most ten digits, up to a million positions.
 func findNumbers(data []byte) []span {
 	const limit = 1_000_000
 	var found []span

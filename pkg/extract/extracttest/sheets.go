@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Sheet returns a workbook with one sheet, which consists of the given rows followed by tail. parts are added to the
-// usual parts or replace them.
+// Sheet returns a workbook with one sheet. rows is the XML of its rows, and tail the XML that follows them. parts are
+// added to the usual parts or replace them.
 func Sheet(t testing.TB, rows, tail string, parts map[string]string) []byte {
 	t.Helper()
 	all := map[string]string{

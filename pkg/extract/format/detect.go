@@ -25,9 +25,11 @@ const (
 )
 
 const (
-	// TypeOLE is the type of Word, Excel and PowerPoint files from before 2007, and of encrypted newer files.
+	// TypeOLE is the type of Word, Excel and PowerPoint files in the binary formats used before 2007, and of encrypted
+	// newer files.
 	TypeOLE = "application/x-ole-storage"
-	// TypeRTF is a markup format in plain ASCII. It is recognised so that it is not read as text.
+	// TypeRTF is the type of RTF, a markup format in plain ASCII. It is recognised so that RTF files are not read as
+	// plain text.
 	TypeRTF = "application/rtf"
 	// typeUnknown is the type of binary data whose format is unknown.
 	typeUnknown = "application/octet-stream"
@@ -36,9 +38,9 @@ const (
 var oleMagic = []byte("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")
 
 // Detect returns the MIME type of a document, without parameters, from its first bytes (about 4 KiB), its file name or
-// address, and the type declared by the sender. Each argument may be empty. The bytes determine the family (PDF,
-// container, picture, text); within a family, the name decides or, if it says nothing, the declaration. The result may
-// be a type that cannot be read.
+// address, and the type declared by the sender. Each argument may be empty. The bytes determine the family: PDF,
+// container, picture or text. Within a family, the type follows from the name or, if the name says nothing, from the
+// declared type. The result may be a type that cannot be read.
 func (r *Registry) Detect(head []byte, name, declared string) string {
 	named := r.Named(name)
 	if named == nil {

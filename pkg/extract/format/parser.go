@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Source is a document to parse: its bytes, with random access, and its metadata.
+// Source is a document to parse: its content, with random access, and its metadata.
 type Source struct {
 	Data     io.ReaderAt
 	Size     int64  // bytes
@@ -79,7 +79,7 @@ func (r *Registry) Parse(ctx context.Context, src Source, lim Limits, emit func(
 		return nil, Errorf(NoText, "the file contains no text")
 	}
 	// The heading is the title only if it is the only one of level 1 and the document has no further pages. Otherwise
-	// it is the title of just a part.
+	// it is the title of only a part of the document.
 	if f := r.byType(p.Doc.MIMEType); f.TitleFromHeading && p.Doc.Title == "" && p.Out.topHeadings == 1 && p.Doc.Pages <= 1 {
 		p.Doc.Title = p.Out.firstHeading
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// shingleWords is the number of words in a shingle, a sequence of words that is looked up in the extract as a whole.
-// Shorter sequences match by accident.
+// shingleWords is the number of words in a shingle, a sequence of words that is looked up as a unit. Shorter sequences
+// match by accident.
 const shingleWords = 4
 
 // extractIndex holds the output of an article extractor, called the extract, and reports whether text of a page is in
@@ -99,8 +99,8 @@ func wordsOf(s string) []string {
 	return words
 }
 
-// choose reports, for each block of a page, whether it is content. A block is content if it is in the extract. It also
-// is if the extractor lost it, but kept blocks around it show that it belongs to the content.
+// choose reports, for each block of a page, whether it is content. A block is content if it is in the extract. A block
+// that the extractor lost is also content if the blocks that were kept around it show that it belongs there.
 func (x *extractIndex) choose(blocks []block, t *pageTree) []bool {
 	keep := make([]bool, len(blocks))
 	for i, b := range blocks {

@@ -28,7 +28,7 @@ const (
 )
 
 // headingAnchors returns, for each heading of a page and each term of a definition list, the fragment that makes a
-// browser scroll to it. For a heading, the best fragment is an id to which the heading's own permalink leads. Next come
+// browser scroll to it. For a heading, the best fragment is an id that the heading's own permalink points to. Next come
 // the ids of the heading, of an element in it, of a link without text next to it, and of a section that begins with it.
 // For a term, only the ids of the term and of elements in it are used. As in browsers, an id that occurs twice belongs
 // to the first element that has it.
@@ -82,7 +82,7 @@ type section struct {
 	several bool // the section contains another heading of the same or a higher level
 }
 
-// anchorID returns the fragment that leads to an element, or "" if there is none.
+// anchorID returns the fragment that addresses an element, or "" if there is none.
 func anchorID(n *html.Node) string {
 	if n.Type != html.ElementNode {
 		return ""
@@ -113,7 +113,7 @@ func headingLevel(n *html.Node) int {
 	return 2
 }
 
-// id returns the fragment that leads to the element. It is "" if an earlier element has the same id.
+// id returns the fragment that addresses an element. It is "" if an earlier element has the same id.
 func (a *anchorScan) id(n *html.Node) string {
 	if id := anchorID(n); id != "" && a.owner[id] == n {
 		return id
@@ -265,7 +265,8 @@ func fragmentOf(link *html.Node) string {
 	return fragment
 }
 
-// chooseAnchor returns the id that the heading links to, or else the first candidate that leads to no other heading.
+// chooseAnchor returns the id that the heading links to, or else the first candidate that does not belong to another
+// heading.
 func chooseAnchor(heading *html.Node, choices []anchorChoice) string {
 	links := permalinks(heading)
 	for _, c := range choices {

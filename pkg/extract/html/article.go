@@ -20,7 +20,7 @@ const (
 )
 
 // article chooses the blocks of a page that declares itself an article. It starts with the element that the page marks
-// as the body of the article, or else with the blocks that go-readability chooses. From these, it removes asides,
+// as the body of the article, or else with the blocks that the go-readability library selects. It then removes asides,
 // bylines and links to other articles. It returns nil if too little of the page would be left.
 func (p *reader) article(page string, blocks []block, main []bool, t *pageTree, region *html.Node, self string) []bool {
 	keep := make([]bool, len(blocks))
@@ -139,8 +139,8 @@ var asideWords = format.WordSet(`related recommended recommendations recommendat
 	advertisement advertising widget sidebar breadcrumb breadcrumbs footer nav navigation pagination pager teaser teasers more most byline meta
 	metadata timestamp dateline cookie consent gdpr paywall modal popup player caption credit copyright toolbar rating vote helpful feedback gallery slideshow`)
 
-// inAside reports whether a block is in an aside of an article. An aside is a part that is named as one, or one that
-// consists mostly of links. A part with at least a third of the article's prose is never an aside.
+// inAside reports whether a block is in an aside of an article. An aside is a part whose tag, class or id says so, or a
+// part that consists mostly of links. A part with at least a third of the article's prose is never an aside.
 func (t *pageTree) inAside(n, body *html.Node, limit int, known map[*html.Node]bool) bool {
 	if n == body || n == nil {
 		return false

@@ -44,7 +44,8 @@ func (w *walker) anchor(n *html.Node) {
 	}
 }
 
-// address returns the address of a link, absolute if the base is known, or "" if it does not lead to another page.
+// address returns the address of a link, absolute if the base is known, or "" if the link does not point to another
+// page.
 func (w *walker) address(n *html.Node) string {
 	href := strings.TrimSpace(attr(n, "href"))
 	if href == "" || strings.HasPrefix(href, "#") || len(href) > format.MaxURL {
@@ -65,7 +66,7 @@ func (w *walker) address(n *html.Node) string {
 	return u.String()
 }
 
-// linksIn returns the links in an element. It is for elements whose text comes from the method inline.
+// linksIn returns the links in an element. It is used for elements whose text is read with inline.
 func (w *walker) linksIn(n *html.Node) []domain.BlockLink {
 	var b strings.Builder
 	var links []domain.BlockLink
@@ -178,7 +179,8 @@ func rubyText(n *html.Node) string {
 	return base.String() + "(" + reading.String() + ")"
 }
 
-// mathText returns a formula once: as TeX if the page contains the TeX source, or else as the characters of its MathML.
+// mathText returns the text of a formula: its TeX source if the page contains it, or else the characters of its MathML.
+// Pages often contain both.
 func mathText(n *html.Node) string {
 	for c := range n.Descendants() {
 		if c.Type == html.ElementNode && c.Data == "annotation" && strings.Contains(attr(c, "encoding"), "tex") {

@@ -21,8 +21,8 @@ func parseHTML(page string) (*html.Node, error) {
 }
 
 // showHidden removes aria-hidden from elements that only screen readers are meant to skip, such as the body while a
-// dialog is open, or text of which screen readers get another version. It reports whether the element contains a
-// paragraph.
+// dialog is open, or text that the page gives to screen readers in another version. It reports whether the element
+// contains a paragraph.
 func showHidden(n *html.Node) bool {
 	paragraph := false
 	for c := n.FirstChild; c != nil; c = c.NextSibling {

@@ -44,7 +44,7 @@ func (w clearWeight) prose() int { return w.letters - w.linked }
 // prose returns the number of letters outside links.
 func (w weight) prose() int { return w.letters - w.linked }
 
-// linkDensity returns the share of link text in the text of an element, in percent.
+// linkDensity returns the percentage of an element's text that is in links.
 func (w weight) linkDensity() int {
 	if w.letters == 0 {
 		return 0
@@ -129,7 +129,8 @@ func weigh(doc *html.Node) *pageTree {
 	return t
 }
 
-// note adds the properties of the element n itself. alone is true if the page has only one h1.
+// note adds to w the properties of the element n itself, without those of its children. alone is true if the page has
+// only one h1.
 func (w *weight) note(n *html.Node, alone bool) {
 	switch {
 	case n.DataAtom == atom.H1:
@@ -169,8 +170,9 @@ func firstHref(n *html.Node) string {
 var regionMarks = format.WordSet(`documentwrapper rst-content mw-body mw-content-text wiki-content bodyContent docMainContainer contentContainer
 	theme-doc-markdown vp-doc md-content markdown-section`)
 
-// region returns the element that the page marks as its main content, or the whole page. An element counts only if it
-// holds half of the page's text, because some pages mark only a part of their content.
+// region returns the element that the page marks as its main content, or the whole page if there is no such element. A
+// marked element that holds less than half of the page's text is ignored, because some pages mark only a part of their
+// content.
 func (t *pageTree) region(doc *html.Node) *html.Node {
 	var mains, marked, bodies, articles []*html.Node
 	var walk func(n *html.Node)

@@ -107,8 +107,8 @@ func (r *revealer) measure(doc *html.Node) {
 
 var quotedName = regexp.MustCompile(`['"#]([A-Za-z][\w:.-]{0,99})['"]`)
 
-// survey records which control opens which element, and counts the hidden elements by rowKey. It ignores controls in
-// menus and banners.
+// survey records which control opens which element, and counts the hidden elements of each kind, identified by rowKey.
+// It ignores controls in menus and banners.
 func (r *revealer) survey(n *html.Node) {
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
 		if c.Type != html.ElementNode || isSurrounding(c) && !isButton(c) {
@@ -299,7 +299,7 @@ func (r *revealer) canOpen(n *html.Node) bool {
 	return prev != nil && r.measured[prev].letters > 0 && r.measured[prev].letters <= maxLabelLetters && named(n, panelWords) || hasVisibleSibling(n)
 }
 
-// panelWords are names of elements that a reader opens with a click on the text before them.
+// panelWords are words in the classes and ids of elements that open when a reader clicks on the text before them.
 var panelWords = format.WordSet(`accordion answer faq expand expandable expander collapse collapsible collapsed toggle spoiler panel tab reveal details disclosure`)
 
 // labelBefore returns the element before n. If n is the first element in its parent, labelBefore returns the element

@@ -22,7 +22,8 @@ func (t *pageTree) surroundings(doc, region *html.Node) map[*html.Node]bool {
 }
 
 // content descends from the region while a single child contains the headings and most of the prose. It returns the
-// last such element, and the siblings of the elements on the way to it.
+// element where it stops and, for each sibling of the elements on the way there, whether the sibling comes before or
+// after the content.
 func (t *pageTree) content(region *html.Node) (*html.Node, map[*html.Node]side) {
 	beside := map[*html.Node]side{}
 	n := region
@@ -209,7 +210,7 @@ func isConsentRequest(n *html.Node, w weight) bool {
 	return w.controls >= 2 && w.letters < 2000 && strings.Contains(strings.ToLower(startText(n)), "cookie")
 }
 
-// contents reports whether an element is a list of links to the headings of the same page, perhaps with a label.
+// contents reports whether an element is a list of links to the headings of the same page, optionally with a label.
 func (t *pageTree) contents(n *html.Node, w weight) bool {
 	if is, known := t.lists[n]; known {
 		return is
@@ -307,8 +308,9 @@ func (s *boilerplateFinder) dropLeadingLists(root *html.Node) {
 // pageTheme is the set of classes that the theme of a page uses for the parts around its content.
 type pageTheme map[string]bool
 
-// themes lists the classes of the parts around the content in the themes of documentation, wikis and forums. marks are
-// the classes, ids and generators that identify a theme; on pages without them, the classes in parts mean nothing.
+// themes describes the themes of documentation, wikis and forums: the marks that identify each theme (classes, ids and
+// generators), and the classes that the theme gives to the parts around the content. These classes are ignored on pages
+// without any of the marks.
 var themes = []struct {
 	marks []string
 	parts map[string]bool

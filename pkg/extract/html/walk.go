@@ -42,7 +42,7 @@ type block struct {
 	named        string // in table rows, the text with column names; "" if it is the same
 }
 
-// emitted returns the block to emit. In table rows, the text has column names unless plain is true.
+// emitted returns the block to emit. The text of a table row includes the column names unless plain is true.
 func (b block) emitted(plain bool) domain.Block {
 	if !plain && b.named != "" {
 		b.Text = b.named
@@ -223,7 +223,8 @@ func (w *walker) other(n *html.Node) {
 	w.children(n)
 }
 
-// hidden reads the source of a formula from an invisible element. Scripts draw the visible formula from it.
+// hidden reads the source of a formula from an invisible element. The page's scripts draw the visible formula from this
+// source.
 func (w *walker) hidden(n *html.Node) {
 	if n.DataAtom == atom.Script && strings.HasPrefix(attr(n, "type"), "math/tex") && n.FirstChild != nil {
 		writeInline(&w.buf, " "+n.FirstChild.Data+" ")

@@ -56,8 +56,8 @@ func read(p *format.Parser) error {
 	return nil
 }
 
-// probeJSON examines the start of the text. valid says whether it is JSON, at least up to a damaged record. structured
-// says whether it has objects or arrays, and lines whether it is a sequence of values.
+// probeJSON examines the start of the text. valid reports whether the text is JSON, at least up to a damaged record;
+// structured, whether it has objects or arrays; lines, whether it is a sequence of values, as in JSON Lines.
 func probeJSON(p *format.Parser, head []byte) (lines, structured, valid bool) {
 	trial := &format.Parser{Ctx: context.Background(), Src: p.Src, Lim: p.Lim, Doc: &domain.Document{}}
 	trial.Out = &format.Sink{Emit: func(domain.Block) error { return nil }, Left: 1 << 40}
@@ -172,8 +172,8 @@ func (w *walker) brokenAt(what string) error {
 	return &syntaxError{line: w.scan.line, what: what, text: string(w.scan.text)}
 }
 
-// value reads the value that starts with tok. path is its label within rec. level is its heading level; values within
-// arrays have no headings.
+// value reads the value that starts with tok. path is the label of the value within rec, and level is its heading
+// level. Values within arrays have no headings.
 func (w *walker) value(tok token, path []string, level int, rec *record) error {
 	switch tok {
 	case '{', '[':

@@ -7,8 +7,9 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// messageType recognises mail and web archives by their header. It returns "" for other texts. A file whose extension
-// belongs to these formats needs only two header fields; other files need typical MIME or mail fields.
+// messageType recognises mail and web archives by their header. It returns "" for other texts. If the file's extension
+// belongs to one of these formats, two header fields are enough. Other files must have fields that are typical of MIME
+// or mail.
 func messageType(head []byte, named string) string {
 	fields := headerFields(head)
 	_, mimeVersion := fields["mime-version"]

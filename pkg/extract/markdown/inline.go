@@ -126,7 +126,7 @@ func (w *walker) target(b *strings.Builder, n ast.Node, address, title string, l
 	}
 }
 
-// link records a link if it leads to an address outside the document.
+// link records a link if its target is outside the document.
 func (w *walker) link(text, address string) {
 	switch {
 	case address == "" || strings.HasPrefix(address, "#"):

@@ -30,7 +30,8 @@ func (w *walker) put(b domain.Block) {
 	}
 }
 
-// element reads an element at the level of paragraphs. It returns false for wrappers, whose content is then read.
+// element reads an element at the level of paragraphs. It returns false for an element that only wraps other elements;
+// the caller then walks the content of that element.
 func (w *walker) element(e xml.StartElement) bool {
 	switch e.Name.Local {
 	case "h", "p":
@@ -189,7 +190,8 @@ func (p *paragraph) element(e xml.StartElement) bool {
 	return false
 }
 
-// within returns a walker for content in the paragraph. Its blocks are emitted after the paragraph.
+// within returns a walker for content nested in the paragraph. The blocks of this content are emitted after the
+// paragraph.
 func (p *paragraph) within() *walker {
 	return &walker{r: p.w.r, sc: p.w.sc, tables: p.w.tables, emit: func(b domain.Block) error {
 		p.after = append(p.after, b)

@@ -98,7 +98,7 @@ func (a *Package) Related(rels []Relation, kind, fallback string) string {
 	return fallback
 }
 
-// ReadsComments reports whether comments should be read. Plain text contains no comments, as in other tools;
+// ReadsComments reports whether comments should be read. Like other tools, plain text extraction leaves comments out:
 // ReadsComments then returns false and adds a warning.
 func (a *Package) ReadsComments() bool {
 	if a.P.Src.PlainRows {

@@ -119,7 +119,7 @@ func drawnRun(sc *xmlscan.Scanner, rels map[string]Relation) (text, link string,
 	return strings.ReplaceAll(b.String(), "_x000B_", "\n"), link, bold
 }
 
-// LinkAddress returns the address that an external relationship leads to, or "" for other relationships.
+// LinkAddress returns the URL that an external relationship points to, or "" for other relationships.
 func LinkAddress(rels map[string]Relation, id string) string {
 	if r := rels[id]; r.External {
 		return r.Target
@@ -127,9 +127,9 @@ func LinkAddress(rels map[string]Relation, id string) string {
 	return ""
 }
 
-// ChooseOne reads the current element, which holds alternative versions of the same content. For each alternative in
-// turn, the fallback last, it calls take with the elements. It stops after the first alternative that changes the
-// result of length, because that one has added content.
+// ChooseOne reads the current element, which holds alternative versions of the same content. It reads the alternatives
+// in order, the fallback last, and calls take with each of their elements. It stops after the first alternative that
+// has added content, which it recognises by a changed result of length.
 func ChooseOne(sc *xmlscan.Scanner, length func() int, take func(e xml.StartElement) bool) {
 	before := length()
 	sc.Each(func(e xml.StartElement) bool {

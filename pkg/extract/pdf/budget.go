@@ -16,7 +16,7 @@ const (
 	// maxHelpless is the number of consecutive pages with mostly unknown characters after which PDFium is used less.
 	maxHelpless = 32
 	// helplessShare limits the use of PDFium once maxHelpless is reached: only one in helplessShare doubtful pages is
-	// passed to it. Some must be passed, because later pages may be readable again.
+	// passed to it. Some pages must still be passed, because PDFium may be able to read later pages.
 	helplessShare = 16
 )
 

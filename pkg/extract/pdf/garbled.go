@@ -19,7 +19,7 @@ import (
 // text is garbage. Two signs are measured: words of undecoded characters, and letter pairs that are unlike any
 // language.
 
-// garbledPages lists the pages whose text looks garbled, by page number from 1.
+// garbledPages lists the 1-based numbers of the pages whose text looks garbled.
 type garbledPages struct {
 	unmapped []int
 	unlikely []int

@@ -55,7 +55,7 @@ func timeText(t time.Time) string {
 // maxPageLinks is the maximum number of links of a page that are matched with its lines.
 const maxPageLinks = 1000
 
-// links returns the links on page i, from 0.
+// links returns the links on a page; i is the page's 0-based index.
 func (s *source) links(i int) []pdftext.Link {
 	if s.own == nil {
 		return nil

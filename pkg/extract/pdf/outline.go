@@ -10,7 +10,7 @@ import (
 // outlineLevels are the levels of the headings in the document's outline, by page and title.
 type outlineLevels map[outlineKey]int
 
-// outlineKey is an entry of an outline: its page, from 1, and its title as returned by titleKey.
+// outlineKey is an entry of an outline: its 1-based page number, and its title as returned by titleKey.
 type outlineKey struct {
 	page  int
 	title string

@@ -143,7 +143,7 @@ func recoverPDFium(err *error) {
 	}
 }
 
-// hasImage reports whether page i, from 0, shows a picture.
+// hasImage reports whether a page shows a picture; i is the page's 0-based index.
 func (r *pdfiumReader) hasImage(i int) (has bool) {
 	var err error
 	defer recoverPDFium(&err)

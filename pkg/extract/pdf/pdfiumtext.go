@@ -34,8 +34,8 @@ type pdfiumPage struct {
 	unknown unknownChars // undecoded characters that form words
 }
 
-// page reads page i, counted from 0. It builds lines from the positions of PDFium's words, so that these pages go
-// through the same layout analysis as others.
+// page reads a page; i is the page's 0-based index. It builds lines from the positions of PDFium's words, so that these
+// pages go through the same layout analysis as others.
 func (r *pdfiumReader) page(ctx context.Context, i int, hidden []pdftext.Box) (read pdfiumPage, err error) {
 	defer recoverPDFium(&err)
 	loaded, err := r.instance.FPDFText_LoadPage(&requests.FPDFText_LoadPage{Page: r.pageAt(i)})

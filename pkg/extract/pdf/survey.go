@@ -66,7 +66,7 @@ func (s *source) survey() (*survey, error) {
 	return v, nil
 }
 
-// samplePages returns the indexes of the pages to survey, from 0.
+// samplePages returns the 0-based indexes of the pages to survey.
 func samplePages(n int) []int {
 	var sample []int
 	if n <= surveyPages {

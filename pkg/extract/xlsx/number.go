@@ -34,8 +34,8 @@ func (s *codeSection) exponentAt() int {
 	return -1
 }
 
-// scientific formats a number with a power of ten. The exponent is a multiple of the number of digit places before the
-// point: with "##0.0E+0" it is a multiple of three.
+// scientific formats a number in scientific notation. The exponent is a multiple of the number of digit placeholders
+// before the decimal point: with "##0.0E+0" it is a multiple of three.
 func (s *codeSection) scientific(b *strings.Builder, n float64, at int) {
 	step := 0
 	for _, t := range s.tokens[:at] {
@@ -71,8 +71,9 @@ func (s *codeSection) scientific(b *strings.Builder, n float64, at int) {
 	s.digits(b, s.tokens[at+1:], n, strings.TrimLeft(strconv.Itoa(max(exp, -exp)), "0"), "")
 }
 
-// digits writes the tokens and puts the digits of a number in their places. whole has the digits before the decimal
-// point, rest those after it. If there are more digits before the point than places, the first place takes the surplus.
+// digits writes tokens, with the digits of a number in place of the digit placeholders. whole holds the digits before
+// the decimal point, and rest those after it. If whole has more digits than there are placeholders before the point,
+// the surplus is written at the first placeholder.
 func (s *codeSection) digits(b *strings.Builder, tokens []codeToken, n float64, whole, rest string) {
 	places := 0
 	for _, t := range tokens {
@@ -132,7 +133,7 @@ func (s *codeSection) digits(b *strings.Builder, tokens []codeToken, n float64, 
 	}
 }
 
-// emptyPlace returns what a digit place shows if there is no digit for it.
+// emptyPlace returns the text that a digit placeholder shows if the number has no digit for it.
 func emptyPlace(place string) string {
 	switch place {
 	case "0":

@@ -208,7 +208,7 @@ func hasValue(sc *xmlscan.Scanner) bool {
 	return found
 }
 
-// columnOf returns the column of a cell reference such as "AB12", counted from 0.
+// columnOf returns the 0-based column of a cell reference such as "AB12".
 func columnOf(ref string) (int, bool) {
 	n := 0
 	for i := 0; i < len(ref) && i < 4; i++ {
@@ -376,7 +376,8 @@ func (r *sheetReader) readTables(rels []ooxml.Relation) error {
 	return nil
 }
 
-// mergedRange parses the reference of a merged cell, such as "B2:C4". It returns the cell and its first row.
+// mergedRange parses the reference of a merged cell, such as "B2:C4". It returns the cell and the number of its first
+// row.
 func mergedRange(ref string) (row int, m table.Merged, ok bool) {
 	first, last, _ := strings.Cut(strings.ReplaceAll(ref, "$", ""), ":")
 	col1, row1, err1 := excelize.CellNameToCoordinates(first)

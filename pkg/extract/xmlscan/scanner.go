@@ -103,7 +103,7 @@ func (s *Scanner) child() (xml.StartElement, bool) {
 	}
 }
 
-// Each walks the children of the current element. It skips a child if take returns false for it.
+// Each calls take with each child of the current element. If take returns false, it skips the content of that child.
 func (s *Scanner) Each(take func(e xml.StartElement) bool) {
 	for e, ok := s.child(); ok; e, ok = s.child() {
 		if !take(e) {
@@ -112,8 +112,8 @@ func (s *Scanner) Each(take func(e xml.StartElement) bool) {
 	}
 }
 
-// Descend walks all descendants of the current element. take returns true if it has already read the content of the
-// element.
+// Descend calls take with each descendant of the current element. take must return true if it has already read the
+// content of that descendant.
 func (s *Scanner) Descend(take func(e xml.StartElement) bool) {
 	for open := 1; open > 0; {
 		switch t := s.next().(type) {
@@ -129,8 +129,8 @@ func (s *Scanner) Descend(take func(e xml.StartElement) bool) {
 	}
 }
 
-// Mixed walks the text and all descendants of the current element, in order. take returns true if it has already read
-// the content of the element.
+// Mixed walks the current element's content in order. It calls text with each piece of text, and take with each
+// descendant. take must return true if it has already read the content of that descendant.
 func (s *Scanner) Mixed(text func(string), take func(e xml.StartElement) bool) {
 	for open := 1; open > 0; {
 		switch t := s.next().(type) {

@@ -105,7 +105,7 @@ func newArchive(p *format.Parser, zr *zip.Reader) (*Archive, error) {
 }
 
 // PartName normalises the name of a part for lookups, because producers differ in case and in the direction of slashes.
-// A name with ".." cannot lead out of the container.
+// A name with ".." cannot escape from the container.
 func PartName(name string) string {
 	return strings.ToLower(strings.TrimPrefix(path.Clean("/"+strings.ReplaceAll(name, `\`, "/")), "/"))
 }

@@ -244,7 +244,7 @@ func (f *File) image(number uint32) []byte {
 	return b
 }
 
-// write appends a value in PDF syntax. If the value is a dictionary, the entries of mark are added to it.
+// write appends a value in PDF syntax. If the value is a dictionary, the entries listed in mark are added.
 func (f *File) write(b []byte, v Token, mark []Token) []byte {
 	switch v.Kind {
 	case Number:

@@ -166,7 +166,7 @@ type Page struct {
 	Unseen Unseen
 }
 
-// Page reads page i, from 0. If it fails, it also returns the content read so far.
+// Page reads a page; i is the page's 0-based index. If it fails, it also returns the content read so far.
 func (d *Document) Page(ctx context.Context, i int) (page Page, err error) {
 	in := &interpreter{ctx: ctx, doc: d, out: &lineBuilder{}, budget: 2_000_000, before: d.Stats}
 	func() {
@@ -177,7 +177,7 @@ func (d *Document) Page(ctx context.Context, i int) (page Page, err error) {
 	return Page{in.out.finish(), in.drawn, in.fields, in.unseen}, err
 }
 
-// HasImage reports whether page i shows pictures, as the pages of a scan do.
+// HasImage reports whether a page shows pictures, as the pages of a scan do. i is the page's 0-based index.
 func (d *Document) HasImage(i int) (has bool) {
 	var err error
 	defer pdfobject.Recover(&err)

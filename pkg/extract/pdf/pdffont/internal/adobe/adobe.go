@@ -81,8 +81,9 @@ func UnpackCMap(b []byte) CMap {
 	return m
 }
 
-// Text holds the characters of glyphs by glyph number. One holds the character of each glyph that has exactly one, and
-// 0 for all other glyphs. Many holds the texts of glyphs with several characters.
+// Text holds the characters of glyphs, by glyph number. The field One has the character of each glyph that stands for
+// exactly one character, and 0 for all other glyphs. The field Many has the texts of the glyphs that stand for several
+// characters.
 type Text struct {
 	One  []rune
 	Many map[uint32]string
