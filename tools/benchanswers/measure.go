@@ -54,7 +54,7 @@ func measure(ctx context.Context, s settings, out, errs io.Writer) (err error) {
 	return bench.Publish(out, s.write, "bench-answers", text.String())
 }
 
-// measureCollection uploads each part of a collection and asks the questions about it.
+// measureCollection uploads each part of a collection and asks the questions that belong to that part.
 func measureCollection(ctx context.Context, b *bench.Service, c collection, errs io.Writer) (result, error) {
 	r := result{name: c.Name}
 	for i, p := range parts {

@@ -15,8 +15,7 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// minTokens is a number of words. If at least this many words are extracted from a document without text, they count as
-// junk.
+// minTokens is the minimum number of words that count as junk if they are extracted from a document without text.
 const minTokens = 20
 
 // extracted is the result of the measured program for one document.

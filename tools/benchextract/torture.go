@@ -48,7 +48,7 @@ type outcome struct {
 // document.
 func (o outcome) isHarmful() bool { return o.crash != "" || o.err != nil && o.kind == "" }
 
-// describe returns the harm in words: the reason for the crash, or the error.
+// describe says what went wrong: the reason for the crash, or the error.
 func (o outcome) describe() string {
 	if o.crash != "" {
 		return o.crash
@@ -56,7 +56,8 @@ func (o outcome) describe() string {
 	return o.err.Error()
 }
 
-// tortureAll reads every document, whole and damaged. It returns an error if a copy did harm or resources leaked.
+// tortureAll reads every document, whole and damaged. It returns an error if any copy was harmful (see isHarmful) or if
+// resources leaked.
 func tortureAll(ctx context.Context, s settings, out, errs io.Writer) error {
 	samples, shared, pages, err := documents(s, errs)
 	if err != nil {
@@ -101,7 +102,8 @@ func tortureAll(ctx context.Context, s settings, out, errs io.Writer) error {
 	return nil
 }
 
-// tortureOne reads all copies of one document. An error means that the test itself failed, not that a copy did harm.
+// tortureOne reads all copies of one document and returns the outcomes, including those of harmful copies. An error
+// means that the test itself failed.
 func tortureOne(ctx context.Context, x *extract.Extractor, d document, s tortureSettings, deaths *crashLog) ([]outcome, error) {
 	data, err := d.content()
 	if err != nil {

@@ -17,7 +17,8 @@ import (
 //go:embed peers.py
 var peersScript []byte
 
-// store is a peer. It consists of Python packages, or is a Go module in a subfolder of this command's folder.
+// store is a peer to compare Sluice with. It consists of Python packages, or is a Go module in a subfolder of this
+// command's folder.
 type store struct {
 	name     string // name of the peer in peers.py, or of the module's folder
 	title    string

@@ -10,7 +10,7 @@ import (
 )
 
 // checkNATS parses the NATS configurations with the variables that the compose files set. The token for this test
-// starts with digits and could be read as a number, so a configuration that does not quote it is found.
+// starts with digits and could be read as a number, so the check also finds a configuration that does not quote it.
 func checkNATS(_ context.Context, repo repository, f *faults) string {
 	const token = "12e4567890abcdef"
 	for name, value := range map[string]string{

@@ -2,7 +2,7 @@ package main
 
 import "regexp"
 
-// rule finds a phrase that readers have to translate. CONTRIBUTING.md describes the rules.
+// rule detects a kind of phrase that plain English avoids. CONTRIBUTING.md describes the rules.
 type rule struct {
 	name    string
 	pattern *regexp.Regexp

@@ -178,8 +178,8 @@ type dependency struct {
 	On  []string `json:"dependsOn"`
 }
 
-// document returns the document for the programs and their modules. If version is "", it uses the version that each
-// program records.
+// document returns the CycloneDX document that lists the programs and their modules. If version is "", it uses the
+// version that each program records.
 func document(programs []program, version string) bom {
 	main := programs[0].info.Main
 	of := func(p program) string { return cmp.Or(version, stated(p.info)) }

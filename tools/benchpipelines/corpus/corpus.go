@@ -43,7 +43,7 @@ func Write(dir string, n int) error {
 	return nil
 }
 
-// kindOf assigns formats so that any hundred consecutive documents have the exact percentages.
+// kindOf returns the format of document i. Among any hundred consecutive documents, each format has exactly its share.
 func kindOf(i int) kind {
 	at := i * 37 % 100 // 37 and 100 have no common divisor
 	for _, k := range kinds() {

@@ -82,7 +82,7 @@ type child struct {
 const guardTimeout = stopTimeout + 10*time.Second
 
 // launchChild starts a guard for the engine and returns when the engine is ready. If listener is not nil, the guard
-// gets a copy of it, and the caller closes its own.
+// gets a copy of the listener, and the caller must close the original.
 func launchChild(ctx context.Context, s spec, where processAttributes, listener *net.TCPListener) (*child, error) {
 	if _, guarded := os.LookupEnv(guardMarker); guarded {
 		return nil, errNoGuard
