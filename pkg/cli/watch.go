@@ -41,8 +41,8 @@ type watcher struct {
 	bare    map[string]bool      // folders already reported to have no files
 }
 
-// watch adds the documents named by the arguments. Then it watches the folders among the arguments and adds their
-// changes, until ctx ends.
+// watch adds the documents named by the arguments. Then it watches the folders among the arguments and adds changed
+// files until ctx ends.
 func (p *Program) watch(ctx context.Context, s *upload, sources sourceFlags, args []string, mirror bool) error {
 	notify, err := fsnotify.NewWatcher()
 	if err != nil {
@@ -86,7 +86,7 @@ func (p *Program) printWatchOutcome(ctx context.Context, s *upload, err error) e
 	return err
 }
 
-// follow adds changes whenever they occur, until ctx ends.
+// follow adds changed files to the datastore as soon as they change, until ctx ends.
 func (w *watcher) follow(ctx context.Context) error {
 	regularly := time.NewTicker(pollInterval)
 	defer regularly.Stop()
@@ -212,7 +212,7 @@ func (w *watcher) scan() (changes, error) {
 }
 
 // keepUnmounted keeps the known files of a folder that has become empty, because the folder is probably not mounted. It
-// adds them to `now`. If has is true, the folder contains files and keepUnmounted does nothing.
+// adds them to `now`. If the folder contains files (`has` is true), keepUnmounted does nothing.
 func (w *watcher) keepUnmounted(root string, has bool, now map[string]fileState) {
 	if has {
 		w.bare[root] = false
