@@ -52,7 +52,7 @@ type ExplainedRerank struct {
 	Error      string // reason why the order of the first stage was kept
 }
 
-// ExplainedFragment holds the scores of a fragment at each stage, for its best chunk. Ranks count from 1 over all
+// ExplainedFragment holds the scores of a fragment at each stage, for its best chunk. Ranks are 1-based and include all
 // candidates; 0 means that the stage did not find the chunk or was not given it.
 type ExplainedFragment struct {
 	ChunkID      string

@@ -110,7 +110,7 @@ type Event struct {
 	Fetched  *Fetched  `json:"fetched,omitempty"`
 	Links    []Link    `json:"links,omitempty"`  // discovered: at most MaxLinksPerEvent
 	Follow   bool      `json:"follow,omitempty"` // discovered, of a site: follow the links of its pages
-	// Part and Parts are set in a page's discovered events: the index of this part of the page's links, from 0, and the
+	// Part and Parts are set in a page's discovered events: the 0-based index of this part of the page's links, and the
 	// number of parts. Together, the parts replace the stored links of the page. If Parts is 0, the links are not
 	// stored.
 	Part  int `json:"part,omitempty"`

@@ -157,7 +157,7 @@ func applySynched(d *Datasource, store Datastore, ev Event, current bool) Outcom
 		switch {
 		case d.isCurrentIn(store, p, ev.Generation):
 			// The event was already applied, and its rows are in use. They must be kept even if a later job has failed
-			// since and raised the fence above this generation.
+			// since and raised d.Fence above this generation.
 			serves = serves || p == store.Serving()
 		case ev.Generation <= d.Fence, !current && d.Status == StatusSkipped:
 			out.sweep(d, p, ev.Generation, ev.Generation+1)
