@@ -25,7 +25,7 @@ type Document struct {
 	Text  string
 }
 
-// Question is one question, with the relevant documents and answers in its line, if any.
+// Question is one line of a question file: a question and, optionally, its relevant documents and answers.
 type Question struct {
 	ID       string
 	Text     string

@@ -71,8 +71,8 @@ type Options struct {
 	Progress     func(asked, total int) // called after each question, never concurrently; may be nil
 }
 
-// Run runs all cases in all modes. If the service rejects a mode, Run returns an error, unless SkipRejected is set; the
-// mode is then listed in the report. When ctx ends, Run returns ctx's error.
+// Run runs all cases in all modes. If the service rejects a mode, Run returns an error or, if SkipRejected is set,
+// lists the mode in the report. When ctx ends, Run returns ctx's error.
 func Run(ctx context.Context, s Searcher, cases []Case, o Options) (Report, error) {
 	if len(cases) == 0 {
 		return Report{}, errors.New("no question has an expected result: add judgements, or the field relevant or answer to each question")

@@ -43,7 +43,7 @@ type Options struct {
 	Progress    func(made, dropped, wanted int)
 }
 
-// Question is a question with its answer, as in one line of a question file.
+// Question is one line of a question file: a question and its answer.
 type Question struct {
 	ID       string   `json:"_id"`
 	Text     string   `json:"text"`
