@@ -68,7 +68,7 @@ const maxKnown = 1 << 15
 // Terms returns the batch's terms so far, indexed by their numbers. Callers must not modify the result.
 func (b *Batch) Terms() []string { return b.terms }
 
-// Name returns the number of a term in the batch. A term that is new to the batch is added.
+// Name returns the number that the batch uses for a term. A term that is new to the batch is added.
 func (b *Batch) Name(term string) uint32 {
 	return b.numbers[b.numberOf(b.analyzer.idOf(term))].number
 }
@@ -113,8 +113,8 @@ func (b *Batch) count(id, weight uint32) {
 	b.length += weight
 }
 
-// numberOf gives a term a number in this batch if it has none yet. id is the term's number in the analyzer, and the
-// index of the term's state in b.numbers. numberOf returns id unchanged.
+// numberOf makes sure that a term has a number in this batch. id is the term's number in the analyzer, and the index of
+// its state in b.numbers. numberOf returns id.
 func (b *Batch) numberOf(id uint32) uint32 {
 	if int(id) >= len(b.numbers) {
 		b.numbers = b.analyzer.statesFor(int(id) + 1)

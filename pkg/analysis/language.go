@@ -23,7 +23,7 @@ const (
 // Detect returns the language of a text. The script decides first; if several languages share the script, function
 // words decide, then trigrams. Only the first few hundred words are read. If neither function words nor trigrams settle
 // the language of a text in Latin letters, a long text is Unknown, and a short one (a heading, an identifier or a
-// table) counts as English, whose stemmer does little harm.
+// table) counts as English, because the English stemmer does little harm to words of other languages.
 func Detect(text string) Language {
 	words, scripts := countScripts(text)
 	switch script := scripts.mainScript(); script {

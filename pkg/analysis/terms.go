@@ -114,8 +114,8 @@ func Query(text string, langs []Language) []QueryTerm {
 	return kept
 }
 
-// queryTerm returns the forms of a word in the given languages. The first language is the most likely one, and its stem
-// is the name.
+// queryTerm returns the forms of a word: its stem in each of the given languages, the most likely language first. The
+// stem in the first language becomes the term's name.
 func queryTerm(t token, langs []Language) QueryTerm {
 	var q QueryTerm
 	for _, lang := range langs {
