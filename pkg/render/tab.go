@@ -53,7 +53,7 @@ type tab struct {
 // errCrashed is the cancellation cause after the process of a page has exited, usually because it ran out of memory.
 var errCrashed = errors.New("the browser process of the page crashed, usually because the page needs too much memory")
 
-// open opens a tab whose requests go through via. The caller must close it.
+// open opens a tab that sends its requests with the RoundTripper `via`. The caller must close the tab.
 func (b *Browser) open(ctx context.Context, i *instance, via http.RoundTripper) (_ *tab, err error) {
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
