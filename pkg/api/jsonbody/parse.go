@@ -171,7 +171,7 @@ func InvalidUTF8(b []byte) int {
 	return -1
 }
 
-// position returns the line and column of an offset, counted from 1.
+// position returns the 1-based line and column of an offset.
 func position(b []byte, offset int) string {
 	offset = max(0, min(offset, len(b)))
 	before := b[:offset]

@@ -147,8 +147,8 @@ func normaliseName(name string) string {
 }
 
 // isTypo reports whether one name is a likely misspelling of the other. In a long name, up to two letters may be
-// missing, added, swapped or wrong; in others only one. Up to three letters may be missing at the end. In a short name
-// no letter may be wrong, because many short names differ by just one letter. A name of three letters counts as a
+// missing, added, swapped or wrong; in other names, only one. Up to three letters may be missing at the end. In a short
+// name no letter may be wrong, because many short names differ by just one letter. A name of three letters counts as a
 // misspelling only of a name that has one letter more.
 func isTypo(a, b string) bool {
 	const (
