@@ -26,8 +26,8 @@ type citationFilter struct {
 	left      string // end of the emitted text, at most maxNameBytes; "" after a removed mark
 	subscript bool   // left ends in a subscript
 
-	// open means that the emitted text may end in the beginning of a mark, such as "[1, ". If a mark is removed there,
-	// the texts before and after it must not be joined, because together they could form another mark.
+	// open means that the emitted text may end with the beginning of a mark, such as "[1, ". If a mark is removed
+	// there, the texts before and after it must not be joined, because together they could form another mark.
 	open bool
 }
 

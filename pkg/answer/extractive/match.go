@@ -54,10 +54,10 @@ func (q question) lacksNames(whole, heading wording) (share float64, coded bool)
 	return -lacking / names, coded
 }
 
-// A row that contains all names of the question must also contain at least this share of the question's other words.
+// Minimum share of the question's other words that a row with all names of the question must contain; see identifies.
 const halfHeld = 0.5
 
-// Share of the question's words, except names, that is enough even if the rarest word is missing.
+// Share of the question's words, except names, that is enough for tells even if the rarest word is missing.
 const nearlyAll = 0.75
 
 // tells reports whether a row, an entry or a block of code is about the subject of the question. The part and its

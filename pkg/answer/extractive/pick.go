@@ -114,13 +114,13 @@ func inReadingOrder(sentences []sentence) {
 	})
 }
 
-// candidates returns the sentences with a score near the best, best first. It drops these sentences:
+// candidates returns the sentences with a score near the best, best first. It drops:
 //
-//   - If a fragment contains the rarest word of the question, sentences of fragments without it.
-//   - If the best sentence contains a value of the requested kind, sentences without one. If the best is a full
-//     sentence, mere headings and labels.
-//   - If the best is a row or entry, rows and entries that contain fewer of the question's words, because they describe
-//     other things.
+//   - sentences of fragments that lack the rarest word of the question, if another fragment contains it;
+//   - sentences without a value of the requested kind, if the best sentence contains one;
+//   - mere headings and labels, if the best is a full sentence;
+//   - rows and entries that contain fewer of the question's words than the best, if the best is a row or an entry. They
+//     describe other things.
 func candidates(sentences []sentence) []sentence {
 	slices.SortStableFunc(sentences, func(a, b sentence) int { return cmp.Compare(b.score, a.score) })
 	near := slices.IndexFunc(sentences, func(s sentence) bool { return s.score < sentences[0].score-nearBest })
