@@ -89,7 +89,8 @@ func errorOf(resp *http.Response, body []byte) *Error {
 	return e
 }
 
-// codesByStatus maps statuses to codes. It is for errors in OpenAI's format, whose codes are different.
+// codesByStatus maps HTTP statuses to the service's codes. It is used for errors in OpenAI's format, which contain
+// OpenAI's codes instead.
 var codesByStatus = map[int]ProblemError{
 	http.StatusBadRequest: CodeInvalid, http.StatusUnauthorized: CodeUnauthorized, http.StatusPaymentRequired: CodeUsageLimit,
 	http.StatusForbidden: CodeUnauthorized, http.StatusNotFound: CodeNotFound, http.StatusRequestEntityTooLarge: CodeTooLarge,

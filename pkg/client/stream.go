@@ -146,8 +146,8 @@ func (c *Client) Settled(ctx context.Context, datastoreID string, each func(Data
 // countInterval is the minimum time between two counts of a datastore that keeps changing.
 const countInterval = 200 * time.Millisecond
 
-// settled counts the datasources each time one of them is finished, until all are finished or the stream ends. It
-// reports whether all are finished.
+// settled waits until all datasources of the datastore are finished or the stream ends, and reports whether all are
+// finished. If `each` is not nil, it gets the counts at the start and whenever a datasource has changed.
 func (c *Client) settled(ctx context.Context, datastoreID string, each func(DatasourceCounts)) (bool, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	changes, err := c.WatchDatastore(ctx, datastoreID)
