@@ -81,9 +81,8 @@ func UnpackCMap(b []byte) CMap {
 	return m
 }
 
-// Text holds the characters of glyphs, by glyph number. The field One has the character of each glyph that stands for
-// exactly one character, and 0 for all other glyphs. The field Many has the texts of the glyphs that stand for several
-// characters.
+// Text holds the characters of glyphs, by glyph number. Glyphs with exactly one character are in the field One, which
+// is 0 for all other glyphs. Glyphs with several characters are in the field Many.
 type Text struct {
 	One  []rune
 	Many map[uint32]string
