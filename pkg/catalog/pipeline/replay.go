@@ -35,7 +35,7 @@ type ReplayFilter struct {
 const replayBatch = 200
 
 // kind returns the kind of job that a datasource gets, or "" if it gets none. A site has no content of its own, so it
-// gets a job only if web content is to be fetched again: a crawl job, which then creates the jobs for its pages. A page
+// gets a job only if web content will be fetched again: a crawl job, which then creates the jobs for its pages. A page
 // is fetched if it was never fetched before, or if failures are replayed and its last fetch has failed.
 func (f ReplayFilter) kind(d record.Record) domain.JobKind {
 	web := d.Type == domain.TypeWebPage || d.Type == domain.TypeWebSite
