@@ -90,8 +90,8 @@ func (o Options) withDefaults() Options {
 // ErrClosed is returned by operations that Close interrupted.
 var ErrClosed = errors.New("the crawler is closed")
 
-// Crawler fetches pages and discovers sites. It is safe for concurrent use. All operations share its knowledge of
-// hosts, such as robots.txt and slots.
+// Crawler fetches pages and discovers sites. It is safe for concurrent use. All operations share the cached robots.txt
+// files, the recorded failures of hosts, and the hosts' slots.
 type Crawler struct {
 	*client
 	ctx    context.Context // cancelled by Close

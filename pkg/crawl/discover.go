@@ -287,8 +287,8 @@ func (d *discovery) usualLocations(root *url.URL) []string {
 	return out
 }
 
-// tryUsual reads a sitemap that may not exist. Only temporary failures are returned as errors. A declared sitemap that
-// does not exist is reported as a problem.
+// tryUsual reads a sitemap that may not exist. It returns only temporary failures as errors. `declared` says that
+// robots.txt lists the sitemap. Permanent failures of such a sitemap are reported as problems.
 func (d *discovery) tryUsual(ctx context.Context, at string, declared bool) error {
 	err := d.read(ctx, at, 1, false)
 	var e *Error

@@ -110,7 +110,7 @@ func (p *pageReader) asksToSignIn(asked, final *url.URL, redirected bool) bool {
 			key, _, _ := strings.Cut(strings.ToLower(param), "=")
 			return returns[key]
 		})
-		// A path like /docs/auth is not enough, because it may lead to a short page of documentation.
+		// A path like /docs/auth is not enough, because it may be the address of a short page of documentation.
 		return p.password || back || p.signs.letters < emptyRoot && p.heading == "" || short && p.namesSignIn()
 	case p.password:
 		return p.signs.letters < emptyPage && p.signs.framing < emptyPage && p.heading == "" || short && p.namesSignIn()

@@ -45,7 +45,8 @@ type Page struct {
 	Title        string // of HTML, at most 300 characters
 	// Redirects are the hops from the requested address to URL, at most 10.
 	Redirects []domain.Redirect
-	// Canonical is the page's normalised canonical address, or "" if that is its own address or out of scope.
+	// Canonical is the page's normalised canonical address. It is "" if the page names no other address as canonical,
+	// or one out of scope.
 	Canonical string
 	// TextHash is the hash of the main text and title of an HTML page. Sketch is used to find similar texts; see
 	// package textid. Both are empty for a page without text.
@@ -62,8 +63,8 @@ type Page struct {
 // Close releases the body.
 func (p Page) Close() error { return p.Body.Close() }
 
-// Fetch fetches one page. It obeys robots.txt and the host's slots, follows redirects and limits the size of the body.
-// Errors are *Error, unless ctx or Close ended the fetch.
+// Fetch fetches one page. It obeys robots.txt, waits for a slot of the host, follows redirects and limits the size of
+// the body. Errors are *Error, unless ctx or Close ended the fetch.
 func (c *Crawler) Fetch(ctx context.Context, req PageRequest) (_ Page, err error) {
 	ctx, done, err := c.begin(ctx)
 	if err != nil {

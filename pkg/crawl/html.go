@@ -195,8 +195,9 @@ func (p *pageReader) finish(page *Page, header http.Header, final *url.URL) {
 	p.filterLinks(page, base, self)
 }
 
-// baseOn returns the base for the page's references. own is the page's address. Like browsers, baseOn ignores a base
-// element that does not contain a web address.
+// baseOn returns the address against which the page's relative links are resolved: the one in its base element, if
+// there is any, or `own`, the page's address. Like browsers, baseOn ignores a base element that does not contain a web
+// address.
 func (p *pageReader) baseOn(own *weburl.Base) *weburl.Base {
 	if u, err := own.Parse(p.base); err == nil && p.base != "" {
 		return weburl.NewBase(u.String())
@@ -204,7 +205,8 @@ func (p *pageReader) baseOn(own *weburl.Base) *weburl.Base {
 	return own
 }
 
-// canonicalOn returns the page's canonical address, or "" if that is its own address or outside its site.
+// canonicalOn returns the page's canonical address. It returns "" if the page names no canonical address, its own
+// address, or one outside its site.
 func (p *pageReader) canonicalOn(base *weburl.Base, self string) string {
 	if p.canonical == "" {
 		return ""

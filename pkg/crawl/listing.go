@@ -25,8 +25,8 @@ const (
 var errTooManySitemaps = errors.New("too many sitemaps for one site")
 
 // read reads the entries of one sitemap and of the sitemaps that it lists. It returns errors of the file itself, and
-// reports permanent errors of nested files as problems. If admit is true, the place of the sitemap is added to the
-// site.
+// reports permanent errors of nested files as problems. If admit is true, addresses below the sitemap's directory then
+// belong to the site; see scope.Scope.Add.
 func (d *discovery) read(ctx context.Context, at string, level int, admit bool) error {
 	key, err := weburl.Normalise(at)
 	if err != nil {

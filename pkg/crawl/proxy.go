@@ -30,8 +30,8 @@ func newErrProxy(res *http.Response, now time.Time) errProxy {
 	return errProxy{status: res.StatusCode, retryAfter: after}
 }
 
-// lasting reports whether the proxy rejects this target permanently. Other statuses concern the proxy itself, its
-// password or its load.
+// lasting reports whether the status says that the proxy rejects this target permanently. Other statuses are about the
+// proxy itself, for example a wrong password or too much load.
 func (e errProxy) lasting() bool {
 	switch e.status {
 	case http.StatusProxyAuthRequired, http.StatusRequestTimeout, http.StatusTooManyRequests:
@@ -142,7 +142,7 @@ func socksDial(direct *net.Dialer, o Options, g guard.Guard) func(ctx context.Co
 const opProxy = "proxyconnect"
 
 // guardResult says whether the target of a request through an HTTP proxy is private. The connection does not show this,
-// because it leads to the proxy.
+// because it goes to the proxy.
 type guardResult struct{ private bool }
 
 type guardResultKey struct{}

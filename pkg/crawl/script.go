@@ -16,7 +16,7 @@ type Rendered struct {
 	Status int    // of the server's response for the page
 }
 
-// A page or element counts as empty if its text has fewer letters and digits than the constant for its kind.
+// Minimum numbers of letters and digits in the text of a page or element. If there are fewer, it counts as empty.
 const (
 	emptyPage   = 100 // a page without its navigation; a shell may contain a greeting
 	emptyRoot   = 30  // an element filled by scripts; it may contain a loading message

@@ -105,7 +105,7 @@ func (l *softRedirects) readNoScript(text string) {
 	}
 }
 
-// leadsTo returns the address to which the page redirects every reader, or nil if the page is meant to be read.
+// leadsTo returns the address to which the page redirects all visitors, or nil if the page is meant to be read.
 func (p *pageReader) leadsTo(header http.Header, at *url.URL) *url.URL {
 	own := weburl.NewBase(at.String())
 	base := p.baseOn(own)
@@ -139,7 +139,7 @@ func (p *pageReader) leadsTo(header http.Header, at *url.URL) *url.URL {
 	return nil
 }
 
-// resolveRedirect resolves a reference. It returns nil if the reference is invalid or leads to the page itself.
+// resolveRedirect resolves a reference. It returns nil if the reference is invalid or points to the page itself.
 func resolveRedirect(base *weburl.Base, target string, at *url.URL) *url.URL {
 	u, err := base.Parse(target)
 	if err != nil {
@@ -220,7 +220,7 @@ func evaluate(script string, known map[string]string) (string, bool) {
 			}
 			value, ok := known[name]
 			if !ok {
-				// A variable that is not known is allowed only at the end of an address.
+				// A variable with an unknown value is allowed only at the end of an address.
 				term := s[:len(s)-len(strings.TrimLeftFunc(s, func(c rune) bool { return c != ';' && c != '\n' }))]
 				return b.String(), b.Len() > 0 && locationVariable.MatchString(term) && !strings.Contains(term, "/")
 			}

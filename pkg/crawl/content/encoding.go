@@ -59,8 +59,9 @@ func Decode(r io.Reader, encoding, media string) (io.Reader, error) {
 	return r, nil
 }
 
-// isText reports whether a media type is text. If a body of such a type begins like gzip, it must be compressed. XML is
-// excepted, because compressed sitemaps are often declared as XML, and sitemap.Read decompresses them itself.
+// isText reports whether a media type is text. If a body of such a type begins like gzip, it must be compressed. isText
+// returns false for XML, because compressed sitemaps are often declared as XML, and sitemap.Read decompresses them
+// itself.
 func isText(media string) bool {
 	return strings.HasPrefix(media, "text/") && media != "text/xml" || media == "application/xhtml+xml" || media == "application/json"
 }

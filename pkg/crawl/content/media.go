@@ -22,8 +22,8 @@ var mediaExtensions = wordset.Of(`.png .jpg .jpeg .gif .webp .avif .svg .ico .bm
 // links to them are followed. The type of the response then decides whether the body is read.
 var codeExtensions = wordset.Of(`.css .js .mjs .map .ai .bin .jar .exe .wasm .psd .eps .swf .pkg .iso .msi .dmg`)
 
-// IsMedia reports whether a path names a file that certainly has no text. Wiki pages about files (File:Harbour.jpg) are
-// excepted.
+// IsMedia reports whether a path names a file that certainly has no text. It returns false for wiki pages about files,
+// such as File:Harbour.jpg.
 func IsMedia(p string) bool {
 	return mediaExtensions[strings.ToLower(path.Ext(p))] && !strings.Contains(path.Base(p), ":")
 }
@@ -75,8 +75,8 @@ var archiveExtensions = wordset.Of(`.zip .jar .war .ear .apk .xpi .crx .whl .nup
 // HeadBytes is the number of bytes examined to recognise the kind of a body.
 const HeadBytes = 4 << 10
 
-// HoldsNoText reports whether a body has no text, judging by its kind, its first bytes and its names. In case of
-// doubt, it returns false, because extraction sees the whole body and decides.
+// HoldsNoText reports whether a body certainly has no text. It looks at the body's type, first bytes and names. In case
+// of doubt, it returns false, because extraction later reads the whole body and can decide.
 func HoldsNoText(kind Type, head []byte, names ...string) bool {
 	if IsBinary(kind.Media) {
 		return true

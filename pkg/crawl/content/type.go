@@ -99,8 +99,8 @@ func isDownload(media string) bool {
 	return false
 }
 
-// byName returns the type for the first name whose extension belongs to a format that `such` accepts. If there is no
-// such name, it returns `otherwise`.
+// byName looks up the format of each name by its extension, and returns the media type of the first format for which
+// the callback `such` returns true. If there is none, it returns the media type `otherwise`.
 func byName(such func(*format.Format) bool, names []string, otherwise string) string {
 	for _, name := range names {
 		if f := extract.Named(name); f != nil && such(f) {

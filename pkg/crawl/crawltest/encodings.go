@@ -21,8 +21,8 @@ func french(token string) string {
 	return fmt.Sprintf("Le mot-clé de cette page, écrit à côté du phare où naît l'été : %s.", token)
 }
 
-// addEncodings adds compressed pages, and pages that declare their charset in the header or in the HTML, declare a
-// wrong one, or declare none.
+// addEncodings adds compressed pages, and pages in several charsets. Some of these declare their charset in the header
+// or in the HTML, some declare a wrong one, and some declare none.
 func (s *Site) addEncodings(lab *page) {
 	hub := s.page(lab, "/lab/encodings/")
 	utf16LE := unicode.UTF16(unicode.LittleEndian, unicode.UseBOM)

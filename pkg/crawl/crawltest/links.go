@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// addLinks adds pages that only unusual links lead to, and links that do not lead to pages.
+// addLinks adds pages that can be reached only through unusual links, and links that do not point to pages.
 func (s *Site) addLinks(lab *page) {
 	hub := s.page(lab, "/lab/links/")
 	for i := range s.casesPerKind() {
@@ -56,7 +56,7 @@ func (s *Site) addLinks(lab *page) {
 	}
 }
 
-// list adds the link of the most recent refuse call to the sitemap, too.
+// list adds the address passed to the last call of refuse to the sitemap, too.
 func (s *Site) list() { s.left[len(s.left)-1].listed = true }
 
 // shell adds a page whose text is created by a script.

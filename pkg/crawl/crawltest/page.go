@@ -29,7 +29,8 @@ type page struct {
 	answer   func(*exchange)           // nil: answers with the page as HTML
 }
 
-// link is a link as it is written in a page. The placeholders {own} and {foreign} are replaced by scheme and host.
+// link is a link as it is written in a page. In it, the placeholder {own} stands for the scheme and host of the site,
+// and {foreign} for those of another site.
 type link struct {
 	href string
 	rel  string
@@ -76,7 +77,8 @@ func (s *Site) absolute(href string) string {
 	return href
 }
 
-// fill replaces the placeholders for scheme and host, which are unknown when pages are created. The caller holds mu.
+// fill replaces {own} and {foreign} by schemes and hosts, which are unknown when pages are created. The caller holds
+// mu.
 func (s *Site) fill(text string) string {
 	return strings.NewReplacer("{own}", s.base, "{foreign}", s.foreign).Replace(text)
 }

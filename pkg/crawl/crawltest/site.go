@@ -28,8 +28,8 @@ type Options struct {
 	Pages int
 	// MaxDepth is the crawl depth in links from the root. Minimum: 4. Default: 5.
 	MaxDepth int
-	// Announce adds the sitemap to robots.txt. Otherwise it is in none of the usual places, and a crawler that starts
-	// at the root must follow links.
+	// Announce adds the sitemap to robots.txt. If it is not set, a crawler that starts at the root cannot find the
+	// sitemap and must follow links.
 	Announce bool
 	// CrawlDelay is the Crawl-delay in robots.txt. Default: none.
 	CrawlDelay time.Duration

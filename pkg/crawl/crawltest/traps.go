@@ -97,7 +97,8 @@ func (s *Site) narrow(p *page, text string) {
 	for _, more := range []string{"brand=c", "colour=green", "size=xl", "sort=price"} {
 		key, _, _ := strings.Cut(more, "=")
 		if !strings.Contains(text, key+"=") {
-			// Both duplicates list the filters in this order, so that they stay identical.
+			// If two pages have the same filters in different orders, their links are the same, so that the pages are
+			// duplicates.
 			p.links = append(p.links, link{href: text + "&" + more})
 		}
 	}

@@ -29,7 +29,7 @@ func (s *Site) random(parts ...string) *rand.Rand {
 	return rand.New(rand.NewPCG(s.hash(parts...), s.opts.Seed))
 }
 
-// word derives a word from n. It is so unusual that no other text contains it by chance.
+// word derives a word from n. The word is so unusual that no other text contains it by chance.
 func word(n uint64) string {
 	const letters = "bcdfghjklmnpqrstvwxz"
 	out := []byte("zq")

@@ -101,11 +101,11 @@ func addressOf(u *url.URL) string {
 
 // normalise returns the form in which paths (with their queries) and patterns are compared:
 //
-//   - Escapes of unreserved characters are decoded. The remaining escapes are in upper case.
+//   - Escaped unreserved characters are decoded. Hexadecimal digits of the remaining escapes are in upper case.
 //   - Characters that an address may not contain are escaped, including brackets and everything beyond ASCII.
-//   - Escapes of reserved characters are decoded too: the RFC treats ":" and "%3A" as equal. Delimiters are excepted:
-//     "/" and "?" in a path, "&", "=" and "+" in a query differ from their escapes.
-//   - "*" and "$" are escaped, except a pattern's asterisks.
+//   - Escaped reserved characters are decoded too, because the RFC treats ":" and "%3A" as equal. But "%2F" and "%3F"
+//     in a path, and "%26", "%3D" and "%2B" in a query, stay escaped, because decoding them would change the address.
+//   - "*" and "$" are escaped. Only an unescaped "*" in a pattern stays as it is, because it is a wildcard.
 func normalise(s string, pattern bool) string {
 	var b strings.Builder
 	b.Grow(len(s) + 16)

@@ -189,8 +189,9 @@ func isCalendarLink(from, to *url.URL, now time.Time) bool {
 	if is.dashed && !is.padded {
 		return false // a part number: 2027-1
 	}
-	// Reject a link only if it leads from a date before the horizon to one after it. A linking page whose own date
-	// seems to lie after the horizon was accepted earlier, so its date must be some other number.
+	// Reject a link only if it leads from a date before the horizon to one after it. If the date in the address of the
+	// linking page already seems to lie after the horizon, it must be some other number, because that page was
+	// accepted.
 	end := now.Add(maxAhead)
 	horizon := date{year: end.Year(), month: int(end.Month()), day: end.Day()}
 	return !was.after(horizon) && is.after(horizon)

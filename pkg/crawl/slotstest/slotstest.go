@@ -16,8 +16,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Open returns the slots of n crawlers that share their hosts with one another and with no other crawlers. The slots
-// use the clock `now`, which moves only when a test advances it.
+// Open returns a HostSlots for each of n crawlers. These crawlers share their hosts with one another, but with no
+// others. The slots use the clock `now`, which moves only when a test advances it.
 type Open func(t *testing.T, now func() time.Time, n int) []crawl.HostSlots
 
 // Test runs all tests against the implementation.
@@ -70,7 +70,7 @@ func (c *clock) pass(d time.Duration) {
 	c.at = c.at.Add(d)
 }
 
-// fleet is a group of crawlers that take turns asking for slots.
+// fleet is a group of crawlers with shared hosts. Each request for a slot comes from the next crawler of the group.
 type fleet struct {
 	*clock
 	slots []crawl.HostSlots
