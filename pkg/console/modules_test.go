@@ -26,6 +26,7 @@ func TestModules(t *testing.T) {
 	c.at("#/")
 	c.waitVisible("input[name=key]")
 	t.Run("answers are written as elements and nothing else", func(t *testing.T) { testMarkdown(t, c) })
+	t.Run("hostile answers are written quickly", func(t *testing.T) { testMarkdownTime(t, c) })
 	t.Run("a fragment is found in its original", func(t *testing.T) { testLocate(t, c) })
 	t.Run("events are read however they are cut", func(t *testing.T) { testEvents(t, c) })
 	t.Run("addresses lead to views", func(t *testing.T) { testRoutes(t, c) })
@@ -38,6 +39,9 @@ func testMarkdown(t *testing.T, c *tab) {
 		"strong, emphasis, code":  {"**a** *b* `c<d>`", "<p><strong>a</strong> <em>b</em> <code>c&lt;d&gt;</code></p>"},
 		"lists in lists":          {"- a\n  - b\n- c", "<ul><li>a<ul><li>b</li></ul></li><li>c</li></ul>"},
 		"a numbered list":         {"3. a\n4. b", `<ol start="3"><li>a</li><li>b</li></ol>`},
+		"headings without an end": {"# a#\n## ###\n### C #  ", "<h3>a#</h3><h3></h3><h3>C</h3>"},
+		"brackets before a link":  {"[a [b](https://example.com/)", `<p>[a <a href="https://example.com/" target="_blank" rel="noopener noreferrer nofollow">b</a></p>`},
+		"code after code":         {"```\na\n```\nb\n~~~\nc\n~~~", `<pre tabindex="0"><code>a</code></pre><p>b</p><pre tabindex="0"><code>c</code></pre>`},
 		"headings":                {"## A **b** ##", "<h3>A <strong>b</strong></h3>"},
 		"code is not read":        {"```html\n<b>**x**</b>\n```", `<pre tabindex="0"><code>&lt;b&gt;**x**&lt;/b&gt;</code></pre>`},
 		"code without an end":     {"```\nx", `<pre tabindex="0"><code>x</code></pre>`},
@@ -63,6 +67,55 @@ func testMarkdown(t *testing.T, c *tab) {
 		})()`)
 		if test.want != "" && got != test.want {
 			t.Errorf("%s: %q is\n%s, want\n%s", name, test.text, got, test.want)
+		}
+	}
+}
+
+// testMarkdownTime renders texts that open many marks without closing them. Reading each of them to the end of the text
+// would take seconds.
+func testMarkdownTime(t *testing.T, c *tab) {
+	const length = 64_000
+	for name, text := range map[string]string{
+		"dashes":                    strings.Repeat("-", length),
+		"a table's dashes":          "|\n|" + strings.Repeat("-", length) + "x",
+		"blanks in a heading":       "# a" + strings.Repeat(" ", length) + "b",
+		"signs in a heading":        "# " + strings.Repeat(" #", length/2) + "b",
+		"code blocks":               strings.Repeat("```\n", length/4),
+		"tildes":                    strings.Repeat("~~~\n", length/4) + "`",
+		"brackets":                  strings.Repeat("[", length),
+		"brackets with letters":     strings.Repeat("[a", length/2),
+		"links without an end":      strings.Repeat("[a](http://x", length/12),
+		"underlines":                strings.Repeat("__a", length/3),
+		"nested underlines":         strings.Repeat("_", length/2) + "x" + strings.Repeat("_", length/2),
+		"stars":                     strings.Repeat("*", length),
+		"stars with letters":        strings.Repeat("*a**", length/4),
+		"backticks":                 strings.Repeat("`", length),
+		"an address of marks":       "http://a" + strings.Repeat(".", length),
+		"addresses without a host":  strings.Repeat("http://", length/7),
+		"list items":                strings.Repeat("- ", length/2),
+		"lines of a list":           strings.Repeat("-\n", length/2) + "a",
+		"quotes":                    strings.Repeat(">", length),
+		"lines of quotes":           strings.Repeat("> > > > > >\n", length/12),
+		"citations":                 strings.Repeat("[1]", length/3),
+		"citations in code":         strings.Repeat("a[1]", length/4),
+		"cells":                     strings.Repeat("|", length/2) + "\n" + strings.Repeat("|-", length/4),
+		"blanks":                    strings.Repeat(" ", length) + "a",
+		"spaced dashes":             strings.Repeat("- ", length/2) + "a",
+		"a rule that is not closed": strings.Repeat("_", length) + "a",
+	} {
+		fastest := module[float64](c, "markdown.js", "markdown", `(() => {
+			const text = `+js(text)+`, times = [];
+			for (let i = 0; i < 3; i++) {
+				const start = performance.now();
+				markdown(text);
+				times.push(performance.now() - start);
+				if (times[i] < 500) break;
+			}
+			return Math.min(...times);
+		})()`)
+		t.Logf("%s: %.0f ms", name, fastest)
+		if fastest > 500 {
+			t.Errorf("%s: rendering takes %.0f ms", name, fastest)
 		}
 	}
 }
@@ -138,6 +191,7 @@ func testElements(t *testing.T, c *tab) {
 		`h('p', {}, null, false, undefined, '', 0, ['a', [h('b')]])`:                  "<p>0a<b></b></p>",
 		`h('p', {title: '"><script>', hidden: true})`:                                 `<p title="&quot;&gt;&lt;script&gt;" hidden=""></p>`,
 		`away('javascript:alert(1)', 'a')`:                                            "<span>a</span>",
+		"h('p', {title: 'a\\u202Eb'}, 'c\\u2067d\\u200F')":                            "<p title=\"a⟨U+202E⟩b\">c⟨U+2067⟩d\u200f</p>",
 		`away('/relative', 'a')`:                                                      "<span>a</span>",
 		`(() => { try { return h('p', {onclick: 'x'}) } catch { return h('i') } })()`: "<i></i>",
 	} {

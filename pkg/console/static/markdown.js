@@ -21,15 +21,15 @@ function blocks(lines, cite, depth) {
   for (let i = 0; i < lines.length;) {
     const line = lines[i];
     const fence = line.match(/^ {0,3}(```+|~~~+)/);
+    const below = lines[i + 1] ?? '';
     if (!line.trim()) {
       i++;
     } else if (fence) {
-      const end = lines.findIndex((l, at) => at > i && l.trim().startsWith(fence[1]) && l.trim().replaceAll(fence[1][0], '') === '');
-      const stop = end < 0 ? lines.length : end;
+      const stop = until(lines, i + 1, (l) => l.trim().startsWith(fence[1]) && l.trim().replaceAll(fence[1][0], '') === '');
       out.push(h('pre', { tabindex: '0' }, h('code', {}, lines.slice(i + 1, stop).join('\n'))));
       i = stop + 1;
     } else if (/^ {0,3}#{1,6}\s/.test(line)) {
-      out.push(h('h3', {}, inline(line.replace(/^ *#+\s+/, '').replace(/\s+#+\s*$/, ''), cite)));
+      out.push(h('h3', {}, inline(title(line), cite)));
       i++;
     } else if (/^ {0,3}([-*_])( *\1){2,} *$/.test(line)) {
       out.push(h('hr'));
@@ -40,7 +40,7 @@ function blocks(lines, cite, depth) {
       i = stop;
     } else if (item(line) && depth < deepest) {
       i = list(lines, i, cite, depth, out);
-    } else if (line.includes('|') && /^[\s|:-]*-[\s|:-]*$/.test(lines[i + 1] ?? '') && (lines[i + 1] ?? '').includes('|')) {
+    } else if (line.includes('|') && below.includes('|') && below.includes('-') && /^[\s|:-]*$/.test(below)) {
       const stop = until(lines, i + 2, (l) => !l.includes('|'));
       out.push(table(line, lines.slice(i + 2, stop), cite));
       i = stop;
@@ -51,6 +51,14 @@ function blocks(lines, cite, depth) {
     }
   }
   return out;
+}
+
+/** The text of a heading, without the #s around it. @param {string} line */
+function title(line) {
+  const text = line.replace(/^ *#+\s+/, '').trimEnd();
+  let end = text.length;
+  while (text[end - 1] === '#') end--;
+  return end === 0 || /\s/.test(text[end - 1]) ? text.slice(0, end).trimEnd() : text;
 }
 
 /** @param {string} line */
@@ -91,8 +99,9 @@ function table(head, rows, cite) {
     h('tbody', {}, rows.map((r) => h('tr', {}, cells(r).map((c) => h('td', {}, c)))))));
 }
 
-// The alternatives are tried in this order at each position. None matches across lines.
-const marks = /`([^`]+)`|\*\*(?=\S)(.+?)\*\*|__(?=\S)(.+?)__(?!\w)|(?<!\*)\*(?=[^\s*])([^*]+?)\*(?!\*)|\[(\d{1,3})\](?!\()|\[([^\]]+)\]\((https?:\/\/[^\s)]+)\)|(https?:\/\/[^\s<>"']*[^\s<>"'.,;:!?)\]])/;
+// The alternatives are tried in this order at each position. None matches across lines. Each stops at the next mark of
+// its kind or after a fixed length: otherwise a text of opening marks would be read to its end from every one of them.
+const marks = /`([^`]+)`|\*\*(?=\S)(.+?)\*\*|__(?=\S)(.{1,500}?)__(?!\w)|(?<!\*)\*(?=[^\s*])([^*]+?)\*(?!\*)|\[(\d{1,3})\](?!\()|\[([^[\]]+)\]\((https?:\/\/[^\s)]{1,2000})\)|(https?:\/\/[^\s<>"']*[^\s<>"'.,;:!?)\]])/;
 
 // Names after which brackets are a subscript, as in code, and not a citation. The rules are the same as in subscript.go
 // in package answer.
