@@ -262,6 +262,31 @@ func TestTheChatShowsWhatModelsWriteAsText(t *testing.T) {
 	}
 }
 
+// clobbering is markup that a page may let its visitors write: elements that hide properties of the document.
+const clobbering = `<img name="currentScript" src="/other/embed/chat.js" data-agent="x"><iframe name="baseURI"></iframe><form name="body"></form>` +
+	`<form name="createElement"></form><img name="addEventListener"><object name="documentElement"></object><img name="defaultView"><form id="Document" name="location"></form>`
+
+// TestElementsOfThePageDoNotMisleadTheChat has a page whose elements hide properties of its document. The page also gets
+// a base address after the script was loaded.
+func TestElementsOfThePageDoNotMisleadTheChat(t *testing.T) {
+	t.Parallel()
+	e := embed(t, clobbering+tag, nil)
+	c := openWithSite(e.service, e.site)
+	c.hostile.Store(true) // the page's policy refuses the image
+	c.do("opening the page", chromedp.Navigate(e.site+"/"))
+	c.until(`document.querySelector('sluice-chat')`)
+	if value[bool](c, `document.currentScript === null || document.createElement instanceof Function`) {
+		t.Error("the page hides nothing")
+	}
+	value[bool](c, `document.head.append(Object.assign(Document.prototype.createElement.call(document, 'base'), {href: 'http://127.0.0.2:9/'})) ?? true`)
+	value[bool](c, `(document.querySelector('sluice-chat').open(), true)`)
+	c.keys("How much does the kettle hold?\r")
+	c.until(inside(".cite"))
+	if home := value[string](c, `document.querySelector('sluice-chat').home()`); home != e.base+"/" {
+		t.Errorf("the chat asks %s", home)
+	}
+}
+
 // TestTheChatShowsErrors has the service refuse, fail in the middle, and be stopped.
 func TestTheChatShowsErrors(t *testing.T) {
 	t.Parallel()

@@ -270,11 +270,12 @@ func (f *Form) Name() string {
 	return CleanFileName(name)
 }
 
-// CleanFileName returns a name that is safe for a file: without folders and control characters.
+// CleanFileName returns a name that is safe for a file: without folders, control characters and characters that
+// change the direction of text.
 func CleanFileName(name string) string {
 	name = path.Base(strings.ReplaceAll(name, `\`, "/"))
 	name = strings.TrimSpace(strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
+		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
 			return -1
 		}
 		return r

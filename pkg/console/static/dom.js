@@ -5,6 +5,22 @@
 
 // Attributes whose value is an address that the browser loads or follows.
 const addresses = new Set(['href', 'src', 'action', 'formaction']);
+/**
+ * Reads a property of the document through its prototype. The chat runs in other sites' pages, where an element may hide
+ * a property of the document by its name: with <img name=body>, document.body is the image.
+ * @param {string} name
+ * @param {object} [prototype]
+ * @returns {any}
+ */
+export const inDocument = (name, prototype = Document.prototype) => Object.getOwnPropertyDescriptor(prototype, name)?.get?.call(document);
+
+// Characters that change the direction of the text after them. With one of them, the name "invoice\u202Efdp.exe" would
+// look like "invoiceexe.pdf".
+const directions = /[\u202A-\u202E\u2066-\u2069]/g;
+
+/** Replaces characters that change the direction of text with their visible code. @param {string} text */
+export const visible = (text) => text.replace(directions, (c) => `\u27E8U+${c.charCodeAt(0).toString(16).toUpperCase()}\u27E9`);
+
 // Names that are set as properties, because the attributes would set only the initial state.
 const properties = new Set(['value', 'checked', 'disabled', 'selected', 'hidden', 'open', 'indeterminate', 'multiple']);
 
@@ -16,22 +32,23 @@ const properties = new Set(['value', 'checked', 'disabled', 'selected', 'hidden'
  * @returns {any} the element; its type is any because callers know the kind of element
  */
 export function h(tag, props = {}, ...children) {
-  const element = document.createElement(tag);
+  const element = /** @type {any} */ (Document.prototype.createElement.call(document, tag));
   for (const [name, value] of Object.entries(props)) {
     if (value === null || value === undefined || value === false) continue;
     if (name.startsWith('on')) {
       if (typeof value !== 'function') throw new TypeError(`${name} is no function`);
       element.addEventListener(name.slice(2), value);
     } else if (properties.has(name)) {
-      /** @type {any} */ (element)[name] = value;
+      element[name] = value;
     } else {
-      if (addresses.has(name) && !isSafe(String(value))) continue;
-      element.setAttribute(name, value === true ? '' : String(value));
+      const isAddress = addresses.has(name);
+      if (isAddress && !isSafe(String(value))) continue;
+      element.setAttribute(name, value === true ? '' : isAddress ? String(value) : visible(String(value)));
     }
   }
   // Set the value of a select last, because its options must exist.
   element.append(...nodes(children));
-  if (tag === 'select' && props.value !== undefined && props.value !== null) /** @type {any} */ (element).value = props.value;
+  if (tag === 'select' && props.value !== undefined && props.value !== null) element.value = props.value;
   return element;
 }
 
@@ -42,7 +59,7 @@ export function h(tag, props = {}, ...children) {
 export function isSafe(address) {
   if (address.startsWith('#')) return true;
   try {
-    return ['http:', 'https:', 'blob:'].includes(new URL(address, document.baseURI).protocol);
+    return ['http:', 'https:', 'blob:'].includes(new URL(address, inDocument('baseURI', Node.prototype)).protocol);
   } catch {
     return false;
   }
@@ -75,5 +92,5 @@ export function fill(element, ...children) {
 function nodes(children) {
   /** @type {any[]} */
   const flat = children.flat(Infinity);
-  return flat.filter((c) => c !== null && c !== undefined && c !== false && c !== '').map((c) => (c instanceof Node ? c : String(c)));
+  return flat.filter((c) => c !== null && c !== undefined && c !== false && c !== '').map((c) => (c instanceof Node ? c : visible(String(c))));
 }

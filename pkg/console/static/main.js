@@ -1,6 +1,6 @@
 // The frame around the views: the session, the navigation and the current view.
 import { get } from './api.js';
-import { fill, h } from './dom.js';
+import { fill, h, visible } from './dom.js';
 import { match } from './router.js';
 import { key, may, setRights, signIn, signOut } from './session.js';
 import { announce, head, isAbort, problem } from './ui.js';
@@ -73,7 +73,7 @@ async function show() {
     view = { title: 'Error', body: trouble(e) };
   }
   if (signal.aborted) return;
-  document.title = `${view.title} · Sluice`;
+  document.title = `${visible(view.title)} · Sluice`;
   fill(main, view.body);
   main.removeAttribute('aria-busy');
   arrive();

@@ -2,7 +2,7 @@
 // agent="ID">. It works under the strictest Content-Security-Policies: it creates elements instead of parsing HTML, its
 // style is a constructed style sheet, and it calls only the host that serves it. It is served as one classic script
 // (console/bundle.go).
-import { away, fill, h } from '../dom.js';
+import { away, fill, h, inDocument } from '../dom.js';
 import { markdown } from '../markdown.js';
 import { events } from '../sse.js';
 import { style } from './style.js';
@@ -11,7 +11,11 @@ import { style } from './style.js';
 /** @typedef {{visitor: string, conversation: string, turns: Turn[]}} Kept */
 
 // Null if this file is loaded as a module. The element then needs the attribute host.
-const script = /** @type {HTMLScriptElement | null} */ (document.currentScript);
+const current = inDocument('currentScript');
+const script = current instanceof HTMLScriptElement ? current : null;
+
+// Address of the service. It is read once, because a <base> that the page gets later would change a relative src.
+const served = script ? new URL('..', script.src).href : '';
 
 const mostTurns = 40; // maximum number of turns stored in the browser
 const mostText = 2000; // maximum number of characters stored of a fragment
@@ -140,7 +144,7 @@ class SluiceChat extends HTMLElement {
 
   /** The address of the service, with a slash at its end. */
   home() {
-    return (this.getAttribute('host') ?? (script ? new URL('..', script.src).href : location.origin)).replace(/\/*$/, '/');
+    return (this.getAttribute('host') ?? (served || location.origin)).replace(/\/*$/, '/');
   }
 
   /** The key under which the conversation is stored. */
@@ -320,10 +324,9 @@ if (!customElements.get('sluice-chat')) customElements.define('sluice-chat', Slu
 
 /** Adds a floating chat to the page, for a script that names an agent. */
 function mount() {
-  const element = document.createElement('sluice-chat');
-  element.setAttribute('floating', '');
+  const element = h('sluice-chat', { floating: true });
   for (const [name, value] of Object.entries(script?.dataset ?? {})) element.setAttribute(name, value ?? '');
-  document.body.append(element);
+  inDocument('body').append(element);
 }
 
-if (script?.dataset.agent) document.body ? mount() : document.addEventListener('DOMContentLoaded', mount);
+if (script?.dataset.agent) inDocument('body') ? mount() : window.addEventListener('DOMContentLoaded', mount);
