@@ -182,6 +182,11 @@ func TestTextOfVisitorsIsNoFormulaInACSVExport(t *testing.T) {
 	agent := s.newAgent()
 	said := []string{
 		`=cmd|' /C calc'!A0`, "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "＝1", `"quoted", with a comma`, "two\nlines", "a\r\nb", "1+1=2", "水闸", " =1",
+		"rent;=1", "rent;\"\"=1", "rent, @SUM(A1)", "rent\t=1", "rent | -1", "rent\n+1", "rent; none", "rent (-1)",
+	}
+	quoted := map[string]string{
+		" =1": "' =1", "rent;=1": "rent;'=1", `rent;""=1`: `rent;'""=1`, "rent, @SUM(A1)": "rent,' @SUM(A1)", "rent\t=1": "rent\t'=1",
+		"rent | -1": "rent |' -1", "rent\n+1": "rent\n'+1", "\t=1": "'\t'=1", "\r=1": "'\r'=1", "\n=1": "'\n'=1",
 	}
 	for _, text := range said {
 		s.talk(agent, "=visitor", text, "-so [1].")
@@ -198,7 +203,9 @@ func TestTextOfVisitorsIsNoFormulaInACSVExport(t *testing.T) {
 	for i, row := range rows[1:] {
 		text := said[len(said)-1-i/2] // newest first
 		want := text
-		if i%2 == 1 {
+		if i%2 == 0 && quoted[text] != "" {
+			want = quoted[text]
+		} else if i%2 == 1 {
 			want = "'-so [1]."
 		} else if strings.IndexAny(text, "=+-@\t\r\n＝") == 0 {
 			want = "'" + text

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 	"time"
 
@@ -190,10 +191,16 @@ func (c *csvExport) close() error {
 	return c.w.Error()
 }
 
-// escapeFormula puts a ' before a cell that a spreadsheet would read as a formula, because employees open exports,
-// which contain text that visitors wrote. Some programs also accept the full-width forms of =, +, - and @.
+// formula matches the beginning of a formula, at the start of a cell or after a character that a program may read as a
+// separator of cells: programs that expect semicolons or tabs between cells do not see the quotes around this export's
+// cells. Some programs skip blanks and empty quotes, and accept the full-width forms of =, +, - and @.
+var formula = regexp.MustCompile(`(^|[,;|\t\r\n])([ "\x{A0}]*[=+\-@＝＋－＠])`)
+
+// escapeFormula puts a ' before each formula in a cell, because employees open exports, which contain text that
+// visitors wrote.
 func escapeFormula(cell string) string {
-	if strings.IndexAny(cell, "=+-@\t\r\n＝＋－＠") == 0 {
+	cell = formula.ReplaceAllString(cell, "${1}'${2}")
+	if strings.IndexAny(cell, "\t\r\n") == 0 {
 		return "'" + cell
 	}
 	return cell

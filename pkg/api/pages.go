@@ -58,7 +58,8 @@ func newPage(html string) page {
 		sum := sha256.Sum256([]byte(m[2]))
 		sources[m[1]] += " 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 	}
-	policy := "default-src 'none'; connect-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+	policy := "default-src 'none'; connect-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; " +
+		"frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 	for _, kind := range []string{"script", "style"} {
 		if sources[kind] != "" {
 			policy += "; " + kind + "-src" + sources[kind]
@@ -69,7 +70,7 @@ func newPage(html string) page {
 
 func (p page) write(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.Header().Set("Content-Security-Policy", p.policy)
+	console.SetHeaders(w.Header(), p.policy)
 	_, _ = w.Write([]byte(p.html)) // an error means that the client has disconnected
 }
 

@@ -59,7 +59,7 @@ func TestUploads(t *testing.T) {
 		"the file first":                 {[]part{file, {name: "type", text: "file"}, to}, "note.txt"},
 		"without a type":                 {[]part{file, to}, "note.txt"},
 		"with a name of its own":         {[]part{to, {name: "fileName", text: "Handbook.txt"}, file}, "Handbook.txt"},
-		"with a reversed name":          {[]part{to, {name: "fileName", text: "note\u202Etxt.exe\u2069"}, file}, "notetxt.exe"},
+		"with a reversed name":           {[]part{to, {name: "fileName", text: "note\u202Etxt.exe\u2069"}, file}, "notetxt.exe"},
 		"with an empty fileName":         {[]part{to, {name: "fileName"}, file}, "note.txt"},
 		"a name with folders":            {[]part{to, {"file", `C:\\docs\\a.txt`, "x"}}, "a.txt"},
 		"a name of dots":                 {[]part{to, {"file", "..", "x"}}, "file"},

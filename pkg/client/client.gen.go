@@ -3601,8 +3601,9 @@ type ClientInterface interface {
 	// complete one.
 	//
 	// `json` is an array of conversations as in `GET /conversations/{id}`. `csv` has a header and one row per message;
-	// sources are written as citation numbers and addresses. A cell that begins with `=`, `+`, `-`, `@`, a tab or a line
-	// break gets a leading `'`, so that spreadsheets do not treat it as a formula.
+	// sources are written as citation numbers and addresses. A `=`, `+`, `-` or `@` at the start of a cell, or after a
+	// character that a program may read as a separator (comma, semicolon, tab, `|` or line break), gets a leading `'`,
+	// so that spreadsheets do not treat the text as a formula.
 	//
 	// Corresponds with GET /conversations/export (the `ExportConversations` operationId).
 	ExportConversations(ctx context.Context, params *ExportConversationsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -4492,8 +4493,9 @@ func (c *Endpoints) ListConversations(ctx context.Context, params *ListConversat
 // complete one.
 //
 // `json` is an array of conversations as in `GET /conversations/{id}`. `csv` has a header and one row per message;
-// sources are written as citation numbers and addresses. A cell that begins with `=`, `+`, `-`, `@`, a tab or a line
-// break gets a leading `'`, so that spreadsheets do not treat it as a formula.
+// sources are written as citation numbers and addresses. A `=`, `+`, `-` or `@` at the start of a cell, or after a
+// character that a program may read as a separator (comma, semicolon, tab, `|` or line break), gets a leading `'`,
+// so that spreadsheets do not treat the text as a formula.
 //
 // Corresponds with GET /conversations/export (the `ExportConversations` operationId).
 func (c *Endpoints) ExportConversations(ctx context.Context, params *ExportConversationsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {

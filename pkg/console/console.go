@@ -100,6 +100,15 @@ func pack(content []byte) []byte {
 	return b.Bytes()
 }
 
+// SetHeaders sets the headers that protect a page of the service in a browser.
+func SetHeaders(h http.Header, policy string) {
+	h.Set("Content-Security-Policy", policy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+}
+
 // Serve writes the file at the request's path (/, EmbedPath or below Prefix) and reports whether it exists.
 func Serve(w http.ResponseWriter, r *http.Request) bool {
 	c := load()
@@ -109,11 +118,7 @@ func Serve(w http.ResponseWriter, r *http.Request) bool {
 	}
 	h := w.Header()
 	h.Set("Content-Type", f.kind)
-	h.Set("Content-Security-Policy", Policy)
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Referrer-Policy", "no-referrer")
-	h.Set("Cross-Origin-Opener-Policy", "same-origin")
-	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	SetHeaders(h, Policy)
 	h.Set("Vary", "Accept-Encoding")
 	h.Set("Cache-Control", "public, max-age=31536000, immutable")
 	switch r.URL.Path {

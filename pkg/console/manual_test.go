@@ -77,6 +77,13 @@ func TestTheDocumentationIsReadByKeyboard(t *testing.T) {
 			t.Errorf("%s: %s", path, wrong)
 		}
 	}
+	// An address after the # need not be one of an element.
+	for _, hash := range []string{"#x", "#1", "#a/b%zz", "#>", "#listDatastores"} {
+		c.reads("/docs/api" + hash)
+		if text := value[string](c, `document.querySelector('main').textContent`); !strings.Contains(text, "/datastores") {
+			t.Errorf("/docs/api%s shows %.100q", hash, text)
+		}
+	}
 	// The search is a key away, and Enter goes to the best of what it finds.
 	c.reads("/docs")
 	c.keys("/")

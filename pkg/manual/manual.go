@@ -143,11 +143,7 @@ func Serve(w http.ResponseWriter, r *http.Request) (found bool, err error) {
 	}
 	h := w.Header()
 	h.Set("Content-Type", f.kind)
-	h.Set("Content-Security-Policy", f.policy)
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Referrer-Policy", "no-referrer")
-	h.Set("Cross-Origin-Opener-Policy", "same-origin")
-	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	console.SetHeaders(h, f.policy)
 	h.Set("Vary", "Accept-Encoding")
 	h.Set("Cache-Control", "no-cache") // browsers revalidate and get 304 if the file is unchanged
 	h.Set("ETag", f.tag)
