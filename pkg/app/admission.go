@@ -39,7 +39,8 @@ const (
 	backpressureMaxWait   = 2 * time.Second
 )
 
-// admissionGates holds the gates for requests, and the backpressure that makes ingestion yield to requests.
+// admissionGates holds the gates that limit concurrent requests, and the backpressure that pauses ingestion in favour
+// of requests.
 type admissionGates struct {
 	searches, answers, uploads, others *admission.Gate
 	backpressure                       *admission.Backpressure

@@ -24,8 +24,8 @@ type chatProvider struct {
 	open     func(address, key string, limits remote.Limits) (chat.Provider, error)
 }
 
-// chatProviders returns the known providers. A model name without a provider's prefix belongs to the first of them that
-// is configured.
+// chatProviders returns the known providers. A model name without a provider's prefix refers to a model of the first
+// provider that is configured.
 func chatProviders(c config.Config) []chatProvider {
 	return []chatProvider{
 		{"openai", "OPENAI_BASE_URL or OPENAI_API_KEY", c.OpenAIBaseURL, c.OpenAIKey, func(address, key string, limits remote.Limits) (chat.Provider, error) {
@@ -102,8 +102,8 @@ type chatOpener struct {
 	opened map[string]chat.Provider
 }
 
-// model opens a model given as "model" or "provider:model". If the prefix is not a provider, it belongs to the model's
-// name: Ollama's model names contain colons.
+// model opens a model given as "model" or "provider:model". If the text before the colon is not a provider, it is part
+// of the model's name: Ollama's model names contain colons.
 func (o *chatOpener) model(written string) (chat.Model, error) {
 	provider, name, found := strings.Cut(written, ":")
 	i := slices.IndexFunc(o.known, func(p chatProvider) bool { return p.name == provider })

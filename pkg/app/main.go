@@ -50,8 +50,8 @@ func (s Shape) command() string {
 	return "sluice " + string(s)
 }
 
-// listensAnywhere returns a description, such as "a crawler process", of a process that listens on any free port if
-// SLUICE_ADDR is not set. It returns "" for the api, which has a default address.
+// listensAnywhere returns a description of the process, such as "a crawler process", if it listens on any free port
+// when SLUICE_ADDR is not set. It returns "" for the api process, which has a default address.
 func (s Shape) listensAnywhere() string {
 	if s == API {
 		return ""

@@ -12,8 +12,8 @@ import (
 )
 
 // modelChecks returns health checks of the model servers whose addresses are configured. If a model server is down, the
-// service is only degraded: new documents wait, or answers consist of fragments. Hosted services at default addresses
-// are not checked.
+// service is only degraded: new documents wait, or answers consist of fragments of documents. Hosted services at
+// default addresses are not checked.
 func modelChecks(c config.Config) (out []api.Check) {
 	if c.EmbedModel == "" && c.ChatModel == "" && len(c.ModelNames) == 0 {
 		return nil

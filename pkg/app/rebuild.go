@@ -33,7 +33,7 @@ func (r *rebuild) begin(at time.Time) {
 	r.alarmedAt, r.missing, r.counted = at, true, false
 }
 
-// audited records the end of an audit that started at the given time.
+// audited records that an audit has ended. began is the time at which the audit started.
 func (r *rebuild) audited(began time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

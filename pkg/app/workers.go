@@ -73,8 +73,8 @@ const (
 	// waiting for the result. If all attempts fail, old content stays searchable.
 	crawlFailures = 10
 
-	// How long a worker may give no sign of life before its job is delivered again, if the workers and the NATS server
-	// share a process. Silence then means that the process is gone, not that the network is slow.
+	// How long a worker may be silent before its job is delivered again, if the workers and the NATS server share a
+	// process. In that case, silence means that the process is gone, not that the network is slow.
 	localAckWait = 5 * time.Second
 	// Like localAckWait, but for NATS servers that are reached over a network. It is longer than these servers take to
 	// elect a leader.
@@ -98,10 +98,10 @@ func workerOptions(c config.Config, lane domain.Lane, remote bool, m *instrument
 	case lane == domain.LaneCrawl:
 		o.Concurrency, o.MaxFailures = c.CrawlConcurrency, crawlFailures
 	case lane == domain.LaneLocal && c.IngestConcurrency > 1:
-		// ShortPerLong short documents need only as much memory as one long document, so the limit allows that many
-		// jobs for each long document. At most half of the admission window is used, so that the rest is free for
-		// jobs that arrive meanwhile. This applies only to the local lane, which has a single ingestor. In other
-		// lanes, jobs that wait for memory here would leave other ingestors idle.
+		// One long document needs as much memory as ShortPerLong short ones. If all documents are short, ShortPerLong
+		// times as many jobs can run. At most half of the admission window is used, so that the rest is free for jobs
+		// that arrive meanwhile. This applies only to the local lane, which has a single ingestor. In other lanes, jobs
+		// that wait for memory here would leave other ingestors idle.
 		o.Concurrency = max(c.IngestConcurrency, min(ingest.ShortPerLong*c.IngestConcurrency, c.Window/2))
 	}
 	if remote && lane != domain.LaneLocal {
