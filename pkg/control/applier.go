@@ -10,8 +10,8 @@ import (
 )
 
 // EventLog delivers stored events in order, up to `limit` at a time, until ctx ends. Each event is delivered at least
-// once. If the handler fails, the events are delivered again, one by one, so that a bad event does not block the events
-// before it.
+// once. If the handler fails, the events are delivered again one by one, so that the events before a faulty one can be
+// applied.
 type EventLog interface {
 	ConsumeBatches(ctx context.Context, limit int, handler func(context.Context, []domain.Event) error) error
 }

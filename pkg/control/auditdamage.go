@@ -9,7 +9,7 @@ import (
 )
 
 // damageable is implemented by indexes that can detect damage to their own files. The audit sets a damaged space aside.
-// All rows of the space are then missing, so the audit rebuilds them.
+// Then it finds that all rows of the space are missing, and queues the jobs that restore them.
 type damageable interface {
 	// Check reads a whole space. It fails with index.ErrCorrupt if a checksum does not match.
 	Check(ctx context.Context, space index.Space) error

@@ -56,7 +56,7 @@ type Auditor struct {
 	Originals OriginalsList
 	JobLog    Log
 	Every     time.Duration
-	// Alarm, if set, receives a value when an index has detected damage. An audit then starts at once.
+	// Alarm, if set, receives a value when an index has detected damage. The next audit then starts immediately.
 	Alarm  <-chan struct{}
 	Holder string // unique name of this process
 	Log    *slog.Logger

@@ -120,8 +120,8 @@ func (a *placeAudit) run(ctx context.Context, count bool) error {
 		return fmt.Errorf("listing active generations: %w", err)
 	}
 	for id, rows := range a.rows { // datasources that are not in the catalog
-		// Sweep only generations known so far: a page of a site may return with the same id before the sweep, and its
-		// new rows must stay.
+		// Sweep only the generations known so far. A page may be added to its site again, with the same id, before the
+		// sweep runs, and the sweep must not remove the new rows.
 		var n int64
 		var last uint64
 		for _, r := range rows {

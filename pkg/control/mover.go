@@ -23,8 +23,8 @@ type Moves interface {
 }
 
 // Mover moves datastores to another engine or embedding model. It rebuilds the active content in the new place, and
-// switches searches to it once it is complete. All its state is in the catalog, so it continues after a restart and in
-// other processes.
+// lets searches use that place once it has all content. The state of a move is in the catalog, so a move continues
+// after a restart and in other processes.
 type Mover struct {
 	Catalog Moves
 	Log     *slog.Logger

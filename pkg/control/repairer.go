@@ -12,8 +12,8 @@ import (
 	"github.com/sluice/sluice/pkg/jobs"
 )
 
-// Repairs is the queue of repair requests. Any process with the catalog can add a request, and an api process performs
-// it.
+// Repairs is the queue of repair requests. Any process that opens the catalog can add a request. An api process
+// performs the repair.
 type Repairs interface {
 	// ClaimRepair claims the oldest unclaimed request, or returns nil if there is none.
 	ClaimRepair(ctx context.Context, holder string) (*catalog.RepairRequest, error)

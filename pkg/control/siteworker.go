@@ -21,7 +21,7 @@ type Sites interface {
 
 // SiteWorker performs changes that affect too many pages of a site for one transaction. It fetches or removes pages
 // that the last crawl did not find, fetches the duplicates of removed pages again, and cancels the queued pages of a
-// stopped crawl. All its state is in the catalog, so it continues after a restart and in other processes.
+// stopped crawl. The remaining work is recorded in the catalog, so it continues after a restart and in other processes.
 type SiteWorker struct {
 	Sites Sites
 	Hub   Watchers // nil: no watchers

@@ -34,7 +34,7 @@ type JobLog interface {
 }
 
 // Sweeper performs sweeps. It retries a failed sweep for ever, with growing delays. The data that a sweep removes is
-// already invisible, so a delay does no harm.
+// already invisible, so a delay is harmless.
 type Sweeper struct {
 	Sweeps    Sweeps
 	Stores    Stores
