@@ -15,7 +15,7 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// Number of rows read per request, and maximum number of concurrent requests. With this many rows, an answer stays
+// Number of rows read per request, and maximum number of concurrent requests. With this many rows, a response stays
 // below the servers' limit of 100 MB.
 const (
 	fetchRows       = 256
