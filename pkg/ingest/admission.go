@@ -12,8 +12,8 @@ const (
 	// ShortPerLong is the number of short documents that count as one long document. Short documents mostly wait for
 	// the disk, which serves several at once; long ones need the processor.
 	ShortPerLong = 4
-	// Maximum sizes of short, middle and long documents, in bytes of text. Such documents weigh 1, 2 and ShortPerLong
-	// parts. Larger documents weigh hugeWeight parts.
+	// Maximum sizes of short, middle and long documents, in bytes of text. A short document has the weight 1, a middle
+	// one 2, and a long one ShortPerLong. Larger documents have the weight hugeWeight.
 	shortText  = 32 << 10
 	middleText = 64 << 10
 	longText   = 16 << 20
@@ -31,8 +31,8 @@ type Admission struct {
 }
 
 // NewAdmission returns an Admission that admits up to `long` long documents at once, or ShortPerLong times as many
-// short ones. A few more documents may be in memory while they are being read; `readers` says how many can be read at
-// once.
+// short ones. A few more documents may be in memory while they are being read. At most `readers` documents are read
+// concurrently.
 func NewAdmission(readers, long int) *Admission {
 	parts := int64(max(long, 1)) * ShortPerLong
 	return &Admission{
@@ -68,7 +68,7 @@ func (r *Admission) read(ctx context.Context, read func() (*domain.Document, err
 	return doc, func() { r.texts.Release(weight) }, nil
 }
 
-// weightOf returns the weight of a document in parts.
+// weightOf returns the weight of a document, as a number of short documents.
 func weightOf(doc *domain.Document) int64 {
 	size := 0
 	for _, b := range doc.Blocks {

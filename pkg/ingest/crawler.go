@@ -17,7 +17,7 @@ import (
 	"github.com/sluice/sluice/pkg/originals"
 )
 
-// Web fetches pages and discovers sites. A *crawl.Error says whether a retry may help.
+// Web fetches pages and discovers sites. If it fails with a *crawl.Error, that error says whether a retry may help.
 type Web interface {
 	Fetch(ctx context.Context, req crawl.PageRequest) (crawl.Page, error)
 	Discover(ctx context.Context, spec domain.CrawlSpec, emit func([]domain.Link) error) (crawl.Discovery, error)
@@ -178,8 +178,8 @@ func (c *Crawler) postpone(ctx context.Context, report reporter, p postponement)
 	return jobs.Rescheduled(p.cause)
 }
 
-// site emits the pages of a site. It is known only at the end whether the links of these pages must be followed. The
-// last event carries this information, so each group of links is held back until the next group arrives or discovery
+// site emits the pages of a site. The last event says whether the links of these pages must be followed, which is known
+// only at the end of the discovery. So each group of links is held back until the next group arrives or the discovery
 // ends. If links must be followed, the root is the only page found.
 func (c *Crawler) site(ctx context.Context, job domain.Job, report reporter) error {
 	var held []domain.Link
@@ -244,8 +244,8 @@ func (c *Crawler) page(ctx context.Context, job domain.Job, report reporter) (er
 	page, err := measureStage(ctx, c.Measure, StageFetch, func(ctx context.Context) (crawl.Page, error) { return c.Web.Fetch(ctx, req) })
 	var e *crawl.Error
 	if errors.As(err, &e) && errors.Is(err, crawl.ErrNoText) && job.GroupID != "" && !isRoot(spec) {
-		// The address looked like a page's, but it leads to a file without text. The site is complete without this
-		// file.
+		// The address looked like that of a page, but it is the address of a file without text. The site is complete
+		// without this file.
 		return report.skip(ctx, e.Message)
 	}
 	if err != nil {
@@ -262,8 +262,8 @@ func (c *Crawler) page(ctx context.Context, job domain.Job, report reporter) (er
 		return report.skip(ctx, page.URL+" is a sitemap or a feed, not a page.")
 	}
 	// Report the links first: once the page is reported as fetched, its job is done and the site may count as complete.
-	// A page that asks not to be indexed may still lead to others. A page that forbids following its links has none
-	// here.
+	// A page that asks not to be indexed may still link to other pages. For a page that forbids following its links,
+	// page.Links is empty.
 	if err := reportLinks(ctx, report, page, req.WantLinks); err != nil {
 		return err
 	}

@@ -86,8 +86,8 @@ func (i *Ingestor) continueWithout(ctx context.Context, job domain.Job, place do
 	return nil
 }
 
-// isUnchanged reports whether the job's only place already has the rows that the job would write. equal says whether
-// the previous version has the same rows.
+// isUnchanged reports whether the job's only place already has the rows that the job would write. The parameter equal
+// says whether the previous version should have the same rows, according to its fingerprint.
 func isUnchanged(ctx context.Context, job domain.Job, equal bool, d *destination) (bool, error) {
 	p := job.Previous
 	if !equal || job.Force || job.Move != "" || len(job.Places) != 1 || p == nil || p.Place != job.Places[0] || p.Chunks <= 0 {

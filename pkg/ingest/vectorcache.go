@@ -171,7 +171,8 @@ func (s *vectorCache) fill(ctx context.Context, texts []string, out [][]float32)
 	return nil
 }
 
-// run returns how many entries, counted from the first, are close enough to be read together.
+// run returns the number of entries at the beginning of the list that are close enough to one another to be read
+// together.
 func run(again []missingVector) int {
 	n := 1
 	for n < len(again) && again[n].ordinal-again[n-1].ordinal <= maxVectorGap && again[n].ordinal-again[0].ordinal < vectorPage {
@@ -180,7 +181,8 @@ func run(again []missingVector) int {
 	return n
 }
 
-// read returns the vectors of the rows first to last, both inclusive, by hash of the text.
+// read returns the vectors of the rows from first to last, inclusive. The keys of the result are the hashes of the
+// rows' texts.
 func (s *vectorCache) read(ctx context.Context, first, last int) (map[textHash][]float32, error) {
 	rows, err := s.rows(ctx, first, last-first+1)
 	if err != nil {
