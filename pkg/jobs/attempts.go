@@ -117,8 +117,8 @@ func (l *attemptStore) get(ctx context.Context, key string, v any) (revision uin
 	return msg.Sequence, json.Unmarshal(msg.Data, v)
 }
 
-// put writes an entry and returns its revision. If an answer is lost, the retry does not write the entry a second time,
-// because an attempt that was counted twice would look like a crash.
+// put writes an entry and returns its revision. If the server's response is lost, the retry does not write the entry a
+// second time, because an attempt that was counted twice would look like a crash.
 func (l *attemptStore) put(ctx context.Context, key string, v any, opts ...jetstream.PublishOpt) (revision uint64, err error) {
 	data, err := json.Marshal(v)
 	if err != nil {

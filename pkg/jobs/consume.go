@@ -23,7 +23,7 @@ const (
 
 	// catalogAckWait is how long the server waits for an acknowledgement before it delivers an event again, for example
 	// because the process was killed. Later events have to wait until then. Applying events takes milliseconds; if it
-	// takes longer, a second delivery does no harm.
+	// takes longer, a second delivery is harmless.
 	catalogAckWait = 5 * time.Second
 	// catalogPin is how long a process remains the only consumer after its last request.
 	catalogPin      = 5 * time.Second

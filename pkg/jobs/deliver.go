@@ -61,7 +61,7 @@ func (w *worker) deliver(msg jetstream.Msg) {
 }
 
 // settle runs one step of the bookkeeping within SettleTimeout, which a shutdown does not shorten. If the step fails,
-// the job is delivered again. If it returns a result, settle passes the result to the observer.
+// the job is delivered again. If the step returns a result, settle passes the result to the observer.
 func (d *delivery) settle(step func(context.Context) (Result, error)) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(d.stopping), d.opts.SettleTimeout)
 	defer cancel()
@@ -163,8 +163,8 @@ func (d *delivery) begin(ctx context.Context) (result Result, run bool, err erro
 
 // crashDelay returns the remaining delay of a job that was running when its worker died. The first crash may be a
 // coincidence and adds no delay. From the second crash on, the delay doubles with each crash. So a job that kills its
-// workers does this less and less often, and a job that merely ran during a series of crashes is not abandoned because
-// of them.
+// workers does this less and less often. A job that merely happened to run during a series of crashes is not abandoned
+// at once.
 func (d *delivery) crashDelay() time.Duration {
 	n := d.counts.crashes()
 	if n < 2 {

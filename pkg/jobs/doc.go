@@ -22,8 +22,8 @@
 // The server may be embedded in the process (package natsd) or be a cluster. In a cluster, streams have replicas, and
 // requests wait while the servers elect a leader (package quorum).
 //
-// Delivery is at least once: a handler may receive a job twice, and an event may be applied twice. Neither does harm,
-// because all results derive from the job and its generation.
+// Delivery is at least once: a handler may receive a job twice, and an event may be applied twice. Both are harmless,
+// because all results depend only on the job and its generation.
 //
 // Only this package and package originals import NATS.
 package jobs

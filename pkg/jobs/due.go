@@ -21,7 +21,7 @@ const (
 	dueAckWait = 30 * time.Second
 	// dueTimeout bounds one call of the handler.
 	dueTimeout = 20 * time.Second
-	// duePending is the maximum number of messages that are being handled or are waiting for a retry.
+	// duePending is the maximum number of messages that may be in progress or waiting for a retry.
 	duePending  = 1000
 	dueRetryMin = time.Second
 	dueRetryMax = 5 * time.Minute

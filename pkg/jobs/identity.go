@@ -36,12 +36,13 @@ func checkFormat(meta map[string]string) error {
 	return nil
 }
 
-// Installation identifies the job log of the NATS servers. Processes that share a catalog must also share the job log.
+// Installation returns an id of the job log on these NATS servers. Processes that share a catalog must also share the
+// job log, so they must all get the same id.
 func (b *Broker) Installation() string { return b.installation }
 
-// identify checks which catalog owns the jobs on the servers. It fails with ErrForeign if another catalog does. There
-// is one exception: a catalog that has never published a job takes over the streams if no process serves their owner,
-// because the owner must have been lost.
+// identify checks which catalog owns the jobs on the servers. It fails with ErrForeign if the owner is another catalog.
+// There is one exception: if no process serves that other catalog, it must have been lost, and a catalog that has never
+// published a job takes over the streams.
 func (b *Broker) identify(ctx context.Context, o Options) error {
 	var meta map[string]string
 	err := b.do(ctx, func(ctx context.Context) error {

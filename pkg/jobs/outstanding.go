@@ -10,9 +10,9 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Outstanding reports whether a job is running or may still be delivered. This is so if its message is in JOBS and not
-// known to be acknowledged. The server reports only the position up to which all jobs are acknowledged, so a job after
-// an unfinished one counts as outstanding even if it is acknowledged.
+// Outstanding reports whether a job is running or may still be delivered. It returns true if the job's message is in
+// JOBS and may be unacknowledged. The server reports only the position up to which all jobs are acknowledged. A job
+// after an unfinished one therefore counts as outstanding even if it is acknowledged.
 func (b *Broker) Outstanding(ctx context.Context, job domain.Job) (bool, error) {
 	if err := checkJob(job); err != nil {
 		return false, err

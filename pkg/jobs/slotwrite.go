@@ -31,9 +31,9 @@ const (
 	writePause = 64 * time.Millisecond
 	// failedPause is the maximum pause after a failed batch.
 	failedPause = time.Second
-	// maxSlotLateness is how late a slot may start because its write took long. A slot that is later than this, and
-	// later than a quarter of the host's delay, is reserved again, because the next slot was scheduled from the start
-	// of this one.
+	// maxSlotLateness is how late a slot may start because its write took long. The slot after it was scheduled from
+	// its planned start, so two requests could come too close together. A slot that is later than this, and later than
+	// a quarter of the host's delay, is therefore reserved again.
 	maxSlotLateness = 50 * time.Millisecond
 	// entryMargin is how long an entry outlives the state in it, to allow for clock differences.
 	entryMargin = 10 * time.Second
@@ -193,7 +193,7 @@ func anyFull(answers []slotResult) bool {
 	return false
 }
 
-// apply computes the state that a batch leads to, without storing it.
+// apply computes the state of the host after the requests of a batch, without storing it.
 func (t *HostSlots) apply(h *slotHost, batch []*slotRequest) (next hostState, answers []slotResult, changed bool, err error) {
 	now, err := t.clock.now(t.life)
 	if err != nil {

@@ -20,9 +20,9 @@ const maxDeadLetterBytes = 768 << 10
 
 // Options configure the streams. The zero value suits a single embedded server.
 type Options struct {
-	// HighestGeneration is the highest generation that the catalog knows. A new JOBS stream starts above it. A stream
-	// that lags behind it, such as one from an older backup, is emptied and moved above it, so that generations never
-	// repeat. See Broker.Reset.
+	// HighestGeneration is the highest generation that the catalog knows. A new JOBS stream starts above this
+	// generation. An existing stream that lags behind, such as one from an older backup, is emptied and also continues
+	// above this generation, so that generations never repeat. See Broker.Reset.
 	HighestGeneration uint64
 	Catalog           string // id of the catalog that owns the jobs; "": not checked
 	// Replicas is the number of replicas of every stream: 1 to 5, and at most the number of servers. Default 1. Open

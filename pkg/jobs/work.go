@@ -35,8 +35,8 @@ type WorkerOptions struct {
 	// its running jobs three times in that time. AckWait must be longer than a leader election, during which no
 	// extension arrives; otherwise jobs run twice. Default 30 s. If workers and server share a process, 5 s are enough.
 	AckWait time.Duration
-	// MaxAckPending is the maximum number of jobs of the lane that are running or waiting for a retry. Beyond it, no
-	// new job is delivered. It must be larger than the admission window. Default 1,000.
+	// MaxAckPending is the maximum number of jobs of the lane that may be running or waiting for a retry. While there
+	// are that many, no new job is delivered. MaxAckPending must be larger than the admission window. Default 1,000.
 	MaxAckPending int
 	// MaxFailures is the number of failed runs after which a job is abandoned. Default 25, which takes an hour and
 	// three quarters with the default delays.

@@ -127,9 +127,9 @@ func (s *Server) run(ctx context.Context, opts *server.Options) error {
 	return s.try(ctx, opts)
 }
 
-// try creates a server and waits until it is ready. If the start fails, try stops the server, in the background if that
-// takes long. It does not create a server before the previous one has stopped, since both would write to the same
-// files.
+// try creates a server and waits until it is ready. If the start fails, try stops the server, and continues to do so in
+// the background if that takes long. It never creates a server before the previous one has stopped, since both would
+// write to the same files.
 func (s *Server) try(ctx context.Context, opts *server.Options) error {
 	if s.stopped != nil {
 		select {

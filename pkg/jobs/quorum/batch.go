@@ -12,7 +12,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Maximum size of the answers to one request, in bytes.
+// Maximum size in bytes of all messages that the server sends in response to one request.
 const batchBytes = 4 << 20
 
 // Each calls f with the messages of a subject, page by page in stream order, until f fails. The subject may contain
