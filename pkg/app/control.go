@@ -109,16 +109,17 @@ func (s *Service) prune(ctx context.Context) {
 	}
 }
 
-// requestAudit requests an early audit, because the embedded index has found damage.
+// requestAudit requests an audit as soon as possible, because the embedded index has found damage.
 func (s *Service) requestAudit() {
 	s.rebuild.alarm(s.now())
 	notify(s.indexAlarm)
 }
 
-// reschedule asks the scheduler to compare the schedules with the catalog early.
+// reschedule asks the scheduler to compare the schedules with the catalog as soon as possible.
 func (s *Service) reschedule() { notify(s.scheduled) }
 
-// build requests an early audit, because the embedded index is missing and must be rebuilt from the catalog.
+// build requests an audit as soon as possible, because the embedded index is missing and must be rebuilt from the
+// catalog.
 func (s *Service) build() {
 	s.rebuild.begin(s.now())
 	notify(s.indexAlarm)
