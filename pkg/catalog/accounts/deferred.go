@@ -23,8 +23,9 @@ type deferredUsage struct {
 }
 
 // CountDeferred is like Count, but is meant for frequent uses to which no limit applies. It keeps them in memory and
-// stores them together after a tenth of a second, or in Close if that comes first. Usage and KeyUsage of this process
-// include them at once. If the process is killed, the uses of the last tenth of a second are lost. Errors are logged.
+// stores them together after a tenth of a second, or in Close if that comes first. In this process, Usage and KeyUsage
+// include them immediately. If the process is killed, the uses of the last tenth of a second are lost. Errors are
+// logged.
 func (c *Accounts) CountDeferred(a domain.Account, uses map[domain.Metric]int64) {
 	c.deferred.mu.Lock()
 	defer c.deferred.mu.Unlock()

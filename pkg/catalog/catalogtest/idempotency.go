@@ -217,7 +217,7 @@ func testSharedIdempotency(t *testing.T, open OpenShared) {
 }
 
 // testSharedLostRequest tests what happens when a process stops renewing the lease of its request. The clocks of the
-// processes differ by seconds.
+// processes differ by a few seconds.
 func testSharedLostRequest(t *testing.T, open OpenShared) {
 	w, others := newShared(t, open, 3, func(i int, o *catalog.Options) {
 		now := o.Now

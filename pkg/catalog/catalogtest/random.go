@@ -238,8 +238,8 @@ func (h *history) move() {
 	finish(h.World, d.Move.ID)
 }
 
-// arrive simulates the mover until the move ends. Datasources that cannot be moved are synched again, as users would
-// do.
+// arrive simulates the mover until the move ends. If a datasource cannot be moved, arrive starts another sync, as a
+// user would.
 func (h *history) arrive() {
 	h.T.Helper()
 	for range 100 {

@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// OpenShared opens one empty catalog several times, as several processes do, and closes it when the test ends.
+// OpenShared opens one empty catalog several times, as several processes would, and closes it when the test ends.
 type OpenShared func(t testing.TB, processes ...catalog.Options) []*catalog.Catalog
 
 // RunShared runs the tests for a catalog shared by several processes.

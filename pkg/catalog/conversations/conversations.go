@@ -60,7 +60,7 @@ func scanMessage(s db.Scanner) (m domain.Message, err error) {
 
 // EnsureConversation stores v as a new conversation together with its first messages, and returns it with CreatedAt and
 // UpdatedAt set. If the conversation exists, it adds the messages, provided that the visitor is the same, and returns
-// the stored conversation. Either everything is stored or nothing. It fails with domain.NotFound if the conversation
+// the stored conversation. Either everything or nothing is stored. It fails with domain.NotFound if the conversation
 // belongs to another workspace or agent, if another visitor adds messages, or if the agent does not exist.
 func (c *Store) EnsureConversation(ctx context.Context, v domain.Conversation, first ...domain.Message) (have domain.Conversation, err error) {
 	at := c.db.Stamp()

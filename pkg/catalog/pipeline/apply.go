@@ -269,7 +269,7 @@ func (a *Applied) showSite(siteID string, site *domain.Datasource) {
 	}
 }
 
-// storeOutcome stores the record and the consequences that concern only this record.
+// storeOutcome stores the record, and everything that follows from the event for this record alone.
 func storeOutcome(ctx context.Context, t *db.Tx, r *record.Record, ev domain.Event, out domain.Outcome) error {
 	if out.Settled {
 		// The event may have arrived before Published was called. The job has ended, so it must not be published again.

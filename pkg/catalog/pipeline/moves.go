@@ -73,8 +73,8 @@ func cancelMove(ctx context.Context, t *db.Tx, d *domain.Datastore, mark uint64)
 }
 
 // endMoveJobs restores the earlier state of datasources whose move job has failed or is still waiting in the outbox. It
-// deletes the waiting jobs. If such a job has already been published, it has no effect. Datasources in flight are
-// restored when their jobs end.
+// deletes the waiting jobs. If one of them was published in the meantime, it will have no effect. Datasources in flight
+// are restored when their jobs end.
 func endMoveJobs(ctx context.Context, t *db.Tx, datastoreID string) error {
 	if _, err := t.Exec(ctx, `DELETE FROM outbox WHERE datasource_id IN
 		(SELECT id FROM datasources WHERE datastore_id = ? AND place = 1 AND resume_status <> '')`, datastoreID); err != nil {
@@ -144,7 +144,7 @@ func (c *Pipeline) IssueMoves(ctx context.Context, datastoreID, moveID string, l
 	return issued, nil
 }
 
-// MoveProgress counts the progress of the datastore's move; all fields are 0 if it is not moving.
+// MoveProgress returns the progress of the datastore's move. All fields are 0 if no move is in progress.
 func (c *Pipeline) MoveProgress(ctx context.Context, datastoreID string) (domain.MoveProgress, error) {
 	var p domain.MoveProgress
 	d, err := record.DatastoreByID(ctx, c.db.Read, datastoreID)

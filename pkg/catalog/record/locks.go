@@ -27,8 +27,8 @@ func ShareDatastores(ctx context.Context, t *db.Tx, datastoreIDs ...string) erro
 	return t.LockShared(ctx, "datastore", datastoreIDs...)
 }
 
-// LockDatastore waits until no other transaction depends on the place of the datastore, and excludes such transactions
-// until this one ends.
+// LockDatastore waits until no other transaction depends on the place of the datastore. Until this transaction ends,
+// others that depend on the place have to wait.
 func LockDatastore(ctx context.Context, t *db.Tx, datastoreID string) error {
 	return t.LockExclusive(ctx, "datastore", datastoreID)
 }

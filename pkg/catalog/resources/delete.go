@@ -13,7 +13,7 @@ import (
 
 // DeleteDatasource deletes the datasource, with its pages if it is a site, and returns it. After the commit, the
 // datasource is invisible, and its rows, originals and messages are swept. RemoveDeleted later removes the pages of a
-// large site. A page of a site may return in the site's next crawl, but not in the current one.
+// large site. A page of a site may be added again by the site's next crawl, but not by the current one.
 func (c *Resources) DeleteDatasource(ctx context.Context, ws, id string) (domain.Datasource, error) {
 	var r record.Record
 	err := c.db.Update(ctx, "deleting a datasource", func(t *db.Tx) (err error) {

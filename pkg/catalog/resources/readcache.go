@@ -122,7 +122,7 @@ func (m *ReadCache) clearIdle() (bytes int64) {
 }
 
 // getDatasources sets the elements of `out` to the cached datasources, or to nil. It returns the number of datasources
-// that are not cached, and the version under which to cache them. As long as commits equals the version, cached and
+// that are not cached, and the version under which to cache them. As long as m.commits still has this value, cached and
 // newly read data are consistent.
 func (m *ReadCache) getDatasources(ids []string, out []*domain.ActiveDatasource) (missing int, version uint64) {
 	m.mu.Lock()

@@ -1,10 +1,10 @@
-// Package sites stores the effects of a crawl on the pages of a web site: which pages exist, which are duplicates, the
-// effect of changed settings, and when a site is complete. It imports db and record.
+// Package sites stores the effects of a crawl on the pages of a web site. It decides which pages exist, which are
+// duplicates, which are excluded by changed settings, and when a site is complete. It imports db and record.
 //
 // The pages of a site are the frontier of its crawl: a page's run_id is the crawl that last requested the page. A
 // fetched page is compared with the other pages in the transaction that applies the event (see Judge), so at most one
-// of several pages with equal text has content. Work on many pages is stored as a row of site_work, and WorkOnSite does
-// it in batches. A site is not settled while it has such a row.
+// of several pages with equal text has content. Work on many pages is stored as a row of site_work, and WorkOnSite
+// performs it in batches. A site is not settled while it has such a row.
 package sites
 
 import (

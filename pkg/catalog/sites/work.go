@@ -48,7 +48,7 @@ type siteTask struct {
 	pageID string // id of the page that the work is about; "": the whole site
 }
 
-// SiteTask is queued work on pages of a site. WorkOnSite does it, one batch at a time.
+// SiteTask is queued work on pages of a site. WorkOnSite performs it, one batch at a time.
 type SiteTask struct{ siteTask }
 
 // SiteID returns the id of the site.
@@ -89,8 +89,8 @@ func (c *Sites) SiteWork(ctx context.Context, after SiteTask, limit int) ([]Site
 	return tasks, nil
 }
 
-// WorkOnSite does the next batch of a task in a transaction, and settles the site after its last task. It does nothing
-// if the task is complete or the site is gone.
+// WorkOnSite performs the next batch of a task in a transaction, and settles the site after its last task. It does
+// nothing if the task is complete or the site is gone.
 func (c *Sites) WorkOnSite(ctx context.Context, task SiteTask) (SiteBatch, error) {
 	var done SiteBatch
 	err := c.db.Update(ctx, "working on a site", func(t *db.Tx) error {

@@ -89,7 +89,7 @@ func (w *World) Crawl(j domain.Job, p Pages) {
 	}
 }
 
-// WorkOnSites does all queued work on sites, and returns the number of batches.
+// WorkOnSites performs all queued work on sites, and returns the number of batches.
 func (w *World) WorkOnSites() (batches int) {
 	w.T.Helper()
 	for {
