@@ -56,7 +56,7 @@ func (r *Rescuer) Run(ctx context.Context) {
 }
 
 // ExpectLostJobs shortens the timeout for the next ten minutes. Call it if the catalog is older than the stream. Such a
-// catalog publishes again some jobs that the stream has already had. The stream drops them as duplicates and never
+// catalog publishes some jobs that have already been in the stream. The stream drops them as duplicates and never
 // delivers them, so the Rescuer must replace them. The short timeout is needed for some time, because acknowledged jobs
 // look outstanding until all earlier jobs in the stream are acknowledged.
 func (r *Rescuer) ExpectLostJobs() {
