@@ -20,8 +20,8 @@ const (
 )
 
 // browsing sends a Renderer's requests for one page. It applies the address guard, the limits and, for the page's own
-// host, robots.txt. The request for the page waits for the host's slot. Requests for its resources do not wait, as in
-// any browser, but none are sent to a paused host.
+// host, robots.txt. The request for the page waits for a slot of the host. Requests for its resources do not wait, as
+// in any browser, but none are sent to a paused host.
 //
 // A page on the public internet may access only the public internet. Otherwise its scripts could reach internal servers
 // that the configuration opens to the crawler but that no reader of the page can reach.
@@ -74,7 +74,7 @@ func (b *browsing) RoundTrip(req *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-// fetchDocument sends the request for the page itself. It holds the host's slot until the body is closed.
+// fetchDocument sends the request for the page itself. It occupies a slot of the host until the body is closed.
 func (b *browsing) fetchDocument(req *http.Request) (*http.Response, error) {
 	polite := b.client.polite
 	release, err := polite.acquire(withInProgress(req.Context()), req.URL.Host, req.URL.String(), b.delay)

@@ -16,8 +16,9 @@ import (
 
 // Options configure a Crawler. The zero value is ready for the public web.
 type Options struct {
-	// UserAgent is sent with every request. The part before the first "/" is the product name that rules in robots.txt
-	// and meta robots can name. Operators should include contact information. Default: DefaultUserAgent.
+	// UserAgent is sent with every request. The part before the first "/" is the product name by which rules in
+	// robots.txt and meta robots can refer to this crawler. Operators should include contact information. Default:
+	// DefaultUserAgent.
 	UserAgent string
 	// AllowPrivate allows access to this machine and private networks. Link-local, metadata, multicast and reserved
 	// addresses remain blocked.
@@ -30,7 +31,7 @@ type Options struct {
 	MaxSitemapBytes int64
 	// Sitemaps limits all sitemaps of one site together.
 	Sitemaps sitemap.Limits
-	// Timeout limits one fetch with all its redirects, not counting the wait for the host's slot. Default: 60 s.
+	// Timeout limits one fetch with all its redirects, not counting the wait for a slot of the host. Default: 60 s.
 	Timeout time.Duration
 	// ConnectTimeout limits each connection attempt, including DNS. Default: 10 s.
 	ConnectTimeout time.Duration
@@ -43,7 +44,7 @@ type Options struct {
 	// PerHostDelay is the minimum time between the starts of two requests to one host. A longer Crawl-delay in
 	// robots.txt overrides it. Default: 200 ms; negative: none.
 	PerHostDelay time.Duration
-	// MaxWait is the maximum time that a fetch waits for its host's slot before it is deferred. Default: 3 s.
+	// MaxWait is the maximum time that a fetch waits for a slot of its host before it is deferred. Default: 3 s.
 	MaxWait time.Duration
 	// MaxPages is the maximum number of pages that discovery takes from the sitemaps of one site. Default: 10,000.
 	MaxPages int

@@ -242,8 +242,8 @@ func (d *discovery) sitemapsOf(ctx context.Context, root *url.URL) error {
 }
 
 // movedRoot returns the new address of the site's root, or nil if the site has not moved. It has moved if the sitemaps
-// list only pages elsewhere and the root redirects there. movedRoot then adds the new place to the scope and resets the
-// results, so that the caller can read the sitemaps again.
+// list only pages elsewhere and the root redirects there. movedRoot then adds the new address to the scope and resets
+// the results, so that the caller can read the sitemaps again.
 func (d *discovery) movedRoot(ctx context.Context) (*url.URL, error) {
 	if d.result.Refused[scope.RefusedHost]+d.result.Refused[scope.RefusedPath] == 0 {
 		return nil, nil

@@ -23,7 +23,7 @@ const (
 	// maxNotFoundLetters is the maximum number of letters, not counting navigation, of a page that reports a missing
 	// page. A longer page is probably an article about missing pages.
 	maxNotFoundLetters = 800
-	// maxBareLetters is the same limit for a page without a heading.
+	// maxBareLetters is like maxNotFoundLetters, but for a page without a heading.
 	maxBareLetters = 400
 )
 

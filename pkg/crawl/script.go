@@ -16,7 +16,7 @@ type Rendered struct {
 	Status int    // of the server's response for the page
 }
 
-// Minimum numbers of letters and digits in the text of a page or element. If there are fewer, it counts as empty.
+// Minimum numbers of letters and digits in the text of a page or element. A page or element with fewer counts as empty.
 const (
 	emptyPage   = 100 // a page without its navigation; a shell may contain a greeting
 	emptyRoot   = 30  // an element filled by scripts; it may contain a loading message

@@ -71,8 +71,8 @@ type leftOut struct {
 
 // Expected returns the expected result for each address that a crawl encounters if it discovers pages in the given way.
 // Addresses of pages and errors are absolute and spelled as the crawler spells them. Addresses that must not be
-// followed are spelled as in the link. The result is valid for the current state of the site and for a crawl with its
-// MaxDepth and Exclude.
+// followed are spelled as in the link. The result is valid for the current state of the site, and for a crawl that is
+// limited by s.MaxDepth and s.Exclude.
 func (s *Site) Expected(way Way) map[string]Expectation {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -82,7 +82,7 @@ func (s *Site) hidden(address string, of *page) *page {
 	return p
 }
 
-// duplicateOf returns the expectation of a duplicate of a page.
+// duplicateOf returns the expectation for a duplicate of a page.
 func duplicateOf(p *page) Expectation {
 	return Expectation{Outcome: Skipped, Reason: Duplicate, InFavourOf: p.address}
 }

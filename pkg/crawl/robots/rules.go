@@ -136,8 +136,8 @@ func normalise(s string, pattern bool) string {
 	return b.String()
 }
 
-// isReserved reports whether a character is reserved by RFC 3986 and legal in a path or query. Wildcards of rules are
-// excluded.
+// isReserved reports whether a character is reserved by RFC 3986 and legal in a path or query. It returns false for "*"
+// and "$", which are special characters of rules.
 func isReserved(c byte) bool { return strings.IndexByte("/?:@!&'(),;=+", c) >= 0 }
 
 // isDelimiter reports whether a character separates the parts of a path or query.
