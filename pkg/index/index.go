@@ -111,15 +111,16 @@ type Index interface {
 	// The embedded engine makes all rows of a call visible at the same moment. A server engine may show some rows
 	// earlier, and store only some if the call fails or the process dies. This is harmless, since a generation becomes
 	// active only when it is complete. If the same rows are written again, even concurrently, each row stays visible
-	// exactly once. A server engine may keep internal copies of rows until their generation is removed. In a search,
-	// these copies may displace candidates.
+	// exactly once. A server engine may keep internal copies of rows until their generation is removed. These copies
+	// may take places among the candidates of a search, so that it finds fewer different rows.
 	//
 	// It fails with ErrInvalid and stores nothing if a vector's length differs from the space's dimensions, a text is
 	// too long, or a key is empty, contains characters outside [A-Za-z0-9_.:-], or differs from the chunk key that an
 	// engine requires.
 	Write(ctx context.Context, space Space, rows []Row) error
 
-	// Search returns, for each leg, the best of the rows that match the filter.
+	// Search returns the rows that rank highest among those that match the filter: the best of the lexical search and
+	// the best of the vector search.
 	Search(ctx context.Context, space Space, q Query) (Result, error)
 
 	// Fill reads the rows of hits from a Search of the space, and sets Complete. It skips complete hits. A hit stays
@@ -161,6 +162,7 @@ type Index interface {
 var (
 	ErrInvalid = errors.New("index: invalid row or query")
 	ErrClosed  = errors.New("index: closed")
-	// ErrCorrupt means that stored data does not match its checksum. The space must be rebuilt by replay.
+	// ErrCorrupt means that stored data does not match its checksum. The space must be rebuilt by processing its
+	// content again.
 	ErrCorrupt = errors.New("index: corrupt")
 )

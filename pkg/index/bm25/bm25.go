@@ -15,7 +15,7 @@ const (
 	// MaxTerms is the maximum number of query terms that are scored. If a query has more, only the rarest are scored.
 	// The limit is the number of bits in a uint64, so that each term can have a bit of its own.
 	MaxTerms = 64
-	// Ceiling is the upper bound of Saturated, which approaches it as the frequency grows but never reaches it.
+	// Ceiling is the limit that Saturated approaches, but never reaches, as the frequency grows.
 	Ceiling = K1 + 1
 )
 

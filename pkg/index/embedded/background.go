@@ -103,7 +103,7 @@ func (x *Index) mergeWhile(ctx context.Context, id index.Space, choose func([]le
 	return nil
 }
 
-// repairIVF queues a space so that its IVF is rebuilt, if a search found the IVF damaged.
+// repairIVF queues a space if a search found its IVF damaged, so that the IVF is rebuilt.
 func (x *Index) repairIVF(s *store.Space, id index.Space) {
 	if s.IVFBroken() {
 		x.queueIVF(s, id)
@@ -202,7 +202,7 @@ func (q *idleSpaces) note(id index.Space) {
 	q.run(q.after)
 }
 
-// run starts the timer. The caller must hold mu.
+// run starts the timer that signals `due`, unless it is already running. The caller must hold mu.
 func (q *idleSpaces) run(after time.Duration) {
 	if !q.running && !q.ended {
 		q.running = true

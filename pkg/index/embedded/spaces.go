@@ -99,7 +99,7 @@ func (x *Index) read(ctx context.Context, id index.Space, f func(store.View) err
 	return x.use(ctx, id, false, func(s *store.Space) error { return s.Read(ctx, f) })
 }
 
-// acquire returns an open space and counts its use.
+// acquire returns an open space for use by the caller, who must call release afterwards.
 func (x *Index) acquire(ctx context.Context, id index.Space, create bool) (*handle, error) {
 	key, err := keyOf(id)
 	if err != nil {
@@ -176,7 +176,8 @@ func (x *Index) count(h *handle) {
 	h.used = x.useCount
 }
 
-// release ends a use. After the last use, it closes the space if it is broken, and removes it if it is empty.
+// release must be called by each user of a space when done. If there are no other users, it closes a broken space and
+// removes an empty one.
 func (x *Index) release(h *handle) {
 	x.mu.Lock()
 	h.refs--
@@ -262,8 +263,8 @@ func (x *Index) closeSpaces(ctx context.Context, match func(spaceKey) bool) erro
 	}
 }
 
-// acquireIntact acquires a space whose files are still in place. If they were deleted or replaced, it opens the current
-// files and raises the alarm.
+// acquireIntact acquires a space whose files are still in place. If they were deleted or replaced, it opens the files
+// that are there now and calls Options.Alarm.
 func (x *Index) acquireIntact(ctx context.Context, id index.Space, create bool) (*handle, error) {
 	for {
 		h, err := x.acquire(ctx, id, create)

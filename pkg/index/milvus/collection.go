@@ -177,7 +177,7 @@ const (
 
 // indexDense ensures that the dense field has an index, and returns its type. It keeps an existing index. If there is
 // none, it creates an HNSW index or, on a server without HNSW, an AUTOINDEX. On Milvus Lite it creates a flat index:
-// with AUTOINDEX, a search of 200,000 rows found only 5 of the 20 nearest ones.
+// with AUTOINDEX, a search of 200,000 rows found only 5 of the 20 nearest rows.
 func (x *Index) indexDense(ctx context.Context, name string) (entity.IndexType, error) {
 	kind, err := x.indexType(ctx, name, fieldDense)
 	if err != nil || kind != "" {

@@ -29,10 +29,9 @@ const (
 	wordsPerCall = 16
 )
 
-// Lifetime of counts. It is short for small datastores, because they are cheap to count again and a few rows matter
-// there. At the end of the lifetime, the counts are refreshed in the background, while queries still use the old ones
-// for at most staleMaxAge. Counts of spaces that this process has changed, and of empty datastores, are discarded at
-// once.
+// Lifetime of counts. It is short for small datastores, where counting again is cheap and a few rows make a difference.
+// At the end of the lifetime, the counts are refreshed in the background, while queries still use the old ones for at
+// most staleMaxAge. Counts of spaces that this process has changed, and of empty datastores, are discarded at once.
 const (
 	smallSpace  = 10_000 // rows
 	smallMaxAge = 2 * time.Second
@@ -53,7 +52,8 @@ type spaceKey struct{ collection, datastore string }
 type termStatistics struct {
 	ready chan struct{} // closed once the other fields are set
 	err   error
-	// before contains older statistics to use until these are ready. It is guarded by statisticsCache.mu.
+	// before contains older statistics, which are used until the new ones are ready. It is guarded by
+	// statisticsCache.mu.
 	before *termStatistics
 
 	rows      float64

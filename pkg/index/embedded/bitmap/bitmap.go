@@ -22,7 +22,7 @@ type Bitmap struct{ chunks [][]uint64 }
 // FromChunks returns a bitmap with the given chunks of ChunkWords words each. A chunk without slots may be nil.
 func FromChunks(chunks [][]uint64) Bitmap { return Bitmap{chunks} }
 
-// Word returns the slots 64w to 64w+63 as bits. After the last chunk it returns 0.
+// Word returns the slots 64w to 64w+63 as bits. Beyond the last chunk, it returns 0.
 func (b Bitmap) Word(w int) uint64 {
 	if c := w / ChunkWords; c < len(b.chunks) && b.chunks[c] != nil {
 		return b.chunks[c][w%ChunkWords]
@@ -95,7 +95,7 @@ func (e *Edit) Changed() iter.Seq2[int, []uint64] {
 	}
 }
 
-// Set contains the slots that pass a search's filter, as words. A nil Set lets all slots pass.
+// Set contains the slots that pass a search's filter, as words with one bit per slot. A nil Set lets all slots pass.
 type Set []uint64
 
 // NewSet returns an empty set for slots less than n.

@@ -94,7 +94,7 @@ type Placed struct {
 }
 
 // eachPlacedTerm calls f with each term of the batches, in sorted order, and with the term's postings, sorted by slot.
-// All slots of a batch must be less than those of the next batch. f must not retain the postings.
+// All slots of a batch must be lower than those of the next batch. f must not retain the postings.
 func eachPlacedTerm(batches []Placed, f func(term string, ps []Posting)) {
 	order := mergedOrder(batches)
 	var ps []Posting

@@ -18,7 +18,7 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/checksum"
 )
 
-// Source reads stored segments and blocks. The returned data includes the checksum and belongs to the caller.
+// Source reads stored segments and blocks. The returned data includes the checksum. The caller may keep and modify it.
 type Source interface {
 	// Directory returns the directory of a segment.
 	Directory(ctx context.Context, segment int64) ([]byte, error)
@@ -156,8 +156,8 @@ func (c *cursor) advance(ctx context.Context, v Reader) error {
 	return nil
 }
 
-// EachTerm calls f with each term of the segments, in sorted order, and with the term's postings, sorted by slot. The
-// postings include dead slots. f may modify the slice but must not retain it.
+// EachTerm calls f with each term of the segments, in sorted order, and with the term's postings, sorted by slot.
+// Postings of dead slots are included. f may modify the slice of postings but must not retain it.
 func (v Reader) EachTerm(ctx context.Context, group []Segment, f func(term string, ps []Posting) error) error {
 	cursors := make([]*cursor, len(group))
 	for i, seg := range group {
@@ -234,8 +234,8 @@ func SegmentsToMerge(segments []Segment) []Segment {
 }
 
 // SegmentsToSettle returns the segments to merge in an idle space, starting with the smallest. A segment is included if
-// it is at most twice as large as all smaller segments together, so that its rows are rewritten only together with at
-// least half as many others. If there are at most MaxIdleSegments segments, none is merged.
+// it is at most twice as large as all smaller segments together: its rows are then rewritten together with at least
+// half as many others. If there are at most MaxIdleSegments segments, none is merged.
 func SegmentsToSettle(segments []Segment) []Segment {
 	if len(segments) <= MaxIdleSegments {
 		return nil

@@ -42,7 +42,7 @@ const (
 	// Number of slots per block. One byte is enough to tell the slots of a block apart.
 	blockSlots   = 256
 	windowBlocks = windowSlots / blockSlots
-	// A list is dense if it has at least densePostings postings and at least 1/denseShare of all slots.
+	// A list is dense if it has at least densePostings postings, and if they cover at least 1/denseShare of all slots.
 	densePostings = 1024
 	denseShare    = 100
 )

@@ -14,7 +14,7 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/lexical"
 )
 
-// freeSlots holds the slots that neither rows nor segments use. It is owned by the writer.
+// freeSlots holds the slots that neither rows nor segments use. Only the writer uses it.
 type freeSlots struct {
 	ready   *roaring.Bitmap
 	waiting []freed
@@ -57,8 +57,8 @@ func (f *freeSlots) take(slots []uint32) {
 	}
 }
 
-// prepareWriting determines the free slots, and removes the blocks that an interrupted merge has left. It runs once per
-// opening, before the first write. The caller must hold writeMu.
+// prepareWriting determines the free slots, and removes the blocks that an interrupted merge has left behind. It runs
+// once per opening, before the first write. The caller must hold writeMu.
 func (s *Space) prepareWriting(ctx context.Context) error {
 	if s.slots != nil {
 		return nil

@@ -22,7 +22,7 @@ const (
 	ivfFrom = 1_000_000
 	// Factor by which the space must grow or shrink before the centroids are trained again.
 	rebuildFactor = RecentreFactor
-	// Unassigned rows are assigned when they are more than 1/reassignShare of all rows.
+	// Unassigned rows are assigned when they make up more than 1/reassignShare of all rows.
 	reassignShare = 32
 	// The IVF is not used while more than 1/maxUnassignedShare of the rows are unassigned.
 	maxUnassignedShare = 4
@@ -94,7 +94,8 @@ func wordOf(w, n int) uint64 {
 	return ^uint64(0)
 }
 
-// centroid returns the verified record of a list's centroid: its int8 code and the numbers of the list.
+// centroid returns the verified record of a list's centroid: its int8 code, and the list's radius, first row and number
+// of rows.
 func (c *IVF) centroid(i int) ([]byte, error) {
 	if err := c.centroids.Check(i/64, wordOf(i/64, c.Lists)); err != nil {
 		return nil, c.damaged("a centroid", err)

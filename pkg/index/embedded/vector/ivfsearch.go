@@ -207,7 +207,7 @@ func (c *listSearch) tail(ctx context.Context) error {
 	})
 }
 
-// scan splits n items, which have about the given number of rows in total, into ranges. It passes each range to visit,
+// scan splits n items, which have about the given number of rows in total, into ranges. It calls visit with each range,
 // and then rescores the candidates.
 func (c *listSearch) scan(ctx context.Context, rows, n int, visit func(sel *selector, from, to int) error) error {
 	threshold := c.all.threshold()
@@ -241,7 +241,7 @@ func (s *selector) list(snap *Set, w int, of uint64) error {
 		if slot >= snap.Slots {
 			return c.damaged("a list", errors.New("a row lies beyond all slots"))
 		}
-		// If a slot is no longer assigned, it now belongs to another row.
+		// Skip an outdated entry: its slot is no longer assigned, because the slot now belongs to another row.
 		if snap.Live.Has(slot) && snap.Assigned.Has(slot) {
 			s.offer(slot, s.e.Product[i], s.e.Spread[i])
 		}

@@ -389,7 +389,7 @@ func (s *selector) compact() {
 }
 
 // take appends to slots the candidates whose upper bound reaches the threshold and whose estimate reaches minimum. It
-// drops candidates whose upper bound is below the threshold, and returns the remaining ones as left.
+// drops candidates whose upper bound is below the threshold, and returns all others as `left`.
 func (s *selector) take(slots []uint32, threshold, minimum float32) (taken []uint32, left []candidate) {
 	from, n := len(slots), 0
 	slots = slices.Grow(slots, len(s.found))[:from+len(s.found)]

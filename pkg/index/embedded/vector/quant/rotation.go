@@ -16,8 +16,8 @@ type rotation struct {
 	signs []float32 // 1 or -1, per pass and dimension
 }
 
-// rotations caches rotations by number of dimensions. A process uses only a few different numbers, so the cache stays
-// small.
+// rotations caches rotations by number of dimensions. A process uses only a few different numbers of dimensions, so the
+// cache stays small.
 var rotations sync.Map
 
 // rotationOf returns the cached rotation, which must not be modified.
