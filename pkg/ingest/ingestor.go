@@ -93,9 +93,9 @@ func (i *Ingestor) logger() *slog.Logger {
 
 // Handle processes one job. Its error is marked by jobs.Permanent if a retry cannot help.
 //
-// If the job's rows are already in the index, it ends with domain.EventUnchanged without reading the content. If a web
-// page's text has not changed, the job ends in the same way after the extraction. Vectors of the same model are copied
-// from the previous version and from an interrupted run of the same job. The remaining texts are embedded, each
+// If the job's rows are already in the index, the job ends with domain.EventUnchanged, and the content is not read. If
+// a web page's text has not changed, the job ends in the same way after the extraction. Vectors of the same model are
+// copied from the previous version and from an interrupted run of the same job. The remaining texts are embedded, each
 // distinct text once.
 //
 // If a place other than the first cannot be written, Handle drops it after a few attempts. The final event names the

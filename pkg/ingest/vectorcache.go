@@ -24,7 +24,8 @@ const (
 	// Maximum gap, in unneeded rows, between two rows that are read together.
 	maxVectorGap = 32
 	// optionalFailures is the number of runs of a job that may fail because of an engine that the job can do without.
-	// Vectors to copy are optional, and so is a place that does not serve searches.
+	// Later runs continue without that engine. A job can do without vectors to copy, and without a place that does not
+	// serve searches.
 	optionalFailures = 2
 )
 
