@@ -107,7 +107,8 @@ func (b *Broker) answerServed() (stop func(), err error) {
 
 // served reports whether an api process is running. It first asks on subjectServed. If there is no answer, it checks
 // whether a process is waiting for events, as an older api process would be. This second check alone is not enough: a
-// process that is applying events is not waiting, and while the catalog's database is down, it goes on applying them.
+// process that is applying events is not waiting, and if the catalog's database is down, it keeps trying to apply the
+// same events.
 func (b *Broker) served(ctx context.Context) (bool, error) {
 	asking, cancel := context.WithTimeout(ctx, servedTimeout)
 	defer cancel()

@@ -10,8 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/jobs/quorum"
 )
 
-// PurgeDatasource removes a datasource's jobs with generations less than below. If below is domain.AllGenerations, it
-// removes all jobs, events and dead letters of the datasource, and its schedule. For a datasource whose id may be
+// PurgeDatasource removes a datasource's jobs with generations lower than `below`. If `below` is domain.AllGenerations,
+// it removes all jobs, events and dead letters of the datasource, and its schedule. For a datasource whose id may be
 // reused, such as a page, pass the first generation to keep. A running job continues, and the sweep removes what it
 // writes. PurgeDatasource returns nil if there is nothing to remove.
 func (b *Broker) PurgeDatasource(ctx context.Context, datastoreID, datasourceID string, below uint64) error {
@@ -24,8 +24,8 @@ func (b *Broker) PurgeDatasource(ctx context.Context, datastoreID, datasourceID 
 	return b.purgeBelow(ctx, everyLane(datastoreID, datasourceID), below)
 }
 
-// PurgeCrawls removes a datasource's cancelled crawl jobs, which are those with generations less than below. A running
-// job continues. Jobs of other kinds stay, because the last of them records which content was indexed.
+// PurgeCrawls removes a datasource's cancelled crawl jobs, which are those with generations lower than `below`. A
+// running job continues. Jobs of other kinds stay, because the last of them records which content was indexed.
 func (b *Broker) PurgeCrawls(ctx context.Context, datastoreID, datasourceID string, below uint64) error {
 	if err := checkIDs(datastoreID, datasourceID); err != nil {
 		return err

@@ -57,7 +57,7 @@ type HostSlots struct {
 type slotClock interface {
 	// now returns the exact time.
 	now(ctx context.Context) (time.Time, error)
-	// estimate returns the time without asking the servers. The time is unknown before the first call of now.
+	// estimate returns the time without asking the servers. The time is unknown until the method now has been called.
 	estimate() (now time.Time, age time.Duration, known bool)
 }
 

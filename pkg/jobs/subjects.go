@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Names of streams and durable consumers. Operators and autoscalers rely on them, so they do not change.
+// Names of streams and durable consumers. Operators and autoscalers rely on these names, so they must not change.
 const (
 	StreamJobs        = "JOBS"
 	StreamEvents      = "EVENTS"

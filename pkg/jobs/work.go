@@ -55,8 +55,8 @@ type WorkerOptions struct {
 	// StopWait is how long a handler may take to return after its context has ended. If it takes longer, its goroutine
 	// is abandoned: the job is delivered again, or counts as failed if it exceeded MaxRun. Default 5 s.
 	StopWait time.Duration
-	// SettleTimeout is how long a worker tries to store the outcome of a run. If it fails, the job is delivered again.
-	// A stop takes at most Grace, StopWait and SettleTimeout together. Default 20 s.
+	// SettleTimeout is how long a worker tries to store the outcome of a run. If the outcome cannot be stored, the job
+	// is delivered again. A stop takes at most Grace, StopWait and SettleTimeout together. Default 20 s.
 	SettleTimeout time.Duration
 	// Observe, if set, is called once for every processed delivery. It must not block.
 	Observe func(Outcome)

@@ -92,7 +92,7 @@ func (r Reader) batch(ctx context.Context, ask batchRequest) (msgs []*jetstream.
 	return msgs, err
 }
 
-// collect sends a request and collects its answers up to the end marker.
+// collect sends a request and collects the messages that the server returns, up to the end marker.
 func (r Reader) collect(ctx context.Context, body []byte) ([]*jetstream.RawStreamMsg, error) {
 	conn := r.JS.Conn()
 	inbox := conn.NewInbox()
