@@ -1,14 +1,18 @@
 package answer
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"log/slog"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sluice/sluice/pkg/answer/chat"
 	"github.com/sluice/sluice/pkg/answer/followup"
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/retrieve"
 )
 
 // gate is a conversation about when a gate opens.
@@ -79,8 +83,8 @@ func TestAModelRewritesAFollowUpAsAStandaloneQuestion(t *testing.T) {
 			if want == "" {
 				want = searchedPlainly(test.question, test.history)
 			}
-			if w.asked[0].Query != want {
-				t.Errorf("searched for %q, want %q", w.asked[0].Query, want)
+			if search := w.prompts[len(w.prompts)-1].Search; search != want {
+				t.Errorf("searched for %q, want %q", search, want)
 			}
 			if got.Text != "At ten [1]." {
 				t.Errorf("answered %q", got.Text)
@@ -124,9 +128,54 @@ func TestAFollowUpIsAnsweredThoughTheModelCannotRewriteIt(t *testing.T) {
 	if err != nil || got.Text != "At ten [1]." {
 		t.Fatalf("got %q: %v", got.Text, err)
 	}
-	if want := searchedPlainly("And when does it close?", gate); w.asked[0].Query != want {
-		t.Errorf("searched for %q, want %q", w.asked[0].Query, want)
+	if want := searchedPlainly("And when does it close?", gate); w.prompts[1].Search != want {
+		t.Errorf("searched for %q, want %q", w.prompts[1].Search, want)
 	}
+}
+
+func TestTheQuestionAloneIsSearchedForWhileTheModelRewrites(t *testing.T) {
+	t.Parallel()
+	w := newFixture(fragments()...)
+	searched := make(chan string, 2)
+	calls := 0
+	w.complete = func(ctx context.Context, _ chat.Prompt, emit func(string) error) (chat.Completion, error) {
+		if calls++; calls > 1 {
+			return chat.Completion{}, emit("At ten [1].")
+		}
+		select {
+		case query := <-searched:
+			if query != "And when does it close?" {
+				t.Errorf("before the rewrite, %q is searched for", query)
+			}
+		case <-ctx.Done():
+			t.Error("nothing is searched for before the rewrite")
+		}
+		return chat.Completion{}, emit("When does the North Gate close?")
+	}
+	a := New(Deps{
+		Retriever: notifying{w, searched}, Datastores: w, Conversations: w, Models: chat.SingleModel(w),
+		Log: slog.New(slog.DiscardHandler), Now: time.Now, NewID: func() string { return "id" },
+	}, Options{Composes: true})
+	_, err := a.Answer(t.Context(), ask(func(r *Request) {
+		r.Query, r.History, r.Ephemeral = "And when does it close?", messagesOf(gate), true
+	}), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if search := w.prompts[1].Search; search != "When does the North Gate close?" || len(w.asked) != 2 {
+		t.Errorf("the answer is based on the search for %q, after %d searches", search, len(w.asked))
+	}
+}
+
+// notifying is a retriever that passes each query to a channel.
+type notifying struct {
+	Retriever
+	searched chan<- string
+}
+
+func (n notifying) Retrieve(ctx context.Context, req retrieve.Request) (retrieve.Result, error) {
+	n.searched <- req.Query
+	return n.Retriever.Retrieve(ctx, req)
 }
 
 func TestTheModelIsShownABoundedPartOfTheConversation(t *testing.T) {
@@ -154,8 +203,8 @@ func TestTheModelIsShownABoundedPartOfTheConversation(t *testing.T) {
 	}
 }
 
-// searchedPlainly is what is searched for where no model rewrites.
+// searchedPlainly returns the query that is searched for without a rewrite.
 func searchedPlainly(question string, history []chat.Turn) string {
-	search, _ := followup.Search(context.Background(), question, "", history, nil, nil)
-	return search
+	q := followup.New(question, history)
+	return cmp.Or(q.InContext, q.Alone)
 }

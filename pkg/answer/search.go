@@ -4,6 +4,9 @@ import (
 	"context"
 	"fmt"
 
+	"golang.org/x/sync/errgroup"
+
+	"github.com/sluice/sluice/pkg/answer/auxiliary"
 	"github.com/sluice/sluice/pkg/answer/chat"
 	"github.com/sluice/sluice/pkg/answer/followup"
 	"github.com/sluice/sluice/pkg/answer/language"
@@ -19,14 +22,13 @@ func (a *Answerer) search(ctx context.Context, req Request, stores []domain.Data
 		models = a.deps.Models.Models(req.model())
 	}
 	p := &d.prompt
-	p.Search, d.rewriting = followup.Search(ctx, req.Query, req.model(), d.history, models, a.deps.Log)
+	found, err := a.searchInConversation(ctx, req, stores, d, models)
+	if err != nil {
+		return nil, err
+	}
 	minScore := a.opts.MinScore
 	if p.Search != req.Query {
 		minScore *= followUpShare
-	}
-	found, err := a.retrieve(ctx, req, stores, d)
-	if err != nil {
-		return nil, err
 	}
 	p.Fragments = a.relevant(found, minScore, language.Codes(p.Search))
 	switch {
@@ -34,29 +36,69 @@ func (a *Answerer) search(ctx context.Context, req Request, stores []domain.Data
 	case !a.opts.Composes:
 		p.Fragments = a.relevant(found, minScore*quotableShare, nil)
 	default:
-		original := p.Search
-		if p.Search = a.translate(ctx, d, found.Fragments, models); p.Search == "" {
-			p.Search = original
+		translated := a.translate(ctx, d, found.Fragments, models)
+		if translated == "" {
 			break
 		}
-		again, err := a.retrieve(ctx, req, stores, d)
+		p.Search = translated
+		again, err := a.retrieve(ctx, req, stores, d, translated, nil)
 		if err != nil {
 			return nil, err
 		}
-		p.Fragments = a.relevant(again, a.opts.MinScore, language.Codes(p.Search))
+		p.Fragments = a.relevant(again, a.opts.MinScore, language.Codes(translated))
 		found = again
 	}
 	p.TermWeights, p.Candidates = found.TermWeights, found.Candidates
 	return found.Explanation, nil
 }
 
-// retrieve searches once for the draft's query.
-func (a *Answerer) retrieve(ctx context.Context, req Request, stores []domain.Datastore, d *promptDraft) (retrieve.Result, error) {
-	d.embedTokens += int64(chunk.Tokens(d.prompt.Search))
+// searchInConversation searches for the question alone and, if it may be a follow-up, at the same time for the question
+// in the context of the conversation. It keeps the result that fits better, and sets the draft's query.
+func (a *Answerer) searchInConversation(ctx context.Context, req Request, stores []domain.Datastore, d *promptDraft, models []chat.Model) (retrieve.Result, error) {
+	asked := followup.New(req.Query, d.history)
+	d.prompt.Search = asked.Alone
+	rewritable := len(models) > 0 && asked.Rewritable()
+	if asked.InContext == "" && !rewritable {
+		return a.retrieve(ctx, req, stores, d, asked.Alone, nil)
+	}
+	var alone, inContext retrieve.Result
+	first, second := *d, *d // each search counts its own tokens
+	group, within := errgroup.WithContext(ctx)
+	if asked.InContext == "" || asked.HasTopic() {
+		group.Go(func() (err error) {
+			alone, err = a.retrieve(within, req, stores, &first, asked.Alone, nil)
+			return err
+		})
+	}
+	completed := asked
+	var rewriting chat.Completion
+	group.Go(func() (err error) {
+		if rewritable {
+			rewriting = completed.Rewrite(within, req.model(), models, a.deps.Log)
+		}
+		if completed.InContext != "" {
+			inContext, err = a.retrieve(within, req, stores, &second, completed.InContext, completed.Parts())
+		}
+		return err
+	})
+	err := group.Wait()
+	d.embedTokens = first.embedTokens + second.embedTokens - d.embedTokens
+	auxiliary.Add(&d.rewriting, rewriting)
+	if err != nil || completed.InContext == "" || !completed.PrefersContext(alone, inContext) {
+		return alone, err
+	}
+	d.prompt.Search = completed.InContext
+	return inContext, nil
+}
+
+// retrieve searches once. parts are as in retrieve.Request.
+func (a *Answerer) retrieve(ctx context.Context, req Request, stores []domain.Datastore, d *promptDraft, query string, parts []string) (retrieve.Result, error) {
+	d.embedTokens += int64(chunk.Tokens(query))
 	found, err := a.deps.Retriever.Retrieve(ctx, retrieve.Request{
 		WorkspaceID: req.Agent.WorkspaceID,
 		Datastores:  stores,
-		Query:       d.prompt.Search,
+		Query:       query,
+		Parts:       parts,
 		TopK:        a.opts.Fragments,
 		Filters:     req.Filters,
 		Explain:     req.Explain,

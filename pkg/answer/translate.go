@@ -1,15 +1,14 @@
 package answer
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/sluice/sluice/pkg/analysis"
+	"github.com/sluice/sluice/pkg/answer/auxiliary"
 	"github.com/sluice/sluice/pkg/answer/chat"
 	"github.com/sluice/sluice/pkg/answer/language"
 	"github.com/sluice/sluice/pkg/domain"
@@ -38,45 +37,25 @@ var languageNames = map[analysis.Language]string{
 	"bg": "Bulgarian", "id": "Indonesian", "ca": "Catalan",
 }
 
-// errTooMuch stops a model that writes more than a translation.
-var errTooMuch = errors.New("the model wrote more than a translation")
-
-// translate has a model translate the draft's query into the language of most fragments found. It returns "" if the
-// query is already in that language or the model fails.
+// translate returns the draft's query in the language of most fragments found, or "" if the query is already in that
+// language or the model fails.
 func (a *Answerer) translate(ctx context.Context, d *promptDraft, found []domain.Fragment, models []chat.Model) string {
 	query := d.prompt.Search
 	target := translationTarget(query, found)
 	if target == "" || len(models) == 0 {
 		return ""
 	}
-	within, cancel := context.WithTimeout(ctx, translateTimeout)
-	defer cancel()
-	m := models[0]
-	zero, most := 0.0, translateTokens
-	var out strings.Builder
-	used, err := m.Provider.Complete(within, chat.Prompt{
-		Model:    cmp.Or(m.Name, d.prompt.Model),
-		Params:   chat.Params{Temperature: &zero, MaxTokens: &most},
-		System:   fmt.Sprintf(translateInstructions, target),
-		Messages: []chat.Turn{{Role: domain.RoleUser, Text: query}},
-		Question: query,
-		Search:   query,
-	}, func(piece string) error {
-		if out.Len()+len(piece) > translateBytes {
-			return errTooMuch
-		}
-		out.WriteString(piece)
-		return nil
+	text, used, err := auxiliary.Ask(ctx, models[0], auxiliary.Task{
+		ModelName: d.prompt.Model, Instructions: fmt.Sprintf(translateInstructions, target), Question: query,
+		Timeout: translateTimeout, MaxTokens: translateTokens, MaxBytes: translateBytes,
 	})
-	d.rewriting.PromptTokens += used.PromptTokens
-	d.rewriting.CompletionTokens += used.CompletionTokens
+	auxiliary.Add(&d.rewriting, used)
 	if err != nil {
 		if ctx.Err() == nil {
-			a.deps.Log.WarnContext(ctx, "the model did not translate the question; not searching in the documents' language", "model", m.Name, "language", target, "error", err)
+			a.deps.Log.WarnContext(ctx, "the model did not translate the question; it is not searched for in the documents' language", "model", models[0].Name, "language", target, "error", err)
 		}
 		return ""
 	}
-	text := strings.TrimSpace(out.String())
 	if strings.ContainsRune(text, '\n') || strings.EqualFold(text, query) || utf8.RuneCountInString(text) > retrieve.MaxQueryCharacters {
 		return ""
 	}

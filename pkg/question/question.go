@@ -212,6 +212,15 @@ func interrogative(text string) bool {
 	return false
 }
 
+// HasInterrogative reports whether a text contains an interrogative ("when"), or begins like a yes-or-no question or a
+// request.
+func HasInterrogative(text string) bool {
+	if unspaced(text) {
+		return containsAny(text, unspacedInterrogatives)
+	}
+	return interrogative(text)
+}
+
 // content reports whether a text contains words that are worth searching for.
 func content(text string) bool {
 	n := 0

@@ -1,5 +1,6 @@
-// Package followup determines the search query for a question that refers to earlier messages, either from the words of
-// the question or by having a model rewrite it to stand alone. Package answer uses it.
+// Package followup determines the search queries for a question in a conversation: the question alone, and the question
+// with what it refers to, taken from the words of earlier questions or rewritten by a model. It then chooses between the
+// results of both. Package answer uses it.
 package followup
 
 import (
@@ -25,12 +26,9 @@ const (
 // Maximum number of earlier questions that are searched for the topic of a follow-up.
 const maxLinks = 5
 
-// searchQuery returns the search query. A short question that refers back ("and how does it close?") finds nothing by
-// itself, so the topic of the previous question is added. Any other question is unchanged.
+// searchQuery returns the question with the topic of the questions before it. A short question that refers back ("and
+// how does it close?") rarely finds the right passage.
 func searchQuery(question string, history []chat.Turn) string {
-	if !refersBack(question) {
-		return question
-	}
 	topic := topicOf(history, question)
 	budget := retrieve.MaxQueryCharacters - utf8.RuneCountInString(question) - 1
 	if runes := []rune(topic); len(runes) > budget {
@@ -49,11 +47,12 @@ func topicOf(history []chat.Turn, question string) string {
 			continue
 		}
 		links++
-		if len(language.Names(t.Text)) > 0 || !refersBack(t.Text) || links == maxLinks {
-			return strings.TrimSpace(contextOf(t.Text, question) + " " + topic)
+		asked := language.WithoutClientText(t.Text)
+		if len(language.Names(asked)) > 0 || !refersBack(asked, analysis.Unknown) || links == maxLinks {
+			return strings.TrimSpace(contextOf(asked, question) + " " + topic)
 		}
-		if !hasReference(t.Text) && !countsWithoutNoun(language.Words(t.Text)) {
-			topic = t.Text + " " + topic
+		if !hasReference(asked) && !countsWithoutNoun(language.Words(asked)) {
+			topic = asked + " " + topic
 		}
 	}
 	return strings.TrimSpace(topic)
@@ -91,9 +90,9 @@ func hasReference(question string) bool {
 	return slices.ContainsFunc(unspacedReferences, func(p string) bool { return strings.Contains(question, p) })
 }
 
-// refersBack reports whether a question is short and depends on earlier messages: it contains a word that refers to
-// them, begins like a continuation, or names no topic of its own.
-func refersBack(question string) bool {
+// refersBack reports whether a question is short and either contains a word that refers to earlier messages or
+// continues them. previous is the language of the question before it, because that of a few words is often unclear.
+func refersBack(question string, previous analysis.Language) bool {
 	words := language.Words(question)
 	if len(words) == 0 || len(words) > followUpWords {
 		return false
@@ -104,7 +103,8 @@ func refersBack(question string) bool {
 			return true
 		}
 	}
-	if includesLanguage(continuationWords[words[0]], lang) && topicWords(words[1:]) <= borrowingTopics || countsWithoutNoun(words) || hasNoTopic(words, lang) {
+	continues := includesLanguage(continuationWords[words[0]], lang) || previous != analysis.Unknown && includesLanguage(continuationWords[words[0]], previous)
+	if continues && topicWords(words[1:], lang, previous) <= borrowingTopics || countsWithoutNoun(words) || hasNoTopic(words, lang) {
 		return true
 	}
 	if utf8.RuneCountInString(question) > followUpCharacters {
@@ -122,11 +122,12 @@ func refersBack(question string) bool {
 // with more topic words has a subject of its own: "And what does trace-based compilation mean?"
 const borrowingTopics = 2
 
-// topicWords returns the number of words that are not function, question or framing words.
-func topicWords(words []string) int {
-	n, lang := 0, language.Detect(strings.Join(words, " "))
+// topicWords returns the number of words that are not function words of one of the languages, question words or framing
+// words.
+func topicWords(words []string, langs ...analysis.Language) int {
+	n := 0
 	for _, w := range words {
-		if !language.FramingWords[w] && language.QuestionWords[w] == nil && !analysis.IsFunctionWord(w, lang) {
+		if !language.FramingWords[w] && language.QuestionWords[w] == nil && !slices.ContainsFunc(langs, func(l analysis.Language) bool { return analysis.IsFunctionWord(w, l) }) {
 			n++
 		}
 	}
@@ -209,12 +210,15 @@ var referenceWords = byWord(map[analysis.Language]string{
 	"fr": `il elle ils elles lui leur ça cela ceci celui celle ceux celles`,
 	"es": `él ella ellos ellas eso esto esa ese estos estas ello`,
 	"it": `esso essa essi esse lui lei loro ciò costui costei`,
+	"pt": `ele ela eles elas isso isto esse essa este esta`,
+	"nl": `hij hem zij ze hun deze dit ervan daarvan`,
 	"ru": `он она оно они его её ее их ему ей им это этот эта эти там тогда`,
 })
 
 // continuationWords are words that continue earlier messages when they begin a question.
 var continuationWords = byWord(map[analysis.Language]string{
-	"en": `and but or also`, "de": `und aber oder auch`, "fr": `et mais ou aussi`, "es": `y pero o también`, "it": `e ma o anche`, "ru": `а и но или`,
+	"en": `and but or also`, "de": `und aber oder auch`, "fr": `et mais ou aussi`, "es": `y pero o también`, "it": `e ma o anche`, "pt": `e mas ou também`, "nl": `en maar of ook`,
+	"ru": `а и но или`,
 })
 
 // unspacedReferences are words that refer to earlier messages, in scripts without spaces between words.

@@ -40,11 +40,19 @@ func TestSearchQuery(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := searchQuery(test.question, test.history); got != test.want {
+			if got := bySyntax(test.question, test.history); got != test.want {
 				t.Fatalf("got %q, want %q", got, test.want)
 			}
 		})
 	}
+}
+
+// bySyntax returns the query for a question if only its syntax is considered.
+func bySyntax(question string, history []chat.Turn) string {
+	if q := New(question, history); q.refers {
+		return q.InContext
+	}
+	return question
 }
 
 func TestAStandaloneQuestionIsNotChanged(t *testing.T) {
@@ -64,7 +72,7 @@ func TestAStandaloneQuestionIsNotChanged(t *testing.T) {
 		"E quando chiude?":                                          false,
 		"Und wann schließt sie?":                                    false,
 	} {
-		if got := searchQuery(question, history); (got == question) != alone {
+		if got := bySyntax(question, history); (got == question) != alone {
 			t.Errorf("%q is searched for as %q", question, got)
 		}
 	}

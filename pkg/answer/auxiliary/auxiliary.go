@@ -1,0 +1,65 @@
+// Package auxiliary makes the short calls of a model that prepare an answer: rewriting a follow-up question,
+// translating a question, and planning searches. They are bounded in time and tokens, because a user is waiting.
+package auxiliary
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/sluice/sluice/pkg/answer/chat"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// Task is one call of a model. All limits are required.
+type Task struct {
+	ModelName    string // sent to the model if it has no name of its own
+	Instructions string
+	Question     string // question that the call is about
+	Input        string // text that the model works on; "" means the question
+
+	Timeout   time.Duration
+	MaxTokens int // maximum tokens of the output
+	MaxBytes  int // maximum bytes of the output
+}
+
+// errTooMuch stops a model that writes more than Task.MaxBytes.
+var errTooMuch = errors.New("the model wrote too much")
+
+// Ask returns the model's output without surrounding white space, and the usage. If it fails, the output is "". If the
+// caller has cancelled the call, the error is that of ctx.
+func Ask(ctx context.Context, m chat.Model, t Task) (text string, used chat.Completion, err error) {
+	within, cancel := context.WithTimeout(ctx, t.Timeout)
+	defer cancel()
+	zero := 0.0
+	var out strings.Builder
+	used, err = m.Provider.Complete(within, chat.Prompt{
+		Model:    cmp.Or(m.Name, t.ModelName),
+		Params:   chat.Params{Temperature: &zero, MaxTokens: &t.MaxTokens},
+		System:   t.Instructions,
+		Messages: []chat.Turn{{Role: domain.RoleUser, Text: cmp.Or(t.Input, t.Question)}},
+		Question: t.Question,
+		Search:   t.Question,
+	}, func(piece string) error {
+		if out.Len()+len(piece) > t.MaxBytes {
+			return errTooMuch
+		}
+		out.WriteString(piece)
+		return nil
+	})
+	switch {
+	case ctx.Err() != nil:
+		return "", used, ctx.Err()
+	case err != nil:
+		return "", used, err
+	}
+	return strings.TrimSpace(out.String()), used, nil
+}
+
+// Add adds the usage of one call to a total.
+func Add(total *chat.Completion, used chat.Completion) {
+	total.PromptTokens += used.PromptTokens
+	total.CompletionTokens += used.CompletionTokens
+}

@@ -1,0 +1,200 @@
+// Package coverage measures which share of a query's content words fragments contain. The followup and answer packages
+// use it to compare the results of searches and to recognise a search that has found too little.
+package coverage
+
+import (
+	"math"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/sluice/sluice/pkg/analysis"
+	"github.com/sluice/sluice/pkg/answer/language"
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/retrieve"
+)
+
+const (
+	maxFragments = 10 // maximum number of fragments that are read
+
+	// Minimum number of characters that the stems of a query's word and of a fragment's word have in common if they are
+	// forms of one word, such as "weigh" and "weight".
+	minCommonStem = 5
+	stemShare     = 0.8 // share of a word's weight that counts if only the beginning of its stem is found
+)
+
+// Page holds the terms of the fragments of one search result.
+type Page struct {
+	fragments []map[string]bool
+	languages []analysis.Language
+	weights   map[string]float64 // inverse document frequencies
+	rarest    float64
+}
+
+// Read analyses the best fragments of a search result, with their headings and the names of their documents.
+func Read(found retrieve.Result) Page {
+	p := Page{weights: found.TermWeights, rarest: 1}
+	for _, w := range found.TermWeights {
+		p.rarest = max(p.rarest, w)
+	}
+	a := analysis.Borrow()
+	defer a.Return()
+	seen := make(map[analysis.Language]bool)
+	for _, f := range found.Fragments[:min(len(found.Fragments), maxFragments)] {
+		lang := analysis.Detect(f.Text)
+		if lang != analysis.Unknown && !seen[lang] {
+			seen[lang] = true
+			p.languages = append(p.languages, lang)
+		}
+		terms := make(map[string]bool)
+		for _, text := range []string{f.Text, f.Heading, name(f)} {
+			for _, t := range a.Terms(text, lang) {
+				terms[t] = true
+			}
+		}
+		p.fragments = append(p.fragments, terms)
+	}
+	return p
+}
+
+// name returns the name of a fragment's document, as words.
+func name(f domain.Fragment) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return r
+		}
+		return ' '
+	}, f.DatasourceName)
+}
+
+// Empty reports whether the page has no fragments.
+func (p Page) Empty() bool { return len(p.fragments) == 0 }
+
+// Languages returns the languages of the fragments.
+func (p Page) Languages() []analysis.Language { return p.languages }
+
+// Words are the content words of a query, with weights.
+type Words struct {
+	terms   []analysis.QueryTerm
+	weights []float64
+	total   float64
+}
+
+// Words returns the content words of a text: all words except function words, question words, words that only phrase a
+// question, and those for which ignore returns true. Rare words weigh most.
+func (p Page) Words(text string, ignore func(word string) bool) Words {
+	kept := strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(`?!.,;:"()«»“”„`, r) })
+	lang := language.Detect(text)
+	n := 0
+	for _, w := range kept {
+		lower := strings.ToLower(w)
+		if language.FramingWords[lower] || language.QuestionWords[lower] != nil || analysis.IsFunctionWord(lower, lang) || ignore != nil && ignore(lower) {
+			continue
+		}
+		kept[n] = w
+		n++
+	}
+	var out Words
+	if n == 0 {
+		return out
+	}
+	for _, t := range analysis.Query(strings.Join(kept[:n], " "), p.languages) {
+		w := p.weight(t)
+		out.terms, out.weights, out.total = append(out.terms, t), append(out.weights, w), out.total+w
+	}
+	return out
+}
+
+// weight returns the weight of a term. A term that no search has weighed is as rare as the rarest one.
+func (p Page) weight(t analysis.QueryTerm) float64 {
+	for _, f := range t.Forms {
+		if w, ok := p.weights[f]; ok {
+			return math.Max(w, 0.1)
+		}
+	}
+	return p.rarest
+}
+
+// Len returns the number of words.
+func (w Words) Len() int { return len(w.terms) }
+
+// Without returns the words that are not among the others.
+func (w Words) Without(others Words) Words {
+	var out Words
+	has := make(map[string]bool)
+	for _, t := range others.terms {
+		for _, f := range t.Forms {
+			has[f] = true
+		}
+	}
+	for i, t := range w.terms {
+		if !has[t.Name] {
+			out.terms, out.weights, out.total = append(out.terms, t), append(out.weights, w.weights[i]), out.total+w.weights[i]
+		}
+	}
+	return out
+}
+
+// Best returns the highest share of the words, by weight, that one fragment of the page contains. Only fragments count
+// that contain at least the given share of the context's words; a context without words is contained in each. If there
+// are no such fragments or no words, Best returns 0.
+func (p Page) Best(words, context Words, share float64) float64 {
+	best := 0.0
+	for _, f := range p.fragments {
+		if context.total == 0 || context.in(f) >= share {
+			best = max(best, words.in(f))
+		}
+	}
+	return best
+}
+
+// All returns the share of the words, by weight, that the fragments of the page contain together.
+func (p Page) All(words Words) float64 {
+	all := make(map[string]bool)
+	for _, f := range p.fragments {
+		for t := range f {
+			all[t] = true
+		}
+	}
+	return words.in(all)
+}
+
+// in returns the share of the words, by weight, that are among the terms of a fragment.
+func (w Words) in(terms map[string]bool) float64 {
+	if w.total == 0 {
+		return 0
+	}
+	held := 0.0
+	for i, t := range w.terms {
+		held += w.weights[i] * holds(terms, t)
+	}
+	return held / w.total
+}
+
+// holds returns 1 if terms contains a form of the word, stemShare if it contains only the beginning of one, or else 0.
+func holds(terms map[string]bool, t analysis.QueryTerm) float64 {
+	for _, f := range t.Forms {
+		if terms[f] {
+			return 1
+		}
+	}
+	for _, f := range t.Forms {
+		if utf8.RuneCountInString(f) < minCommonStem || strings.ContainsFunc(f, unicode.IsDigit) {
+			continue
+		}
+		for term := range terms {
+			if related(f, term) {
+				return stemShare
+			}
+		}
+	}
+	return 0
+}
+
+// related reports whether one of two stems is the beginning of the other and has at least minCommonStem characters.
+func related(a, b string) bool {
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	return strings.HasPrefix(b, a) && utf8.RuneCountInString(a) >= minCommonStem
+}
