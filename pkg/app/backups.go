@@ -49,7 +49,7 @@ func (s *Service) prepareBackups(ctx context.Context) error {
 	return nil
 }
 
-// with serves backups to the operator, and passes all other requests to next.
+// with returns a handler that serves backups to the operator, and passes all other requests to the handler `next`.
 func (b *backups) with(caller operator, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != backupsource.Path {

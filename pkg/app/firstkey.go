@@ -19,7 +19,7 @@ import (
 const minSecret = 16
 
 // firstKey ensures that there is an API key. It stores the configured key or, if there is no key at all, creates one,
-// writes it to keyFile (mode 0600) and prints it once to out, with the console's address.
+// writes it to keyFile (mode 0600) and prints it once to `out`, with the console's address.
 func firstKey(ctx context.Context, keys *catalog.Catalog, configured, keyFile, console string, now time.Time, out io.Writer) error {
 	if err := keys.EnsureWorkspace(ctx, domain.DefaultWorkspace, "Default"); err != nil {
 		return fmt.Errorf("creating the default workspace: %w", err)
