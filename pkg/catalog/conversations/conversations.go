@@ -123,7 +123,7 @@ func readConversation(ctx context.Context, q db.Querier, ws, agentID, id string)
 	return v, nil
 }
 
-// ConversationsByCallerID returns up to limit conversations of the workspace with this CallerID, newest first. A
+// ConversationsByCallerID returns up to `limit` conversations of the workspace with this CallerID, newest first. A
 // non-empty agentID or visitorID restricts the result.
 func (c *Store) ConversationsByCallerID(ctx context.Context, ws, agentID, visitorID, callerID string, limit int) ([]domain.Conversation, error) {
 	vs, err := db.Collect(ctx, c.db.Read, scanConversation, `SELECT `+conversationColumns+` FROM conversations
@@ -223,7 +223,7 @@ func appendMessages(ctx context.Context, t *db.Tx, conversationID string, ms []d
 	return err
 }
 
-// Messages returns the newest messages of the conversation, at most limit, in chronological order.
+// Messages returns the newest messages of the conversation, at most `limit`, in chronological order.
 func (c *Store) Messages(ctx context.Context, conversationID string, limit int) ([]domain.Message, error) {
 	ms, err := db.Collect(ctx, c.db.Read, scanMessage, `SELECT `+messageColumns+` FROM messages
 		WHERE conversation_id = ? ORDER BY seq DESC LIMIT ?`, conversationID, limit)

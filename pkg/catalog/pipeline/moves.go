@@ -104,7 +104,7 @@ func (c *Pipeline) Moving(ctx context.Context) ([]domain.Datastore, error) {
 // form for the partial index datasources_content to be used.
 const notMoved = `datastore_id = ? AND target_generation = 0 AND active_generation > 0`
 
-// IssueMoves puts up to limit jobs of the move into the outbox, behind all other work, and returns their number. It
+// IssueMoves puts up to `limit` jobs of the move into the outbox, behind all other work, and returns their number. It
 // selects datasources whose active content is not yet in the new place, except those that already got a job of this
 // move or are waiting for another job. It does nothing if the move is over.
 func (c *Pipeline) IssueMoves(ctx context.Context, datastoreID, moveID string, limit int) (issued int, err error) {

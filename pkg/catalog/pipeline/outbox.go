@@ -28,9 +28,9 @@ func (c *Pipeline) OutboxBacklog(ctx context.Context) (due int64, oldest time.Ti
 	return due, oldest, nil
 }
 
-// Outbox returns up to limit due jobs in the order in which they should be published: by priority, then round robin by
-// workspace, then oldest first. The round robin continues where the last call ended, so a small limit is as fair as a
-// large one. Jobs stay in the outbox until Published is called.
+// Outbox returns up to `limit` due jobs in the order in which they should be published: by priority, then round robin
+// by workspace, then oldest first. The round robin continues where the last call ended, so a small limit is as fair as
+// a large one. Jobs stay in the outbox until Published is called.
 func (c *Pipeline) Outbox(ctx context.Context, limit int) ([]domain.Job, error) {
 	var jobs []domain.Job
 	for _, p := range []record.Priority{record.PriorityFresh, record.PriorityPages, record.PriorityReplay} {
@@ -46,8 +46,8 @@ func (c *Pipeline) Outbox(ctx context.Context, limit int) ([]domain.Job, error) 
 	return jobs, nil
 }
 
-// roundRobin reads up to limit jobs of one priority. It reads only workspaces that have jobs, and only the jobs that it
-// returns, each by a seek in the index outbox_turn, so its cost does not grow with the outbox.
+// roundRobin reads up to `limit` jobs of one priority. It reads only workspaces that have jobs, and only the jobs that
+// it returns, each by a seek in the index outbox_turn, so its cost does not grow with the outbox.
 func (c *Pipeline) roundRobin(ctx context.Context, p record.Priority, limit int) ([]domain.Job, error) {
 	c.lastMu.Lock()
 	defer c.lastMu.Unlock()

@@ -19,7 +19,7 @@ type StuckDatasource struct {
 	Job domain.Job
 }
 
-// Stuck returns up to limit datasources whose job is not in the outbox and has shown no sign of life since the given
+// Stuck returns up to `limit` datasources whose job is not in the outbox and has shown no sign of life since the given
 // time, starting with the longest silence. Each comes with a job that can replace the lost one; see Reissue. A site
 // that is only waiting for its pages is not stuck.
 func (c *Pipeline) Stuck(ctx context.Context, before time.Time, limit int) ([]StuckDatasource, error) {

@@ -23,7 +23,7 @@ func (c *Pipeline) QueueSweep(ctx context.Context, s domain.Sweep) error {
 	return c.db.Update(ctx, "queueing a sweep", func(t *db.Tx) error { return record.QueueSweep(ctx, t, s) })
 }
 
-// Sweeps returns up to limit due sweeps. Sweeps of withdrawn jobs come first, followed by sweeps that were never
+// Sweeps returns up to `limit` due sweeps. Sweeps of withdrawn jobs come first, followed by sweeps that were never
 // deferred. All of them stay queued until FinishSweep is called.
 func (c *Pipeline) Sweeps(ctx context.Context, limit int) ([]SweepTask, error) {
 	tasks, err := db.Collect(ctx, c.db.Read, scanSweep, `SELECT id, workspace_id, datastore_id, datasource_id, engine, model,

@@ -18,7 +18,7 @@ type GroupCount struct {
 
 var scanGroupCount = db.Scan(func(g *GroupCount) []any { return []any{&g.Group, &g.Status, &g.N} })
 
-// CountByStatus returns the number of datasources by status. text is a query that has id as its only argument and
+// CountByStatus returns the number of datasources by status. `text` is a query that has id as its only argument and
 // selects the columns of GroupCount.
 func CountByStatus(ctx context.Context, q db.Querier, text, id string) (map[domain.Status]int64, error) {
 	groups, err := db.Collect(ctx, q, scanGroupCount, text, id)

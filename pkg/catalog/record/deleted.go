@@ -23,7 +23,7 @@ func SiteOf(d domain.Datasource) string {
 //
 // A deleted datasource may be created again with the same id. This happens if the next crawl of a site finds a deleted
 // page again, or if a request with an idempotency key is repeated. The sweep must not delete rows of the new
-// datasource, so it covers no higher generations. Jobs of the deleted datasource may still write rows of higher
+// datasource, so it does not cover higher generations. Jobs of the deleted datasource may still write rows of higher
 // generations. These rows are swept when the events of the jobs arrive.
 func DeleteDatasources(ctx context.Context, t *db.Tx, doomed []Record, generation uint64) error {
 	if len(doomed) == 0 {
@@ -77,9 +77,9 @@ func IsDeleted(ctx context.Context, q db.Querier, d domain.Datasource) (bool, er
 	return db.Exists(ctx, q, `SELECT 1 FROM doomed_sites WHERE site_id = ?`, SiteOf(d))
 }
 
-// RemoveNext continues an unfinished removal by one batch, and reports whether there is more to remove. next returns
+// RemoveNext continues an unfinished removal by one batch, and reports whether there is more to remove. `next` returns
 // the object to be removed, or sql.ErrNoRows if there is none. Usually there is none, and the check is frequent, so
-// next is first called without a transaction.
+// `next` is first called without a transaction.
 func RemoveNext[T any](ctx context.Context, d *db.DB, doing string, next func(context.Context, db.Querier) (T, error), remove func(*db.Tx, T) error) (more bool, err error) {
 	if _, err := next(ctx, d.Read); errors.Is(err, sql.ErrNoRows) {
 		return false, nil

@@ -141,8 +141,8 @@ func (r *Record) row(p *encodedParts) db.Row {
 	}
 }
 
-// stored returns the row to store, with additional columns for indexes and filters. touched is when the datasource or
-// its job last showed activity, in microseconds.
+// stored returns the row to store, with additional columns for indexes and filters. touched is the time of the last
+// activity of the datasource or its job, in microseconds since 1970.
 func (r *Record) stored(touched int64) db.Row {
 	p := encodedParts{touched: touched}
 	if r.Target != nil {
@@ -201,7 +201,7 @@ func Scan(s db.Scanner) (Record, error) {
 	return r, err
 }
 
-// Insert stores a new record. If the id exists, it returns taken, an error chosen by the caller.
+// Insert stores a new record. If the id exists, it returns the error `taken`, which the caller chooses.
 func (r *Record) Insert(ctx context.Context, t *db.Tx, taken error) error {
 	args, err := r.stored(db.Micros(r.UpdatedAt)).InsertArgs()
 	if err != nil {
@@ -215,8 +215,8 @@ func (r *Record) Insert(ctx context.Context, t *db.Tx, taken error) error {
 	}})
 }
 
-// Store updates all columns that may have changed. touched is when the datasource or its job last showed activity, in
-// microseconds.
+// Store updates all columns that may have changed. touched is the time of the last activity of the datasource or its
+// job, in microseconds since 1970.
 func (r *Record) Store(ctx context.Context, t *db.Tx, touched int64) error {
 	args, err := r.stored(touched).UpdateArgs(r.ID)
 	if err != nil {

@@ -38,8 +38,8 @@ func (c *Resources) ActiveOf(ctx context.Context, datasourceIDs []string) ([]*do
 // periodically. It returns the approximate number of bytes freed.
 func (c *Resources) ClearIdleCache() int64 { return c.cache.clearIdle() }
 
-// readActive reads the datasources whose elements in out are nil, and sets these elements. Unless found is nil, it also
-// appends the datasources to found.
+// readActive reads the datasources whose elements in `out` are nil, and sets these elements. Unless `found` is nil, it
+// also appends the datasources to `*found`.
 func (c *Resources) readActive(ctx context.Context, ids []string, out []*domain.ActiveDatasource, found *[]sizedDatasource) error {
 	at := make(map[string]int, len(ids))
 	var missing []string
@@ -127,8 +127,8 @@ func (c *Resources) ResolveFilters(ctx context.Context, datastoreIDs []string, f
 	return out, nil
 }
 
-// resolve adds one to selected[id] for the id of each datasource whose `column` contains one of the values. If the
-// datasource is a site, it does the same for the site's pages.
+// resolve adds 1 to selected[id] for each datasource whose `column` contains one of the values. If the datasource is a
+// site, resolve does the same for each page of the site.
 func (c *Resources) resolve(ctx context.Context, selected map[string]int, datastoreIDs []string, column string, values []string) error {
 	type match struct{ id, kind string }
 	scan := db.Scan(func(m *match) []any { return []any{&m.id, &m.kind} })

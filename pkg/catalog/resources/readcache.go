@@ -15,7 +15,7 @@ const maxChanged = 4096
 // ReadCache caches the data that queries need. Cached data is valid until a commit changes it. The cache is used with
 // SQLite, where only one process changes this data. Other processes, such as the commands for keys, repairs and
 // replays, change nothing that is cached. The cache always reflects the last commit. A commit invalidates only the rows
-// that it changes: if each upload invalidated everything, a busy process would spend a third of its time on reading the
+// that it changes: if each upload invalidated everything, a busy process would spend a third of its time reading the
 // data again.
 type ReadCache struct {
 	// commits is incremented before and after each commit that changes cacheable data, with mu held. It is odd during a

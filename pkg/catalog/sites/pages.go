@@ -20,7 +20,7 @@ const (
 )
 
 // Discovered adds the links of an event to the site as pages, each with a crawl job. It returns the number of jobs put
-// into the outbox. from is the datasource that the event is about.
+// into the outbox. `from` is the datasource that the event is about.
 func (c *Sites) Discovered(ctx context.Context, t *db.Tx, siteID string, from record.Record, store domain.Datastore, ev domain.Event, out domain.Outcome) (int, error) {
 	site, exists, err := record.Find(ctx, t, siteID)
 	if err != nil || !exists {
@@ -86,7 +86,7 @@ func lowerLead(ctx context.Context, t *db.Tx, page *record.Record, lead int, in 
 // the number of links left out, by reason. A known page is fetched again only by a newer crawl of the site, so each
 // crawl requests a page once, no matter how many pages link to it. A page deleted or found gone since the crawl began
 // is not fetched again. A page that matches no include pattern is added only to read its links. A path of links may
-// contain up to domain.MaxLead such pages one after another.
+// contain at most domain.MaxLead consecutive pages of this kind.
 func (c *Sites) addPages(ctx context.Context, t *db.Tx, site *record.Record, store domain.Datastore, links []foundLink) (queued int, refused map[string]int, err error) {
 	known, err := pagesByID(ctx, t, site.ID, links)
 	if err != nil {

@@ -27,7 +27,7 @@ type foundLink struct {
 	lead int // Lead of the page if it matches no include pattern
 }
 
-// toFoundLinks converts links reported by the fetch of a page or by the discovery of a site. from is the page or the
+// toFoundLinks converts links reported by the fetch of a page or by the discovery of a site. `from` is the page or the
 // site.
 func toFoundLinks(from record.Record, links []domain.Link) []foundLink {
 	out := make([]foundLink, len(links))
@@ -160,8 +160,8 @@ func idsOf(pages []record.Record) []string {
 	return ids
 }
 
-// applySettings applies the site's settings to a page. why is the reason for leaving the page out, or "" if it is in
-// scope. known tells whether the page's links are stored.
+// applySettings applies the site's settings to a page. `why` is the reason for leaving the page out, or "" if it is in
+// scope. `known` tells whether the page's links are stored.
 func (w *siteWork) applySettings(ctx context.Context, p *record.Record, scope domain.SiteScope, why string, known bool) error {
 	before := p.Datasource
 	root := scope.Follow && domain.SameAddress(p.Config.SourceURL, scope.Root)

@@ -85,8 +85,8 @@ func stopSite(ctx context.Context, t *db.Tx, site record.Record) (bool, error) {
 }
 
 // stop withdraws the next pages that are waiting to be fetched. It begins with those whose jobs are in the outbox:
-// withdrawing a job from the stream makes room for another, and jobs left in the outbox would be published into that
-// room.
+// withdrawing a job from the stream makes room for another job, and a job that is still in the outbox would be
+// published instead.
 func (w *siteWork) stop(ctx context.Context) error {
 	pages, err := w.pages(ctx, `group_id = ? AND group_id <> '' AND status = 'unsynched' AND place = 1 AND job_kind = 'crawl'`, w.site.ID)
 	if err == nil && !w.more {
