@@ -119,7 +119,7 @@ func (a *audit) fetchAgain(ctx context.Context, d domain.Datasource) error {
 // Maximum number of lost datasources listed by name.
 const lostListed = 100
 
-// countLost counts a datasource that cannot be repaired. have is the number of its existing rows, and want is the
+// countLost counts a datasource that cannot be repaired. `have` is the number of its existing rows, and `want` is the
 // number that it should have. If no rows exist and Prune is set, it deletes the datasource.
 func (a *audit) countLost(ctx context.Context, d domain.Datasource, have, want int64) (deleted bool, err error) {
 	if a.lost[d.ID] {

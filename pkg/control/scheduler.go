@@ -15,7 +15,7 @@ import (
 
 // Refreshes is the part of the catalog that stores refresh schedules.
 type Refreshes interface {
-	// Refreshes returns a page of the schedules, in a fixed order. next is "" after the last page.
+	// Refreshes returns a page of the schedules, in a fixed order. `next` is "" after the last page.
 	Refreshes(ctx context.Context, cursor string, limit int) (page []catalog.Refresh, next string, err error)
 	// RefreshDue queues a refresh of a datasource that was due at the given time, and reports whether it did. Calling
 	// it twice is harmless.
@@ -121,8 +121,8 @@ func (s *Scheduler) Reconcile(ctx context.Context) (done Reconciled, err error) 
 // scheduled is a datasource that has a schedule.
 type scheduled struct{ datastoreID, datasourceID string }
 
-// set makes the stored schedule of a datasource match its row in the catalog, and removes it from strays. In the end,
-// strays contains only the stored schedules that are not in the catalog.
+// set makes the stored schedule of a datasource match its row in the catalog, and removes the schedule from strays. In
+// the end, strays contains only the stored schedules that are not in the catalog.
 func (s *Scheduler) set(ctx context.Context, row catalog.Refresh, strays map[scheduled]string, done *Reconciled) error {
 	refresh, err := domain.ParseRefresh(row.Schedule)
 	if err != nil {
