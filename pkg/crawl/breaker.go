@@ -38,8 +38,8 @@ type hostHealth struct {
 	refused    time.Time     // time of the first of these responses
 }
 
-// fail counts a failure. If the host is already paused, held is the time left until the pause ends. If suspect is true,
-// the caller must probe the host and report the result with trip, succeeded or inconclusive.
+// fail counts a failure. If the host is already paused, `held` is the time left until the pause ends. If `suspect` is
+// true, the caller must probe the host and report the result with trip, succeeded or inconclusive.
 func (b *breaker) fail(host string, now time.Time) (held time.Duration, suspect bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -93,7 +93,7 @@ func (b *breaker) served(host string) {
 }
 
 // succeeded resets the host's failure count. It does not end a current pause, because the response answers a request
-// from before the pause. page is the address of the page that was served, or "" if none was.
+// from before the pause. `page` is the address of the page that was served, or "" if none was.
 func (b *breaker) succeeded(host, page string, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

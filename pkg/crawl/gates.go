@@ -24,8 +24,8 @@ type gate struct {
 
 // enter waits up to p.slot for a permit, which allows a request to ask for a slot at the host. The caller must call
 // leave to return the permit. leave is nil if no permit became free in time, or if the expected wait exceeds p.queue.
-// width is the number of permits, and 0 means that none is needed. minimum is the minimum interval between two requests
-// to the host.
+// width is the number of permits, and 0 means that none is needed. `minimum` is the minimum interval between two
+// requests to the host.
 func (g *gates) enter(ctx context.Context, host string, width int, minimum time.Duration, p maxWaits) (leave func(), err error) {
 	if width == 0 {
 		return func() {}, nil

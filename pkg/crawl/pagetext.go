@@ -18,8 +18,8 @@ const (
 )
 
 // identify computes the page's TextHash and Sketch from the main text. Navigation would be misleading: it may differ
-// between two addresses of one page, and be the same on all pages with one template. Navigation is used only if a page
-// has too little other text.
+// between two addresses of the same page, and it may be the same on all pages that use one template. Navigation is used
+// only if a page has too little other text.
 func (p *pageReader) identify(page *Page) {
 	if p.root == nil || p.scope == nil { // a single page is not compared with others
 		return

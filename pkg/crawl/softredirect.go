@@ -171,7 +171,7 @@ var (
 	unsupportedTarget = regexp.MustCompile(`(?i)unsupported|outdated|no-?js|no-?script|old-?browser|upgrade-?browser|browser-?(?:upgrade|update|support)`)
 )
 
-// scriptTargets returns the redirect targets that are written literally in scripts. at is the page's own address.
+// scriptTargets returns the redirect targets that are written literally in scripts. `at` is the page's own address.
 func scriptTargets(script string, at *url.URL) []string {
 	script = bracketed.ReplaceAllString(comments.ReplaceAllString(script, "\n"), ".$1")
 	places := locationAssignment.FindAllStringIndex(script, maxScriptTargets)

@@ -50,7 +50,7 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// find looks up the page for a request. If the address belongs to an endless series, find creates the page. down is
+// find looks up the page for a request. If the address belongs to an endless series, find creates the page. `down` is
 // true during an outage.
 func (s *Site) find(n *statusRecorder, r *http.Request) (x *exchange, down bool) {
 	s.mu.Lock()

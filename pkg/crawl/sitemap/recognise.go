@@ -15,7 +15,7 @@ import (
 const HeadBytes = 4 << 10
 
 // IsList reports whether a body that begins with the bytes in head is a sitemap or feed, possibly compressed, and not a
-// page. The parameter more says whether the body continues after head.
+// page. The parameter `more` says whether the body continues after head.
 func IsList(head []byte, more bool, kind content.Type) bool {
 	text, err := decodeHead(head)
 	cut := more || errors.Is(err, bounded.ErrTooLarge)

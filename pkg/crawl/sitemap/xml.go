@@ -35,7 +35,7 @@ var dialects = map[string]dialect{
 	"feed":         {item: []string{"entry"}, loc: "link", attr: true, dates: []string{"updated", "published"}, feed: true},
 }
 
-// readXML parses an XML sitemap in UTF-8 as a stream. If take is nil, it only checks the root element. It does not
+// readXML parses an XML sitemap in UTF-8 as a stream. If `take` is nil, it only checks the root element. It does not
 // expand entities declared in the document.
 func readXML(r io.Reader, take func(Entry) error) error {
 	bound := &tokenLimiter{r: r}
