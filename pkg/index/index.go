@@ -66,9 +66,9 @@ type Hit struct {
 	Lexical  float64  // BM25; 0 if no term matches
 	Dense    float64  // cosine similarity, -1 to 1; 0 if the query has no vector
 	Terms    []string // analysed query terms in the row; hits may share the slice
-	// Counts[i] is the number of occurrences of Terms[i], and Length is the total number of terms. In both, words of
-	// the context count as they do in Lexical. With both numbers, a caller can score several rows as one document.
-	// Length may be 0 if the query has no Text.
+	// Counts[i] is the number of occurrences of Terms[i], and Length is the total number of terms. Both weight words of
+	// the context as Lexical does. A caller can use them to score several rows as one document. Length may be 0 if the
+	// query has no Text.
 	Counts []int
 	Length int
 }
@@ -127,8 +127,8 @@ type Index interface {
 	// unchanged if its row has been removed or replaced since the search.
 	Fill(ctx context.Context, space Space, hits []*Hit) error
 
-	// Rows returns at most limit rows of one generation of a datasource, with their vectors. They are sorted by Ordinal
-	// and start at fromOrdinal.
+	// Rows returns at most `limit` rows of one generation of a datasource, with their vectors. They are sorted by
+	// Ordinal and start at fromOrdinal.
 	Rows(ctx context.Context, space Space, datasourceID string, generation uint64, fromOrdinal, limit int) ([]Row, error)
 
 	// Count returns the number of visible rows of one generation of a datasource. This is cheap, because no rows are

@@ -136,7 +136,7 @@ const (
 	maxCandidates = 16_384 // the maximum that servers accept
 )
 
-// candidateLimit returns the number of candidates to fetch if limit rows are requested. Stored weights assume an
+// candidateLimit returns the number of candidates to fetch if `limit` rows are requested. Stored weights assume an
 // average row length. The more the real average differs from the assumed one, the lower the best rows may rank among
 // the candidates, and the more candidates are needed.
 func (q lexicalQuery) candidateLimit(limit int) int {
@@ -169,8 +169,8 @@ func (q lexicalQuery) vector() (entity.SparseEmbedding, error) {
 	return idf.stored()
 }
 
-// score sets a hit's lexical score, and its query terms with their counts. count returns the number of occurrences of a
-// term in the row. The forms of a word count as one term.
+// score sets a hit's lexical score, and its query terms with their counts. `count` returns the number of occurrences of
+// a term in the row. The forms of a word count as one term.
 func (q lexicalQuery) score(h *index.Hit, count func(uint32) float64) {
 	norm := bm25.Norm(float64(h.Length), q.average)
 	for _, t := range q.terms {

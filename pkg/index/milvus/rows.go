@@ -28,10 +28,10 @@ var (
 // listedKeys is the page size of listings without texts; servers allow up to 16,384.
 const listedKeys = 8192
 
-// pages reads the rows that match an expression page by page, in order of primary keys. It calls size before each page
-// to get the page size, and stops when size returns 0. It passes each page to read, which returns the last primary key
-// in the page. A server applies the limit before it drops copies of rows, so a short page may be followed by others.
-// Only an empty page marks the end.
+// pages reads the rows that match an expression page by page, in order of primary keys. Before each page, it calls
+// `size` to get the page size, and stops when that is 0. It calls `read` with each page; `read` must return the last
+// primary key in the page. A server applies the limit before it drops copies of rows, so a short page may be followed
+// by others. Only an empty page marks the end.
 func (x *Index) pages(ctx context.Context, col *collection, expr string, fields []string, size func() int, read func(client.ResultSet) (last string, err error)) error {
 	last := ""
 	for size() > 0 {

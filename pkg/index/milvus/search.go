@@ -259,8 +259,8 @@ func searchParams(col *collection, l vectorSearch) (entity.SearchParam, error) {
 	return entity.NewIndexAUTOINDEXSearchParam(1)
 }
 
-// fetch reads rows by primary key. vectors and scored say whether the dense vectors and the fields for lexical scores
-// are read too. Rows that have been deleted since the search are missing from the result.
+// fetch reads rows by primary key. The parameters `vectors` and `scored` say whether the dense vectors and the fields
+// for lexical scores are read too. Rows that have been deleted since the search are missing from the result.
 func (x *Index) fetch(ctx context.Context, col *collection, ids []string, vectors, scored bool) ([]found, error) {
 	parts := make([][]found, (len(ids)+fetchRows-1)/fetchRows)
 	group, ctx := errgroup.WithContext(ctx)

@@ -51,7 +51,7 @@ type scratch struct {
 
 var scratchPool = sync.Pool{New: func() any { return new(scratch) }}
 
-// Top returns up to limit slots, unordered: the live slots that pass the filter and have the best BM25 scores.
+// Top returns up to `limit` slots, unordered: the live slots that pass the filter and have the best BM25 scores.
 func (v Reader) Top(l *Query, filter bitmap.Set, limit int) []topk.Scored {
 	if len(l.lists) == 0 {
 		return nil

@@ -134,7 +134,7 @@ func (t *TermList) rangeOf(begin, end uint32, at int) (from, to int) {
 }
 
 // addWindow adds the impacts of postings [from, end) to the scores of their window, and marks their slots as touched.
-// In a dense list, it marks them only if mark is set.
+// In a dense list, it marks them only if `mark` is set.
 func (t *TermList) addWindow(buf *scratch, window, from, end int, mark bool) {
 	switch {
 	case t.kinds.small != nil:

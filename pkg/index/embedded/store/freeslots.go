@@ -33,7 +33,7 @@ func (f *freeSlots) add(version int64, slots *roaring.Bitmap) {
 	}
 }
 
-// choose returns n slots in ascending order: first free ones, then new ones starting at end. oldest is the oldest
+// choose returns n slots in ascending order: first free ones, then new ones starting at `end`. `oldest` is the oldest
 // version in use. The slots stay free until take removes them.
 func (f *freeSlots) choose(n int, end uint32, oldest int64) []uint32 {
 	for len(f.waiting) > 0 && f.waiting[0].version <= oldest {

@@ -31,8 +31,8 @@ type Batch struct {
 	terms lexical.Inverted
 }
 
-// NewBatch returns a batch of rows, no two of which may have the same key. words is the vocabulary of the Preparer that
-// prepared them.
+// NewBatch returns a batch of rows, no two of which may have the same key. `words` is the vocabulary of the Preparer
+// that prepared them.
 func NewBatch(words *analysis.Batch, rows []*Prepared) *Batch {
 	documents := make([]lexical.Document, len(rows))
 	for i, p := range rows {

@@ -105,8 +105,8 @@ func (s *storedRow) bytes() int64 {
 	return int64(fixed + len(s.Key) + len(s.DatasourceID) + len(s.CustomID) + len(s.heading) + len(s.Context) + len(s.Text))
 }
 
-// RowsOf returns at most limit rows of a generation, with vectors and metadata. They are sorted by ordinal and start at
-// fromOrdinal.
+// RowsOf returns at most `limit` rows of a generation, with vectors and metadata. They are sorted by ordinal and start
+// at fromOrdinal.
 func (v View) RowsOf(ctx context.Context, datasourceID string, generation uint64, fromOrdinal, limit int) ([]index.Row, error) {
 	rows, err := v.reading.tx.QueryContext(ctx, `SELECT `+rowColumns+` FROM rows
 		WHERE datasource = ? AND generation = ? AND ordinal >= ? ORDER BY ordinal LIMIT ?`,
@@ -166,8 +166,8 @@ func (v View) Stored(ctx context.Context, f func(index.Stored) error) error {
 	return rows.Err()
 }
 
-// Fill completes the hits in wanted, a map from slots to hits. A hit stays unchanged if its row was removed or replaced
-// in the meantime.
+// Fill completes the hits in the map `wanted`, whose keys are the hits' slots. A hit stays unchanged if its row was
+// removed or replaced in the meantime.
 func (v View) Fill(ctx context.Context, wanted map[uint32]*index.Hit) error {
 	slots := make([]uint32, 0, len(wanted))
 	for slot := range wanted {

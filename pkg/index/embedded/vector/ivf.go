@@ -60,7 +60,7 @@ type IVF struct {
 	codes     slotfile.View // list by list: 1-bit code and slot
 }
 
-// State returns the committed part of the IVF, or nil if there is no IVF. written is the number of rows written since
+// State returns the committed part of the IVF, or nil if there is no IVF. `written` is the number of rows written since
 // the IVF was built.
 func (c *IVF) State(written int64) *IVFState {
 	if c == nil {

@@ -109,7 +109,7 @@ func (f *Files) removeOtherIVF() error {
 	return nil
 }
 
-// BuildIVF builds the lists of a pinned set and writes their files, without the write lock. The parameter work says
+// BuildIVF builds the lists of a pinned set and writes their files, without the write lock. The parameter `work` says
 // whether to train new centroids. If scanning all codes is better for these vectors, it returns no files and an IVF
 // that records this. The caller must commit the IVF and then call ReplaceIVF.
 func (f *Files) BuildIVF(ctx context.Context, snap *Set, work Work, seed uint64) (_ *IVF, _ *IVFFiles, err error) {

@@ -134,7 +134,7 @@ func nearestFirst(lists []probe, n int) {
 	}
 }
 
-// next chooses lists with the highest bounds until they have at least limit rows in total, and returns that total. It
+// next chooses lists with the highest bounds until they have at least `limit` rows in total, and returns that total. It
 // returns 0 if no bound reaches the threshold.
 func (c *listSearch) next(limit int) (rows int) {
 	threshold := c.all.threshold()

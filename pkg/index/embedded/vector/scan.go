@@ -66,9 +66,10 @@ func (s *Set) each(records slotfile.View, f func(slot uint32) error) error {
 // Running is the number of searches in the process, including waiting ones. They share the processors.
 var Running atomic.Int32
 
-// parallel splits n items into ranges and calls visit once with each range. It calls begin once per goroutine to get
-// the goroutine's visit function. There are several goroutines if there are at least ParallelRows rows and the
-// processors are not busy with other searches; faster goroutines take more ranges. parallel returns early if ctx ends.
+// parallel splits n items into ranges and calls a visit function once with each range. It calls `begin` once per
+// goroutine to get the goroutine's visit function. There are several goroutines if there are at least ParallelRows rows
+// and the processors are not busy with other searches; faster goroutines take more ranges. parallel returns early if
+// ctx ends.
 func parallel(ctx context.Context, rows, n int, begin func(part int) (visit func(from, to int) error)) error {
 	parts := 1
 	if rows >= ParallelRows {
@@ -167,7 +168,7 @@ func Search(ctx context.Context, s *Set, filter bitmap.Set, query []float32, lim
 }
 
 // ScanExact returns the live slots that pass the filter and are nearest to the query. It compares all vectors in full
-// precision. rows is the approximate number of slots that pass.
+// precision. `rows` is the approximate number of slots that pass.
 func ScanExact(ctx context.Context, s *Set, filter bitmap.Set, query []float32, limit, rows int) (*topk.TopK, error) {
 	return s.compare(ctx, query, limit, rows, s.Groups(), func(from, to int, compare func(slot uint32)) error {
 		return s.eachGroup(filter, s.Full, from, to, func(w int, passing uint64) error {

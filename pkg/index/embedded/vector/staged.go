@@ -42,7 +42,7 @@ type candidate struct {
 	upper float32 // upper bound of the score
 }
 
-// ScanCodes returns the nearest live slots that pass the filter, unordered. rows is the approximate number of slots
+// ScanCodes returns the nearest live slots that pass the filter, unordered. `rows` is the approximate number of slots
 // that pass. The set must have codes.
 func ScanCodes(ctx context.Context, s *Set, filter bitmap.Set, query []float32, limit, rows int) (Found, error) {
 	question := quant.NewCoder(s.Centroid).Prepare(query)
@@ -74,7 +74,7 @@ func ScanCodes(ctx context.Context, s *Set, filter bitmap.Set, query []float32, 
 	return Found{found.Items(), all.compared, len(slots)}, nil
 }
 
-// remaining takes candidates out of the selectors and returns their slots. If likely is set, it takes only candidates
+// remaining takes candidates out of the selectors and returns their slots. If `likely` is set, it takes only candidates
 // whose estimates reach the threshold. Otherwise it takes all whose upper bounds reach the threshold. The slots are
 // ascending, and valid until the next call.
 func (f *refined) remaining(parts []*selector, likely bool) []uint32 {
@@ -388,8 +388,8 @@ func (s *selector) compact() {
 	s.found = s.found[:n]
 }
 
-// take appends to slots the candidates whose upper bound reaches the threshold and whose estimate reaches minimum. It
-// drops candidates whose upper bound is below the threshold, and returns all others as `left`.
+// take appends to `slots` the slots of the candidates whose upper bound reaches `threshold` and whose estimate reaches
+// `minimum`. It drops candidates whose upper bound is below the threshold, and returns all others as `left`.
 func (s *selector) take(slots []uint32, threshold, minimum float32) (taken []uint32, left []candidate) {
 	from, n := len(slots), 0
 	slots = slices.Grow(slots, len(s.found))[:from+len(s.found)]

@@ -81,7 +81,7 @@ func newInt8Query(residue []float32, length float64) int8Query {
 }
 
 // Int8 estimates the inner product of the query and the vector of an int8 code. The exact inner product differs from
-// the returned product by at most off.
+// the returned `product` by at most `off`.
 func (q *Query) Int8(code []byte) (product, off float32) {
 	n := len(q.int8.weight)
 	numbers := code[n : n+int8Numbers : n+int8Numbers]
