@@ -86,7 +86,7 @@ func (i *Ingestor) continueWithout(ctx context.Context, job domain.Job, place do
 	return nil
 }
 
-// isUnchanged reports whether the job's only place already has the rows that the job would write. The parameter equal
+// isUnchanged reports whether the job's only place already has the rows that the job would write. The parameter `equal`
 // says whether the previous version should have the same rows, according to its fingerprint.
 func isUnchanged(ctx context.Context, job domain.Job, equal bool, d *destination) (bool, error) {
 	p := job.Previous
