@@ -103,8 +103,8 @@ func firstGeneration(highest uint64) uint64 {
 }
 
 // advance empties a JOBS stream that lags behind the catalog, and moves it above the catalog's highest generation.
-// Otherwise generations would repeat. older reports whether the stream was behind the catalog. If it was not, unused
-// reports whether nothing was ever published to it.
+// Otherwise generations would repeat. The result `older` reports whether the stream was behind the catalog. If it was
+// not, `unused` reports whether nothing was ever published to it.
 func (b *Broker) advance(ctx context.Context, highest uint64) (older, unused bool, err error) {
 	var stream jetstream.Stream
 	err = b.do(ctx, func(ctx context.Context) error {

@@ -57,7 +57,8 @@ type HostSlots struct {
 type slotClock interface {
 	// now returns the exact time.
 	now(ctx context.Context) (time.Time, error)
-	// estimate returns the time without asking the servers. The time is unknown until the method now has been called.
+	// estimate returns the time without asking the servers. The time is unknown before the first call of the method
+	// `now`.
 	estimate() (now time.Time, age time.Duration, known bool)
 }
 

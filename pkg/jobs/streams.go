@@ -68,7 +68,7 @@ func (o Options) withDefaults() Options {
 // allStreams are the streams of a Broker, in order of creation.
 var allStreams = []string{StreamJobs, StreamEvents, StreamDeadLetters, streamAttempts, StreamSchedules, streamSlots}
 
-// config returns the configuration of a stream. first is the first sequence of a new JOBS stream.
+// config returns the configuration of a stream. `first` is the first sequence of a new JOBS stream.
 func (o Options) config(stream string, first uint64) jetstream.StreamConfig {
 	switch stream {
 	case StreamJobs:
