@@ -19,7 +19,7 @@ import (
 )
 
 // Default limits on concurrent requests, per processor. A query that is computed in this process takes a few
-// milliseconds of processor time, so running more queries at once would only make each of them slower.
+// milliseconds of processor time, so running more queries at the same time would only make each of them slower.
 const (
 	computedPerProcessor = 4   // searches and answers that this process computes itself
 	awaitedPerProcessor  = 64  // searches and answers that mostly wait for another server, such as an engine or a model
@@ -33,7 +33,7 @@ const (
 )
 
 // Limits on how long ingestion pauses while queries are being refused. A pause ends when no query has been refused for
-// the quiet time, and at the latest after the maximum wait.
+// the quiet time, or after the maximum wait if that comes first.
 const (
 	backpressureQuietTime = 500 * time.Millisecond
 	backpressureMaxWait   = 2 * time.Second

@@ -88,8 +88,8 @@ func (s *Service) catchUp(ctx context.Context) error {
 	return nil
 }
 
-// prune deletes the remains of interrupted uploads from the store of originals, once at the start and then at
-// intervals.
+// prune deletes the remains of interrupted uploads from the store of originals, once at the start and then
+// periodically.
 func (s *Service) prune(ctx context.Context) {
 	tick := time.NewTicker(s.config.AuditEvery)
 	defer tick.Stop()

@@ -99,8 +99,7 @@ func (e *engines) checks() (out []api.Check) {
 	return out
 }
 
-// logMissingFeatures logs which features each server lacks. It does so once for each server, as soon as the server can
-// be reached.
+// logMissingFeatures logs which features each server lacks, once for each server, as soon as the server can be reached.
 func (e *engines) logMissingFeatures(ctx context.Context, log *slog.Logger) {
 	var asking sync.WaitGroup
 	for _, r := range e.remote {

@@ -15,7 +15,8 @@ const (
 
 // guardedClock is the clock used to decide which objects are old enough to delete. When the wall clock jumps forward,
 // or the machine has slept, recent objects look old, and deletions cannot be undone once the clock is right again. So
-// guardedClock follows the wall clock, but ignores forward jumps for maxIgnoredJump. It follows backward jumps at once.
+// guardedClock follows the wall clock, but ignores forward jumps for maxIgnoredJump. It follows backward jumps
+// immediately.
 type guardedClock struct {
 	wall    func() time.Time
 	elapsed func() time.Duration // monotonic; stands still while the machine sleeps

@@ -24,9 +24,9 @@ func newExtractor(c config.Config, cacheDir, temp string, log *slog.Logger) *ext
 	})
 }
 
-// readers returns the number of documents extracted at once. Extraction keeps a processor busy, so more than one
-// document per processor would gain nothing. At least two are extracted at once, so that one long document does not
-// block all others.
+// readers returns how many documents are extracted concurrently. Extraction keeps a processor busy, so more than one
+// document per processor would gain nothing. At least two are extracted concurrently, so that one long document does
+// not block all others.
 func readers(c config.Config) int { return min(c.IngestConcurrency, max(2, processors.Count())) }
 
 // newReader returns the extractor and chunker for the command that shows how a file is read.
