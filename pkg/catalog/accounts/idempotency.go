@@ -28,7 +28,7 @@ const (
 )
 
 // Claim is the right to execute the request with an idempotency key. A holder loses its claim if it does not renew the
-// claim in time. It may continue nevertheless: the ids of created objects are derived from the request, so two runs
+// claim in time. It may still finish the request: the ids of created objects are derived from the request, so two runs
 // create each object only once.
 type Claim struct {
 	// Repeated tells whether an earlier run of the request ended without a response. That run may have done all, some
@@ -147,7 +147,7 @@ func (c *Accounts) FinishIdempotent(ctx context.Context, claim *Claim, r StoredR
 }
 
 // ReleaseIdempotent ends a run that has no response to keep but may have had effects. The key stays reserved for the
-// request, which can be repeated at once. The next claim then has Repeated set.
+// request, which can be repeated immediately. The next claim then has Repeated set.
 func (c *Accounts) ReleaseIdempotent(ctx context.Context, claim *Claim) error {
 	return c.db.Update(ctx, "releasing an idempotency key", func(t *db.Tx) error {
 		_, err := t.Exec(ctx, `UPDATE idempotency_keys SET begun_at = 0, body = '' WHERE `+claimedByHolder, claim.ws, claim.key, claim.holder)

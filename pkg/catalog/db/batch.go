@@ -21,7 +21,7 @@ type Write struct {
 const maxBatch = 256
 
 // Queue queues a write, which runs before the next query or before the commit. Queued writes are sent together in one
-// round trip. With SQLite, which has no round trips, the write runs at once.
+// round trip. With SQLite, which has no round trips, the write runs immediately.
 func (t *Tx) Queue(ctx context.Context, w Write) error {
 	if t.conn == nil {
 		rows, err := t.Exec(ctx, w.Text, w.Args...)

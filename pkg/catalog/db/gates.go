@@ -17,7 +17,7 @@ func (d *DB) key(kind, name string) int64 {
 }
 
 // LockShared takes shared locks on names of the given kind until the transaction ends. It waits for exclusive holders
-// and excludes new ones. With SQLite, it does nothing, because transactions are serial.
+// and excludes new ones. With SQLite, it does nothing, because write transactions never overlap.
 func (t *Tx) LockShared(ctx context.Context, kind string, names ...string) error {
 	return t.gates(ctx, `SELECT pg_advisory_xact_lock_shared(k) FROM unnest(CAST(? AS BIGINT[])) AS k`, kind, names)
 }

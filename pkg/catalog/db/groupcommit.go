@@ -158,7 +158,8 @@ func (c *commit) savepoint(ctx context.Context, f func() error) error {
 }
 
 // commitIfLast commits unless another transaction is waiting to join the open commit. If the open commit has reached
-// its maximum age or its maximum number of members, it commits in any case. See release. The caller holds the lock.
+// its maximum age or its maximum number of members, commitIfLast commits in any case. See release. The caller holds the
+// lock.
 func (g *groupCommit) commitIfLast() {
 	c := g.open
 	if c == nil || g.waiting.Load() > 0 && c.members < maxGroupSize && time.Since(c.began) < maxGroupDelay {

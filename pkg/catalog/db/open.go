@@ -40,7 +40,7 @@ type observer interface {
 	// Change is called before a row of a table is changed, deleted or inserted. added is true for an insertion. The
 	// function id returns the value in the first column of the existing row, and may fail.
 	Change(table string, added bool, id func() (string, error))
-	// Committing is called before a commit, and the returned function after it. Commits are serial.
+	// Committing is called before a commit, and the returned function after it. Commits never overlap.
 	Committing() (done func())
 	// Forget is called when the database is closed.
 	Forget()

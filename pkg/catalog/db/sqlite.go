@@ -18,7 +18,7 @@ var sqliteDialect = dialect{goose: goose.DialectSQLite3, prepares: true}
 // Number of connections for reading. Each caches up to 2 MiB of database pages.
 const sqliteReaders = 4
 
-// openSQLite opens a database in a file. There is only one connection for writing, so transactions are serial.
+// openSQLite opens a database in a file. There is only one connection for writing, so write transactions never overlap.
 func openSQLite(ctx context.Context, o Options) (*DB, error) {
 	path := o.Path
 	if path == "" {

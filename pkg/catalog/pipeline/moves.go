@@ -12,8 +12,8 @@ import (
 )
 
 // Direct sets the destination of a datastore. It cancels a move to any other place, and starts a move unless the
-// datastore is already in the given place. A datastore without datasources switches at once, without a move. The caller
-// must hold the datastore's exclusive lock and store its row.
+// datastore is already in the given place. A datastore without datasources switches immediately, without a move. The
+// caller must hold the datastore's exclusive lock and store its row.
 func Direct(ctx context.Context, t *db.Tx, d *domain.Datastore, to domain.Place) error {
 	if d.Move != nil && d.Move.To == to || d.Move == nil && d.Serving() == to {
 		return nil
@@ -164,8 +164,8 @@ func (c *Pipeline) MoveProgress(ctx context.Context, datastoreID string) (domain
 	return p, nil
 }
 
-// FinishMove switches readers to the new place if it has all active content, and reports whether it did. It uses one
-// transaction, so that no reader sees a mixture. The old place is swept. It does nothing if the move is over.
+// FinishMove switches readers to the new place if all active content is there, and reports whether it switched them. It
+// uses one transaction, so that no reader sees a mixture. The old place is swept. It does nothing if the move is over.
 func (c *Pipeline) FinishMove(ctx context.Context, datastoreID, moveID string) (switched bool, err error) {
 	err = c.db.Update(ctx, "finishing a move", func(t *db.Tx) error {
 		switched = false

@@ -19,9 +19,9 @@ type StuckDatasource struct {
 	Job domain.Job
 }
 
-// Stuck returns up to `limit` datasources whose job is not in the outbox and has shown no sign of life since the given
-// time, starting with the longest silence. Each comes with a job that can replace the lost one; see Reissue. A site
-// that is only waiting for its pages is not stuck.
+// Stuck returns up to `limit` datasources whose job is not in the outbox and has shown no activity since the given
+// time, those with the oldest activity first. Each has a job that can replace the lost one; see Reissue. A site that is
+// only waiting for its pages is not stuck.
 func (c *Pipeline) Stuck(ctx context.Context, before time.Time, limit int) ([]StuckDatasource, error) {
 	records, err := db.Collect(ctx, c.db.Read, record.Scan, `SELECT `+record.Columns+` FROM datasources
 		WHERE place <> 1 AND `+record.Live+` AND `+record.NotDeleted+` AND touched_at < ? AND NOT (type = 'web_site' AND discovery_done = 1)

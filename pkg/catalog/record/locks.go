@@ -19,8 +19,8 @@ import (
 //  3. rows of sites, then rows of other datasources, each by id;
 //  4. everything else.
 //
-// If a deadlock occurs nevertheless, one of the transactions is run again. SQLite runs transactions serially and needs
-// no locks.
+// If a deadlock occurs nevertheless, one of the transactions is run again. In SQLite, write transactions never overlap,
+// so no locks are needed.
 
 // ShareDatastores prevents the datastores from being moved or deleted until the transaction ends.
 func ShareDatastores(ctx context.Context, t *db.Tx, datastoreIDs ...string) error {

@@ -86,7 +86,7 @@ const Live = `status IN ('unsynched', 'pending', 'running')`
 type encodedParts struct {
 	target  domain.Target // generation 0: none
 	resume  domain.Resume // status "": none
-	touched int64         // time of the last sign of life, in microseconds
+	touched int64         // time of the last activity of the datasource or its job, in microseconds
 }
 
 // row returns the columns of a datasource, for reading and storing.

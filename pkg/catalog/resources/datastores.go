@@ -120,7 +120,7 @@ func (c *Resources) EachDatastore(ctx context.Context, f func(domain.Datastore) 
 
 // UpdateDatastore applies the patch and returns the changed datastore. A patch with a place other than the serving
 // place starts a move, or replaces the move in progress. A patch with the serving place cancels the move in progress. A
-// datastore without datasources is switched at once.
+// datastore without datasources is switched immediately.
 func (c *Resources) UpdateDatastore(ctx context.Context, ws, id string, p domain.DatastorePatch) (domain.Datastore, error) {
 	var d domain.Datastore
 	err := c.db.Update(ctx, "changing a datastore", func(t *db.Tx) (err error) {

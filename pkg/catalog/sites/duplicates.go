@@ -53,7 +53,8 @@ func (c *Sites) Judge(ctx context.Context, t *db.Tx, r record.Record, store doma
 		return verdict{}, fmt.Errorf("looking for pages of the same content: %w", err)
 	}
 	r.Config.SetFinalURL(f.URL)
-	// Do not compare with pages that name the fetched page as canonical: they are left out as soon as it has content.
+	// Do not compare with pages that name the fetched page as canonical: such pages are left out as soon as the fetched
+	// page has content.
 	equal = slices.DeleteFunc(equal, func(p record.Record) bool { return !p.Alive() || site.HasCanonical(p.Config, r.ID) })
 	configs := make([]domain.DatasourceConfig, len(equal))
 	for i, p := range equal {

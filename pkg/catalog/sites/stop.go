@@ -9,11 +9,11 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// StopCrawl stops the crawl of a site or a page at once. Waiting pages are no longer fetched: pages with content become
-// synched, and pages without content become skipped. Their jobs are deleted from the job stream, and results of running
-// jobs are refused. Pages that were already fetched are still indexed. The site settles when none of its jobs are in
-// progress. If the datasource is not waiting for a job, nothing changes. StopCrawl returns the changed datasource. It
-// fails with domain.CodeInvalid for a datasource that is not web content.
+// StopCrawl immediately stops the crawl of a site or a page. Waiting pages are no longer fetched: pages with content
+// become synched, and pages without content become skipped. Their jobs are deleted from the job stream, and results of
+// running jobs are refused. Pages that were already fetched are still indexed. The site settles when none of its jobs
+// are in progress. If the datasource is not waiting for a job, nothing changes. StopCrawl returns the changed
+// datasource. It fails with domain.CodeInvalid for a datasource that is not web content.
 //
 // Once the stop is committed, no new pages are added, and pages with a postponed fetch no longer count as waiting.
 // Waiting pages are processed in batches, here and, if the process dies, by WorkOnSite.

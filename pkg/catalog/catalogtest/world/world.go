@@ -58,7 +58,7 @@ func (w *World) ActiveOne(id string) domain.ActiveDatasource {
 	return all[id]
 }
 
-// StuckFor returns the datasources that have shown no sign of life for the given time.
+// StuckFor returns the datasources that have shown no activity for the given time.
 func (w *World) StuckFor(silence time.Duration) []catalog.StuckDatasource {
 	w.T.Helper()
 	s, err := w.Stuck(w.Ctx, w.Clock.Now().Add(-silence), 100)
