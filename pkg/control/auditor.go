@@ -133,7 +133,7 @@ func (a *Auditor) Run(ctx context.Context) {
 	}
 }
 
-// release releases the lease, so that another process can audit at once.
+// release releases the lease, so that another process can start an audit immediately.
 func (a *Auditor) release(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()

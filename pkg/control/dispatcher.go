@@ -44,8 +44,8 @@ type Dispatcher struct {
 
 const (
 	// outboxPoll is the polling interval of the outbox. A postponed job does not trigger OutboxWake when it becomes
-	// due, and notices of other api processes may be lost. With a longer interval, a web host whose pages are postponed
-	// by the thousand would often be idle.
+	// due, and notices of other api processes may be lost. With a longer interval, a web host with thousands of
+	// postponed pages would often be idle.
 	outboxPoll = 500 * time.Millisecond
 	// Maximum number of jobs marked as published in one transaction.
 	outboxBatch = 64

@@ -18,7 +18,7 @@ type Moves interface {
 	// the number of jobs added.
 	IssueMoves(ctx context.Context, datastoreID, moveID string, limit int) (int, error)
 	MoveProgress(ctx context.Context, datastoreID string) (domain.MoveProgress, error)
-	// FinishMove switches searches to the new place if it is complete, and reports whether it did.
+	// FinishMove switches searches to the new place if all content is there, and reports whether it switched them.
 	FinishMove(ctx context.Context, datastoreID, moveID string) (bool, error)
 }
 

@@ -33,8 +33,8 @@ type JobLog interface {
 	PurgeCrawls(ctx context.Context, datastoreID, datasourceID string, below uint64) error
 }
 
-// Sweeper performs sweeps. It retries a failed sweep for ever, with growing delays. The data that a sweep removes is
-// already invisible, so a delay is harmless.
+// Sweeper performs sweeps. It retries a failed sweep until it succeeds, with growing delays. The data that a sweep
+// removes is already invisible, so a delay is harmless.
 type Sweeper struct {
 	Sweeps    Sweeps
 	Stores    Stores
