@@ -8,7 +8,7 @@ import (
 
 // gates queues the requests of this process that want a slot at the same host. It lets no more requests ask for a slot
 // at the same time than the host has slots. The other requests wait in order of arrival. If all requests polled for a
-// slot, some of them might wait for ever. A request does not join a queue that moves too slowly.
+// slot, some of them might wait forever. A request does not join a queue that moves too slowly.
 type gates struct {
 	mu    sync.Mutex
 	hosts map[string]*gate

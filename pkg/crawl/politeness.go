@@ -74,9 +74,9 @@ func (p *politeness) maxWaitsOf(ctx context.Context) maxWaits {
 	return maxWaits{slot: p.maxWait, queue: longQueue}
 }
 
-// acquire waits for a slot of the host. delay is the interval that the host requests; it applies if it is longer than
-// the configured one. acquire returns a deferred *Error if the fetch would have to wait too long for the slot, or the
-// context's error if ctx ends first. The caller must call release once.
+// acquire waits for a slot of the host. delay is the interval that the host requests; the longer of this and the
+// configured interval applies. acquire returns a deferred *Error if the fetch would have to wait too long for the slot,
+// or the context's error if ctx ends first. The caller must call release once.
 func (p *politeness) acquire(ctx context.Context, host, u string, delay time.Duration) (release func(), err error) {
 	pace := p.pace
 	pace.Delay = max(pace.Delay, min(delay, maxCrawlDelay))

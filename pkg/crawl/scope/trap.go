@@ -155,8 +155,8 @@ var calendars = wordset.Of(`calendar calendars calender cal kalender calendrier 
 var calendarParameters = wordset.Of(`next prev previous forward back vor zurueck weiter`)
 
 // isCalendarLink reports whether a link between two pages that differ only in their date belongs to an endless series.
-// A calendar is endless in both directions. A journal or an archive ends with its first and its last text, so there
-// only links from the present into the future are rejected.
+// A calendar is endless in both directions. A journal or an archive ends with its first and its last text, so only its
+// links from the present into the future are rejected.
 func isCalendarLink(from, to *url.URL, now time.Time) bool {
 	was, ok := dateOf(from, maxYear)
 	if !ok {
