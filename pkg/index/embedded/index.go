@@ -29,7 +29,7 @@ type Options struct {
 	// RowCacheBytes is the memory for recently read rows of all spaces, in bytes. Default 32 MiB.
 	RowCacheBytes int64
 	// Alarm, if not nil, is called when the files of a space are found damaged or missing, so that an audit can start.
-	// The call holds up the index, so Alarm must return at once and must not use the index itself.
+	// The call holds up the index, so Alarm must return immediately and must not use the index itself.
 	Alarm func()
 	// Set by tests.
 	sizes    vector.Thresholds

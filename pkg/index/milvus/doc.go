@@ -13,8 +13,8 @@
 // row is missing. So a write first reads which of its rows exist. Existing rows with the same content are skipped,
 // those with different content are deleted and inserted, and missing ones are inserted. A repeated job therefore
 // changes nothing visible, and after a crash the next run adds the missing rows. If two processes write the same
-// generation at once, both may insert the same row. All reads ignore such copies, and the sweep of the generation
-// removes them.
+// generation at the same time, both may insert the same row. All reads ignore such copies, and the sweep of the
+// generation removes them.
 //
 // # Searching
 //

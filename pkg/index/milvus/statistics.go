@@ -19,7 +19,7 @@ import (
 // limit, which suffices for most words; the other words are searched with a high limit. If a word reaches that limit
 // too, it is counted in an eighth of the rows, chosen by bucket, then in an eighth of those, and so on. So the counts
 // of rare words are exact, as are all counts in a datastore of up to maxCountedHits rows. Counts of common words are
-// accurate to a few per cent, which is enough because only their logarithm matters. The cost is nearly the same for
+// accurate to a few percent, which is enough because only their logarithm matters. The cost is nearly the same for
 // small and large datastores, and results are cached for a while.
 const (
 	firstHits      = 512
@@ -31,7 +31,7 @@ const (
 
 // Lifetime of counts. It is short for small datastores, where counting again is cheap and a few rows make a difference.
 // At the end of the lifetime, the counts are refreshed in the background, while queries still use the old ones for at
-// most staleMaxAge. Counts of spaces that this process has changed, and of empty datastores, are discarded at once.
+// most staleMaxAge. Counts of spaces that this process has changed, and of empty datastores, are discarded immediately.
 const (
 	smallSpace  = 10_000 // rows
 	smallMaxAge = 2 * time.Second

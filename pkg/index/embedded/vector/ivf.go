@@ -122,7 +122,7 @@ func (c *IVF) slotOf(group []byte, i int) uint32 {
 	return c.codes.Uint32(group, i, c.codes.Payload-listSlotBytes)
 }
 
-// numbersOf returns the radius of a list, its first row and its number of rows.
+// numbersOf returns the radius, the first row and the number of rows of a list.
 func numbersOf(record []byte) (radius float32, from, n uint32) {
 	at := record[len(record)-centroidNumbers:]
 	return math.Float32frombits(binary.LittleEndian.Uint32(at)), binary.LittleEndian.Uint32(at[4:]), binary.LittleEndian.Uint32(at[8:])
