@@ -10,7 +10,7 @@ import (
 
 const (
 	// ShortPerLong is the number of short documents that count as one long document. Short documents mostly wait for
-	// the disk, which serves several at once; long ones need the processor.
+	// the disk, which can serve several of them at the same time. Long documents need the processor.
 	ShortPerLong = 4
 	// Maximum sizes of short, middle and long documents, in bytes of text. A short document has the weight 1, a middle
 	// one 2, and a long one ShortPerLong. Larger documents have the weight hugeWeight.
@@ -22,17 +22,18 @@ const (
 	maxWaitingDocuments = 2
 )
 
-// Admission limits the documents in memory at once, weighted by size. The size is known only after reading, since a
-// small file may contain a large document. A nil Admission sets no limit. It is safe for concurrent use.
+// Admission limits how many documents are in memory at the same time, weighted by their sizes. The size is known only
+// after reading, since a small file may contain a large document. A nil Admission sets no limit. It is safe for
+// concurrent use.
 type Admission struct {
 	reading chan struct{}
 	weights int64
 	texts   *semaphore.Weighted
 }
 
-// NewAdmission returns an Admission that admits up to `long` long documents at once, or ShortPerLong times as many
-// short ones. A few more documents may be in memory while they are being read. At most `readers` documents are read
-// concurrently.
+// NewAdmission returns an Admission that admits up to `long` long documents at the same time, or ShortPerLong times as
+// many short ones. A few more documents may be in memory while they are being read. At most `readers` documents are
+// read concurrently.
 func NewAdmission(readers, long int) *Admission {
 	parts := int64(max(long, 1)) * ShortPerLong
 	return &Admission{

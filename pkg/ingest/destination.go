@@ -75,8 +75,8 @@ func (i *Ingestor) destinations(ctx context.Context, job domain.Job) ([]*destina
 
 // continueWithout returns nil if a job should continue without a place that it cannot write to. Otherwise it returns
 // err. The first place, which serves searches, is required. A place that the datastore is moving to is optional: the
-// move itself requests missing content again, and fails if it cannot get it. A temporary error is returned in the first
-// few runs of the job, so that the job is retried.
+// move itself requests missing content again, and fails if that content cannot be indexed. A temporary error is
+// returned in the first few runs of the job, so that the job is retried.
 func (i *Ingestor) continueWithout(ctx context.Context, job domain.Job, place domain.Place, err error) error {
 	if place == job.Places[0] || ctx.Err() != nil || !jobs.IsPermanent(err) && job.Delivery <= optionalFailures {
 		return err

@@ -68,7 +68,7 @@ type Index interface {
 }
 
 // Ingestor handles ingest jobs: original ▶ document ▶ chunks ▶ vectors ▶ rows of the job's generation, in every place
-// of the job. Its output depends only on the job, so a job may run again, or on two workers at once.
+// of the job. Its output depends only on the job, so a job may run again, or run on two workers at the same time.
 type Ingestor struct {
 	Originals Originals
 	Extractor Extractor
