@@ -16,7 +16,7 @@ import (
 )
 
 // attemptCounts counts the runs of one job, which is identified by its generation. The server's delivery count cannot
-// be used instead. It is stored up to 100 ms late, so a job that kills its process at once would always look like a
+// be used instead. It is stored up to 100 ms late, so a job that kills its process immediately would always look like a
 // first delivery. It also counts deliveries that were lost in transit.
 type attemptCounts struct {
 	Starts    int    `json:"starts"`               // runs started; written before each run

@@ -42,9 +42,9 @@ const (
 //
 // If the handler fails, ConsumeBatches passes it the events one by one, and retries each after a growing delay until it
 // succeeds. Later events wait, so the handler must fail only for temporary reasons. Any number of processes may consume
-// at once: one of them receives the events, and another takes over if it stops responding. No event is delivered while
-// another process still holds an earlier one. Messages that are not events are logged and skipped, and so are events
-// that make the handler panic catalogPanics times.
+// at the same time: one of them receives the events, and if that process stops responding, another one takes over. No
+// event is delivered while another process still holds an earlier one. Messages that are not events are logged and
+// skipped, and so are events that make the handler panic catalogPanics times.
 //
 // It returns an error only if it cannot start.
 func (b *Broker) ConsumeBatches(ctx context.Context, limit int, handler func(ctx context.Context, evs []domain.Event) error) error {
@@ -104,7 +104,7 @@ type reader struct {
 // Timeout for unpinning during a shutdown. If unpinning fails, the next process has to wait for catalogPin.
 const unpinTimeout = time.Second
 
-// leave unpins the consumer, so that another process can take over at once.
+// leave unpins the consumer, so that another process can take over immediately.
 func (r *reader) leave(ctx context.Context) {
 	if !r.pinned || !r.broker.conn.nc.IsConnected() {
 		return
@@ -251,7 +251,7 @@ func (r *reader) hasAllPending(ctx context.Context, consumer jetstream.Consumer,
 	return true, nil
 }
 
-// redeliver asks the server to deliver events again at once. If a request is lost, the event is redelivered after
+// redeliver asks the server to deliver events again immediately. If a request is lost, the event is redelivered after
 // catalogAckWait.
 func redeliver(batch []received) {
 	for _, m := range batch {

@@ -164,7 +164,7 @@ func (d *delivery) begin(ctx context.Context) (result Result, run bool, err erro
 // crashDelay returns the remaining delay of a job that was running when its worker died. The first crash may be a
 // coincidence and adds no delay. From the second crash on, the delay doubles with each crash. So a job that kills its
 // workers does this less and less often. A job that merely happened to run during a series of crashes is not abandoned
-// at once.
+// right away.
 func (d *delivery) crashDelay() time.Duration {
 	n := d.counts.crashes()
 	if n < 2 {

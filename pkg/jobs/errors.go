@@ -39,8 +39,8 @@ var (
 	ErrReplicas = quorum.ErrReplicas
 )
 
-// Permanent marks an error that a retry cannot fix, such as an unreadable file or a deleted page. The job ends at once
-// with status error, and users see the error's message. It returns nil if err is nil.
+// Permanent marks an error that a retry cannot fix, such as an unreadable file or a deleted page. The job ends
+// immediately with status error, and users see the error's message. It returns nil if err is nil.
 func Permanent(err error) error {
 	if err == nil {
 		return nil

@@ -43,8 +43,8 @@ const generationGap = 1 << 20
 // publish its unfinished jobs again. Finished jobs are not needed. Workers and readers of events find the new streams
 // by themselves.
 //
-// Processes that own the catalog call Repair every few seconds. It changes nothing if all streams exist, and any number
-// of processes may call it at once.
+// Processes that own the catalog call Repair every few seconds. Repair changes nothing if all streams exist. Any number
+// of processes may call it at the same time.
 func (b *Broker) Repair(ctx context.Context, highestGeneration uint64) (Repaired, error) {
 	var missing []string
 	for _, name := range allStreams {

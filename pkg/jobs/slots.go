@@ -33,7 +33,7 @@ const (
 // The state of a host is an entry in a small in-memory stream, which is updated by compare-and-set. This process
 // combines its requests for a host into one write at a time. All times are by the servers' clocks: the crawlers' clocks
 // may differ by any amount, but the servers' clocks must agree. If all servers restart together, the state is lost, and
-// each host may be requested again at once, at its usual pace. HostSlots is safe for concurrent use.
+// each host may be requested again immediately, at its usual pace. HostSlots is safe for concurrent use.
 type HostSlots struct {
 	stream       string
 	js           jetstream.JetStream
@@ -192,7 +192,7 @@ func (t *HostSlots) slot(host string, a slotResult) domain.HostSlot {
 	return slot
 }
 
-// releaseInBackground queues the removal of a lease and returns at once.
+// releaseInBackground queues the removal of a lease and returns immediately.
 func (t *HostSlots) releaseInBackground(host string, a slotResult) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

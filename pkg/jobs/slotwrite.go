@@ -31,9 +31,9 @@ const (
 	writePause = 64 * time.Millisecond
 	// failedPause is the maximum pause after a failed batch.
 	failedPause = time.Second
-	// maxSlotLateness is how late a slot may start because its write took long. The slot after it was scheduled from
-	// its planned start, so two requests could come too close together. A slot that is later than this, and later than
-	// a quarter of the host's delay, is therefore reserved again.
+	// maxSlotLateness is how late a slot may start because its write took long. The next slot was scheduled from the
+	// planned start of this one, so the two requests could come too close together. A slot that is later than this, and
+	// later than a quarter of the host's delay, is therefore reserved again.
 	maxSlotLateness = 50 * time.Millisecond
 	// entryMargin is how long an entry outlives the state in it, to allow for clock differences.
 	entryMargin = 10 * time.Second
@@ -314,7 +314,8 @@ func (t *HostSlots) load(h *slotHost) error {
 	return nil
 }
 
-// store replaces the state of a host. It fails with errRevision if another crawler has written it since it was read.
+// store replaces the state of a host. It fails with errRevision if another crawler has written the state since this one
+// read it.
 func (t *HostSlots) store(h *slotHost, next hostState) error {
 	now, _, _ := t.clock.estimate()
 	if next.Host = strings.ToValidUTF8(h.name, "?"); len(next.Host) > maxHostShown {
@@ -340,7 +341,7 @@ func (t *HostSlots) store(h *slotHost, next hostState) error {
 }
 
 // slotsConfig returns the configuration of TURNS. States are kept in memory, because a host with a limited pace causes
-// two writes for each page, and they expire when they no longer have any effect.
+// two writes for each page. They expire when they no longer have any effect.
 func (o Options) slotsConfig() jetstream.StreamConfig {
 	return jetstream.StreamConfig{
 		Name:              streamSlots,

@@ -52,8 +52,8 @@ type WorkerOptions struct {
 	// Grace is how long running jobs may continue once the worker stops. Default 500 ms, so that another worker gets an
 	// interrupted job within a second.
 	Grace time.Duration
-	// StopWait is how long a handler may take to return after its context has ended. If it takes longer, its goroutine
-	// is abandoned: the job is delivered again, or counts as failed if it exceeded MaxRun. Default 5 s.
+	// StopWait is how long a handler may take to return after its context has ended. If the handler takes longer, its
+	// goroutine is abandoned: the job is delivered again, or counts as failed if it exceeded MaxRun. Default 5 s.
 	StopWait time.Duration
 	// SettleTimeout is how long a worker tries to store the outcome of a run. If the outcome cannot be stored, the job
 	// is delivered again. A stop takes at most Grace, StopWait and SettleTimeout together. Default 20 s.

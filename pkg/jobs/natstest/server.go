@@ -45,7 +45,7 @@ func (s *Server) Start() {
 	s.wait()
 }
 
-// Launch starts the server like Start, but returns at once.
+// Launch starts the server like Start, but does not wait for it.
 func (s *Server) Launch() {
 	s.t.Helper()
 	s.mu.Lock()
