@@ -31,8 +31,8 @@ const (
 // claim in time. It may still finish the request: the ids of created objects are derived from the request, so two runs
 // create each object only once.
 type Claim struct {
-	// Repeated tells whether an earlier run of the request ended without a response. That run may have done all, some
-	// or none of the work.
+	// Repeated says whether an earlier run of the request ended without a response. That run may have done all, some or
+	// none of the work.
 	Repeated bool
 	// Begun is the start of the first run.
 	Begun time.Time

@@ -103,8 +103,8 @@ func readStored(ctx context.Context, q db.Querier, ws string) (chunks, bytes int
 }
 
 // CheckStorage fails with domain.CodeUsageLimit if the workspace has already reached a storage limit. It is called
-// before a client uploads content, because an upload that will be rejected would be wasted. WithinStorage checks the
-// limits again when the content is stored, because other uploads may have been stored in the meantime.
+// before a client uploads content, so that the client does not send content that would be rejected. WithinStorage
+// checks the limits again when the content is stored, because other uploads may have been stored in the meantime.
 func (c *Accounts) CheckStorage(ctx context.Context, ws string) error {
 	limits, _, err := c.accountLimits(ctx, c.db.Read, domain.Account{WorkspaceID: ws})
 	if err != nil || !limitsStorage(limits) {

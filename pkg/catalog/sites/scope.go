@@ -161,7 +161,7 @@ func idsOf(pages []record.Record) []string {
 }
 
 // applySettings applies the site's settings to a page. `why` is the reason for leaving the page out, or "" if it is in
-// scope. `known` tells whether the page's links are stored.
+// scope. `known` says whether the page's links are stored.
 func (w *siteWork) applySettings(ctx context.Context, p *record.Record, scope domain.SiteScope, why string, known bool) error {
 	before := p.Datasource
 	root := scope.Follow && domain.SameAddress(p.Config.SourceURL, scope.Root)
