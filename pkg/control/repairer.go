@@ -128,7 +128,7 @@ func (r *Repairer) reschedule(ctx context.Context, say Note) error {
 	return err
 }
 
-// summary returns the last line of a repair's output. consistent tells whether the repair was complete and found no
+// summary returns the last line of a repair's output. `consistent` says whether the repair was complete and found no
 // differences.
 func (r Report) summary(consistent bool) string {
 	var parts []string
