@@ -51,9 +51,9 @@ type Entry struct {
 }
 
 // Read parses a sitemap of any kind as a stream: urlset, sitemapindex, RSS, Atom or plain text, optionally compressed
-// by gzip. It calls `take` for every entry until `take` fails, and then returns the error. Memory use does not depend
-// on the number of entries. `limit` is the maximum number of decompressed bytes. budget, which may be nil, limits
-// several sitemaps together; once it is spent, Read fails with ErrTextSpent.
+// by gzip. It calls `take` for every entry. If `take` fails, Read stops and returns that error. Memory use does not
+// depend on the number of entries. `limit` is the maximum number of decompressed bytes. budget, which may be nil,
+// limits several sitemaps together; once it is spent, Read fails with ErrTextSpent.
 func Read(r io.Reader, limit int64, budget *Budget, take func(Entry) error) error {
 	br, err := textOf(r, limit, budget)
 	if err != nil {
