@@ -102,9 +102,9 @@ func norm(v []float32) float64 {
 	return math.Sqrt(sum)
 }
 
-// Scalar returns a string that identifies a filterable metadata value, which is a string, number or boolean. Equal
-// numbers have the same identity, whatever their Go type; values of different kinds have different identities. Scalar
-// returns false for all other values.
+// Scalar returns the identity of a filterable metadata value (a string, number or boolean) as a string. Equal numbers
+// have the same identity, whatever their Go type; values of different kinds have different identities. Scalar returns
+// false for all other values.
 func Scalar(v any) (string, bool) {
 	switch x := v.(type) {
 	case string:

@@ -25,8 +25,8 @@ const (
 	Row                   // row; the key's ID is the row's slot
 )
 
-// Caches are shared by all spaces of an index. Lists caches term lists and the directories of segments. Blocks of
-// postings have a cache of their own, because they are larger than most lists and are needed only to build lists.
+// Caches are shared by all spaces of an index. The cache Lists holds term lists and the directories of segments. Blocks
+// of postings have a cache of their own, because they are larger than most lists and are needed only to build lists.
 type Caches struct{ Lists, Blocks, Rows *Cache }
 
 // Blocks get 1/blockShare of the memory for postings.

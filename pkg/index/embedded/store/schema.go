@@ -81,8 +81,8 @@ func openDB(path string, writer bool, conns int) (*sql.DB, error) {
 	}
 	if runtime.GOOS != "windows" { // Windows lacks this VFS
 		// Only one process uses the index, so the connections can share the state of the WAL in memory instead of a
-		// mapped file. In a mapped file, a page fault on a hanging disk would block the garbage collector, and with it
-		// the process.
+		// mapped file. In a mapped file, a page fault on a hanging disk would block the garbage collector, and thus the
+		// whole process.
 		query.Set("vfs", "unix-excl")
 	}
 	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Path: filepath.ToSlash(abs), RawQuery: query.Encode()}).String())

@@ -51,8 +51,8 @@ type listSearch struct {
 }
 
 // ScanLists searches the probed lists and the unassigned rows. It returns the nearest live slots, best first, and the
-// number of rows whose 1-bit codes it has compared. The set must have a usable IVF. It fails with errIVF if the IVF is
-// damaged.
+// number of rows whose 1-bit codes it has compared. The set must have a usable IVF. ScanLists fails with errIVF if the
+// IVF is damaged.
 func ScanLists(ctx context.Context, s *Set, query []float32, limit int) (found Found, scanned int, err error) {
 	wanted := limit
 	limit = max(limit, calibratedLimits[0]) // the smallest calibrated limit

@@ -12,8 +12,9 @@ import (
 	"math"
 )
 
-// Rows is the number of codes that are compared together. They are transposed: the first byte of each code, the second
-// byte of each code, and so on, followed by the scale, the offset and the error of each, as float32.
+// Rows is the number of codes that are compared together. They are transposed: first comes the first byte of every
+// code, then the second byte of every code, and so on. The scale, the offset and the error of every code follow, as
+// float32.
 const Rows = 64
 
 // Length in bytes of scale, offset and error, as float32.
