@@ -37,7 +37,7 @@ var errRevision = errors.New("jobs: written by another worker")
 
 // attemptStore stores the attempt counts of unfinished jobs and the checkpoints of consumers. Entries of finished jobs
 // are deleted, and the stream's age limit removes the rest. The stream is laid out as a key-value bucket, but the
-// client's Get is not used: any replica may answer it, and a lagging replica would hide crashes.
+// client's Get is not used: any replica may answer the request, and a lagging replica would hide crashes.
 type attemptStore struct {
 	js           jetstream.JetStream
 	stream       jetstream.Stream

@@ -37,8 +37,8 @@ const (
 )
 
 // Retry calls f, each time with a new deadline, until f succeeds or fails with a permanent error, ctx ends, or the
-// timeout has passed. In the last two cases the error is ErrUnavailable. f must be idempotent: if an answer is lost,
-// the request may have been performed.
+// timeout has passed. In the last two cases the error is ErrUnavailable. f must be idempotent: if a response is lost,
+// the request may already have been performed.
 func Retry(ctx context.Context, timeout time.Duration, f func(ctx context.Context) error) error {
 	whole, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()

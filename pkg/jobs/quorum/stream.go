@@ -9,8 +9,9 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// joinTimeout is how long Ensure retries a creation that fails with certain errors. The cause may be a server that has
-// not joined the cluster yet or does not know a new stream yet, or the files of a deleted stream.
+// joinTimeout is how long Ensure retries to create a stream if that fails with an error that may go away. For example,
+// a server may not have joined the cluster yet or may not know a new stream yet, or the files of a deleted stream may
+// still be there.
 const joinTimeout = 5 * time.Second
 
 // Ensure creates the stream, or updates its configuration if it exists. created reports whether Ensure created it; if
