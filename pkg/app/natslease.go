@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// natsLease is the name of a lease in the catalog. Its holder is the job log, so all api processes that share the
-// catalog and the job log hold the lease together.
+// natsLease is the name of a lease in the catalog. The api processes that share the catalog acquire it under the id of
+// their job log, not under ids of their own. So all processes with the same job log hold the lease together.
 const (
 	natsLease     = "nats"
 	natsLeaseTime = 30 * time.Second

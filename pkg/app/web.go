@@ -107,7 +107,7 @@ func (w *web) Close() error {
 	return w.browser.Close()
 }
 
-// openPlanner opens a crawler for a single command. It does not share host slots with other crawlers.
+// openPlanner opens a crawler for a single command. The crawler does not share host slots with other crawlers.
 func openPlanner(c config.Config) (planner *crawl.Crawler, stop func() error, err error) {
 	log := slog.New(slog.DiscardHandler)
 	o, err := crawlOptions(c, os.TempDir(), log)
