@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// claimKey claims the key for a request. It requires that there is no response yet.
+// claimKey claims the key for a request. The test fails if the request is in progress or already has a response.
 func claimKey(w *world.World, key, requestHash string) *catalog.Claim {
 	w.T.Helper()
 	claim, have, err := w.BeginIdempotent(w.Ctx, w.WS, key, requestHash)

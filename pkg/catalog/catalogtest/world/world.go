@@ -101,7 +101,7 @@ type World struct {
 	known     map[string]bool // ids of jobs in the stream, which drops jobs with known ids
 }
 
-// New opens an empty catalog with a workspace and a datastore.
+// New opens a new catalog, and creates a workspace and a datastore in it.
 func New(t testing.TB, open Open, options ...func(*catalog.Options)) *World {
 	t.Helper()
 	w := &World{T: t, Ctx: t.Context(), known: map[string]bool{}, Clock: &clock{at: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}, WS: domain.NewID()}
