@@ -178,9 +178,10 @@ func (c *Crawler) postpone(ctx context.Context, report reporter, p postponement)
 	return jobs.Rescheduled(p.cause)
 }
 
-// site emits the pages of a site. The last event says whether the links of these pages must be followed, which is known
-// only at the end of the discovery. So each group of links is held back until the next group arrives or the discovery
-// ends. If links must be followed, the root is the only page found.
+// site emits the addresses of a site's pages in groups, with one event per group. The last of these events says whether
+// the crawl must follow the links of these pages. That is known only at the end of the discovery, so each group is held
+// back until the next group arrives or the discovery ends. If links must be followed, the discovery has found only the
+// root.
 func (c *Crawler) site(ctx context.Context, job domain.Job, report reporter) error {
 	var held []domain.Link
 	emit := func(follow bool) error {
