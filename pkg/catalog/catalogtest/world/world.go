@@ -1,4 +1,4 @@
-// Package world provides the environment of the catalog's suite: an empty catalog with a workspace and a datastore, a
+// Package world provides the environment of the catalog's suite: a new catalog with a workspace and a datastore, a
 // clock set by tests, and simulations of the job stream, workers and crawlers. catalogtest and sitetest import it.
 package world
 
