@@ -9,8 +9,8 @@ import (
 // Memory that an ingestor needs without its child processes, in bytes.
 const ownMemory = 1 << 30
 
-// checkExtractMemory checks that an ingestor's memory limit suffices if all its children use their maximum. When memory
-// runs out, the kernel may kill not only a child but the whole container, with every document in progress.
+// checkExtractMemory checks that an ingestor's memory limit is large enough even if all its children use their maximum.
+// When memory runs out, the kernel may kill not only a child but the whole container, with every document in progress.
 func checkExtractMemory(f *faults, where string, environment map[string]string, limit int64) {
 	children, err := units.FromHumanSize(environment["SLUICE_INGEST_CONCURRENCY"])
 	if err != nil {
