@@ -24,8 +24,8 @@ func (d *Datasource) MayBeReplacedBy(target Datasource, similar bool) bool {
 	}
 }
 
-// IsReplacedBy reports whether a page of the site is left out in favour of keeper, a page with content. This is so if
-// the page names keeper as canonical, their texts are similar, and keeper does not name the page in turn.
+// IsReplacedBy reports whether a page of the site is left out in favour of keeper, a page with content. It is left out
+// if it names keeper as canonical, the texts of the two pages are similar, and keeper does not name the page in turn.
 func (d *Datasource) IsReplacedBy(page, keeper Datasource, similar bool) bool {
 	return page.ID != keeper.ID && page.GroupID == d.ID && similar &&
 		d.HasCanonical(page.Config, keeper.ID) && !d.HasCanonical(keeper.Config, page.ID)
