@@ -16,7 +16,7 @@ type Span struct {
 // Sentences splits a text into sentences by the rules of Unicode (UAX #29), with three exceptions. It does not split
 // after an abbreviation, an initial, or an ordinal number in a German date; it always splits at blank lines; and it
 // always splits at long runs of marks. The spans are ordered, disjoint and not empty, and do not include the white
-// space around sentences. The time is linear in the length of the text, whatever it contains.
+// space around sentences. For any text, the time is linear in its length.
 func Sentences(text string) []Span {
 	var out []Span
 	for s := range segments(text) {
