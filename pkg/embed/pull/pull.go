@@ -34,8 +34,8 @@ const (
 // Config says where models come from and where they are stored. All fields except Into have defaults, which apply if
 // the field is zero.
 type Config struct {
-	// Base is the address of Hugging Face or of a mirror with the same paths; default DefaultBase. Whatever the address
-	// is, only files with the pinned size and digest are kept.
+	// Base is the address of Hugging Face or of a mirror with the same paths; default DefaultBase. Regardless of the
+	// address, only files with the pinned size and digest are kept.
 	Base string
 
 	// Into is the directory that contains the models, each in a subdirectory with the model's name. It is created if
