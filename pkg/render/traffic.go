@@ -220,8 +220,8 @@ func (n *traffic) isPage(e *fetch.EventRequestPaused) bool {
 	return e.ResourceType == network.ResourceTypeDocument && e.FrameID == n.main
 }
 
-// isDownload reports whether a navigation that led to something other than HTML counts as a download. This is so only
-// if a page is already shown: the browser can then stay on that page, and otherwise the rendering fails.
+// isDownload reports whether a navigation that led to something other than HTML counts as a download. It does only if a
+// page is already shown, so that the browser can stay on that page. Otherwise the rendering fails.
 func (n *traffic) isDownload(e *fetch.EventRequestPaused) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
