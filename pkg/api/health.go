@@ -15,7 +15,7 @@ func (s *server) GetHealth(context.Context, GetHealthRequestObject) (GetHealthRe
 	return GetHealth200JSONResponse{Status: HealthStatusOk}, nil
 }
 
-// GetReadiness implements StrictServerInterface. It checks all dependencies at once. Their errors are only logged:
+// GetReadiness implements StrictServerInterface. It checks all dependencies concurrently. Their errors are only logged:
 // callers need no key, so they learn only which dependency is down.
 func (s *server) GetReadiness(ctx context.Context, _ GetReadinessRequestObject) (GetReadinessResponseObject, error) {
 	ctx, _ = access.CallerOf(ctx)

@@ -19,7 +19,7 @@ type KeyFinder interface {
 // in one process takes effect in all processes on the next request.
 //
 // Keys are stored and looked up by the hash of their secret. The duration of a look-up may reveal something about a
-// hash, but that reveals nothing about the secret. The hashes are compared in constant time nevertheless.
+// hash, but a hash reveals nothing about the secret. The hashes are still compared in constant time.
 type Keyring struct {
 	Keys KeyFinder
 	Now  func() time.Time

@@ -164,8 +164,8 @@ func ginRoute(path string) string {
 	return strings.NewReplacer("{", ":", "}", "").Replace(path)
 }
 
-// isAudited reports whether calls of the operation are recorded in the audit log. This is the case if the operation
-// deletes something, or changes keys or limits.
+// isAudited reports whether calls of the operation are recorded in the audit log, because it deletes something, or
+// changes keys or limits.
 func isAudited(method, path string) bool {
 	return method == http.MethodDelete ||
 		method != http.MethodGet && (strings.HasPrefix(path, "/keys") || strings.HasPrefix(path, "/usage/limits"))

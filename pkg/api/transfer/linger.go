@@ -29,7 +29,7 @@ func (b *sentBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Linger is for rejected requests whose client is still sending a large body. It gives the client time to read the
+// Linger is used for rejected requests whose client is still sending a large body. It gives the client time to read the
 // response. Most clients read the response only after they have sent everything, and lose it if the connection is
 // closed earlier. The caller writes the response and then calls the returned function, which reads the body for a
 // little longer.
