@@ -73,8 +73,8 @@ func Neutral(text string) string { return parenthesize.apply(text, allFragments)
 // Remove removes the marks from a document's text, because they would look like citations in a quotation.
 func Remove(text string) string { return remove.apply(text, allFragments) }
 
-// Without removes the marks from an answer. sources is the number of fragments that the answer cites. A negative value
-// means that the number is unknown, which is so if the client stores the conversation.
+// Without removes the marks from an answer. sources is the number of fragments that the answer cites. It is negative if
+// the number is unknown because the client stores the conversation.
 func Without(text string, sources int) string {
 	if sources < 0 {
 		sources = allFragments
@@ -179,8 +179,8 @@ func (c *citationFilter) plain(s string) int {
 // mayOpen reports whether b may be the first byte of a mark's opening bracket.
 func mayOpen(b byte) bool { return b == '[' || b == "【"[0] || b == "［"[0] }
 
-// isSpace reports whether b is white space that is removed together with the mark after it. This is so for spaces and,
-// if all marks are removed, for tabs. Otherwise tabs are kept, because they separate the cells of a table.
+// isSpace reports whether b is white space that is removed together with the mark after it. Spaces always are. Tabs are
+// only if all marks are removed; otherwise they are kept, because they separate the cells of a table.
 func (c *citationFilter) isSpace(b byte) bool { return b == ' ' || b == '\t' && c.action == remove }
 
 // names reports whether n is the number of a fragment.

@@ -72,8 +72,8 @@ func fencedIn(text string) []stretch {
 var codeSigns = regexp.MustCompile(`^(?:\$ |# ?!|#include\b|def |func |class |import \w+$|from \w+ import |return\b|const |let |var |public |private |if .*:$|for .*:$|SELECT |INSERT |UPDATE |sudo |pip3? |npm |npx |yarn |git |docker |kubectl |helm |go (?:run|build|install|test|get|mod) |make \w+$|cargo |brew |apt(?:-get)? |curl |wget |cp |mv |mkdir |chmod |ssh |python3? |bash |systemctl |</?\w+[ >])|` +
 	` --?[a-zA-Z][\w-]*|[{;]$|^[})\]]+[;,]?$|\w\([^ )]*\)|=>|->|::|&&| \| | \|\| |^[\w.\[\]"']+ ?:?= ?\S|^ {2,}\S+:`)
 
-// looksLikeCode reports whether a paragraph without fences is code. This is so if no line ends like a sentence, and at
-// least half of the lines contain something typical of code (see codeSigns).
+// looksLikeCode reports whether a paragraph without fences is code: no line ends like a sentence, and at least half of
+// the lines contain something typical of code (see codeSigns).
 func looksLikeCode(text string) bool {
 	if strings.Contains(text, "\t") && !strings.HasPrefix(text, "\t") {
 		return false // a table

@@ -52,7 +52,7 @@ var conceptsOf, conceptWords = func() (map[string][]int, [][]string) {
 }()
 
 // addConcepts adds related words to the terms of the question: for each term, the index terms of other words for the
-// same concepts, in the languages of the fragments. Like addKin, it adds nothing to names.
+// same concepts, in the languages of the fragments. Like addKin, it does not extend names.
 func (q *question) addConcepts(asked string, langs []analysis.Language) {
 	for _, w := range language.Words(asked) {
 		of := conceptsOf[w]

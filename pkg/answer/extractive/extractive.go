@@ -200,9 +200,9 @@ func (q question) sureOfAll(quotes []sentence, pages []page, clauses []string) b
 	return true
 }
 
-// sure reports whether quotations, without the text around them, answer the question. This is so if one of them
-// contains most of the topics, is code, belongs to a list that was asked for as a whole, or is the row with the code
-// that the question names.
+// sure reports whether quotations, without the text around them, answer the question. They do if one of them contains
+// most of the topics, is code, belongs to a list that was asked for as a whole, or is the row with the code that the
+// question names.
 func (q question) sure(quotes []sentence, pages []page, about topics) bool {
 	for _, s := range quotes {
 		if s.kind == partRow && isForm(strings.Split(columnsOf(s.text), "\n")) {
@@ -246,8 +246,8 @@ func (q question) saysMore(s sentence, pages []page, about topics) bool {
 }
 
 // supported reports whether one of the quotations is likely to be an answer even if no passage has enough of the
-// topics. This is so if the datastore has too few chunks for meaningful word frequencies, or if the quotation is a
-// whole sentence and its fragment contains some of the topics.
+// topics. A quotation is if the datastore has too few chunks for meaningful word frequencies, or if it is a whole
+// sentence and its fragment contains some of the topics.
 func (q question) supported(quotes []sentence, pages []page) bool {
 	about := q.topicsOf("")
 	return slices.ContainsFunc(quotes, func(s sentence) bool {

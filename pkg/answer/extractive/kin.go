@@ -31,7 +31,7 @@ const (
 )
 
 // addKin looks in the fragments for words related to the question's words, and adds their index terms to the terms of
-// the question. It adds nothing to names, because a related name is another product or person. Words of earlier
+// the question. It does not extend names, because a related name belongs to another product or person. Words of earlier
 // questions are not extended either.
 func (q *question) addKin(ctx context.Context, vectors WordVectors, asked string, fragments []domain.Fragment) error {
 	var words []string

@@ -154,8 +154,8 @@ func announces(text string) bool {
 	return strings.HasSuffix(text, ":") || strings.HasSuffix(text, "：")
 }
 
-// isHeading reports whether a paragraph is a heading. This is so if it is a single short line that does not end with a
-// full stop and does not look like code.
+// isHeading reports whether a paragraph is a heading: a single short line that does not end with a full stop and does
+// not look like code.
 func isHeading(part string) bool {
 	part = strings.TrimSpace(part)
 	first, _ := utf8.DecodeRuneInString(part)

@@ -152,8 +152,8 @@ func (r *partReader) addParagraph(text string) {
 	r.announced = last >= 0 && r.parts[last].kind != partCode && announces(r.parts[last].text)
 }
 
-// isHeading reports whether a paragraph is a heading. This is so if it is the heading of the fragment's section, a
-// question on its own line, or text that looks like a heading.
+// isHeading reports whether a paragraph is a heading: the heading of the fragment's section, a question on its own
+// line, or text that looks like a heading.
 func (r *partReader) isHeading(text string) bool {
 	text = strings.TrimSpace(text)
 	if strings.Contains(text, "\n") {

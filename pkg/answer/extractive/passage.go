@@ -336,7 +336,8 @@ func (q question) passagesFor(clauses []string, pages []page, supported bool, ch
 	return out, unanswered
 }
 
-// If no sentence is likely to be an answer, a page must contain at least this share of the topics other than names.
+// Minimum share of the topics other than names that a page must contain to be quoted if no sentence is likely to be an
+// answer.
 const otherTopics = 0.4
 
 // Minimum share of the clause's total weight at which a missing topic matters: if no page contains such a topic, the
@@ -452,8 +453,8 @@ func withoutColumns(lines []string) []string {
 	return out
 }
 
-// isForm reports whether the first row of a table is a row of a form. This is so if its labels contain no digits, and
-// at least one of its values contains a digit.
+// isForm reports whether the first row of a table is a row of a form: its labels contain no digits, and at least one of
+// its values contains a digit.
 func isForm(cells []string) bool {
 	values := 0
 	for i, c := range cells {

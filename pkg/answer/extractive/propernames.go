@@ -58,9 +58,9 @@ func (q question) rarestOf(words []string) (name properName, ok bool) {
 }
 
 // strangers reports, for each fragment, whether it is about a city, person or thing other than those that the question
-// names. This is so if neither the fragment, nor its headings, nor another result from its datasource contains a name
-// of the question. Fragments in another language are never strangers, because they may spell names differently. If the
-// question's language is unknown, no fragment is a stranger, because the capitalised words may be ordinary nouns.
+// names. It is a stranger if neither the fragment, nor its headings, nor another result from its datasource contains a
+// name of the question. Fragments in another language are never strangers, because they may spell names differently. If
+// the question's language is unknown, no fragment is a stranger, because the capitalised words may be ordinary nouns.
 func (q question) strangers(fragments []domain.Fragment) []bool {
 	out := make([]bool, len(fragments))
 	if len(q.proper) == 0 || q.lang == analysis.Unknown {

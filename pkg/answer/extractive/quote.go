@@ -105,8 +105,7 @@ func marked(s sentence, fragments []domain.Fragment) string {
 	return text
 }
 
-// cutOff reports whether text is incomplete. This is so if it is prose of several words that ends in a letter, a comma
-// or the like.
+// cutOff reports whether text is incomplete: prose of several words that ends in a letter, a comma or the like.
 func cutOff(text string) bool {
 	if strings.ContainsAny(text, "\n·") || labelled.MatchString(text) || chunk.Tokens(text) <= 2*scrapTokens {
 		return false

@@ -170,8 +170,8 @@ func (q question) value(t wording) float64 {
 	return -1
 }
 
-// lists reports whether the question asks for a whole list rather than one entry of it. This is so if the heading of
-// the list contains words of the question and the entry contains none, or if the heading contains nearly all of them.
+// lists reports whether the question asks for a whole list rather than one entry of it. It does if the heading of the
+// list contains words of the question and the entry contains none, or if the heading contains nearly all of them.
 func (q question) lists(kind partKind, own, heading wording) bool {
 	itself, above := 0.0, 0.0
 	for i, w := range q.weights {
@@ -188,8 +188,8 @@ func (q question) lists(kind partKind, own, heading wording) bool {
 	return above > 0 && (itself == 0 || kind == partEntry && above >= nearlyAll*q.total)
 }
 
-// isScrap reports whether text that does not end with a full stop is a heading or a label. This is so if it is short
-// and contains no digit.
+// isScrap reports whether text that does not end with a full stop is a heading or a label, because it is short and
+// contains no digit.
 func isScrap(text string) bool {
 	return chunk.Tokens(text) <= 2*scrapTokens && !strings.ContainsFunc(text, unicode.IsDigit)
 }
