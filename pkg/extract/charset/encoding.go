@@ -336,7 +336,8 @@ func DecodeWith(data []byte, name string) (string, string) {
 	enc, name := ByName(name)
 	out, err := enc.NewDecoder().Bytes(data)
 	if err != nil {
-		// Decoders replace invalid bytes instead of failing. If one fails nevertheless, out is the text decoded so far.
+		// Decoders replace invalid bytes instead of failing. If decoding fails in spite of this, out is the text
+		// decoded so far.
 		return strings.ToValidUTF8(string(out), "\uFFFD"), name
 	}
 	return string(out), name

@@ -42,7 +42,7 @@ const (
 	priorOldest = -0.12 // older than another obsolete encoding with the same letters
 )
 
-// candidate is an encoding that unlabelled text may be in, with the characters that are typical of such text.
+// candidate is a possible encoding of unlabelled text, with the characters that are typical of such text.
 type candidate struct {
 	name      string
 	alphabets []alphabet // only in single-byte encodings: the letters of their languages

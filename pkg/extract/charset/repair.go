@@ -14,7 +14,8 @@ const (
 	minInvalid          = 8       // minimum number of stray bytes for guessing their encoding
 )
 
-// addInvalid collects the byte at index `at` of piece, which cannot be UTF-8, with the words around it.
+// addInvalid records a byte that cannot be UTF-8, together with the words around it. The byte is at index `at` of
+// piece.
 func (t *Evidence) addInvalid(piece []byte, at int) {
 	if len(t.invalidContext) >= invalidSample {
 		return

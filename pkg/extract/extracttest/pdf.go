@@ -52,7 +52,7 @@ func PageObjects(contents ...string) []string {
 	return objects
 }
 
-// At returns the operators that show the text at the given position.
+// At returns the PDF operators that show the text at the given position.
 func At(font string, size, x, y float64, text string) string {
 	text = strings.NewReplacer(`\`, `\\`, `(`, `\(`, `)`, `\)`).Replace(text)
 	return fmt.Sprintf("BT /%s %g Tf 1 0 0 1 %g %g Tm (%s) Tj ET\n", font, size, x, y, text)
@@ -80,7 +80,7 @@ func BookPDF(pages int) []byte {
 	return PDFPages(contents...)
 }
 
-// PDFLines returns the operators that show the texts one below the other, starting at the given position.
+// PDFLines returns the PDF operators that show the texts one below the other, starting at the given position.
 func PDFLines(font string, size, x, y float64, texts ...string) string {
 	var b strings.Builder
 	for i, text := range texts {

@@ -11,8 +11,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/charset"
 )
 
-// MIME types that several packages refer to. Some formats embed files of these types; others must be told apart from
-// them.
+// MIME types that several packages refer to, because some formats embed files of these types and others are easily
+// mistaken for them.
 const (
 	TypeCSV      = "text/csv"
 	TypeText     = "text/plain"

@@ -72,7 +72,7 @@ func (r *Registry) Parse(ctx context.Context, src Source, lim Limits, emit func(
 		case fault != nil:
 			return nil, fmt.Errorf("reading the file: %w", *fault)
 		}
-		// All other causes are excluded, so the content is damaged.
+		// All other causes have been ruled out, so the content must be damaged.
 		return nil, &Error{Kind: Damaged, Err: err, Message: "the file is damaged: it cannot be read as " + r.name(p.Doc.MIMEType)}
 	}
 	if p.Out.Letters == 0 {

@@ -8,8 +8,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Sink receives blocks from a parser, cleans and bounds them, and passes each on at once, so that the document is never
-// held in memory as a whole.
+// Sink receives blocks from a parser, cleans and bounds them, and passes each one on immediately, so that the document
+// is never held in memory as a whole.
 type Sink struct {
 	Emit         func(domain.Block) error
 	Left         int64 // number of bytes of text that may still be added

@@ -214,8 +214,8 @@ func isWithin(n, outer *html.Node) bool {
 	return false
 }
 
-// isPartOfContent reports whether a block that the extractor lost belongs to the content. This is true of code, table
-// rows, quotations and list items that are in the same part of the page as kept blocks.
+// isPartOfContent reports whether a block that the extractor lost belongs to the content. Code, table rows, quotations
+// and list items do if they are in the same part of the page as kept blocks.
 func isPartOfContent(b block, parents map[*html.Node]int, t *pageTree) bool {
 	n := b.node
 	switch b.Kind {

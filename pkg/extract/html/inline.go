@@ -207,8 +207,8 @@ func simplifyTeX(s string) string {
 	return s
 }
 
-// decoration reports whether an element in the content carries no information. This is true of permalinks of headings,
-// buttons, note markers and duplicate renderings of a formula.
+// decoration reports whether an element in the content carries no information, like the permalink of a heading, a
+// button, a note marker or a duplicate rendering of a formula.
 func (w *walker) decoration(n *html.Node) bool {
 	switch n.DataAtom {
 	case atom.Button:

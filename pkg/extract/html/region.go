@@ -244,7 +244,8 @@ func (t *pageTree) hasMainHeading(n, doc *html.Node) bool {
 	return all.titles > 0 && w.titles == all.titles || w.clear.prose()*5 >= t.total.prose()*4
 }
 
-// hasHalf reports whether an element holds half of the page's prose or, on a page of links, half of its text.
+// hasHalf reports whether an element holds at least half of the page's prose or, on a page of links, at least half of
+// its text.
 func (t *pageTree) hasHalf(n *html.Node) bool {
 	w := t.weights[n].clear
 	if w.prose()*2 >= t.total.prose() && w.prose() >= shellLetters {

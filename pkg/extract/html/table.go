@@ -349,8 +349,8 @@ func (r gridRow) single() bool {
 	return len(r.cells) > 0
 }
 
-// layoutTable reports whether a table is used for layout. This is so if it is marked as layout, contains sections, long
-// text or other tables, or has only one column or row.
+// layoutTable reports whether a table is used for layout. A table counts as layout if it is marked as such, contains
+// sections, long text or other tables, or has only one column or row.
 func (w *walker) layoutTable(t *html.Node) bool {
 	switch attr(t, "role") {
 	case "presentation", "none":

@@ -28,9 +28,9 @@ var Format = format.Format{
 	Name: "Markdown", Label: "Markdown", Text: true, TitleFromHeading: true, Read: read,
 }
 
-// read reads CommonMark with GitHub's tables, task lists and bare addresses, and with footnotes, definition lists and
-// front matter. With PlainRows, the text also contains what is otherwise omitted or stored elsewhere: the addresses of
-// links, and HTML markup.
+// read reads CommonMark with GitHub's tables, task lists and bare URLs, and with footnotes, definition lists and front
+// matter. With PlainRows, the text also contains what is otherwise omitted or stored elsewhere: the addresses of links,
+// and HTML markup.
 func read(p *format.Parser) error {
 	if p.Src.Size > maxMarkdown {
 		p.Out.Warn("the Markdown is longer than " + format.SizeText(maxMarkdown) + ", so it was read as plain text")

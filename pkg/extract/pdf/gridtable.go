@@ -50,8 +50,8 @@ func (l *layout) ruledTable(g *grid, lines []pdftext.Line) *pageTable {
 	return table
 }
 
-// isTable reports whether the text in a grid forms a table. This is so if most cells have text, the text is not prose,
-// and few cells are merged. Forms have many merged cells, because their cells have different widths.
+// isTable reports whether the text in a grid forms a table. It does if most cells have text, the text is not prose, and
+// few cells are merged. Forms have many merged cells, because their cells have different widths.
 func (t *gridText) isTable(regions []region) bool {
 	const proseCell = 400 // average number of bytes per cell from which the text counts as prose in columns
 	full, size, merged := 0, 0, 0
@@ -165,8 +165,8 @@ func (t *pageTable) dropEmptyColumns() {
 	}
 }
 
-// names reports whether the first row with several cells can name the columns. This is so if it has a name for every
-// column except perhaps the first, or has merged cells that show which columns they name.
+// names reports whether the first row with several cells can name the columns. It can if it has a name for every column
+// except perhaps the first, or if it has merged cells that show which columns they name.
 func (t *pageTable) names() bool {
 	for _, r := range t.rows {
 		if table.Filled(r.Cells) < 2 {

@@ -106,8 +106,8 @@ func (h *headerTree) addRow(r alignedCells) bool {
 // place assigns the cells of a row to the nodes that they name, at the least total cost. It returns the first and the
 // last node of each cell, or nil if the cells cannot be names of the nodes.
 func (h *headerTree) place(r alignedCells) [][2]int {
-	// lowest is the lowest baseline of all names. below is the baseline of the nearest names below row r that reach
-	// down to lowest. Grouping these names costs nothing extra.
+	// `lowest` is the lowest baseline of all names. `below` is the baseline of the nearest names that are below row r
+	// and extend down to `lowest`. Grouping these names costs nothing extra.
 	lowest, below := math.Inf(1), math.Inf(-1)
 	for _, n := range h.nodes {
 		if !math.IsInf(n.low, -1) {

@@ -28,8 +28,8 @@ func readingOrder(lines []pdftext.Line) []pdftext.Line {
 	return append(main, turned...)
 }
 
-// scattered reports whether the order of lines is implausible. This is so if many lines lie above the line that
-// precedes them in the file, although both are in the same column.
+// scattered reports whether the order of lines is implausible: many lines lie above the line that precedes them in the
+// file, although both are in the same column.
 func scattered(lines []pdftext.Line) bool {
 	const atLeast = 6
 	if len(lines) < atLeast {

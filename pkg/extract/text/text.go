@@ -146,8 +146,8 @@ func underlines(rule, title string) bool {
 	return width <= 100 && !strings.HasPrefix(title, " ") && len(rule)*2 >= width && len(rule) <= width+6
 }
 
-// numberedHeading returns the level of a heading such as "2.1 SCOPE OF DELIVERY", or 0 if it is not certain that the
-// line is a heading.
+// numberedHeading returns the level of a heading such as "2.1 SCOPE OF DELIVERY", or 0 if the line may be ordinary
+// text.
 func numberedHeading(line string) int {
 	number, title, ok := strings.Cut(strings.TrimSpace(line), " ")
 	if !ok || len(line) > 100 || number == "" || number[0] < '0' || number[0] > '9' || strings.Trim(number, "0123456789.") != "" || len(number) > 8 {
@@ -169,8 +169,8 @@ func numberedHeading(line string) int {
 }
 
 // hardWrapped reports whether the line breaks within a paragraph only come from the right margin of an editor or mail
-// program. In that case, the lines have about the same length and the same left margin, and many sentences continue on
-// the next line. This is not so in verses, lists, tables, addresses, source code and logs.
+// program. The lines of such a paragraph have about the same length and the same left margin, and many sentences
+// continue on the next line. The lines of verses, lists, tables, addresses, source code and logs do not.
 func hardWrapped(lines []string) bool {
 	if len(lines) < 2 {
 		return false

@@ -30,7 +30,7 @@ type Scanner struct {
 	Damage error // an error that ends only this part
 }
 
-// New returns a scanner of an XML part, whatever encoding the part declares.
+// New returns a scanner of an XML part, which may be in any encoding that it declares.
 func New(ctx context.Context, r io.Reader) *Scanner {
 	buf := bufio.NewReaderSize(r, 32<<10)
 	var in io.Reader = buf

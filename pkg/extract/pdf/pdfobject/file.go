@@ -133,7 +133,7 @@ func (f *File) Stream(v pdf.Value) ([]byte, error) {
 }
 
 // ListPages replaces the page tree with a list of at most limit pages of the file, in the order of their object
-// numbers. It is for files whose page tree has no pages.
+// numbers. It is used for files whose page tree has no pages.
 func (f *File) ListPages(limit int) error {
 	list := Token{Kind: Array}
 	for _, n := range slices.Sorted(maps.Keys(f.entries)) {

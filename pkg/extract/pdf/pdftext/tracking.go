@@ -203,7 +203,7 @@ func lettersOnly(pieces []piece, at []int) bool {
 	return len(at) > 0 && !slices.ContainsFunc(at, func(i int) bool { return !startsLetter(pieces[i].text) })
 }
 
-// isSpelledWord reports whether letters form a word rather than a list of letters. This is so if they are not in
+// isSpelledWord reports whether letters form a word rather than a list of letters. The letters of a word are not in
 // alphabetical order, have the same case and, in Latin script, include a vowel.
 func isSpelledWord(pieces []piece, at []int) bool {
 	ascending, upper, latin, vowel := true, 0, true, false
