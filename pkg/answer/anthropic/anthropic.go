@@ -81,7 +81,7 @@ func (p *Provider) Complete(ctx context.Context, prompt chat.Prompt, emit func(s
 	})
 }
 
-// Parameters of a request, as the API names them.
+// API names of request parameters.
 const (
 	temperature = "temperature"
 	topP        = "top_p"

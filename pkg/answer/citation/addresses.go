@@ -99,7 +99,7 @@ func hostOf(address string) string {
 
 // addressRun returns the number of bytes at the beginning of s that may belong to an address, at most maxAddressBytes,
 // and whether a delimiter follows them. Delimiters are white space, "<", "[", letters of a script without spaces, and
-// punctuation outside ASCII. A character that the end of s truncates is not counted.
+// punctuation outside ASCII. A character that is cut off at the end of s is not counted.
 func addressRun(s string) (n int, ended bool) {
 	for n < len(s) && n < maxAddressBytes {
 		if s[n] < utf8.RuneSelf {

@@ -51,7 +51,7 @@ const (
 	maxMarkNumbers = 32
 )
 
-// allFragments is used as the number of fragments where every mark must be recognised: no mark has a larger number.
+// allFragments is passed as the number of fragments if every mark must be recognised. No mark contains a larger number.
 const allFragments = 999
 
 func newCitationFilter(given int) *citationFilter {

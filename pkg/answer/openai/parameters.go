@@ -5,7 +5,7 @@ import (
 	"github.com/sluice/sluice/pkg/answer/remote"
 )
 
-// Parameters of a request, as the API names them.
+// API names of request parameters.
 const (
 	temperature         = "temperature"
 	topP                = "top_p"
