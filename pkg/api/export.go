@@ -42,7 +42,8 @@ func (s *server) ExportConversations(ctx context.Context, r ExportConversationsR
 	}), nil
 }
 
-// export is one export of conversations. It keeps one page of conversations and a few messages in memory.
+// export holds the state of one export of conversations. Only one page of conversations and a few messages are in
+// memory at a time.
 type export struct {
 	server    *server
 	workspace string

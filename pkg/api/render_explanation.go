@@ -5,8 +5,8 @@ import (
 	"github.com/sluice/sluice/pkg/retrieve"
 )
 
-// renderExplanation renders how a query found its fragments. If withFragments is true, the result includes an entry for
-// each fragment.
+// renderExplanation renders an explanation of how a query found its fragments. If withFragments is true, the result
+// includes an entry for each fragment.
 func renderExplanation(e *domain.Explanation, withFragments bool) *Explanation {
 	if e == nil {
 		return nil

@@ -107,7 +107,7 @@ func (s *server) StopDatasource(ctx context.Context, r StopDatasourceRequestObje
 	return StopDatasource200JSONResponse(shown), err
 }
 
-// renderDatasource renders a datasource. A site includes the progress of its crawl.
+// renderDatasource renders a datasource. For a site, the result includes the progress of the crawl.
 func (s *server) renderDatasource(ctx context.Context, d domain.Datasource) (out Datasource, err error) {
 	all, err := s.renderDatasources(ctx, []domain.Datasource{d})
 	if err == nil {
