@@ -18,7 +18,7 @@ const (
 	MaxChunkTokens        = 2048
 )
 
-// Names of API fields in the errors of Chunking.
+// Names of the API fields, as used in the faults that Chunking.Check returns.
 const (
 	FieldTargetTokens = "chunking.targetTokens"
 	FieldMaxTokens    = "chunking.maxTokens"

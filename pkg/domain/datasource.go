@@ -212,8 +212,8 @@ type Original struct {
 	Name     string `json:"name"`      // file name or address; a hint for the format
 }
 
-// Filters restrict a query. The values of one field are alternatives, and all fields must match. Metadata compares
-// top-level keys for equality with a string, number or boolean.
+// Filters restrict a query. The values of one field are alternatives, and all fields must match. Metadata filters
+// require the value of a top-level key to equal a string, number or boolean.
 type Filters struct {
 	CustomIDs     []string
 	DatasourceIDs []string

@@ -2,7 +2,7 @@ package domain
 
 import "time"
 
-// Engine is the vector engine of a datastore's chunks.
+// Engine is the vector engine that stores a datastore's chunks.
 type Engine string
 
 // Vector engines.

@@ -63,8 +63,8 @@ func (d *Datasource) BeginCrawl(at time.Time) {
 	d.Crawl, d.DiscoveryDone = &Crawl{StartedAt: at}, false
 }
 
-// crawl returns the site's newest crawl, or a new one for sites crawled before crawls were stored. It copies the crawl,
-// because copies of the datasource share it.
+// crawl returns the site's newest crawl, or a new one for sites crawled before crawls were stored. It copies the stored
+// crawl first, because other copies of the datasource share it.
 func (d *Datasource) crawl(at time.Time) *Crawl {
 	c := Crawl{StartedAt: at}
 	if d.Crawl != nil {
@@ -193,8 +193,8 @@ func (d *Datasource) TextName() string {
 	}
 }
 
-// Refuses returns the reason why the settings of a site exclude an address that is depth links away from the root, or
-// "" if they include it. The depth is ignored if a sitemap lists the pages.
+// Refuses returns the reason why the settings of a site exclude an address, or "" if they include it. depth is the
+// number of links between the root and the address. It is ignored if a sitemap lists the pages.
 func (s SiteScope) Refuses(p Patterns, address string, depth int) string {
 	why := p.RefusesURL(address)
 	if why != LeftExcluded && s.Follow && depth > s.MaxDepth {
