@@ -100,7 +100,7 @@ func (t tensor) transposed() tensor {
 	return tensor{t.dtype, []int{columns, rows}, data}
 }
 
-// fields calls visit for each field of a message, with the field's number and its value or bytes.
+// fields calls visit with the number of each field in a message and with the field's value or bytes.
 func fields(message []byte, visit func(number protowire.Number, value uint64, bytes []byte) error) error {
 	for len(message) > 0 {
 		number, kind, n := protowire.ConsumeTag(message)
