@@ -1,5 +1,5 @@
 // Package eval measures retrieval quality. It reads documents, questions and judgements in the formats of the BEIR
-// collections, scores rankings like trec_eval, and computes bootstrap intervals for the figures. If there are no
+// collections, scores rankings as trec_eval does, and computes bootstrap intervals for the figures. If there are no
 // judgements, the subpackage generate can generate questions from a datastore's content with a chat model.
 //
 // It makes no network requests; the subpackage service sends requests to a running Sluice.
