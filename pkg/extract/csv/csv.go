@@ -204,8 +204,7 @@ func (r *reader) record() (fields []string, at int, ok bool, err error) {
 	return record.fields, first.number, true, nil
 }
 
-// record is a record that is being split into fields. It takes one line at a time, so that a long quoted field is
-// scanned only once.
+// record splits one record into fields. It takes one line at a time, so that a long quoted field is scanned only once.
 type record struct {
 	sep     rune
 	escaped bool // as in reader

@@ -17,7 +17,7 @@ type control struct {
 	box   string // the symbol of a check box; "" for other controls
 }
 
-// controlProperties reads the current element as the properties of a control.
+// controlProperties reads the properties of a content control from the current element.
 func (w *walker) controlProperties() control {
 	var c control
 	named := true

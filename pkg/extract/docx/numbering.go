@@ -159,8 +159,8 @@ func readLevel(sc *xmlscan.Scanner) numberLevel {
 
 func listLevel(s string) int { return min(int(ooxml.ParseSmall(s)), numberLevels-1) }
 
-// levelOf returns a paragraph's level in the list, counting from 0. If the paragraph has no level of its own, its style
-// decides: a level of a list can name the style whose paragraphs it numbers.
+// levelOf returns a paragraph's 0-based level in the list. If the paragraph has no level of its own, its style decides:
+// a level of a list can name the style whose paragraphs it numbers.
 func (n *numbering) levelOf(numID, level, style string) int {
 	if list := n.lists[numID]; list != nil && level == "" && style != "" {
 		for at := range numberLevels {

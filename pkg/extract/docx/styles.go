@@ -98,7 +98,7 @@ var headingWords = []string{"heading", "überschrift", "berschrift", "titre", "t
 // titleNames are the names of the title style in several languages.
 var titleNames = map[string]bool{"title": true, "titel": true, "标题": true, "表題": true, "заголовок": true, "název": true, "tytuł": true}
 
-// namedHeading returns the heading level that the name or id of a style stands for ("heading 2", "überschrift2"), or 0.
+// namedHeading returns the heading level that the name or id of a style indicates ("heading 2", "überschrift2"), or 0.
 // name must be in lower case.
 func namedHeading(name string) int {
 	if titleNames[name] {
@@ -134,7 +134,7 @@ func (s styles) isTitle(id string) bool {
 }
 
 // numbered returns the list and level of the style or, if the style has no list, of its nearest base style with a list.
-// The result style is the id of the style that has the list.
+// The last result is the id of the style that has the list.
 func (s styles) numbered(id string) (numID, level, style string) {
 	for range maxBasedOn {
 		st := s.byID[id]

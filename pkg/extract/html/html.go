@@ -118,7 +118,7 @@ func (p *reader) pageCharset(data []byte) string {
 	return ""
 }
 
-// pageBase returns the base address of relative links, or nil if it is unknown.
+// pageBase returns the base URL for relative links, or nil if it is unknown.
 func (p *reader) pageBase(doc *html.Node) *url.URL {
 	base, err := url.Parse(p.Src.URL)
 	if err != nil || !base.IsAbs() {

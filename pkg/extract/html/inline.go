@@ -114,8 +114,8 @@ func (w *walker) inlineTo(b *strings.Builder, n *html.Node, links *[]domain.Bloc
 	}
 }
 
-// part writes a space before element n if only styles separate it visually from the element before it, as between a
-// name and a date. It writes no space if text directly precedes or follows the two elements.
+// part writes a space before element n if only styles separate n from the element before it, like a date that is shown
+// next to a name. It writes no space if text directly precedes or follows the two elements.
 func (w *walker) part(b *strings.Builder, n *html.Node) {
 	prev := n.PrevSibling
 	if prev == nil || prev.Type != html.ElementNode || isText(prev.PrevSibling) || isText(n.NextSibling) {

@@ -138,7 +138,8 @@ func (f *pageFacts) microdata(n *html.Node) {
 	f.props[prop] = append(f.props[prop], value)
 }
 
-// first returns the value of the first of the named meta elements that the page has.
+// first looks for meta elements with the given names, in order, and returns the value of the first one that the page
+// has.
 func (f *pageFacts) first(names ...string) string {
 	for _, n := range names {
 		if v := f.named[n]; v != "" {

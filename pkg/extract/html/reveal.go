@@ -341,7 +341,8 @@ func (r *revealer) isPanelLabel(n, panel *html.Node) bool {
 var moreWords = format.WordSet(`more all show expand full rest continue mehr alle weiterlesen anzeigen ganzen suite tout toute plus más todo todos leer mais tudo
 	altro tutto meer alles mer vis pokaż więcej`)
 
-// isMoreControl reports whether a control such as "Read more" follows a hidden element or its list.
+// isMoreControl reports whether a control such as "Read more" follows a hidden element or the list that contains the
+// element.
 func (r *revealer) isMoreControl(n *html.Node) bool {
 	const levels = 3
 	for range levels {

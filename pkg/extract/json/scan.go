@@ -71,8 +71,8 @@ func (s *scanner) next() (token, error) {
 	}
 }
 
-// closes reports whether the object or array that has just begun ends at once, because it is empty or the text ends. It
-// skips white space, but does not read the closing bracket.
+// closes reports whether the object or array that has just begun ends immediately, because it is empty or the text
+// ends. It skips white space, but does not read the closing bracket.
 func (s *scanner) closes() bool {
 	for {
 		c, err := s.r.Peek(1)

@@ -28,7 +28,7 @@ type listLevel struct {
 	start          int
 }
 
-// readStyles records the styles that define structure. The current element contains them.
+// readStyles records the structural styles among the children of the current element.
 func (r *reader) readStyles(sc *xmlscan.Scanner) {
 	sc.Each(func(e xml.StartElement) bool {
 		switch name := xmlscan.Attr(e, "name"); {

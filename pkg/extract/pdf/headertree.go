@@ -103,7 +103,7 @@ func (h *headerTree) addRow(r alignedCells) bool {
 	return true
 }
 
-// place assigns the cells of a row to the nodes that they name, at the least total cost. It returns the first and the
+// place assigns the cells of a row to the nodes that they name, at the lowest total cost. It returns the first and the
 // last node of each cell, or nil if the cells cannot be names of the nodes.
 func (h *headerTree) place(r alignedCells) [][2]int {
 	// `lowest` is the lowest baseline of all names. `below` is the baseline of the nearest names that are below row r

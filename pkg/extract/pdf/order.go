@@ -9,8 +9,9 @@ import (
 )
 
 // readingOrder sorts the lines of a page into reading order. Nearly all programs write text in that order, including
-// columns and boxes, so the order of the file is kept. Only if it is implausible do the positions of the lines decide.
-// Text in a different direction from the rest of the page, such as a stamp in the margin, comes last.
+// columns and boxes, so the order of the file is kept. If that order is implausible, the lines are sorted by their
+// positions instead. Text in a different direction from the rest of the page, such as a stamp in the margin, comes
+// last.
 func readingOrder(lines []pdftext.Line) []pdftext.Line {
 	turn := mainTurn(lines)
 	main := make([]pdftext.Line, 0, len(lines))

@@ -27,8 +27,8 @@ func isPDF(head []byte, _ string) bool {
 	return at == 0 || at > 0 && (!utf8.Valid(head[:at]) || format.CountLetters(string(head[:at])) == 0 || head[at-1] == '\n' || head[at-1] == '\r')
 }
 
-// read reads PDF files page by page. Properties of the whole document, such as the size of body text, are first
-// collected from a sample of its pages, so memory does not grow with the number of pages.
+// read reads PDF files page by page, so that memory does not grow with the number of pages. Properties of the whole
+// document, such as the size of body text, are first collected from a sample of its pages.
 func read(p *format.Parser) error {
 	data, err := p.Src.Bytes()
 	if err != nil {

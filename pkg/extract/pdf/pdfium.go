@@ -126,8 +126,8 @@ func openPDFium(p *format.Parser, data []byte) (_ *pdfiumReader, err error) {
 	return r, nil
 }
 
-// close closes the instance. This returns the instance to the pool, unless it has trapped: then closing fails, and the
-// pool drops the instance.
+// close closes the sandbox instance, which returns it to the pool. If the instance has trapped, closing fails and the
+// pool drops it.
 func (r *pdfiumReader) close() {
 	var err error
 	defer recoverPDFium(&err)

@@ -228,7 +228,7 @@ func cffName(name string) string {
 }
 
 // cffString returns the name that has the given string number. For most standard strings, it returns the character
-// instead, after a zero byte that tells it from a name.
+// instead, preceded by a zero byte that distinguishes it from a name.
 func cffString(sid int, strs [][]byte) string {
 	switch {
 	case sid >= 391 && sid-391 < len(strs):

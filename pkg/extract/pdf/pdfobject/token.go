@@ -129,7 +129,7 @@ func (t *Scanner) read(depth int) Token {
 	}
 }
 
-// operators are the frequent operators, whose names are allocated only once.
+// operators holds the names of frequent operators, so that these names are allocated only once.
 var operators = func() map[string]string {
 	known := make(map[string]string)
 	for name := range strings.FieldsSeq(`) ] { } R q Q cm w J j M d ri i gs m l c v y h re S s f F f* B B* b b* n W W* BT ET Tc Tw Tz TL Tf Tr Ts Td TD Tm T* Tj TJ ' "
@@ -428,7 +428,7 @@ func (t *Scanner) escape(out []byte) []byte {
 	return append(out, byte(v))
 }
 
-// SkipImage skips the data of an inline image, which may contain any bytes. Call it after the operator ID.
+// SkipImage skips the data of an inline image, which may contain any bytes. Call it after reading the ID operator.
 func (t *Scanner) SkipImage() {
 	for i := t.pos; i+2 < len(t.data); i++ {
 		if t.data[i] == 'E' && t.data[i+1] == 'I' && isSpace(t.data[max(i-1, 0)]) && (isSpace(t.data[i+2])) && plausible(t.data[i+2:min(len(t.data), i+32)]) {

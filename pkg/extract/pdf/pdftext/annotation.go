@@ -117,7 +117,7 @@ type Link struct {
 	URL            string
 }
 
-// Links lists the links of page i to addresses outside the file, in the order of the file.
+// Links lists the links on a page to URLs outside the file, in file order. i is the page's 0-based index.
 func (d *Document) Links(i int) (links []Link) {
 	var err error
 	defer pdfobject.Recover(&err) // links read before a panic are returned

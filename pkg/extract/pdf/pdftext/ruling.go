@@ -26,7 +26,7 @@ const (
 	farthest    = 1e7    // maximum distance of a coordinate from the corner of the page, in points
 )
 
-// path is the path under construction, in the coordinates of the page.
+// path is the PDF path that is being constructed, in the coordinates of the page.
 type path struct {
 	start, at [2]float64
 	subs      []subpath

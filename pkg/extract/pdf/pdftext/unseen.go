@@ -185,8 +185,8 @@ func (in *interpreter) paintedBox(p paintBox) {
 	}
 }
 
-// judge counts the invisible text once the whole page has been read, because a scan may be painted after the text that
-// makes it searchable.
+// judge counts the invisible text once the whole page has been read, because the picture of a scanned page may be
+// painted after the text layer that makes the page searchable.
 func (in *interpreter) judge() {
 	u := &in.unseen
 	for i, s := range in.suspects {

@@ -142,7 +142,7 @@ func (t *Text) At(cid uint32) string {
 	return t.Many[cid]
 }
 
-// Find returns the range of n-byte codes that contains code, and whether there is one.
+// Find looks up the n-byte code in the ranges. It returns the range that contains the code, and whether there is one.
 func Find(ranges []Range, n int, code uint32) (Range, bool) {
 	i, _ := slices.BinarySearchFunc(ranges, Range{Bytes: n, Low: code + 1}, Compare)
 	if code == 1<<32-1 {
