@@ -19,7 +19,7 @@ type measured struct {
 }
 
 // start starts the service, and Milvus Lite if that engine is measured. The data directory is temporary unless s.keep
-// names one. Environment variables do not configure the service.
+// names one. The service does not read settings from this process's environment.
 func start(ctx context.Context, s settings) (b *measured, err error) {
 	b = &measured{top: s.top}
 	defer func() {

@@ -96,7 +96,7 @@ func run(ctx context.Context, root string, out io.Writer) error {
 	return nil
 }
 
-// faults are the faults found so far, in order.
+// faults collects the messages about the faults found so far, in order.
 type faults []string
 
 func (f *faults) add(format string, args ...any) { *f = append(*f, fmt.Sprintf(format, args...)) }

@@ -50,7 +50,7 @@ func run(ctx context.Context, args []string) error {
 	return os.WriteFile(args[0], text, 0o644)
 }
 
-// module is a module that is part of a program.
+// module is a Go module that a program contains.
 type module struct {
 	path, version string
 	dir           string // directory of its files

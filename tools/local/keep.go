@@ -57,7 +57,7 @@ func runEngines(ctx context.Context, dir string) error {
 	return stop()
 }
 
-// startAll starts all engines concurrently. stop stops the engines that started. Callers must call it even if err is
+// startAll starts all engines concurrently. stop stops the engines that started. Callers must call stop even if err is
 // not nil.
 func startAll(ctx context.Context, dir string) (settings []string, stop func() error, err error) {
 	var (

@@ -33,7 +33,7 @@ type Flags struct {
 	paths []*string
 }
 
-// NewFlags returns the flags of the named program, which writes errors and help to errs.
+// NewFlags returns a flag set for the program with the given name. Errors and help are written to errs.
 func NewFlags(name string, errs io.Writer) *Flags {
 	f := &Flags{FlagSet: flag.NewFlagSet(name, flag.ContinueOnError)}
 	f.SetOutput(errs)
@@ -43,7 +43,7 @@ func NewFlags(name string, errs io.Writer) *Flags {
 // Program adds the flag -api, the path of the service's program.
 func (f *Flags) Program(p *string) { f.StringVar(p, "api", "bin/sluice", "the service's program") }
 
-// Write adds the flag -write. It names the document whose section of figures Publish replaces.
+// Write adds the flag -write. The flag names the document in which Publish replaces a section of figures.
 func (f *Flags) Write(p *string) {
 	f.StringVar(p, "write", "", "a Markdown file whose section of figures is replaced")
 }

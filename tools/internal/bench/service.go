@@ -22,7 +22,7 @@ const (
 	stopTimeout  = time.Minute
 )
 
-// Service is a service that runs as a separate process on loopback.
+// Service is a Sluice service that runs as a separate process and listens on loopback.
 type Service struct {
 	*service.Service
 	Address string // http://127.0.0.1:PORT
@@ -156,7 +156,7 @@ func Directory(kept string) (dir string, remove func() error, err error) {
 	return dir, func() error { return os.RemoveAll(dir) }, err
 }
 
-// Server is an HTTP server in this process on loopback.
+// Server is an HTTP server that runs in this process and listens on loopback.
 type Server struct {
 	Address string // http://127.0.0.1:PORT
 	http    *http.Server

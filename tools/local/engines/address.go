@@ -51,7 +51,8 @@ func portOf(dir, name string) (int, error) {
 	return port, os.WriteFile(file, []byte(strconv.Itoa(port)+"\n"), 0o600)
 }
 
-// reservation is how long a chosen port stays reserved for an engine. The engine must listen on the port by then.
+// reservation is how long a chosen port stays reserved for an engine. The engine must listen on the port before the
+// reservation ends.
 const reservation = 10 * time.Minute
 
 // reservePort returns a port between first and last that is not in use and that no process has reserved in the last 10
