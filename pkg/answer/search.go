@@ -52,8 +52,8 @@ func (a *Answerer) search(ctx context.Context, req Request, stores []domain.Data
 	return found.Explanation, nil
 }
 
-// searchInConversation searches for the question alone and, if it may be a follow-up, at the same time for the question
-// in the context of the conversation. It keeps the result that fits better, and sets the draft's query.
+// searchInConversation searches for the question alone. If the question may be a follow-up, it also searches for the
+// question in context, at the same time. It returns the result that fits better, and sets the draft's query.
 func (a *Answerer) searchInConversation(ctx context.Context, req Request, stores []domain.Datastore, d *promptDraft, models []chat.Model) (retrieve.Result, error) {
 	asked := followup.New(req.Query, d.history)
 	d.prompt.Search = asked.Alone
@@ -91,7 +91,7 @@ func (a *Answerer) searchInConversation(ctx context.Context, req Request, stores
 	return inContext, nil
 }
 
-// retrieve searches once. parts are as in retrieve.Request.
+// retrieve searches for one query. For parts, see retrieve.Request.
 func (a *Answerer) retrieve(ctx context.Context, req Request, stores []domain.Datastore, d *promptDraft, query string, parts []string) (retrieve.Result, error) {
 	d.embedTokens += int64(chunk.Tokens(query))
 	found, err := a.deps.Retriever.Retrieve(ctx, retrieve.Request{
@@ -109,7 +109,7 @@ func (a *Answerer) retrieve(ctx context.Context, req Request, stores []domain.Da
 	return found, nil
 }
 
-// datastores returns those of the agent's datastores that still exist.
+// datastores returns the agent's datastores that still exist.
 func (a *Answerer) datastores(ctx context.Context, agent domain.Agent) ([]domain.Datastore, error) {
 	var out []domain.Datastore
 	for _, id := range agent.DatastoreIDs {

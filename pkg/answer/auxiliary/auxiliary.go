@@ -1,5 +1,5 @@
-// Package auxiliary makes the short calls of a model that prepare an answer: rewriting a follow-up question,
-// translating a question, and planning searches. They are bounded in time and tokens, because a user is waiting.
+// Package auxiliary makes the short model calls that prepare an answer: rewriting a follow-up question, translating a
+// question, and planning searches. The calls have limits on time and tokens, because a user is waiting.
 package auxiliary
 
 import (
@@ -13,12 +13,12 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Task is one call of a model. All limits are required.
+// Task is one model call. All limits are required.
 type Task struct {
-	ModelName    string // sent to the model if it has no name of its own
+	ModelName    string // sent in the request if the model has no name of its own
 	Instructions string
 	Question     string // question that the call is about
-	Input        string // text that the model works on; "" means the question
+	Input        string // text for the model to process; "" means the question
 
 	Timeout   time.Duration
 	MaxTokens int // maximum tokens of the output
@@ -28,8 +28,8 @@ type Task struct {
 // errTooMuch stops a model that writes more than Task.MaxBytes.
 var errTooMuch = errors.New("the model wrote too much")
 
-// Ask returns the model's output without surrounding white space, and the usage. If it fails, the output is "". If the
-// caller has cancelled the call, the error is that of ctx.
+// Ask calls the model. It returns the output without surrounding white space, and the usage. If the call fails, the
+// output is "". If the caller has cancelled ctx, the error is the error of ctx.
 func Ask(ctx context.Context, m chat.Model, t Task) (text string, used chat.Completion, err error) {
 	within, cancel := context.WithTimeout(ctx, t.Timeout)
 	defer cancel()

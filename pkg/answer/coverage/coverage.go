@@ -1,5 +1,5 @@
-// Package coverage measures which share of a query's content words fragments contain. The followup and answer packages
-// use it to compare the results of searches and to recognise a search that has found too little.
+// Package coverage measures how well fragments cover a query: the share of the query's content words that they contain.
+// The followup and answer packages use it to compare search results and to detect searches that have found too little.
 package coverage
 
 import (
@@ -15,10 +15,10 @@ import (
 )
 
 const (
-	maxFragments = 10 // maximum number of fragments that are read
+	maxFragments = 10 // maximum number of fragments that are analysed
 
-	// Minimum number of characters that the stems of a query's word and of a fragment's word have in common if they are
-	// forms of one word, such as "weigh" and "weight".
+	// Minimum length of a stem, in characters, at which a longer stem that begins with it counts as related, such as
+	// "weigh" and "weight".
 	minCommonStem = 5
 	stemShare     = 0.8 // share of a word's weight that counts if only the beginning of its stem is found
 )
@@ -80,8 +80,8 @@ type Words struct {
 	total   float64
 }
 
-// Words returns the content words of a text: all words except function words, question words, words that only phrase a
-// question, and those for which ignore returns true. Rare words weigh most.
+// Words returns the content words of a text: all words except function words, question words, framing words, and those
+// for which ignore returns true. Rare words have the highest weights.
 func (p Page) Words(text string, ignore func(word string) bool) Words {
 	kept := strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(`?!.,;:"()«»“”„`, r) })
 	lang := language.Detect(text)
@@ -105,7 +105,7 @@ func (p Page) Words(text string, ignore func(word string) bool) Words {
 	return out
 }
 
-// weight returns the weight of a term. A term that no search has weighed is as rare as the rarest one.
+// weight returns the weight of a term. Terms without a known weight get the weight of the rarest term.
 func (p Page) weight(t analysis.QueryTerm) float64 {
 	for _, f := range t.Forms {
 		if w, ok := p.weights[f]; ok {
@@ -118,7 +118,7 @@ func (p Page) weight(t analysis.QueryTerm) float64 {
 // Len returns the number of words.
 func (w Words) Len() int { return len(w.terms) }
 
-// Without returns the words that are not among the others.
+// Without returns the words without the given others.
 func (w Words) Without(others Words) Words {
 	var out Words
 	has := make(map[string]bool)
@@ -135,9 +135,9 @@ func (w Words) Without(others Words) Words {
 	return out
 }
 
-// Best returns the highest share of the words, by weight, that one fragment of the page contains. Only fragments count
-// that contain at least the given share of the context's words; a context without words is contained in each. If there
-// are no such fragments or no words, Best returns 0.
+// Best returns the highest share of the words, by weight, that a single fragment of the page contains. It considers
+// only fragments that contain at least the given share of the context's words, or all fragments if the context has no
+// words. If there are no such fragments or no words, Best returns 0.
 func (p Page) Best(words, context Words, share float64) float64 {
 	best := 0.0
 	for _, f := range p.fragments {
@@ -148,7 +148,7 @@ func (p Page) Best(words, context Words, share float64) float64 {
 	return best
 }
 
-// All returns the share of the words, by weight, that the fragments of the page contain together.
+// All returns the share of the words, by weight, that occur in at least one fragment of the page.
 func (p Page) All(words Words) float64 {
 	all := make(map[string]bool)
 	for _, f := range p.fragments {
@@ -171,7 +171,7 @@ func (w Words) in(terms map[string]bool) float64 {
 	return held / w.total
 }
 
-// holds returns 1 if terms contains a form of the word, stemShare if it contains only the beginning of one, or else 0.
+// holds returns 1 if terms contains a form of the word, stemShare if it contains only a related stem, and 0 otherwise.
 func holds(terms map[string]bool, t analysis.QueryTerm) float64 {
 	for _, f := range t.Forms {
 		if terms[f] {
@@ -191,7 +191,8 @@ func holds(terms map[string]bool, t analysis.QueryTerm) float64 {
 	return 0
 }
 
-// related reports whether one of two stems is the beginning of the other and has at least minCommonStem characters.
+// related reports whether the shorter of two stems has at least minCommonStem characters and the longer one begins with
+// it.
 func related(a, b string) bool {
 	if len(a) > len(b) {
 		a, b = b, a

@@ -16,15 +16,15 @@ import (
 // Question is a question in a conversation, with its search queries.
 type Question struct {
 	Alone     string // the question, without text that clients add
-	InContext string // the question with what it may refer to; "" if it stands alone
+	InContext string // the question with the subject that it may refer to; "" if it has none
 
 	history   []chat.Turn
-	refers    bool // its syntax says that it refers back
+	refers    bool // refers back, according to its syntax
 	rewritten bool // InContext was written by a model
 }
 
-// New returns a question with its queries. Only short questions are searched in context: those that refer back, and
-// those that name nothing and may therefore continue with the subject of the previous question.
+// New returns a question with its queries. Questions that refer back are searched in context, and so are short
+// questions without names, because they may be about the subject of the previous question.
 func New(asked string, history []chat.Turn) Question {
 	q := Question{Alone: language.WithoutClientText(asked), history: history}
 	previous := previousQuestion(history)
@@ -60,14 +60,14 @@ func short(asked string) bool {
 	return len(words) > 0 && len(words) <= followUpWords
 }
 
-// HasTopic reports whether the question contains a word worth searching for. Otherwise it can be searched only in
-// context.
+// HasTopic reports whether the question contains a word that is useful in a search. If not, only the query in context
+// is useful.
 func (q Question) HasTopic() bool {
 	return !hasNoTopic(language.Words(q.Alone), language.Detect(q.Alone))
 }
 
-// Parts returns the parts of the query InContext, as in retrieve.Request. A query that consists of words of an earlier
-// question and a question of one part is searched as one.
+// Parts returns the value of retrieve.Request.Parts for the query InContext. A one-part question to which words of an
+// earlier question were added is not split.
 func (q Question) Parts() []string {
 	if q.rewritten || question.Parts(q.Alone) != nil {
 		return nil
@@ -75,22 +75,24 @@ func (q Question) Parts() []string {
 	return []string{}
 }
 
-// Thresholds for the choice between the two results. All of them are shares of content words, by weight.
+// Thresholds for the choice between the two results. The coverage of a text is the share of its content words, by
+// weight, that a fragment contains.
 const (
-	sameFragment = 0.5  // of the earlier subject: a fragment with this share is about it
-	tolerance    = 0.15 // by which the result in context may cover less of the question than the other
-	wellCovered  = 0.6  // of the question: with this share, a result answers it without a subject
-	uncovered    = 0.4  // of the question: below this share, a result says nothing about it
-	fewer        = 0.5  // ratio at which the result in context covers much less than the other
+	sameFragment = 0.5  // minimum coverage of the earlier subject by a fragment that is about that subject
+	tolerance    = 0.15 // maximum by which the coverage of the question may be lower in the result in context
+	wellCovered  = 0.6  // minimum coverage of the question by a result that answers it without a subject
+	uncovered    = 0.4  // coverage of the question below which a result does not answer it
+	fewer        = 0.5  // fraction of the other result's coverage up to which the result in context covers too little
 )
 
 // PrefersContext reports whether the result of the search in context fits the question better than the result of the
 // search for the question alone.
 //
-// If the question lacks a subject ("how much does it weigh?", "and in winter?"), the result in context fits, unless only
-// the other covers the question's content words. If the question may have a subject of its own ("and what does JIT
-// mean?"), the result in context fits if one of its fragments is about the old subject and covers the question's
-// content words as well as the best fragment of the other result, or if neither covers them.
+// If the question lacks a subject ("how much does it weigh?", "and in winter?"), the result in context fits better,
+// unless only the other result covers the question's content words. If the question may have a subject of its own ("and
+// what does JIT mean?"), the result in context fits better in two cases: one of its fragments is about the earlier
+// subject and covers the question's content words about as well as the best fragment of the other result, or the
+// question refers back or was rewritten, and the other result does not cover its content words.
 func (q Question) PrefersContext(alone, inContext retrieve.Result) bool {
 	a, c := coverage.Read(alone), coverage.Read(inContext)
 	words := c.Words(q.Alone, refersOrContinues)
@@ -112,8 +114,8 @@ func (q Question) PrefersContext(alone, inContext retrieve.Result) bool {
 	return joint > 0 && joint >= inAlone-tolerance || (q.refers || q.rewritten) && inAlone < uncovered
 }
 
-// lacksSubject reports whether the question contains a word that stands for something said before, or only continues an
-// earlier question without asking anything itself.
+// lacksSubject reports whether the question contains a word that refers to an earlier message, asks "how many" without
+// a noun, or continues an earlier question and contains no question word.
 func (q Question) lacksSubject() bool {
 	return hasReference(q.Alone) || countsWithoutNoun(language.Words(q.Alone)) || q.refers && !question.HasInterrogative(q.Alone)
 }

@@ -1,6 +1,6 @@
-// Package followup determines the search queries for a question in a conversation: the question alone, and the question
-// with what it refers to, taken from the words of earlier questions or rewritten by a model. It then chooses between the
-// results of both. Package answer uses it.
+// Package followup determines two search queries for a question in a conversation: the question alone, and the question
+// in context. The second is written by a model or consists of the question and words of earlier questions. The package
+// also decides which query's result to use. Package answer uses it.
 package followup
 
 import (
@@ -26,8 +26,8 @@ const (
 // Maximum number of earlier questions that are searched for the topic of a follow-up.
 const maxLinks = 5
 
-// searchQuery returns the question with the topic of the questions before it. A short question that refers back ("and
-// how does it close?") rarely finds the right passage.
+// searchQuery returns the question with the topic of the earlier questions before it, because a search for a short
+// question that refers back ("and how does it close?") rarely finds the right passage.
 func searchQuery(question string, history []chat.Turn) string {
 	topic := topicOf(history, question)
 	budget := retrieve.MaxQueryCharacters - utf8.RuneCountInString(question) - 1
@@ -91,7 +91,8 @@ func hasReference(question string) bool {
 }
 
 // refersBack reports whether a question is short and either contains a word that refers to earlier messages or
-// continues them. previous is the language of the question before it, because that of a few words is often unclear.
+// continues them. previous is the language of the previous question. It is needed because the language of a few words
+// is often unclear.
 func refersBack(question string, previous analysis.Language) bool {
 	words := language.Words(question)
 	if len(words) == 0 || len(words) > followUpWords {
@@ -122,8 +123,8 @@ func refersBack(question string, previous analysis.Language) bool {
 // with more topic words has a subject of its own: "And what does trace-based compilation mean?"
 const borrowingTopics = 2
 
-// topicWords returns the number of words that are not function words of one of the languages, question words or framing
-// words.
+// topicWords returns the number of words that are neither function words of one of the languages, nor question words,
+// nor framing words.
 func topicWords(words []string, langs ...analysis.Language) int {
 	n := 0
 	for _, w := range words {

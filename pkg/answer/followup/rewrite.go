@@ -60,15 +60,15 @@ func (q *Question) Rewrite(ctx context.Context, modelName string, models []chat.
 	switch written = cleanQuestion(written); {
 	case !isFaithful(written, q.Alone, q.history):
 	case strings.EqualFold(written, q.Alone):
-		q.InContext = "" // the model says that the question stands alone
+		q.InContext = "" // according to the model, the question can be understood without the conversation
 	default:
 		q.InContext, q.rewritten = written, true
 	}
 	return used
 }
 
-// Rewritable reports whether a model should rewrite the question: it follows other messages, and is short or contains a
-// word that refers back.
+// Rewritable reports whether a model should rewrite the question, because there are earlier messages and the question
+// is short or contains a word that refers back.
 func (q Question) Rewritable() bool { return len(q.history) > 0 && mayBeFollowUp(q.Alone) }
 
 // mayBeFollowUp reports whether a question may be a follow-up, because it is short or contains a word that refers back.
