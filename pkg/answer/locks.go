@@ -70,7 +70,8 @@ func (a *Answerer) renewLock(ctx context.Context, conversationID, holder string)
 	}
 }
 
-// localLocks admits one question per conversation at a time, in order of arrival as far as the runtime preserves it.
+// localLocks admits one question per conversation at a time. The order is that of arrival, unless the runtime changes
+// it.
 type localLocks struct {
 	mu   sync.Mutex
 	busy map[string]*localLock

@@ -246,8 +246,8 @@ func (q question) saysMore(s sentence, pages []page, about topics) bool {
 }
 
 // supported reports whether one of the quotations is likely to be an answer even if no passage has enough of the
-// topics. A quotation is if the datastore has too few chunks for meaningful word frequencies, or if it is a whole
-// sentence and its fragment contains some of the topics.
+// topics. This is the case if the datastore has too few chunks for meaningful word frequencies, or if the quotation is
+// a whole sentence and its fragment contains some of the topics.
 func (q question) supported(quotes []sentence, pages []page) bool {
 	about := q.topicsOf("")
 	return slices.ContainsFunc(quotes, func(s sentence) bool {

@@ -84,7 +84,7 @@ func (t *toolCalls) complete() []chat.ToolCall {
 	return out
 }
 
-// refusesTools matches the errors of servers whose model takes no tools.
+// refusesTools matches the errors of servers whose model does not support tools.
 var refusesTools = regexp.MustCompile(`(?i)\btools?\b|\btool[ _](?:choice|call)`)
 
 // ToolError returns ErrNoTools if err is the rejection of a request because of its tools, and err otherwise.
