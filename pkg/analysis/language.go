@@ -112,8 +112,8 @@ func (among functionWordVotes) votesOf(words []string) []uint64 {
 	return out
 }
 
-// elect returns the language with the most votes, and reports whether that is enough to win, as voteByFunctionWords
-// describes. Its argument is a result of votesOf.
+// elect returns the language with the most votes, and reports whether it meets the conditions of voteByFunctionWords.
+// Its argument is a result of votesOf.
 func (among functionWordVotes) elect(words []uint64) (Language, bool) {
 	var votes [maxVoteLanguages]float64
 	for _, has := range words {
