@@ -203,8 +203,8 @@ func (s SiteScope) Refuses(p Patterns, address string, depth int) string {
 	return why
 }
 
-// ReadsLinksOnly reports whether a page that was refused for the given reason is still read for its links. It is if the
-// site follows links and the page either is the root or matches no include pattern.
+// ReadsLinksOnly reports whether a page that was refused for the given reason is still read for its links. This is
+// the case if the site follows links and the page either is the root or matches no include pattern.
 func (s SiteScope) ReadsLinksOnly(why, address string) bool {
 	return s.Follow && (why == LeftNotIncluded || SameAddress(address, s.Root))
 }
