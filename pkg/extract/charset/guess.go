@@ -13,7 +13,7 @@ import (
 
 // The worth or cost of each kind of character. The score of a text is the mean worth of its non-ASCII characters; a
 // frequent letter of the language is worth 1. The more reliably a character tells correct from wrong decoding, the
-// higher its worth or cost. Only the order of these values matters, and the tests pin it down.
+// higher its worth or cost. Only the order of these values matters; the tests check it.
 const (
 	scoreRarest = 0.4  // the rarest letter of an alphabet: text has mostly frequent letters, whereas in noise all letters are equally frequent
 	scoreKana   = 0.9  // kana: half of any Japanese text consists of them, and no other candidate encoding yields runs of them
@@ -24,7 +24,7 @@ const (
 	costInWord     = 1.5 // a symbol between two letters: "zauwa¿yli"
 	costCapital    = 1.2 // a capital after a small letter, or the reverse: sign of a wrong code page
 	costMisplaced  = 1.0 // a valid character in a wrong position: a quotation mark within a word, mixed scripts
-	costLetter     = 0.8 // a letter outside the alphabet; names and loanwords bring a few into any text
+	costLetter     = 0.8 // a letter outside the alphabet; any text contains a few, in names and loanwords
 	costSign       = 0.6 // any other symbol, or half-width kana, which are single bytes in Shift-JIS and so are common in noise
 	costRare       = 0.5 // a character of the right script that is used in hardly any word
 	costOther      = 0.4 // a letter of another script among two-byte characters, where a few are usual

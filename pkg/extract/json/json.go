@@ -31,7 +31,7 @@ func read(p *format.Parser) error {
 		return err
 	}
 	lines, structured, valid := probeJSON(p, head)
-	if !structured || !valid { // a single word or number is valid JSON, but people mean it as plain text
+	if !structured || !valid { // a single word or number is valid JSON, but is usually meant as plain text
 		if !valid {
 			p.Out.Warn("the file is not valid JSON and was read as plain text")
 		}

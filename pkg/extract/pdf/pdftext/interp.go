@@ -452,5 +452,5 @@ func (in *interpreter) xobject(name string, depth int) error {
 	if err != nil && (errors.Is(err, errBudget) || in.ctx.Err() != nil) {
 		return err
 	}
-	return nil // an unreadable form loses only its own text
+	return nil // if a form cannot be read, only its own text is missing
 }

@@ -130,7 +130,7 @@ func (d *Document) collectPages() {
 			}
 			func() {
 				var err error
-				defer pdfobject.Recover(&err) // a broken node only loses its branch
+				defer pdfobject.Recover(&err) // if a node is broken, only the pages below it are missing
 				kid := kids.Index(i)
 				n := pdfobject.ObjectNumber(kid)
 				switch {

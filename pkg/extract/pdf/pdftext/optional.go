@@ -18,7 +18,7 @@ func (d *Document) hiddenGroups() map[uint32]bool {
 	}
 	d.layers = map[uint32]bool{}
 	var err error
-	defer pdfobject.Recover(&err) // broken settings hide nothing
+	defer pdfobject.Recover(&err) // if the settings are broken, nothing is hidden
 	props := d.file.Trailer().Key("Root").Key("OCProperties")
 	config := props.Key("D")
 	each := func(list pdf.Value, off bool) {
