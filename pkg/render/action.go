@@ -17,8 +17,8 @@ type action int
 const (
 	refuse  action = iota // the request fails
 	get                   // the request is sent
-	pixel                 // an empty image: pages react to failed images, sometimes endlessly
-	sheet                 // an empty style sheet: applications wait for theirs
+	pixel                 // the response is an empty image, because some pages keep reacting to images that fail to load
+	sheet                 // the response is an empty style sheet, because some pages wait until theirs has loaded
 	nothing               // 204 No Content: the frame keeps its document
 	local                 // handled by the browser without a network
 )
