@@ -250,7 +250,7 @@ func (f fields) document(object map[string]json.RawMessage) (*document, error) {
 		if isAddress(source) && (kind == "" || kind == "web_page" || kind == "web_site") {
 			return page(source, kind == "web_site", client.DatasourceConfigCreate{})
 		}
-		return d, fmt.Errorf("has no text (%s) and no web address (%s): name the field with the text with --text-field", strings.Join(f.text, ", "),
+		return d, fmt.Errorf("has no text (%s) and no web address (%s): use --text-field to say which field contains the text", strings.Join(f.text, ", "),
 			strings.Join(f.source, ", "))
 	}
 	if !utf8.ValidString(text) {

@@ -35,7 +35,7 @@ var exits = []struct {
 }{
 	{OK, "ok", "success"},
 	{Failed, "failed", "the operation failed; the message says why"},
-	{Misused, "usage", "invalid call: an unknown command or flag, a missing argument, an invalid setting"},
+	{Misused, "usage", "incorrect usage: an unknown command or flag, a missing argument, an invalid setting"},
 	{Forbidden, "forbidden", "the API key is missing, invalid, or lacks the permission"},
 	{Partly, "partly", "success, except for some documents, which are listed with the reasons"},
 	{NotFound, "not_found", "a named object, such as a datastore, does not exist"},

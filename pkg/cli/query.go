@@ -116,7 +116,7 @@ func (p *Program) queryCommand() *cobra.Command {
 	cmd.Flags().StringVar(&store, "datastore", "", "`datastore` to search, by id or name")
 	cmd.Flags().IntVar(&topK, "top-k", 0, "number of results, 1 to 100 (default 5)")
 	cmd.Flags().StringVar(&mode, "mode", "", "lexical, dense or hybrid (default hybrid)")
-	cmd.Flags().IntVar(&perDocument, "max-per-datasource", 0, "maximum results per document")
+	cmd.Flags().IntVar(&perDocument, "max-per-datasource", 0, "maximum results per datasource")
 	cmd.Flags().BoolVar(&rerank, "rerank", false,
 		"use the reranker; --rerank=false skips it (default: used if the service has one)")
 	cmd.Flags().BoolVar(&full, "full", false, "show the full text of each result")

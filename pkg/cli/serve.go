@@ -17,7 +17,7 @@ func (p *Program) Serve(serve func(context.Context, config.Config) error) *cobra
 	var given settings
 	cmd := &cobra.Command{
 		Use: "serve [settings]", Short: "Run the service (default)", GroupID: GroupProcess, DisableFlagsInUseLine: true,
-		Long: "Run the service. Each setting is a flag or an environment variable; flags override the environment.\n" +
+		Long: "Run the service. Every setting can be given as a flag or as an environment variable; flags override the environment.\n" +
 			"docs/configuration.md explains units and groups.",
 		Annotations: map[string]string{groupedSettings: "true"},
 		Args:        cobra.ArbitraryArgs,

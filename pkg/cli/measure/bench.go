@@ -77,7 +77,7 @@ func (p commands) benchCommand() *cobra.Command {
 	flags.StringVar(&s.files, "files", "", "`folder` whose files are uploaded repeatedly (default: generated texts)")
 	flags.Var(&s.size, "size", "size of each generated text in bytes, 64 to 1000000 (1MB)")
 	flags.StringVar(&s.engine, "engine", "", "engine of the datastore for uploads (default: set by the service)")
-	flags.BoolVar(&s.keep, "keep", false, "keep the datastore of uploads at the end")
+	flags.BoolVar(&s.keep, "keep", false, "keep the datastore that was created for the uploads instead of deleting it at the end")
 	s.remote.Flags(cmd)
 	return cmd
 }

@@ -36,7 +36,7 @@ const backupStall = 10 * time.Minute
 func (p commands) backupCommand() *cobra.Command {
 	var ask backupRequest
 	cmd := &cobra.Command{
-		Use: "backup FILE|- [--rate SIZE]", Short: "Back up a running service or a data directory", DisableFlagsInUseLine: true,
+		Use: "backup (FILE | -) [--rate SIZE]", Short: "Back up a running service or a data directory", DisableFlagsInUseLine: true,
 		GroupID: cli.GroupOperate, Args: cli.Exactly("FILE"),
 		Long: "Back up a running service that stores everything in its data directory, or the directory itself if no service is\n" +
 			"running. FILE (usually .tar.zst) is replaced when the backup is complete and on disk; - is standard output. A service\n" +

@@ -27,7 +27,7 @@ func (p commands) restoreCommand() *cobra.Command {
 	var dir string
 	var check bool
 	cmd := &cobra.Command{
-		Use: "restore FILE|- --data DIR | --check", Short: "Restore a backup into a new data directory", DisableFlagsInUseLine: true,
+		Use: "restore (FILE | -) (--data DIR | --check)", Short: "Restore a backup into a new data directory", DisableFlagsInUseLine: true,
 		GroupID: cli.GroupOperate, Args: cli.Exactly("FILE"),
 		Long: "Create a data directory from a backup; - is standard input. A service started with it rebuilds the index and continues\n" +
 			"unfinished jobs. Exit code 6 means that the archive is damaged and nothing was restored, or that everything in the\n" +
