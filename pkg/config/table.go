@@ -215,13 +215,13 @@ func quotaSettings(c *Config) Group {
 func overloadSettings(c *Config) Group {
 	return Group{Title: "Overload", About: "These apply to each api process: [beyond capacity](scaling.md#beyond-capacity).", Settings: []Setting{
 		{Env: "SLUICE_LIMIT_SEARCHES", Default: "0", set: number(&c.LimitSearches, 0, maxConcurrent),
-			Doc: "Concurrent datastore queries; 0: 4 per processor, 64 with an external engine or model server."},
+			Doc: "Concurrent datastore queries; 0 means 4 per processor, or 64 per processor with an external engine or model server."},
 		{Env: "SLUICE_LIMIT_ANSWERS", Default: "0", set: number(&c.LimitAnswers, 0, maxConcurrent),
-			Doc: "Concurrent agent queries, each until its answer begins; 0: 4 per processor, 256 with a chat model."},
+			Doc: "Concurrent agent queries, each until its answer begins; 0 means 4 per processor, 64 per processor with an external engine or model server, or 256 per processor with a chat model."},
 		{Env: "SLUICE_LIMIT_UPLOADS", Default: "0", set: number(&c.LimitUploads, 0, maxConcurrent),
-			Doc: "Concurrent requests with content; 0: 32 per processor."},
+			Doc: "Concurrent requests that upload content; 0 means 32 per processor."},
 		{Env: "SLUICE_LIMIT_REQUESTS", Default: "0", set: number(&c.LimitRequests, 0, maxConcurrent),
-			Doc: "Other concurrent requests, except `/healthz`, `/readyz` and `/metrics`; 0: 32 per processor."},
+			Doc: "Other concurrent requests, except `/healthz`, `/readyz` and `/metrics`; 0 means 32 per processor."},
 		{Env: "SLUICE_LIMIT_OPEN", Default: "4096", set: number(&c.LimitOpen, 1, 1_000_000), Doc: "Maximum number of responses in progress; most are open streams."},
 		{Env: "SLUICE_ADMISSION_WAIT", Default: "25ms", set: duration(&c.AdmissionWait),
 			Doc: "Longest time a query may queue before it is rejected with 503; ten times longer for other requests and at the start of bursts."},
