@@ -77,12 +77,12 @@ func checkAddresses(list string) error {
 		}
 		u, err := url.Parse(address)
 		if err != nil || u.Hostname() == "" {
-			return fmt.Errorf("%w: address %d of NATS is not of the form nats://host:4222", ErrRefused, i+1)
+			return fmt.Errorf("%w: NATS address %d must have the form nats://host:4222", ErrRefused, i+1)
 		}
 		switch u.Scheme {
 		case "nats", "tls", "ws", "wss":
 		default:
-			return fmt.Errorf("%w: address %d of NATS begins with %s://, but must begin with nats:// or tls://", ErrRefused, i+1, u.Scheme)
+			return fmt.Errorf("%w: NATS address %d must begin with nats:// or tls://, but begins with %s://", ErrRefused, i+1, u.Scheme)
 		}
 	}
 	return nil
