@@ -104,7 +104,7 @@ func (s *server) writeOriginal(ctx context.Context, w http.ResponseWriter, d dom
 	out := transfer.TimedWriter(w, s.options.WriteTimeout)
 	if _, err := io.Copy(out, content); err != nil {
 		if !problem.IsClientGone(ctx, err) {
-			s.log.Error("sending an original failed midway", "request", problem.RequestID(ctx), "datasource", d.ID, "error", err)
+			s.log.Error("failed while sending an original", "request", problem.RequestID(ctx), "datasource", d.ID, "error", err)
 		}
 		panic(http.ErrAbortHandler)
 	}

@@ -34,7 +34,7 @@ func (s *server) ExportConversations(ctx context.Context, r ExportConversationsR
 	return written(func(w http.ResponseWriter) error {
 		if err := e.write(ctx, w, first, next); err != nil {
 			if !problem.IsClientGone(ctx, err) {
-				s.log.Error("an export of conversations failed midway", "request", problem.RequestID(ctx), "error", err)
+				s.log.Error("failed while exporting conversations", "request", problem.RequestID(ctx), "error", err)
 			}
 			panic(http.ErrAbortHandler) // the status has been sent: only a cut connection tells the client that the export is incomplete
 		}

@@ -55,7 +55,7 @@ func (a *Applier) apply(ctx context.Context, evs []domain.Event) error {
 	for i, ev := range evs {
 		a.notify(ev, applied[i])
 		if ev.Type == domain.EventError && applied[i].Changed {
-			a.Log.InfoContext(ctx, "datasource ended with an error", "datasource", ev.DatasourceID, "job", ev.JobID, "cause", ev.Error)
+			a.Log.InfoContext(ctx, "datasource failed", "datasource", ev.DatasourceID, "job", ev.JobID, "cause", ev.Error)
 		}
 	}
 	return nil

@@ -49,7 +49,7 @@ func (m *Mover) Run(ctx context.Context) {
 func (m *Mover) round(ctx context.Context) (more bool, err error) {
 	stores, err := m.Catalog.Moving(ctx)
 	if err != nil {
-		return false, fmt.Errorf("listing datastores with a move: %w", err)
+		return false, fmt.Errorf("listing datastores that are being moved: %w", err)
 	}
 	var faults []error
 	for _, d := range stores {

@@ -114,7 +114,7 @@ func checkTokens(ctx context.Context, t *db.Tx, a domain.Account, month string, 
 		err := t.QueryRow(ctx, `SELECT COALESCE(SUM(value), 0) FROM key_usage WHERE workspace_id = ? AND month = ? AND key_id = ? AND metric = ?`,
 			a.WorkspaceID, month, a.KeyID, domain.MetricTokens).Scan(&used)
 		if err != nil {
-			return fmt.Errorf("reading the key's tokens: %w", err)
+			return fmt.Errorf("reading the key's token usage: %w", err)
 		}
 		if used >= limit {
 			return quotaExceeded("key", ofKey, domain.MetricTokens)
