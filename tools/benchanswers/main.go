@@ -57,7 +57,7 @@ func parse(args []string, errs io.Writer) (settings, error) {
 	flags.Path(&s.set, "set", "", "", "the folder of a question set, which is measured instead of collections")
 	flags.StringVar(&s.half, "half", "", "ask the questions of one half of the set: tuning or held-out")
 	flags.BoolVar(&s.wrong, "wrong", false, "print the wrong answers to questions of the set")
-	flags.Path(&s.keep, "keep", "BENCH_KEEP", "", "a data directory that stays")
+	flags.Path(&s.keep, "keep", "BENCH_KEEP", "", "data directory that is kept after the run")
 	flags.Write(&s.write)
 	if err := flags.Parse(args); err != nil {
 		return s, err
@@ -70,7 +70,7 @@ func parse(args []string, errs io.Writer) (settings, error) {
 	case s.half != "" && s.half != "tuning" && s.half != "held-out":
 		return s, fmt.Errorf("-half is %q; it must be tuning or held-out", s.half)
 	case s.set == "" && s.answers == "":
-		return s, errors.New("-answers, or BENCH_ANSWERS, must name the folder of the answers")
+		return s, errors.New("set -answers or BENCH_ANSWERS to the folder that contains the answers")
 	case s.small && s.write != "":
 		return s, errors.New("-small has no section of figures to -write")
 	case s.questions < 0:

@@ -50,7 +50,7 @@ func (b *measured) measurePassages(ctx context.Context, s settings, wanted []str
 			continue
 		}
 		if s.spans == "" {
-			fmt.Fprintf(errs, "%s is passed over: -spans or BENCH_SPANS must name the folder with %s and %s, which say where the answers are.\n", name, chromaAnswers, covidAnswers)
+			fmt.Fprintf(errs, "%s is skipped: set -spans or BENCH_SPANS to the folder that contains %s and %s, the positions of the answers.\n", name, chromaAnswers, covidAnswers)
 			continue
 		}
 		c, err := bench.LoadCollection(s.data, name)

@@ -37,7 +37,7 @@ func run(ctx context.Context, args []string, out, errs io.Writer) error {
 	var s settings
 	flags := bench.NewFlags("checkmodel", errs)
 	flags.Program(&s.api)
-	flags.Path(&s.cache, "cache", "CHECK_MODEL_CACHE", filepath.Join(cache, "sluice", "model"), "the folder of the model and its server")
+	flags.Path(&s.cache, "cache", "CHECK_MODEL_CACHE", filepath.Join(cache, "sluice", "model"), "folder that contains the model and its server")
 	flags.List(&s.kinds, "kinds", "CHECK_MODEL_KINDS", "", "the kinds of questions, separated by commas", kinds...)
 	flags.IntVar(&s.questions, "questions", 0, "maximum number of questions of each kind; 0: all")
 	if err := flags.Parse(args); err != nil {

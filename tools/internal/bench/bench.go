@@ -55,7 +55,7 @@ func (f *Flags) Peers(venv *string, alone *bool, name string) {
 	if err != nil {
 		cache = os.TempDir()
 	}
-	f.StringVar(venv, "venv", filepath.Join(cache, "sluice", name), "the folder of the peers' Python environment, which is made and filled where it is not there")
+	f.StringVar(venv, "venv", filepath.Join(cache, "sluice", name), "folder for the peers' Python environment, which is created if it does not exist")
 	f.BoolVar(alone, "alone", false, "measure Sluice alone")
 }
 
