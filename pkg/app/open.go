@@ -177,6 +177,7 @@ func (s *Service) openNATS(ctx context.Context) error {
 		return err
 	}
 	s.deferClose(func() error { s.conn.Close(); return nil })
+	s.warnOfUnsyncedNATS(ctx)
 	id, err := s.catalog.ID(ctx)
 	if err != nil {
 		return err

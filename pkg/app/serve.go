@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/sluice/sluice/pkg/answer"
@@ -150,7 +151,7 @@ func (s *Service) handler() (http.Handler, error) {
 			{Name: "catalog", Ready: s.catalog.Ready},
 			{Name: "nats", Ready: s.natsReady},
 			{Name: "disk", Ready: newDisk(s.dir.Join(datadir.Temp)).ready},
-		}, append(s.engines.checks(), modelChecks(s.config)...)...),
+		}, slices.Concat(s.engines.checks(), modelChecks(s.config), natsSyncChecks(s.config))...),
 		Secrets: s.options.Secrets,
 		Traces:  s.options.Traces,
 		Audit:   s.auditLog,

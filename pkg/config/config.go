@@ -43,6 +43,7 @@ type Config struct {
 	NATSCert     string
 	NATSKey      string
 	NATSReplicas int
+	NATSMonitor  []string // addresses of the monitoring endpoints of the servers at NATSURL
 
 	DatabaseURL string
 

@@ -153,7 +153,7 @@ func TestKeysThatAreInvalidInHeadersAreRefused(t *testing.T) {
 
 func TestAddressesOfModelServersAreChecked(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"OPENAI_BASE_URL", "AZURE_OPENAI_ENDPOINT", "ANTHROPIC_BASE_URL", "RERANK_URL"} {
+	for _, name := range []string{"OPENAI_BASE_URL", "AZURE_OPENAI_ENDPOINT", "ANTHROPIC_BASE_URL", "RERANK_URL", "NATS_MONITOR_URL"} {
 		for value, good := range map[string]bool{
 			"http://127.0.0.1:11434/v1": true, "https://a.example/?key=1": true, "127.0.0.1:11434": false, "localhost:11434/v1": false, "http:///v1": false, "ftp://a.example": false, "http://[::1": false,
 		} {

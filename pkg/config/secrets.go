@@ -10,7 +10,7 @@ import (
 func (c Config) Secrets() []string {
 	all := []string{c.APIKey, c.AdminKey, c.NATSToken, c.MilvusPassword, c.OpenAIKey, c.AzureKey, c.AnthropicKey, c.RerankKey, c.SecretKey}
 	servers := strings.Split(c.NATSURL, ",")
-	for i, address := range append(servers, c.ChromeURL, c.DatabaseURL, c.CrawlProxy) {
+	for i, address := range slices.Concat(servers, c.NATSMonitor, []string{c.ChromeURL, c.DatabaseURL, c.CrawlProxy}) {
 		u, err := url.Parse(strings.TrimSpace(address))
 		if err != nil {
 			all = append(all, address) // hide the whole address, because the part that is secret cannot be found in it

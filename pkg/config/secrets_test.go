@@ -22,10 +22,10 @@ func TestEverySecretSettingIsAmongTheSecrets(t *testing.T) {
 		secret := fmt.Sprintf("a-secret-of-some-length-that-is-enough-for-all-%d", i)
 		want = append(want, secret)
 		value := secret
-		if s.Env == "SLUICE_CRAWL_PROXY" {
+		switch {
+		case s.Env == "SLUICE_CRAWL_PROXY", s.Env == "NATS_MONITOR_URL":
 			value = "http://one:" + secret + "@127.0.0.1:1"
-		}
-		if strings.HasSuffix(s.Env, "_URL") {
+		case strings.HasSuffix(s.Env, "_URL"):
 			value = "nats://one:" + secret + "@127.0.0.1:1/x"
 		}
 		environ = append(environ, s.Env+"="+value)

@@ -138,6 +138,8 @@ func natsSettings(c *Config) Group {
 		{Env: "NATS_KEY", set: file(&c.NATSKey), Doc: "PEM file with the private key of the NATS client certificate."},
 		{Env: "SLUICE_NATS_REPLICAS", Default: "1", set: number(&c.NATSReplicas, 1, 5),
 			Doc: "Copies of each message, at most one per NATS server; with 3, messages survive the loss of one server."},
+		{Env: "NATS_MONITOR_URL", Secret: true, set: httpAddresses(&c.NATSMonitor), Unset: "not checked",
+			Doc: "Comma-separated monitoring addresses of these servers (`http://n1:8222`), to check that they sync to disk."},
 		{Env: "SLUICE_NATS_LISTEN", set: listenAddress(&c.NATSListen), Unset: "none",
 			Doc: "Address at which the embedded server accepts worker processes."},
 		{Env: "SLUICE_NATS_TOKEN", Secret: true, set: text(&c.NATSToken), Doc: "Token for `NATS_URL` or `SLUICE_NATS_LISTEN`, which requires one."},

@@ -140,6 +140,24 @@ func httpAddress(field *string) func(string) error {
 	}
 }
 
+// httpAddresses parses comma-separated addresses. The list may be empty.
+func httpAddresses(field *[]string) func(string) error {
+	return func(v string) error {
+		var list []string
+		for item := range strings.SplitSeq(v, ",") {
+			if item = strings.TrimSpace(item); item == "" {
+				continue
+			}
+			if u, err := url.Parse(item); err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" {
+				return errors.New("must be addresses that begin with http:// or https:// and name a host, such as http://n1:8222,http://n2:8222")
+			}
+			list = append(list, item)
+		}
+		*field = list
+		return nil
+	}
+}
+
 // proxy parses the address of a proxy. It may be empty. Errors do not quote the address, because it may contain a
 // password.
 func proxy(field *string) func(string) error {

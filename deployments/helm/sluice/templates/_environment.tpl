@@ -18,6 +18,7 @@
 {{- end }}
 {{- end }}
 {{- if $isAPI }}
+{{- $_ := set $env "NATS_MONITOR_URL" (join "," $root.Values.nats.monitorUrls) }}
 {{- $_ := set $env "SLUICE_WORKERS" "false" }}
 {{- /* The embedded index belongs to a single process, but here are several. */}}
 {{- $_ := set $env "SLUICE_EMBEDDED_INDEX" "false" }}

@@ -1,0 +1,122 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/sluice/sluice/pkg/api"
+	"github.com/sluice/sluice/pkg/config"
+)
+
+// Limits for asking a NATS server about its settings.
+const (
+	natsSyncAge     = 30 * time.Second // maximum age of a result that is reused
+	natsSyncTimeout = 1500 * time.Millisecond
+	maxNATSResponse = 1 << 20 // bytes
+)
+
+// syncCheck checks that NATS servers write to disk before they acknowledge. By default they sync every two minutes, so
+// a power failure that stops a majority of them loses content that Sluice has accepted. Clients cannot see the setting;
+// the servers' monitoring endpoints report it.
+type syncCheck struct {
+	addresses []string // of the monitoring endpoints, such as http://n1:8222
+	client    *http.Client
+
+	mu     sync.Mutex
+	asked  time.Time
+	answer error
+}
+
+// natsSyncChecks returns the check of the servers at NATS_URL. It returns nil for the embedded server, which always
+// syncs, and if the monitoring endpoints are unknown.
+func natsSyncChecks(c config.Config) []api.Check {
+	if c.NATSURL == "" || len(c.NATSMonitor) == 0 {
+		return nil
+	}
+	check := &syncCheck{addresses: c.NATSMonitor, client: &http.Client{
+		Transport:     &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
+	return []api.Check{{Name: "nats_sync", Ready: check.ready, Degrades: true}}
+}
+
+// ready returns an error that lists the servers that do not sync, or did not answer.
+func (s *syncCheck) ready(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.asked.IsZero() && time.Since(s.asked) < natsSyncAge {
+		return s.answer
+	}
+	ctx, cancel := context.WithTimeout(ctx, natsSyncTimeout)
+	defer cancel()
+	faults := make([]error, len(s.addresses))
+	var asking sync.WaitGroup
+	for i, address := range s.addresses {
+		asking.Go(func() { faults[i] = s.ask(ctx, address) })
+	}
+	asking.Wait()
+	s.answer, s.asked = errors.Join(faults...), time.Now()
+	return s.answer
+}
+
+// ask asks a server for its JetStream settings.
+func (s *syncCheck) ask(ctx context.Context, address string) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(address, "/")+"/jsz", nil)
+	if err != nil {
+		return fmt.Errorf("asking a NATS server for its settings: %w", err)
+	}
+	resp, err := s.client.Do(req)
+	if err != nil {
+		return fmt.Errorf("asking a NATS server for its settings: %w", err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("asking the NATS server at %s for its settings: %s", redacted(address), resp.Status)
+	}
+	var info struct {
+		Disabled bool `json:"disabled"`
+		Config   struct {
+			SyncAlways   bool          `json:"sync_always"`
+			SyncInterval time.Duration `json:"sync_interval"`
+		} `json:"config"`
+	}
+	if err := json.NewDecoder(io.LimitReader(resp.Body, maxNATSResponse)).Decode(&info); err != nil {
+		return fmt.Errorf("reading the settings of the NATS server at %s: %w", redacted(address), err)
+	}
+	if info.Disabled || info.Config.SyncAlways {
+		return nil // a server without JetStream stores nothing
+	}
+	return fmt.Errorf("the NATS server at %s writes to disk only every %s, so a power failure can lose content that was accepted in that time: "+
+		"set sync_interval: always in its jetstream block", redacted(address), info.Config.SyncInterval)
+}
+
+// redacted returns the address without a password.
+func redacted(address string) string {
+	if u, err := url.Parse(address); err == nil {
+		return u.Redacted()
+	}
+	return "an address that cannot be parsed"
+}
+
+// warnOfUnsyncedNATS logs the servers that do not write to disk before they acknowledge, or that this is unknown.
+func (s *Service) warnOfUnsyncedNATS(ctx context.Context) {
+	if s.config.NATSURL == "" {
+		return
+	}
+	checks := natsSyncChecks(s.config)
+	if len(checks) == 0 {
+		s.log.Info("whether the NATS servers write to disk before they acknowledge is unknown: set NATS_MONITOR_URL to check it")
+		return
+	}
+	if err := checks[0].Ready(ctx); err != nil {
+		s.log.Warn("accepted content may not survive a power failure", "error", err)
+	}
+}
