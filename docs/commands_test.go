@@ -189,6 +189,9 @@ func (s *service) run(t *testing.T, script string) error {
 	if err := os.CopyFS(filepath.Join(dir, "testdata", "documents"), os.DirFS("../testdata/documents")); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.CopyFS(filepath.Join(dir, "docs", "examples"), os.DirFS("examples")); err != nil {
+		t.Fatal(err)
+	}
 	if err := errors.Join(os.Mkdir(filepath.Join(dir, "bin"), 0o755), os.Symlink(s.data, filepath.Join(dir, "data"))); err != nil {
 		t.Fatal(err)
 	}
