@@ -22,10 +22,10 @@ type deferredUsage struct {
 	timer  *time.Timer
 }
 
-// CountDeferred is like Count, but is meant for frequent uses to which no limit applies. It keeps them in memory and
-// stores them together after a tenth of a second, or in Close if that comes first. In this process, Usage and KeyUsage
-// include them immediately. If the process is killed, the uses of the last tenth of a second are lost. Errors are
-// logged.
+// CountDeferred is like Count, but does not wait for the database. It keeps the uses in memory and stores them within a
+// tenth of a second, or in Close if that comes first. Use it only for metrics without a limit: if the process is
+// killed, the uses of the last tenth of a second are lost. Usage and KeyUsage of this process include the uses
+// immediately. Errors are logged.
 func (c *Accounts) CountDeferred(a domain.Account, uses map[domain.Metric]int64) {
 	c.deferred.mu.Lock()
 	defer c.deferred.mu.Unlock()
@@ -39,9 +39,9 @@ func (c *Accounts) CountDeferred(a domain.Account, uses map[domain.Metric]int64)
 	c.deferred.next.add(a, uses)
 }
 
-// flushDeferred stores the buffered usage. When it returns nil, all usage buffered before the call has been stored, or
-// the errors have been logged. ctx limits only how long the caller waits. The storing itself continues after that,
-// because other callers may be waiting for it, too.
+// flushDeferred stores the buffered usage and waits until this is done. Errors of the database are logged, not
+// returned. If ctx ends first, flushDeferred returns an error, but the usage is still stored, because other callers may
+// be waiting for it.
 func (c *Accounts) flushDeferred(ctx context.Context) error {
 	select {
 	case c.deferred.lock <- struct{}{}:

@@ -20,16 +20,17 @@ type StoredResponse struct {
 const (
 	// How long a response is kept.
 	idempotencyExpiry = 24 * time.Hour
-	// IdempotencyLease is how long a request may run without calling KeepIdempotent. After that, the request and its
-	// process are considered lost. The clocks of processes that share a catalog must differ by much less.
+	// IdempotencyLease is how long a request may run without calling KeepIdempotent. After that, its process is assumed
+	// to be dead, and another process may execute the request. The clocks of processes that share a catalog must agree
+	// to within a fraction of this time.
 	IdempotencyLease = 10 * time.Second
 	// Value of the Retry-After header for a request that is repeated while its first run is still in progress.
 	idempotencyRetry = 2 * time.Second
 )
 
-// Claim is the right to execute the request with an idempotency key. A holder loses its claim if it does not renew the
-// claim in time. It may still finish the request: the ids of created objects are derived from the request, so two runs
-// create each object only once.
+// Claim is the right to execute the request with an idempotency key. If the holder does not renew its claim in time,
+// another process may take it over. Two runs of the request are harmless: the ids of created objects are derived from
+// the request, so each object is created only once.
 type Claim struct {
 	// Repeated says whether an earlier run of the request ended without a response. That run may have done all, some or
 	// none of the work.
@@ -78,10 +79,10 @@ func (c *Accounts) BeginIdempotent(ctx context.Context, ws, key, requestHash str
 	return claim, have, nil
 }
 
-// take claims the key if the key is free or its request is lost. Each statement checks and claims in one step, so only
-// one of several concurrent requests succeeds, even in different processes. While the status is 0, the column body
-// contains the holder. A request whose last renewal lies in the future is also considered lost, because the clock was
-// set back.
+// take claims the key if the key is free, or if the process that claimed it has not renewed its claim in time. A
+// renewal time in the future means that the clock was set back; such a claim is taken over, too. Each statement checks
+// and claims in one step, so only one of several concurrent requests succeeds, even in different processes. While the
+// status is 0, the column body contains the holder.
 func (c *Claim) take(ctx context.Context, t *db.Tx, now time.Time) (bool, error) {
 	fresh, err := t.Exec(ctx, `INSERT INTO idempotency_keys (workspace_id, key, request_hash, status, body, begun_at, expires_at)
 		VALUES (?, ?, ?, 0, ?, ?, ?) ON CONFLICT DO NOTHING`, c.ws, c.key, c.requestHash, c.holder, db.Micros(now), c.expires)
@@ -136,8 +137,8 @@ func (c *Accounts) KeepIdempotent(ctx context.Context, claim *Claim) (holds bool
 	return holds && err == nil, err
 }
 
-// FinishIdempotent stores the response to the request, for 24 hours from the request's start. If a request has several
-// runs, the first run to finish determines the response, regardless of the claim.
+// FinishIdempotent stores the response to the request, for 24 hours from the start of the request. If the request was
+// run several times, the response of the run that finishes first is kept, even if that run has lost its claim.
 func (c *Accounts) FinishIdempotent(ctx context.Context, claim *Claim, r StoredResponse) error {
 	return c.db.Update(ctx, "keeping an answer", func(t *db.Tx) error {
 		_, err := t.Exec(ctx, `UPDATE idempotency_keys SET status = ?, body = ? WHERE workspace_id = ? AND key = ? AND status = 0
@@ -146,8 +147,8 @@ func (c *Accounts) FinishIdempotent(ctx context.Context, claim *Claim, r StoredR
 	})
 }
 
-// ReleaseIdempotent ends a run that has no response to keep but may have had effects. The key stays reserved for the
-// request, which can be repeated immediately. The next claim then has Repeated set.
+// ReleaseIdempotent ends a run that has no response to store, but may have changed something. The key stays reserved
+// for the same request. The request can be repeated immediately; its next claim has Repeated set.
 func (c *Accounts) ReleaseIdempotent(ctx context.Context, claim *Claim) error {
 	return c.db.Update(ctx, "releasing an idempotency key", func(t *db.Tx) error {
 		_, err := t.Exec(ctx, `UPDATE idempotency_keys SET begun_at = 0, body = '' WHERE `+claimedByHolder, claim.ws, claim.key, claim.holder)
@@ -155,8 +156,8 @@ func (c *Accounts) ReleaseIdempotent(ctx context.Context, claim *Claim) error {
 	})
 }
 
-// AbandonIdempotent frees the key after a run without effects. If an earlier run may have had effects, the key is only
-// released, as in ReleaseIdempotent.
+// AbandonIdempotent ends a run that has changed nothing, and frees the key. If claim.Repeated is set, an earlier run
+// may have changed something; the key then stays reserved, as after ReleaseIdempotent.
 func (c *Accounts) AbandonIdempotent(ctx context.Context, claim *Claim) error {
 	if claim.Repeated {
 		return c.ReleaseIdempotent(ctx, claim)

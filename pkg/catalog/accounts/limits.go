@@ -31,8 +31,9 @@ func readLimits(ctx context.Context, q db.Querier, a domain.Account) (domain.Lim
 	return out, nil
 }
 
-// SetLimits replaces the limits of the workspace or of one of its keys. Options.Limits still apply: where both set a
-// limit, the stricter one counts. SetLimits fails with domain.NotFound if the key does not exist.
+// SetLimits replaces the limits of the workspace or, if a.KeyID is set, of that key. Options.Limits of the catalog still
+// apply: if both limit a metric, the lower limit counts. SetLimits fails with domain.NotFound if the workspace or the key
+// does not exist.
 func (c *Accounts) SetLimits(ctx context.Context, a domain.Account, limits domain.Limits) error {
 	return c.db.Update(ctx, "setting limits", func(t *db.Tx) error {
 		if a.KeyID == "" {
