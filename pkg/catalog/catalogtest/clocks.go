@@ -10,9 +10,9 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// testClocks tests every operation that depends on the clock, and sets the clock forward or back between two steps of
-// the operation. The catalog cannot detect the change. It must lose nothing and do nothing twice. A process that has
-// died must not keep a lease or a claim for longer than it would without the change.
+// testClocks tests every operation that depends on the clock. Each test sets the clock forward or back between two
+// steps of an operation. Despite the jump, no work may be lost or done twice, and a dead process must not keep a lease
+// or a claim longer than usual.
 func testClocks(t *testing.T, open world.Open) {
 	jumps := []time.Duration{-24 * time.Hour, -time.Hour, time.Hour, 24 * time.Hour}
 	if testing.Short() { // one jump is sufficient for the race detector

@@ -52,8 +52,7 @@ func finish(w *world.World, moveID string) bool {
 	return switched
 }
 
-// sweptPlaces returns the places with a queued sweep of the whole datastore, each with the value of the sweep's field
-// Below.
+// sweptPlaces returns the places in which a sweep of the whole datastore is queued, and the field Below of each sweep.
 func sweptPlaces(w *world.World) map[domain.Place]uint64 {
 	w.T.Helper()
 	out := map[domain.Place]uint64{}

@@ -81,8 +81,8 @@ func (u *concurrentMoves) run() {
 	u.checkActive()
 }
 
-// rest simulates the rest of the service in one process: one round of the mover, the dispatcher, a worker and the
-// applier.
+// rest simulates the other loops of the service in one process: one round each of the mover, the dispatcher, a worker
+// and the applier.
 func (u *concurrentMoves) rest(c *catalog.Catalog) {
 	d, err := c.DatastoreByID(u.Ctx, u.StoreID)
 	if err != nil {

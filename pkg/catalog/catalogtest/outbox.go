@@ -9,8 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// foreign creates a datastore in another workspace. The returned function changes a new file so that the file belongs
-// to that datastore.
+// foreign creates a datastore in another workspace. It returns a function that assigns a new file to that datastore.
 func foreign(w *world.World) func(*catalog.NewDatasource) {
 	w.T.Helper()
 	ws := w.NewWorkspace()

@@ -12,8 +12,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// testRandom runs random histories: callers that add, change and delete, a dispatcher that publishes and sometimes
-// fails to record that, and a stream that delivers events late, twice, or after their job was replaced.
+// testRandom runs random histories. Callers add, change and delete datasources. The dispatcher publishes jobs, and
+// sometimes fails to record that. The stream delivers events late, twice, or after their job was replaced.
 func testRandom(t *testing.T, open world.Open) {
 	for seed := range uint64(8) {
 		t.Run(fmt.Sprintf("whatever happens in history %d, every datasource is waited for in one place, and in the end none", seed), func(t *testing.T) {
@@ -102,8 +102,7 @@ func (h *history) step() {
 	}
 }
 
-// mayBeGone fails the test unless err is nil or says that the object no longer exists, because another caller may have
-// deleted it.
+// mayBeGone fails the test if err is any error other than "not found". Another caller may have deleted the object.
 func (h *history) mayBeGone(err error) {
 	h.T.Helper()
 	if domain.CodeOf(err) != domain.CodeNotFound {
@@ -238,8 +237,8 @@ func (h *history) move() {
 	finish(h.World, d.Move.ID)
 }
 
-// arrive simulates the mover until the move ends. If a datasource cannot be moved, arrive starts another sync, as a
-// user would.
+// arrive runs the mover until the datastore's move ends. It queues another job for each datasource whose move has
+// failed, as a user would.
 func (h *history) arrive() {
 	h.T.Helper()
 	for range 100 {

@@ -1,5 +1,5 @@
-// Package catalogtest is the conformance suite of the catalog for all engines. Each sentence of a method's contract is
-// the name of a subtest.
+// Package catalogtest is the conformance suite of the catalog. It is run with every database engine. Each subtest is
+// named after the sentence of the contract that it tests.
 package catalogtest
 
 import (

@@ -10,8 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// linked returns a site with a chain of pages, and their addresses: the root links to the first page, and each page
-// links to the next.
+// linked returns the pages of a site and their addresses. The root links to the first page, and each page links to the
+// next one.
 func linked(paths ...string) (world.Pages, []string) {
 	p, urls := world.Pages{}, []string{root}
 	for _, path := range paths {
@@ -36,7 +36,7 @@ func searchable(w *world.World, site domain.Datasource, p world.Pages) []string 
 	return out
 }
 
-// change changes the settings of a site, does the resulting work, and returns the number of fetches.
+// change patches the settings of a site, runs all jobs that follow from this, and returns the number of fetches.
 func change(w *world.World, site domain.Datasource, patch domain.WebPatch, p world.Pages) (fetches int) {
 	w.T.Helper()
 	_, err := w.UpdateWebConfig(w.Ctx, w.WS, site.ID, patch)
@@ -305,7 +305,7 @@ func testScopes(t *testing.T, open world.Open) {
 	})
 }
 
-// leads returns the Config.Lead of the page at each address, in the order of the addresses.
+// leads returns the field Config.Lead of the page at each of the urls.
 func leads(w *world.World, site domain.Datasource, urls []string) (out []int) {
 	w.T.Helper()
 	for _, u := range urls {

@@ -109,8 +109,8 @@ func WithReason(reason string) func(*domain.Event) {
 	return func(ev *domain.Event) { ev.Error = reason }
 }
 
-// Found returns a function that gives an event a fetched page with the given content. The page's original has a new
-// key.
+// Found returns a function that sets the field Fetched of an event to a page with the given content. The original of
+// the page gets a new key.
 func Found(j domain.Job, content string) func(*domain.Event) {
 	return func(ev *domain.Event) {
 		ev.Fetched = &domain.Fetched{

@@ -224,7 +224,8 @@ func (w *World) PublishAll() []domain.Job {
 	}
 }
 
-// Event returns a worker's event about the datasource's newest job, with the latest generation of the stream.
+// Event returns a worker's event about the newest job of the datasource. The event has the generation of the last
+// published job.
 func (w *World) Event(d domain.Datasource, typ domain.EventType, change ...func(*domain.Event)) domain.Event {
 	ev := domain.Event{
 		Type: typ, JobID: d.JobID, JobKind: domain.JobIngest, WorkspaceID: d.WorkspaceID, DatastoreID: d.DatastoreID,
