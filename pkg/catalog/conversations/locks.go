@@ -8,13 +8,13 @@ import (
 )
 
 // Lock acquires or renews the lock that a holder needs to answer a question in the conversation. It returns false if
-// another holder has the lock. Concurrent questions, even in several processes, are thus answered one after the other,
-// and each answer can use the earlier ones. The lock ends ttl after the last call if it is not released, for example
-// because the process died. Like Lease, Lock uses the clock of the process.
+// another holder has the lock. So questions are answered one after the other, even in several processes, and an answer
+// can refer to earlier ones. A lock that is neither renewed nor released ends after ttl. Like Lease, Lock uses the
+// clock of the process.
 //
-// A conversation that is not stored yet can be locked too, so that concurrent first questions are also answered one
-// after the other. The lock only orders answers: an answer that arrives after its lock has passed to another holder is
-// still stored completely, after the messages stored before.
+// A conversation can be locked before it is stored, so this is also true for concurrent first questions. The lock only
+// determines the order of answers. An answer whose holder has lost the lock is still stored, after the messages that
+// are already there.
 func (c *Store) Lock(ctx context.Context, conversationID, holder string, ttl time.Duration) (taken bool, err error) {
 	err = c.db.Update(ctx, "locking a conversation", func(t *db.Tx) error {
 		now := c.db.Now()
@@ -56,8 +56,8 @@ func (c *Store) ForgetConversations(ctx context.Context, since time.Time) (more 
 		return false, err
 	}
 	err = c.db.Update(ctx, "forgetting conversations", func(t *db.Tx) error {
-		// The outer condition repeats the inner one, so that a conversation that has continued in the meantime is not
-		// deleted.
+		// Repeat the condition outside the subquery, because a conversation may have continued since the subquery
+		// selected it.
 		n, err := t.Exec(ctx, `DELETE FROM conversations WHERE id IN (
 				SELECT id FROM conversations WHERE `+forgotten+` ORDER BY updated_at, id LIMIT ?) AND `+forgotten, old, now, forgetBatch, old, now)
 		more = n == forgetBatch
