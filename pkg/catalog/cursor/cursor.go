@@ -36,7 +36,7 @@ func Write(list List, p Position) string {
 }
 
 // Read returns the position that a cursor of the list contains. It fails with domain.CodeInvalid for the field "cursor"
-// if Write cannot have returned the string for this list.
+// if the string is not a cursor from Write for this list.
 func Read(list List, s string) (Position, error) {
 	// Errors are ignored, because a malformed cursor fails the comparison below.
 	raw, _ := base64.RawURLEncoding.DecodeString(s)
