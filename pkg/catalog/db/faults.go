@@ -17,9 +17,9 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Fault adds the code domain.CodeUnavailable to temporary errors, which occur when the database is down or busy. The
-// failed operation had no effect, unless the connection broke during a commit. In that case, the transaction was either
-// committed as a whole or not at all.
+// Fault adds the code domain.CodeUnavailable to temporary errors, which occur when the database is down or busy.
+// Usually the failed operation had no effect. But if the connection broke during a commit, the transaction may have
+// been committed.
 func Fault(err error) error {
 	if err == nil || !isTransient(err) {
 		return err
@@ -82,8 +82,8 @@ func isContention(err error) bool {
 	return errors.As(err, &refusal) && (refusal.Code == "40001" || refusal.Code == "40P01")
 }
 
-// isForeignKeyFault reports whether a row could not be stored because it refers to a row that was deleted concurrently.
-// When the transaction is run again, it does not find the deleted row and returns the proper error.
+// isForeignKeyFault reports whether a row refers to another row that was deleted concurrently. If the transaction is
+// run again, it does not find the deleted row, and returns an error that says so.
 func isForeignKeyFault(err error) bool {
 	var refusal *pgconn.PgError
 	return errors.As(err, &refusal) && refusal.Code == "23503"

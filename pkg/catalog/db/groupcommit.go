@@ -19,9 +19,9 @@ const (
 // errRolledBack is returned if a transaction was undone because of another transaction and must be run again.
 var errRolledBack = errors.New("rolled back together with another transaction")
 
-// groupCommit implements group commit for the single writing connection. Each transaction runs in a savepoint, so it
-// can be undone separately. The last of the waiting transactions commits for all of them, and no transaction returns
-// before that commit.
+// groupCommit lets several transactions share one commit on the single writing connection. Each transaction runs in a
+// savepoint, so it can be undone separately. When no further transaction is waiting to join, the last one commits for
+// all. No transaction returns before that commit.
 type groupCommit struct {
 	lock     chan struct{} // full while a goroutine uses the fields below
 	open     *commit       // the commit that has begun but has not ended; nil: none
@@ -44,8 +44,8 @@ func newGroupCommit(o observer) *groupCommit {
 	return &groupCommit{lock: make(chan struct{}, 1), observer: o}
 }
 
-// run runs f as a separate transaction and returns when that transaction is committed. It fails with errRolledBack if f
-// may be run again.
+// run runs f as a separate transaction and returns after its commit. If run fails with errRolledBack, the caller may
+// try again.
 func (g *groupCommit) run(ctx context.Context, t *Tx, f func(*Tx) error) error {
 	if err := g.acquire(ctx); err != nil {
 		return fmt.Errorf("beginning a transaction: %w", err)
@@ -83,9 +83,8 @@ func (g *groupCommit) acquire(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// release commits if no other goroutine will do so, and then releases the lock, which the caller holds. A goroutine
-// that starts to wait in the meantime either takes the lock or, if it gives up, calls release itself. So a commit never
-// stays open.
+// release commits unless another goroutine is waiting to join the commit, and then releases the lock, which the caller
+// holds. A waiting goroutine that gives up calls release itself, so no commit stays open.
 func (g *groupCommit) release() {
 	for {
 		g.commitIfLast()
@@ -157,9 +156,8 @@ func (c *commit) savepoint(ctx context.Context, f func() error) error {
 	return err
 }
 
-// commitIfLast commits unless another transaction is waiting to join the open commit. If the open commit has reached
-// its maximum age or its maximum number of members, commitIfLast commits in any case. See release. The caller holds the
-// lock.
+// commitIfLast ends the open commit if no transaction is waiting to join it, or if the commit is full or too old. The
+// caller holds the lock.
 func (g *groupCommit) commitIfLast() {
 	c := g.open
 	if c == nil || g.waiting.Load() > 0 && c.members < maxGroupSize && time.Since(c.began) < maxGroupDelay {

@@ -101,7 +101,7 @@ func takeHold(ctx context.Context, conn *pgx.Conn, key int64) error {
 	}
 }
 
-// set stores why the resource is not held, or nil if it is held, and returns the previous value.
+// set records why the resource is not held, or nil if it is held. It returns the value recorded before.
 func (h *hold) set(fault error) (was error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// IdentityLease is the name of the lease that permanently stores the catalog's id.
+// IdentityLease is the name of the lease whose holder is the catalog's id. This lease never ends.
 const IdentityLease = "catalog"
 
 // ID returns the catalog's id, and creates the id on the first call. The id shows whether a job stream belongs to this

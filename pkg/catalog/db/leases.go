@@ -5,15 +5,14 @@ import (
 	"time"
 )
 
-// ClockSkew is an upper bound on the difference between the clocks of processes that share a catalog. If a stored time
-// is more than ClockSkew later than any time that could be stored now, a clock has been set back.
+// ClockSkew is the maximum difference between the clocks of processes that share a catalog. A stored time that is too
+// far in the future, even allowing for ClockSkew, means that a clock has been set back.
 const ClockSkew = 10 * time.Second
 
 // Lease acquires or renews the lease for the holder, and reports whether the holder has it. Leases are for work that
-// only one of several processes should do. The lease ends after the duration ttl. Lease uses the clock of the process,
-// so ttl must be much longer than the difference between clocks, and the lease must be renewed well before it ends. A
-// lease whose end is further away than ttl plus ClockSkew is considered free, because the clock must have been set
-// back.
+// only one of several processes should do. Unless it is renewed, the lease ends after ttl. Lease uses the clock of the
+// process, so ttl must be much longer than the difference between clocks. If another holder's lease ends later than ttl
+// plus ClockSkew from now, the clock was set back, and the lease counts as free.
 func (d *DB) Lease(ctx context.Context, name, holder string, ttl time.Duration) (held bool, err error) {
 	err = d.Update(ctx, "taking a lease", func(t *Tx) error {
 		now := d.Now()

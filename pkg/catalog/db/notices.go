@@ -16,9 +16,9 @@ import (
 // noticePause is the minimum time between two notices of a process. Topics announced in the meantime are sent together.
 const noticePause = 20 * time.Millisecond
 
-// notices announces to other processes that this process has queued work, and receives their announcements. A notice is
-// sent after the commit, not as part of it, because PostgreSQL serialises the commits of transactions that notify. So a
-// notice may be lost, but then the work only starts later.
+// notices tells other processes that this process has queued work, and receives their notices. Notices are sent after
+// the commit, because PostgreSQL would otherwise run all commits with notices one after the other. So a notice may be
+// lost; the work then starts later.
 type notices struct {
 	db      *DB
 	me      string // distinguishes this process's own notices

@@ -24,8 +24,8 @@ type Options struct {
 	Log          *slog.Logger // nil: slog.Default()
 	// Now is the clock for stored times. If it is nil, time.Now is used.
 	Now func() time.Time
-	// Aged is the clock for deciding which rows are old enough to be deleted. It may follow changes of the system clock
-	// more slowly than Now. If it is nil, Now is used.
+	// Aged is the clock for deciding which rows are old enough to be deleted. After the system clock jumps forward,
+	// Aged may lag behind Now, so that nothing is deleted too early. If it is nil, Now is used.
 	Aged func() time.Time
 	// Schema holds the migrations.
 	Schema fs.FS
@@ -37,10 +37,11 @@ type Options struct {
 
 // observer follows the changes made by the writing connection of a SQLite database.
 type observer interface {
-	// Change is called before a row of a table is changed, deleted or inserted. added is true for an insertion. The
-	// function id returns the value in the first column of the existing row, and may fail.
+	// Change is called before a row is inserted, changed or deleted. added is true for an insertion. For an existing
+	// row, id() returns the value of the first column, or an error.
 	Change(table string, added bool, id func() (string, error))
-	// Committing is called before a commit, and the returned function after it. Commits never overlap.
+	// Committing is called before each commit. The function that it returns is called after the commit. Commits never
+	// overlap.
 	Committing() (done func())
 	// Forget is called when the database is closed.
 	Forget()
@@ -116,9 +117,9 @@ func (d *DB) Now() time.Time { return d.clock() }
 // Aged returns the time for deleting old rows.
 func (d *DB) Aged() time.Time { return d.agedClock() }
 
-// Stamp returns the time in microseconds. Its results strictly increase within the process, so that lists and queues
-// keep the order in which rows were created. Between processes, the order depends on their clocks, so code may rely
-// only on the order being stable.
+// Stamp returns the time in microseconds. Within a process, each result is greater than the one before, so lists and
+// queues keep the order in which rows were created. Stamps of different processes depend on their clocks, so do not
+// draw conclusions from their order.
 func (d *DB) Stamp() int64 {
 	for {
 		last := d.last.Load()
@@ -129,9 +130,9 @@ func (d *DB) Stamp() int64 {
 	}
 }
 
-// Topic returns a channel that receives a value once after opening, and after each commit that announces the topic.
-// With PostgreSQL, topics announced with Tx.Notify are signalled in other processes too. Signals may be coalesced, and
-// those from other processes may be lost, so callers must also poll.
+// Topic returns a channel that receives a value after each commit that announces the topic, and once after the database
+// was opened. With PostgreSQL, topics announced with Tx.Notify are signalled in other processes too. Several signals
+// may be combined into one, and signals from other processes may be lost, so callers must also poll.
 func (d *DB) Topic(name string) <-chan struct{} { return d.topics[name] }
 
 func (t topics) wakeAll() {
@@ -147,9 +148,8 @@ func signal(ch chan struct{}) {
 	}
 }
 
-// Update runs f in a write transaction and, after the commit, signals the topics that f has announced. f may run
-// several times if the transaction conflicts with others, so it must not use results of an earlier run that are left in
-// the caller's variables.
+// Update runs f in a write transaction. After the commit, it signals the topics that f has announced. If the
+// transaction conflicts with others, f runs again, so f must set anew all variables that it shares with the caller.
 func (d *DB) Update(ctx context.Context, doing string, f func(*Tx) error) error {
 	t, err := d.transact(ctx, f)
 	if err != nil {

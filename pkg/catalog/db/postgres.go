@@ -67,7 +67,7 @@ func openPostgres(ctx context.Context, o Options) (*DB, error) {
 		db.SetConnMaxIdleTime(connectionIdle)
 		return db
 	}
-	// There are two pools, so that a read during a transaction need not wait for other transactions to end.
+	// Reads have a pool of their own, so that they need not wait when transactions use all connections.
 	write, read := open(conns/2), open(conns-conns/2)
 	d := &DB{
 		dialect: postgresDialect,
@@ -92,8 +92,8 @@ func openPostgres(ctx context.Context, o Options) (*DB, error) {
 // connectPause is the pause between attempts to reach a server that does not answer yet.
 const connectPause = 250 * time.Millisecond
 
-// Time until the log first reports that the server has not answered, and time between further reports. The first report
-// does not wait for an attempt to end, because a single attempt can take twice connectTimeout.
+// While the server does not answer, the log reports this after firstReport and then every reportEvery. The first report
+// may come during the first attempt to connect, because an attempt can take twice connectTimeout.
 const (
 	firstReport = 2 * time.Second
 	reportEvery = 10 * time.Second

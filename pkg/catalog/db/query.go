@@ -24,8 +24,8 @@ func MapNotFound(err error, kind, id string) error {
 	return nil
 }
 
-// MapConflict returns a domain.CodeConflict error if an insert succeeded but inserted no rows, because the row already
-// exists. Otherwise, it returns err.
+// MapConflict returns a domain.CodeConflict error if an insert without errors has inserted no row (rows is 0), because
+// the id already exists. Otherwise, it returns err.
 func MapConflict(rows int64, err error, kind, id string) error {
 	if err == nil && rows == 0 {
 		return domain.Errorf(domain.CodeConflict, "there is already a %s with id %q", kind, id)
@@ -43,7 +43,7 @@ type Querier interface {
 	limit(ctx context.Context) (context.Context, context.CancelFunc)
 }
 
-// Scanner is a row of a result: the only one, or the current one of several.
+// Scanner is one row of a query's result.
 type Scanner interface{ Scan(dest ...any) error }
 
 // failedRow is the row of a query that could not be sent.
@@ -88,9 +88,8 @@ func timeoutError(ctx context.Context, err error) error {
 	return err
 }
 
-// maxStatements is the maximum number of prepared statements. The texts are constants or combinations of a few parts,
-// so the limit should never be reached. If it is reached by mistake, further statements are slower, but memory use does
-// not grow.
+// maxStatements is the maximum number of prepared statements. There are only a few different texts, so the limit should
+// never be reached. Beyond the limit, statements are run without being prepared, which is slower.
 const maxStatements = 512
 
 // Pool is a pool of connections. If the dialect requires it, the pool prepares each statement once and keeps the
@@ -123,8 +122,8 @@ func (p *Pool) known(text string) *sql.Stmt {
 	return p.stmts[text]
 }
 
-// prepare returns the prepared statement, and prepares it if necessary. That needs a free connection, so prepare must
-// not be called during a transaction on the same pool.
+// prepare returns the prepared statement for the text, and prepares it on first use. Preparing needs a free connection,
+// so prepare must not be called during a transaction on the same pool.
 func (p *Pool) prepare(ctx context.Context, text string) (*sql.Stmt, error) {
 	if s := p.known(text); s != nil {
 		return s, nil
@@ -232,8 +231,8 @@ func ScanString(s Scanner) (string, error) {
 // does not change the result and keeps the number of statements small.
 var inSizes = []int{1, 4, 16, 32, 64, 128, 256}
 
-// Scan returns a function that reads a row into a new T. The function `into` returns pointers to the variables for the
-// columns, in order.
+// Scan returns a function that reads a row into a new T. For a given T, `into` returns pointers to the variables that
+// receive the columns, in order.
 func Scan[T any](into func(*T) []any) func(Scanner) (T, error) {
 	return func(s Scanner) (v T, err error) {
 		err = s.Scan(into(&v)...)
@@ -241,8 +240,8 @@ func Scan[T any](into func(*T) []any) func(Scanner) (T, error) {
 	}
 }
 
-// InLists splits values into lists of limited length and calls f for each list. `in` is an IN condition for the list,
-// to be put after a column's name in a statement. args are the arguments of this condition.
+// InLists splits values into lists of limited length and calls f for each list. `in` is an SQL condition for the list;
+// put it after the name of a column. args are the arguments of the condition.
 func InLists(q Querier, values []string, f func(in string, args []any) error) error {
 	d := q.engine()
 	for len(values) > 0 {

@@ -10,16 +10,16 @@ import (
 	"time"
 )
 
-// Column binds a column of a table to a variable. Reading a row scans the column into the variable, and storing a row
-// takes the value from the variable. A bool is stored as a flag, a time in microseconds since 1970, a uint64 as BIGINT,
-// and a structure as JSON, or as "" if it is empty.
+// Column binds a column of a table to a variable. Reading a row sets the variable, and storing a row stores its value.
+// A bool is stored as 0 or 1, a time in microseconds since 1970, a uint64 as BIGINT, and a struct as JSON. An empty
+// struct is stored as "".
 type Column struct {
 	name string
 	at   any
 	use  use
 }
 
-// use is the set of kinds of statements that include a column.
+// use says which statements include a column: those that read, insert or update rows.
 type use uint8
 
 const (
@@ -34,13 +34,13 @@ func Col(name string, at any) Column { return Column{name, at, reads | inserts |
 // Fixed returns a column that is read and inserted, but not updated.
 func Fixed(name string, at any) Column { return Column{name, at, reads | inserts} }
 
-// ReadOnly returns a column that is only read, because other statements change it.
+// ReadOnly returns a column that is read, but is not written when a row is stored. Other statements update it.
 func ReadOnly(name string, at any) Column { return Column{name, at, reads} }
 
 // Derived returns a column that is stored only for indexes and never read.
 func Derived(name string, at any) Column { return Column{name, at, inserts | updates} }
 
-// Row lists the columns of a row, in the order in which statements contain them and their arguments.
+// Row lists the columns of a row. In a statement, the columns and their arguments have the same order.
 type Row []Column
 
 func (r Row) names(u use, prefix, suffix string) []string {
@@ -252,6 +252,5 @@ func (e encoded) Scan(src any) error {
 	}
 }
 
-// Unsigned converts a generation, which is unsigned, for storage in a signed column. Generations never exceed the range
-// of that column.
+// Unsigned converts a generation to the signed type of its column. Generations never get too large for this type.
 func Unsigned(n uint64) int64 { return int64(min(n, math.MaxInt64)) }

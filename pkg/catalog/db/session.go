@@ -65,8 +65,8 @@ func (s *session) run(ctx context.Context) {
 	}
 }
 
-// keep makes one connection and returns when the connection breaks or ctx ends. It calls tried once the attempt to
-// connect has ended.
+// keep opens one connection and returns when the connection breaks or ctx ends. It calls tried() as soon as the attempt
+// to connect has succeeded or failed.
 func (s *session) keep(ctx context.Context, tried func()) error {
 	conn, err := s.open(ctx)
 	tried()

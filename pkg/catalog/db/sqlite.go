@@ -61,10 +61,10 @@ func openSQLite(ctx context.Context, o Options) (*DB, error) {
 	d.write, d.writer, d.Read = write, newPool(write, sqliteDialect), newPool(read, sqliteDialect)
 	d.migrations = func() (*sql.DB, error) { return writing(nil) }
 	d.groups = newGroupCommit(o.Observer)
-	// The first read after a commit writes to the memory-mapped file through which connections coordinate. If the disk
-	// hangs, that write blocks its thread in a page fault, the garbage collector waits for the thread, and the whole
-	// process waits for the garbage collector. To avoid this, do the read now, just after the commit has written to the
-	// same page.
+	// Read from the database immediately after each commit. The first read after a commit writes to the memory-mapped
+	// file that connections share. If the disk hangs during this write, the thread is blocked, the garbage collector
+	// waits for it, and the whole process stops. Now this is unlikely, because the commit has just written to the same
+	// page.
 	d.groups.committed = func() {
 		var version int
 		_ = write.QueryRowContext(context.Background(), `PRAGMA schema_version`).Scan(&version) // the next reader gets the error

@@ -100,8 +100,8 @@ func (t *Tx) Wake(topic string) {
 	}
 }
 
-// Local returns the value of type T that belongs to the transaction. There is one value per type. The first call
-// creates it with init.
+// Local returns the transaction's value of type T. A transaction has one value per type, which the first call creates
+// with init.
 func Local[T any](t *Tx, init func() T) T {
 	key := (*T)(nil)
 	v, known := t.locals[key].(T)
@@ -127,7 +127,7 @@ func (t *Tx) ExtendTimeout(ctx context.Context) error {
 }
 
 // transact runs f in a transaction and returns the transaction after its commit. If the transaction conflicts with
-// others, transact runs f again. When ctx ends, it stops waiting for other transactions.
+// others, transact waits and runs f again, at most maxRuns times in all. It gives up when ctx ends.
 func (d *DB) transact(ctx context.Context, f func(*Tx) error) (*Tx, error) {
 	for run := 0; ; run++ {
 		t := &Tx{db: d, Lock: d.dialect.lock, locks: map[int64]bool{}, announced: map[string]bool{}, locals: map[any]any{}}

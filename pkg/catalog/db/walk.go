@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// Walk reads a complete table in the order of a key, in batches, so that no transaction stays open while the caller
-// processes rows. The placeholders in Text stand, in this order, for Args, the key after which to continue, and the
-// batch size.
+// Walk reads a complete table in batches, in the order of a key. No transaction stays open while the caller processes
+// rows. Text is the statement for one batch. Its arguments are Args, then the key of the last row read, then the batch
+// size.
 type Walk[T any] struct {
 	Text  string
 	Args  []any
