@@ -27,11 +27,14 @@ const (
 )
 
 // Adopt takes over a datasource's last job from the job log if the catalog does not know the job. This happens if the
-// database was replaced by an older copy. The job's Generation must be set. An unknown datasource is created from the
-// job's data. If necessary, its workspace and datastore are created as well, with names that say that they were
-// recovered. A known datasource gets the job's name, custom id, metadata and original. In both cases the datasource is
-// queued again with the priority of replays. Adopt does nothing for datasources that are up to date, are being deleted,
-// or have changed since the job was published, so a second call has no effect.
+// database was replaced by an older copy. The job's Generation must be set.
+//
+// An unknown datasource is created from the job. If necessary, its workspace and datastore are created as well; their
+// names say that they were recovered. A known datasource gets the job's name, custom id, metadata and original. In both
+// cases, the datasource is queued again with the priority of replays.
+//
+// Adopt does nothing if the datasource is up to date, is being deleted, or has changed since the job was published.
+// Calling Adopt twice is therefore harmless.
 func (c *Maintenance) Adopt(ctx context.Context, job domain.Job) (Adopted, error) {
 	what := NothingAdopted
 	if job.Move != "" || job.Kind == domain.JobIngest && job.Original == nil || job.Kind == domain.JobCrawl && job.Crawl == nil {
@@ -100,8 +103,8 @@ func (c *Maintenance) adoptContent(ctx context.Context, t *db.Tx, r record.Recor
 	return c.sites.Restart(ctx, t, &r, store, newJobFor(job), record.PriorityReplay)
 }
 
-// newJobFor returns a job for the same work, with an id that the stream does not know. A page is fetched
-// unconditionally, because the catalog may lack the content that was active when the old job was created.
+// newJobFor returns a job for the same work. It has a new id, because the stream drops jobs with known ids. A page is
+// fetched without cache validators, because the catalog may lack the content that they refer to.
 func newJobFor(job domain.Job) domain.Job {
 	next := domain.Job{ID: domain.NewID(), Kind: job.Kind}
 	if job.Crawl != nil {
