@@ -38,10 +38,9 @@ func (c *Pipeline) Apply(ctx context.Context, ev domain.Event) (Applied, error) 
 }
 
 // ApplyAll applies events in order and in one transaction, all or none. domain.Apply decides how a datasource changes.
-// Everything that follows from the change (the next job, new pages of a site, the end of a site's crawl, sweeps) is
-// stored with it. Applying an event again, or late, is harmless. An event of a datasource that no longer exists queues
-// a sweep of its job's results. If an event lacks fields that its type requires, the call fails with
-// domain.CodeInvalid.
+// The transaction also stores what follows from the change, such as the next job, new pages of a site and sweeps.
+// Applying an event twice, or late, is harmless. If the datasource of an event no longer exists, a sweep of the job's
+// results is queued. ApplyAll fails with domain.CodeInvalid if an event lacks a required field.
 func (c *Pipeline) ApplyAll(ctx context.Context, evs []domain.Event) ([]Applied, error) {
 	var highest uint64
 	for _, ev := range evs {
@@ -74,8 +73,8 @@ func (c *Pipeline) ApplyAll(ctx context.Context, evs []domain.Event) ([]Applied,
 	return out, nil
 }
 
-// isServedGeneration reports whether the generation is the active one of a datasource, or will become active when the
-// datastore's move is finished.
+// isServedGeneration reports whether the generation is the active one of a datasource. A generation that becomes active
+// when the datastore's move is finished counts, too.
 func isServedGeneration(d domain.Datasource, generation uint64) bool {
 	return d.ActiveGeneration == generation || d.Target != nil && d.Target.Generation == generation
 }
@@ -119,7 +118,7 @@ func checkEvent(ev domain.Event) error {
 	return nil
 }
 
-// lockFor takes the locks for events in the order common to all transactions.
+// lockFor locks the datastores and datasources of events. It uses the order of locks that all transactions follow.
 func lockFor(ctx context.Context, t *db.Tx, evs []domain.Event) error {
 	stores, ids := make([]string, len(evs)), make([]string, len(evs))
 	for i, ev := range evs {
@@ -201,13 +200,14 @@ func (c *Pipeline) apply(ctx context.Context, t *db.Tx, ev domain.Event) (Applie
 	return done, nil
 }
 
-// isSameForSite reports whether a change of a page has no effect on its site. A move changes every page, and checking
-// all pages of the site after each of these changes would take quadratic time.
+// isSameForSite reports whether a change of a page cannot affect its site, because the page's status has stayed the
+// same. A move changes every page. Checking the whole site after each of these changes would take quadratic time.
 func isSameForSite(before, after record.Record) bool {
 	return after.GroupID != "" && before.OwnStatus().Terminal() && before.OwnStatus() == after.OwnStatus()
 }
 
-// outcome applies the event to the record. `others` are the ids of other datasources that were changed and stored.
+// outcome applies the event to the record without storing the record. `others` are the ids of pages that were left out
+// in favour of this page; these pages are already stored.
 func (c *Pipeline) outcome(ctx context.Context, t *db.Tx, r *record.Record, store domain.Datastore, ev domain.Event) (out domain.Outcome, others []string, err error) {
 	if ev.Type == domain.EventFetched && r.GroupID != "" && r.Accepts(ev) {
 		v, err := c.sites.Judge(ctx, t, *r, store, *ev.Fetched, ev.At)
@@ -257,7 +257,7 @@ func queueSiteWork(ctx context.Context, t *db.Tx, before, after record.Record) e
 	return sites.QueueYield(ctx, t, after.Datasource)
 }
 
-// showSite adds the changed site to the result. If site is nil, the site has not changed.
+// showSite adds the site to the result. If the site has not changed, site is nil.
 func (a *Applied) showSite(siteID string, site *domain.Datasource) {
 	a.Changed = a.Changed || site != nil || a.NewPages > 0
 	switch {
@@ -269,7 +269,7 @@ func (a *Applied) showSite(siteID string, site *domain.Datasource) {
 	}
 }
 
-// storeOutcome stores the record, and everything that follows from the event for this record alone.
+// storeOutcome stores the record, and the effects of the event that concern only this datasource.
 func storeOutcome(ctx context.Context, t *db.Tx, r *record.Record, ev domain.Event, out domain.Outcome) error {
 	if out.Settled {
 		// The event may have arrived before Published was called. The job has ended, so it must not be published again.

@@ -72,9 +72,9 @@ func cancelMove(ctx context.Context, t *db.Tx, d *domain.Datastore, mark uint64)
 	return record.QueueSweep(ctx, t, placeSweep(*d, d.Move.To, mark))
 }
 
-// endMoveJobs restores the earlier state of datasources whose move job has failed or is still waiting in the outbox. It
-// deletes the waiting jobs. If one of them was published in the meantime, it will have no effect. Datasources in flight
-// are restored when their jobs end.
+// endMoveJobs ends the move jobs of a datastore that have failed or are still in the outbox. Their datasources get back
+// the status that they had before. If a job was published in the meantime, it will have no effect. A datasource in
+// flight gets back its status when its job ends.
 func endMoveJobs(ctx context.Context, t *db.Tx, datastoreID string) error {
 	if _, err := t.Exec(ctx, `DELETE FROM outbox WHERE datasource_id IN
 		(SELECT id FROM datasources WHERE datastore_id = ? AND place = 1 AND resume_status <> '')`, datastoreID); err != nil {
@@ -164,8 +164,8 @@ func (c *Pipeline) MoveProgress(ctx context.Context, datastoreID string) (domain
 	return p, nil
 }
 
-// FinishMove switches readers to the new place if all active content is there, and reports whether it switched them. It
-// uses one transaction, so that no reader sees a mixture. The old place is swept. It does nothing if the move is over.
+// FinishMove switches readers to the new place if all active content is there, and reports whether it did. All readers
+// switch at the same moment. A sweep of the old place is queued. FinishMove does nothing if the move is over.
 func (c *Pipeline) FinishMove(ctx context.Context, datastoreID, moveID string) (switched bool, err error) {
 	err = c.db.Update(ctx, "finishing a move", func(t *db.Tx) error {
 		switched = false

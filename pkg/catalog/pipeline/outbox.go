@@ -46,8 +46,8 @@ func (c *Pipeline) Outbox(ctx context.Context, limit int) ([]domain.Job, error) 
 	return jobs, nil
 }
 
-// roundRobin reads up to `limit` jobs of one priority. It reads only workspaces that have jobs, and only the jobs that
-// it returns, each by a seek in the index outbox_turn, so its cost does not grow with the outbox.
+// roundRobin reads up to `limit` jobs of one priority. It finds workspaces and jobs by lookups in the index
+// outbox_turn, and reads no jobs that it does not return. So its cost does not grow with the outbox.
 func (c *Pipeline) roundRobin(ctx context.Context, p record.Priority, limit int) ([]domain.Job, error) {
 	c.lastMu.Lock()
 	defer c.lastMu.Unlock()
@@ -170,9 +170,9 @@ func (c *Pipeline) Published(ctx context.Context, job domain.Job, seq uint64) er
 	return c.PublishedAll(ctx, []domain.Job{job})
 }
 
-// PublishedAll records that jobs are in the stream. The Generation of each job is its sequence number. PublishedAll
-// removes the jobs from the outbox. From then on, their datasources count as in flight, and those that were unsynched
-// become pending. If a job was replaced in the outbox or has already ended, only its generation is recorded.
+// PublishedAll records that jobs are in the stream, and removes them from the outbox. The Generation of each job is its
+// sequence number in the stream. The datasources then count as in flight; a datasource with status unsynched becomes
+// pending. If a job was replaced in the outbox or has already ended, only its generation is recorded.
 func (c *Pipeline) PublishedAll(ctx context.Context, jobs []domain.Job) error {
 	var highest uint64
 	stores, ids := make([]string, len(jobs)), make([]string, len(jobs))
@@ -200,8 +200,8 @@ func (c *Pipeline) PublishedAll(ctx context.Context, jobs []domain.Job) error {
 	return err
 }
 
-// published records one job, as PublishedAll describes. The conditions in the statements ensure that a job which was
-// replaced or has ended changes nothing but its datasource's highest generation.
+// published records one job; see PublishedAll. The conditions in the statements ensure that a job which was replaced or
+// has ended only raises its datasource's highest generation.
 func published(ctx context.Context, t *db.Tx, j domain.Job) error {
 	now, generation := t.Stamp(), db.Unsigned(j.Generation)
 	for _, w := range []db.Write{
@@ -221,8 +221,8 @@ func published(ctx context.Context, t *db.Tx, j domain.Job) error {
 	return nil
 }
 
-// DeferJob delays a job in the outbox until the given time. Delaying a job that cannot be published keeps it from
-// blocking other jobs of the workspace. A newer job of the datasource is not delayed.
+// DeferJob delays a job in the outbox until the given time. This keeps a job that cannot be published from blocking
+// other jobs of the workspace. If a newer job of the datasource has replaced the job, DeferJob does nothing.
 func (c *Pipeline) DeferJob(ctx context.Context, job domain.Job, until time.Time) error {
 	return c.db.Update(ctx, "deferring a job", func(t *db.Tx) error {
 		_, err := t.Exec(ctx, `UPDATE outbox SET not_before = ? WHERE datasource_id = ? AND job_id = ?`,
@@ -240,8 +240,8 @@ func (c *Pipeline) InFlight(ctx context.Context) (int64, error) {
 	return n, nil
 }
 
-// MaxGeneration returns the highest generation ever published or reported, even for deleted datasources, or 0 if there
-// was none. A new job stream must start above it.
+// MaxGeneration returns the highest generation so far, including those of deleted datasources, or 0 if there was none.
+// A new job stream must start above it.
 func (c *Pipeline) MaxGeneration(ctx context.Context) (uint64, error) {
 	g, err := record.ReadMark(ctx, c.db.Read)
 	if err != nil {
@@ -250,8 +250,8 @@ func (c *Pipeline) MaxGeneration(ctx context.Context) (uint64, error) {
 	return g, nil
 }
 
-// RaiseMark stores the generation as the highest one, unless this process knows that the stored mark is already as
-// high.
+// RaiseMark raises the stored highest generation to the given one if that is higher. It skips the write if MarkStored
+// has been called with this or a higher generation.
 func (c *Pipeline) RaiseMark(ctx context.Context, t *db.Tx, generation uint64) error {
 	if generation <= c.generation.Load() {
 		return nil
@@ -263,8 +263,8 @@ func (c *Pipeline) RaiseMark(ctx context.Context, t *db.Tx, generation uint64) e
 	return nil
 }
 
-// MarkStored tells this process that the stored mark is at least as high as the generation, so that RaiseMark need not
-// store it again. MarkStored must be called after the commit.
+// MarkStored records in this process that the stored highest generation is at least the given one, so that RaiseMark
+// can skip a write. MarkStored must be called after the commit.
 func (c *Pipeline) MarkStored(generation uint64) {
 	for {
 		have := c.generation.Load()

@@ -31,10 +31,10 @@ func New(d *db.DB, a *accounts.Accounts, s *sites.Sites) *Pipeline {
 	return &Pipeline{db: d, accounts: a, sites: s, last: map[record.Priority]string{}}
 }
 
-// OutboxWake returns a channel that receives a value when there may be jobs to publish. This is the case after opening,
-// after a commit that adds a job to the outbox, and after a commit of this process that ends a published job and thus
-// frees capacity. With PostgreSQL, new jobs of other processes are signalled too. Signals may be coalesced, and those
-// from other processes may be lost, so callers must also poll.
+// OutboxWake returns a channel that receives a value when there may be jobs to publish: after opening, after a commit
+// that adds a job to the outbox, and after a commit of this process that frees capacity by ending a published job. With
+// PostgreSQL, new jobs of other processes are signalled too. Several signals may be combined into one, and signals from
+// other processes may be lost, so callers must also poll.
 func (c *Pipeline) OutboxWake() <-chan struct{} { return c.db.Topic(record.TopicOutbox) }
 
 // SweepWake returns a channel that receives a value after a commit that has queued a sweep; see OutboxWake.

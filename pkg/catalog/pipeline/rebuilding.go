@@ -7,7 +7,7 @@ import (
 	"github.com/sluice/sluice/pkg/catalog/record"
 )
 
-// Waiting says how much content has yet to be read again, for example after the index was lost.
+// Waiting says how much content still has to be processed again, for example after the index was lost.
 type Waiting struct {
 	Any      bool  // the catalog has datasources
 	Queued   int64 // in the outbox with PriorityReplay; counted up to maxWaiting

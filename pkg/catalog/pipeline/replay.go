@@ -34,9 +34,10 @@ type ReplayFilter struct {
 // Number of datasources queued per transaction of a replay.
 const replayBatch = 200
 
-// kind returns the kind of job that a datasource gets, or "" if it gets none. A site has no content of its own, so it
-// gets a job only if web content will be fetched again: a crawl job, which then creates the jobs for its pages. A page
-// is fetched if it was never fetched before, or if failures are replayed and its last fetch has failed.
+// kind returns the kind of job that a replay queues for a datasource, or "" if it queues none. If web content is
+// fetched again, a site gets a crawl job, which then creates the jobs for its pages. Otherwise a site gets no job,
+// because it has no content of its own. A page that was never fetched gets a crawl job. If failures are replayed, so
+// does a page whose last fetch failed.
 func (f ReplayFilter) kind(d record.Record) domain.JobKind {
 	web := d.Type == domain.TypeWebPage || d.Type == domain.TypeWebSite
 	switch {
@@ -99,8 +100,8 @@ var scanCandidate = db.Scan(func(v *candidate) []any { return []any{&v.At, &v.ID
 // among many datasources takes time.
 func (c *Pipeline) replayed(ctx context.Context, f ReplayFilter, after cursor.Position) ([]candidate, error) {
 	l := db.List{Columns: `created_at, id, datastore_id`, Table: `datasources`}
-	// The first condition determines the index. The others contain expressions, so that the database does not choose
-	// their indexes.
+	// Only the first condition may determine the index. The others are written as expressions, so that the database
+	// cannot use their indexes.
 	order := `created_at, id`
 	switch {
 	case f.DatasourceID != "":
@@ -203,8 +204,8 @@ func replayOne(ctx context.Context, t *db.Tx, f ReplayFilter, r record.Record, k
 	return record.Enqueue(ctx, t, job, f.Priority)
 }
 
-// ReplayProgress counts the datasources that were last queued by this replay: all of them, those that have succeeded
-// (synched or skipped), and those that have failed.
+// ReplayProgress counts the datasources that this replay has queued, except those that a later replay has queued again.
+// done counts those that have succeeded (synched or skipped), and failed those that have failed.
 func (c *Pipeline) ReplayProgress(ctx context.Context, replayID string) (total, done, failed int64, err error) {
 	err = c.db.Read.QueryRow(ctx, `SELECT COUNT(*), COALESCE(SUM(CASE WHEN status IN ('synched', 'skipped') THEN 1 ELSE 0 END), 0),
 		COALESCE(SUM(CASE WHEN status = 'error' THEN 1 ELSE 0 END), 0) FROM datasources WHERE replay_id = ? AND replay_id <> ''`, replayID).

@@ -12,16 +12,16 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// StuckDatasource is a datasource that has waited too long for its job. Job is a job for the same work. It has a new
-// id, because the stream drops jobs with known ids.
+// StuckDatasource is a datasource that has waited too long for its job to finish. Job can replace that job: it does the
+// same work, but has a new id, because the stream drops jobs with known ids.
 type StuckDatasource struct {
 	domain.Datasource
 	Job domain.Job
 }
 
 // Stuck returns up to `limit` datasources whose job is not in the outbox and has shown no activity since the given
-// time, those with the oldest activity first. Each has a job that can replace the lost one; see Reissue. A site that is
-// only waiting for its pages is not stuck.
+// time. Those without activity for the longest time come first. Each comes with a job that can replace the lost one;
+// see Reissue. A site that is only waiting for its pages is not stuck.
 func (c *Pipeline) Stuck(ctx context.Context, before time.Time, limit int) ([]StuckDatasource, error) {
 	records, err := db.Collect(ctx, c.db.Read, record.Scan, `SELECT `+record.Columns+` FROM datasources
 		WHERE place <> 1 AND `+record.Live+` AND `+record.NotDeleted+` AND touched_at < ? AND NOT (type = 'web_site' AND discovery_done = 1)
