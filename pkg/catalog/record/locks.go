@@ -27,14 +27,14 @@ func ShareDatastores(ctx context.Context, t *db.Tx, datastoreIDs ...string) erro
 	return t.LockShared(ctx, "datastore", datastoreIDs...)
 }
 
-// LockDatastore waits until no other transaction depends on the place of the datastore. Until this transaction ends,
-// others that depend on the place have to wait.
+// LockDatastore prevents other transactions from depending on the place of the datastore until this transaction ends.
+// It waits for transactions that already depend on it; see ShareDatastores.
 func LockDatastore(ctx context.Context, t *db.Tx, datastoreID string) error {
 	return t.LockExclusive(ctx, "datastore", datastoreID)
 }
 
-// QueueUpserts serialises transactions that look for custom ids in the datastore and then create datasources with the
-// ids that they did not find.
+// QueueUpserts serialises transactions that upsert datasources of the datastore: they first look for custom ids, and
+// then create datasources for the ids that they did not find.
 func QueueUpserts(ctx context.Context, t *db.Tx, datastoreID string) error {
 	return t.LockCreation(ctx, "upserts", datastoreID)
 }

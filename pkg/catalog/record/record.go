@@ -46,9 +46,8 @@ func (r *Record) Accept(asked domain.Job, store domain.Datastore) domain.Job {
 	return job
 }
 
-// ReadByCustomID reads the datasource with a custom id in a datastore, or the newest one if there are several. lock is
-// appended to the SELECT; it is a clause that locks the row, or "". ReadByCustomID fails with sql.ErrNoRows if there is
-// no such datasource.
+// ReadByCustomID reads the datasource with a custom id in a datastore, or the newest one if there are several. It fails
+// with sql.ErrNoRows if there is none. lock is an SQL clause that locks the row, or "".
 func ReadByCustomID(ctx context.Context, q db.Querier, lock, ws, datastoreID, customID string) (Record, error) {
 	return Scan(q.QueryRow(ctx, `SELECT `+Columns+` FROM datasources
 		WHERE workspace_id || '' = ? AND datastore_id = ? AND custom_id = ? AND custom_id <> '' AND `+NotDeleted+`
@@ -141,8 +140,8 @@ func (r *Record) row(p *encodedParts) db.Row {
 	}
 }
 
-// stored returns the row to store, with additional columns for indexes and filters. touched is the time of the last
-// activity of the datasource or its job, in microseconds since 1970.
+// stored returns the row to store. In addition to row, it contains columns for indexes and filters. touched is the time
+// of the last activity of the datasource or its job, in microseconds since 1970.
 func (r *Record) stored(touched int64) db.Row {
 	p := encodedParts{touched: touched}
 	if r.Target != nil {
@@ -201,7 +200,7 @@ func Scan(s db.Scanner) (Record, error) {
 	return r, err
 }
 
-// Insert stores a new record. If the id exists, it returns the error `taken`, which the caller chooses.
+// Insert stores a new record. It fails with the given error `taken` if the id exists.
 func (r *Record) Insert(ctx context.Context, t *db.Tx, taken error) error {
 	args, err := r.stored(db.Micros(r.UpdatedAt)).InsertArgs()
 	if err != nil {
@@ -256,12 +255,12 @@ func ReadAll(ctx context.Context, t *db.Tx, ids []string) (map[string]Record, er
 	return out, err
 }
 
-// OwnStatus is the SQL expression for a datasource's status without regard to a move: while the datasource has a move
-// job, it is the status before that job. Sites use it to count their pages.
+// OwnStatus is the SQL expression for a datasource's status regardless of moves. While the datasource has a move job,
+// this is the status that it had before the job. Sites use it to count their pages.
 const OwnStatus = `CASE WHEN resume_status <> '' THEN resume_status ELSE status END`
 
-// OwnStatus returns the datasource's status without regard to a move: while the datasource has a move job, it is the
-// status before that job.
+// OwnStatus returns the datasource's status regardless of moves. While the datasource has a move job, this is the
+// status that it had before the job.
 func (r *Record) OwnStatus() domain.Status {
 	if r.Resume != nil {
 		return r.Resume.Status

@@ -30,8 +30,8 @@ const (
 // them.
 const dueAtOnce = -1
 
-// QueueSweep queues a sweep, even if an equal sweep is already queued: that sweep may be in progress and past the data
-// that the new one must delete.
+// QueueSweep queues a sweep, even if an equal sweep is already queued. The other sweep may be in progress, and would
+// then miss data that was written since it began.
 func QueueSweep(ctx context.Context, t *db.Tx, s domain.Sweep) error {
 	if s.ID == "" {
 		s.ID = domain.NewID()
