@@ -9,10 +9,10 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// ActiveOf returns what retrieval needs to know about each datasource, or nil for a datasource that does not exist. It
-// uses one query per 256 datasources and no transaction. Place and ActiveGeneration are consistent, because a move
-// changes both in one transaction. Retrieval must drop hits of missing datasources, and hits that do not belong to the
-// active generation in the searched place. The returned values are shared and must not be changed.
+// ActiveOf returns what retrieval needs to know about each datasource, or nil for a datasource that does not exist.
+// Retrieval must drop hits of missing datasources. It must also drop hits that were found in another place than Place,
+// or that do not belong to ActiveGeneration. These two fields are consistent, because a move changes both in one
+// transaction. The returned values are shared and must not be changed.
 func (c *Resources) ActiveOf(ctx context.Context, datasourceIDs []string) ([]*domain.ActiveDatasource, error) {
 	out := make([]*domain.ActiveDatasource, len(datasourceIDs))
 	if c.db.IsShared() {
@@ -38,8 +38,8 @@ func (c *Resources) ActiveOf(ctx context.Context, datasourceIDs []string) ([]*do
 // periodically. It returns the approximate number of bytes freed.
 func (c *Resources) ClearIdleCache() int64 { return c.cache.clearIdle() }
 
-// readActive reads the datasources whose elements in `out` are nil, and sets these elements. Unless `found` is nil, it
-// also appends the datasources to `*found`.
+// readActive reads the datasources whose elements in `out` are nil, and sets those elements. If `found` is not nil, the
+// datasources are also appended to `*found`.
 func (c *Resources) readActive(ctx context.Context, ids []string, out []*domain.ActiveDatasource, found *[]sizedDatasource) error {
 	at := make(map[string]int, len(ids))
 	var missing []string
@@ -127,8 +127,8 @@ func (c *Resources) ResolveFilters(ctx context.Context, datastoreIDs []string, f
 	return out, nil
 }
 
-// resolve adds 1 to selected[id] for each datasource whose `column` contains one of the values. If the datasource is a
-// site, resolve does the same for each page of the site.
+// resolve finds the datasources whose `column` contains one of the values. If a datasource is a site, its pages are
+// found as well. resolve adds 1 to selected[id] for each datasource found.
 func (c *Resources) resolve(ctx context.Context, selected map[string]int, datastoreIDs []string, column string, values []string) error {
 	type match struct{ id, kind string }
 	scan := db.Scan(func(m *match) []any { return []any{&m.id, &m.kind} })

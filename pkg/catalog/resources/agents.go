@@ -45,9 +45,9 @@ const ownAgent = `workspace_id = ? AND id = ?`
 
 var scanAgent = db.ScanRow(agentRow)
 
-// CreateAgent stores an agent and sets CreatedAt and UpdatedAt. It fails with domain.CodeInvalid, naming the field
-// datastoreIds[i], if that datastore does not exist in the workspace, and with domain.CodeConflict if the agent's id
-// exists.
+// CreateAgent stores an agent and sets CreatedAt and UpdatedAt. It fails with domain.CodeConflict if the agent's id
+// exists. If a datastore does not exist in the workspace, it fails with domain.CodeInvalid for the field
+// datastoreIds[i].
 func (c *Resources) CreateAgent(ctx context.Context, a domain.Agent) (domain.Agent, error) {
 	at := c.db.Stamp()
 	a.CreatedAt, a.UpdatedAt = db.FromMicros(at), db.FromMicros(at)

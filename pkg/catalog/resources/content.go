@@ -65,9 +65,9 @@ func Replace(ctx context.Context, t *db.Tx, r *record.Record, n Replacement) err
 	})
 }
 
-// Requeue starts a resync: it puts another job for the datasource into the outbox and replaces a job that is waiting
-// there. Only ID, Kind, Crawl and Force of the job are used. The status becomes unsynched, while active content stays
-// searchable. It fails with domain.CodeConflict for an ingest job of a datasource without an original.
+// Requeue queues another job for the datasource. The job replaces a job that is waiting in the outbox. Only ID, Kind,
+// Crawl and Force of the given job are used. The status becomes unsynched, but active content stays searchable. Requeue
+// fails with domain.CodeConflict for an ingest job of a datasource without an original.
 func (c *Resources) Requeue(ctx context.Context, ws, id string, job domain.Job, p record.Priority) (domain.Datasource, error) {
 	return c.reopen(ctx, "queueing a datasource again", ws, id, job, p, func(_ *db.Tx, r *record.Record) error {
 		if job.Kind == domain.JobIngest && r.Original == nil {
@@ -86,9 +86,9 @@ type Description struct {
 }
 
 // Describe changes the description of a datasource and queues an ingest job that updates the index. Only the ID of the
-// given job is used. A datasource without content gets no job, because the job that brings the content, or the next
-// crawl of a web_site, will use the new description. Describe fails with domain.CodeConflict for a datasource that is
-// being fetched again.
+// given job is used. A datasource without content gets no job: the description is used when its content is first
+// ingested. A web_site gets no job, either: its next crawl uses the description. Describe fails with
+// domain.CodeConflict for a datasource that is being fetched again.
 func (c *Resources) Describe(ctx context.Context, ws, id string, d Description, job domain.Job) (domain.Datasource, error) {
 	job.Kind = domain.JobIngest
 	var r record.Record

@@ -32,10 +32,10 @@ type DatasourceFilter struct {
 	Search      string // part of the name, address, file name or custom id, case-insensitive
 }
 
-// CreateDatasources stores datasources and puts their first jobs into the outbox, all or none. It returns the
-// datasources as stored: with status unsynched, CreatedAt, UpdatedAt and the JobID. It fails with domain.NotFound if a
-// datastore does not exist in the datasource's workspace, and with domain.CodeConflict if an id exists, or if the
-// datastore already has the same site.
+// CreateDatasources stores datasources and puts their first jobs into the outbox. Either all of this succeeds or
+// nothing is stored. It returns the datasources with status unsynched, and with CreatedAt, UpdatedAt and JobID set. It
+// fails with domain.NotFound if a datastore does not exist in the datasource's workspace. It fails with
+// domain.CodeConflict if an id exists, or if the datastore already has the same site.
 func (c *Resources) CreateDatasources(ctx context.Context, in []NewDatasource) ([]domain.Datasource, error) {
 	return c.createDatasources(ctx, in, nil, newRecord)
 }
@@ -70,8 +70,8 @@ func (c *Resources) UpsertDatasources(ctx context.Context, in []NewDatasource) (
 	})
 }
 
-// createDatasources stores datasources of one workspace in one transaction. It first calls `begin` for each of their
-// datastores, ordered by id, and then calls `one` to store each datasource.
+// createDatasources stores datasources of one workspace in one transaction. First it calls `begin`, if that is not nil,
+// for each of their datastores, ordered by id. Then it calls `one` for each datasource to store it.
 func (c *Resources) createDatasources(ctx context.Context, in []NewDatasource, begin func(context.Context, *db.Tx, string) error, one func(context.Context, *db.Tx, NewDatasource, domain.Datastore) (record.Record, error)) ([]domain.Datasource, error) {
 	var out []domain.Datasource
 	if len(in) == 0 {
@@ -163,8 +163,8 @@ func (c *Resources) Datasources(ctx context.Context, ws string, f DatasourceFilt
 	if f.DatastoreID == "" && f.GroupID == "" {
 		l.And(`workspace_id = ?`, ws)
 	} else {
-		// The condition is an expression, so that the database does not use the index by workspace. The index by
-		// datastore or by site may select far fewer rows.
+		// Written as an expression, the condition cannot use the index by workspace. The index by datastore or by site
+		// may select far fewer rows.
 		l.And(`workspace_id || '' = ?`, ws)
 	}
 	if f.DatastoreID != "" {

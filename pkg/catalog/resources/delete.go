@@ -11,9 +11,10 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// DeleteDatasource deletes the datasource, with its pages if it is a site, and returns it. After the commit, the
-// datasource is invisible, and its rows, originals and messages are swept. RemoveDeleted later removes the pages of a
-// large site. A page of a site may be added again by the site's next crawl, but not by the current one.
+// DeleteDatasource deletes the datasource and returns it. The pages of a site are deleted, too; if there are many,
+// RemoveDeleted removes some of them later. After the commit, the datasource is invisible, and sweeps of its rows,
+// originals and messages are queued. The next crawl of a site may add a deleted page again, but the current crawl does
+// not.
 func (c *Resources) DeleteDatasource(ctx context.Context, ws, id string) (domain.Datasource, error) {
 	var r record.Record
 	err := c.db.Update(ctx, "deleting a datasource", func(t *db.Tx) (err error) {

@@ -12,14 +12,13 @@ import (
 // changed.
 const maxChanged = 4096
 
-// ReadCache caches the data that queries need. Cached data is valid until a commit changes it. The cache is used with
-// SQLite, where only one process changes this data. Other processes, such as the commands for keys, repairs and
-// replays, change nothing that is cached. The cache always reflects the last commit. A commit invalidates only the rows
-// that it changes: if each upload invalidated everything, a busy process would spend a third of its time reading the
-// data again.
+// ReadCache caches the data that queries need. It is used with SQLite, where only one process changes this data. Other
+// processes, such as the commands for keys, repairs and replays, change nothing that is cached. The cache always
+// reflects the last commit. Each commit invalidates only the rows that it changes. Invalidating everything after each
+// upload would cost a busy process a third of its time.
 type ReadCache struct {
-	// commits is incremented before and after each commit that changes cacheable data, with mu held. It is odd during a
-	// commit, when it is unknown whether readers see the change.
+	// commits is incremented before and after each commit that changes cacheable data, with mu held. So it is odd
+	// during a commit. In that time, a reader may see the state before or after the commit.
 	commits atomic.Uint64
 
 	max int64 // approximate maximum size in bytes; the cache is cleared before it would exceed this size
@@ -46,8 +45,8 @@ const (
 	tableDoomed  = "doomed_sites"
 )
 
-// Change records that a row of a table is about to be changed, deleted or inserted. The function id returns the id of
-// the row if the row is an existing datasource, and may fail.
+// Change records that a row is about to be inserted, changed or deleted. For an existing datasource, id() returns its
+// id, or an error.
 func (m *ReadCache) Change(table string, added bool, id func() (string, error)) {
 	one := table == tableSources
 	if !one && table != tableStores && table != tableDoomed || added && table != tableDoomed { // new rows are not cached
@@ -122,8 +121,8 @@ func (m *ReadCache) clearIdle() (bytes int64) {
 }
 
 // getDatasources sets the elements of `out` to the cached datasources, or to nil. It returns the number of datasources
-// that are not cached, and the version under which to cache them. As long as m.commits still has this value, cached and
-// newly read data are consistent.
+// that are not cached. The caller reads these and passes them to putDatasources with the returned version. If m.commits
+// has changed in the meantime, cached and newly read data may be inconsistent.
 func (m *ReadCache) getDatasources(ids []string, out []*domain.ActiveDatasource) (missing int, version uint64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

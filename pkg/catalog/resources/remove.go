@@ -88,8 +88,8 @@ func removeBatch(ctx context.Context, t *db.Tx, ws, id string) (done bool, err e
 	}
 	for len(keys) > 0 {
 		n := min(len(keys), record.OriginalsPerSweep)
-		// DatasourceID must not be empty, because an empty id would mean a sweep of the whole datastore, which is
-		// already queued. So it is set to an id that no datasource has.
+		// Use an id that no datasource has. An empty DatasourceID would mean a sweep of the whole datastore, which is
+		// already queued.
 		rest := domain.Sweep{WorkspaceID: ws, DatastoreID: id, DatasourceID: id, Originals: keys[:n]}
 		if err := record.QueueSweep(ctx, t, rest); err != nil {
 			return false, err

@@ -18,8 +18,8 @@ type Resources struct {
 	pipeline *pipeline.Pipeline
 }
 
-// New returns a store of resources in the given database. If no other process shares the database, m must be the
-// database's Observer.
+// New returns a store of resources in the given database. If only this process uses the database, m must be the
+// Observer in the options of the database.
 func New(d *db.DB, m *ReadCache, a *accounts.Accounts, s *sites.Sites, p *pipeline.Pipeline) *Resources {
 	return &Resources{db: d, cache: m, accounts: a, sites: s, pipeline: p}
 }
