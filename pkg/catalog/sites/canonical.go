@@ -9,12 +9,12 @@ import (
 	"github.com/sluice/sluice/pkg/textid"
 )
 
-// canonical returns the id of the page that replaces the fetched page r, or "" if r stays. The replacement is the page
-// at the canonical address that r names. Its text must be similar to that of r, or still unknown. If the site does not
-// contain that address yet, canonical adds it.
+// canonical decides whether the fetched page r is left out in favour of the page at its canonical address. It returns
+// the id of that page, or "" if r stays. If the site does not contain the canonical address yet, canonical adds it.
 //
-// If the other page has no content yet but r does, r stays until the other page has content; see QueueYield. If neither
-// has content, r is left out, and is fetched again if the two texts turn out to differ; see release.
+// r is left out only if the texts of both pages are similar, or if the other text is still unknown. If r has content
+// and the other page does not, r stays until the other page has content; see QueueYield. If neither has content, r is
+// left out. It is fetched again if the texts turn out to differ; see release.
 func (c *Sites) canonical(ctx context.Context, t *db.Tx, site, r record.Record, store domain.Datastore, f domain.Fetched) (string, error) {
 	id, said := domain.ChildID(site.ID, f.Canonical), r.Config
 	said.Canonical, said.TextHash, said.Sketch = f.Canonical, f.TextHash, f.Sketch
@@ -69,8 +69,8 @@ func (c *Sites) addCanonical(ctx context.Context, t *db.Tx, site, r record.Recor
 }
 
 // QueueYield must be called when a job of a page has ended. If the page has content, QueueYield queues work that leaves
-// out the pages naming this page as canonical. If the page itself names another page as canonical and that page has
-// content, QueueYield also queues work that may leave out this page.
+// out the pages naming it as their canonical page. The page itself may also name a canonical page. If that one has
+// content, QueueYield queues work that may leave out this page.
 func QueueYield(ctx context.Context, t *db.Tx, page domain.Datasource) error {
 	if page.GroupID == "" || page.ActiveGeneration == 0 || !page.Alive() {
 		return nil
@@ -109,7 +109,7 @@ func queueYieldTo(ctx context.Context, t *db.Tx, siteID, pageID string) error {
 }
 
 // yield leaves out the pages that name the task's page as canonical and have similar texts. It does nothing if the
-// task's page has no content. If the task's page and another page name each other as canonical, the other page stays.
+// task's page has no content. It does not leave out a page that the task's page names as its own canonical page.
 func (w *siteWork) yield(ctx context.Context) error {
 	keeper, exists, err := record.Find(ctx, w.t, w.task.pageID)
 	if err != nil || !exists {

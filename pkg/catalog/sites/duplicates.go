@@ -53,8 +53,7 @@ func (c *Sites) Judge(ctx context.Context, t *db.Tx, r record.Record, store doma
 		return verdict{}, fmt.Errorf("looking for pages of the same content: %w", err)
 	}
 	r.Config.SetFinalURL(f.URL)
-	// Do not compare with pages that name the fetched page as canonical: such pages are left out as soon as the fetched
-	// page has content.
+	// Ignore pages that name the fetched page as canonical. They are left out as soon as the fetched page has content.
 	equal = slices.DeleteFunc(equal, func(p record.Record) bool { return !p.Alive() || site.HasCanonical(p.Config, r.ID) })
 	configs := make([]domain.DatasourceConfig, len(equal))
 	for i, p := range equal {
@@ -79,7 +78,7 @@ func sameContent(keeper domain.DatasourceConfig) string {
 }
 
 // yield leaves out page p in favour of keeper, a fetched page with the same content and a better address. Pages that
-// were left out in favour of p are then duplicates of keeper.
+// were left out in favour of p become duplicates of keeper.
 func yield(ctx context.Context, t *db.Tx, p, keeper record.Record, at time.Time) error {
 	reason := sameContent(keeper.Config)
 	err := t.Queue(ctx, db.Write{

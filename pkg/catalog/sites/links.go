@@ -90,8 +90,8 @@ func linksKnown(ctx context.Context, t *db.Tx, pageIDs []string) (map[string]boo
 	return known, nil
 }
 
-// FollowStored is called after a fetch that found a page unchanged. Such a fetch reports no links, so FollowStored
-// evaluates the links stored by an earlier fetch. It returns the number of jobs put into the outbox.
+// FollowStored follows the stored links of a page after a fetch that found the page unchanged, because such a fetch
+// reports no links. It returns the number of jobs put into the outbox.
 func (c *Sites) FollowStored(ctx context.Context, t *db.Tx, page record.Record, store domain.Datastore, ev domain.Event) (int, error) {
 	site, exists, err := record.Find(ctx, t, page.GroupID)
 	if err != nil || !exists {
@@ -111,8 +111,9 @@ func (c *Sites) FollowStored(ctx context.Context, t *db.Tx, page record.Record, 
 	return c.addStoredLinks(ctx, t, &site, store, found)
 }
 
-// addStoredLinks adds stored links as pages, and sets Capped if the site has reached its page limit. It does not count
-// refused links, because the crawl that found them has already counted them.
+// addStoredLinks adds the targets of stored links as pages, and sets Capped if the site has reached its page limit. It
+// does not count refused links: the crawl that found them has done so. It returns the number of jobs put into the
+// outbox.
 func (c *Sites) addStoredLinks(ctx context.Context, t *db.Tx, site *record.Record, store domain.Datastore, found []foundLink) (int, error) {
 	if len(found) == 0 {
 		return 0, nil

@@ -11,9 +11,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Reasons for leaving out addresses found by crawlers. The catalog decides about depth and patterns, because only the
-// catalog knows the current settings and whether there is a shorter path to the address. Crawlers report tooDeep as
-// well, with the same text.
+// Reasons for leaving out addresses found by crawlers. The catalog decides about depth and patterns: only the catalog
+// knows the current settings, and whether there is a shorter path to the address. Crawlers report tooDeep as well.
 const (
 	overLimit = "past the site's limit of pages"
 	tooDeep   = domain.LeftTooDeep
@@ -70,7 +69,7 @@ func (c *Sites) siteReach(ctx context.Context, t *db.Tx, site record.Record) (r 
 }
 
 // lowerLead lowers the Lead of a page that is read only for its links. It is called when a shorter path to the page was
-// found. Lead limits how far links are followed from the page.
+// found. With a lower Lead, links may be followed further from the page.
 func lowerLead(ctx context.Context, t *db.Tx, page *record.Record, lead int, in *domain.SiteReach) error {
 	in.SetLead(&page.Datasource, lead)
 	if err := page.Store(ctx, t, t.Stamp()); err != nil {
@@ -83,10 +82,11 @@ func lowerLead(ctx context.Context, t *db.Tx, page *record.Record, lead int, in 
 }
 
 // addPages adds links to a site as pages, each with a crawl job. It returns the number of jobs put into the outbox, and
-// the number of links left out, by reason. A known page is fetched again only by a newer crawl of the site, so each
-// crawl requests a page once, no matter how many pages link to it. A page deleted or found gone since the crawl began
-// is not fetched again. A page that matches no include pattern is added only to read its links. A path of links may
-// contain at most domain.MaxLead consecutive pages of this kind.
+// the number of links left out, by reason.
+//
+// Each crawl requests a page once, no matter how many pages link to it. It does not request a page that was deleted or
+// found gone since the crawl began. A page that matches no include pattern is added only to read its links. At most
+// domain.MaxLead pages of this kind may follow one another in a path of links.
 func (c *Sites) addPages(ctx context.Context, t *db.Tx, site *record.Record, store domain.Datastore, links []foundLink) (queued int, refused map[string]int, err error) {
 	known, err := pagesByID(ctx, t, site.ID, links)
 	if err != nil {
@@ -156,8 +156,8 @@ func (c *Sites) addPages(ctx context.Context, t *db.Tx, site *record.Record, sto
 	return queued, refused, CountPage(ctx, t, site.ID, added)
 }
 
-// requestPage puts the crawl job of a known page into the outbox, for the site's newest crawl. The request is
-// conditional if the page's active content comes from its last fetch.
+// requestPage puts the crawl job of a known page into the outbox, for the site's newest crawl. If the page's active
+// content comes from its last fetch, the job is a conditional request: an unchanged page is not sent again.
 func requestPage(ctx context.Context, t *db.Tx, site record.Record, page *record.Record, store domain.Datastore) error {
 	return requestWith(ctx, t, site, page, store, domain.NewPageJob(site.Datasource, page.Datasource, site.RunID, store))
 }
@@ -172,10 +172,10 @@ func requestWith(ctx context.Context, t *db.Tx, site record.Record, page *record
 	return record.Enqueue(ctx, t, job, record.PriorityReplay)
 }
 
-// updateDepth is called when a crawl finds a shorter path from the root to a page that it has already requested. This
-// happens because crawlers do not find pages in order of depth. The depth limits how far the page's own links are
-// followed, so updateDepth changes the depth in a waiting job. A page that was already fetched is fetched again if its
-// links can now be followed, or if it was left out because of its depth.
+// updateDepth is called when a crawl finds a shorter path from the root to a page that it has already requested. The
+// depth limits how far links are followed from the page. If the page's job is still in the outbox, updateDepth changes
+// the depth in the job. Otherwise it fetches the page again if the shorter path makes a difference: if the page's links
+// can now be followed, or if the page was left out because of its depth.
 func updateDepth(ctx context.Context, t *db.Tx, site record.Record, page *record.Record, store domain.Datastore, depth int) error {
 	deepest := site.Config.Scope(true).MaxDepth
 	counts := depth < deepest || depth == deepest && page.Config.Depth > deepest

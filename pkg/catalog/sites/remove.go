@@ -9,9 +9,9 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// RemovePages removes the next pages of a site that was deleted in this or an earlier transaction. It reports whether
-// there are more. Removing all pages of a large site in one transaction would block other writers for too long, so the
-// site is marked as doomed: the remaining pages are invisible after the commit, and RemoveDeleted removes them.
+// RemovePages removes one batch of pages of a deleted site, and reports whether there are more. Removing all pages of a
+// large site in one transaction would block other writers for too long. So RemovePages marks the site as doomed. Its
+// remaining pages are invisible after the commit, and RemoveDeleted removes them.
 func RemovePages(ctx context.Context, t *db.Tx, siteID string) (more bool, err error) {
 	pages, err := db.Collect(ctx, t, func(s db.Scanner) (p record.Record, err error) {
 		var seen int64

@@ -65,8 +65,8 @@ func (w *siteWork) scope(ctx context.Context) error {
 	return queueWork(ctx, w.t, siteTask{siteID: w.site.ID, kind: workLinks})
 }
 
-// links evaluates the stored links of the site's pages, or only of the task's page, according to the current settings.
-// Links of a page are not followed if its Lead exceeds domain.MaxLead.
+// links applies the site's current settings to the stored links of the task's page. If the task is about the whole
+// site, it does so for all pages. Links of a page are not followed if its Lead exceeds domain.MaxLead.
 func (w *siteWork) links(ctx context.Context) error {
 	if !w.site.FollowLinks {
 		return nil
@@ -115,8 +115,8 @@ func (w *siteWork) links(ctx context.Context) error {
 	return err
 }
 
-// batch reads the task's page or, if the task is about the whole site, the next pages in the order in which they were
-// found.
+// batch reads the next pages that the task is about. For a task about one page, this is that page. For a task about the
+// whole site, pages are read in the order in which they were found.
 func (w *siteWork) batch(ctx context.Context) ([]record.Record, error) {
 	at, id := parseWalkPosition(w.after)
 	condition, args := `group_id = ? AND group_id <> '' AND (created_at, id) > (?, ?) ORDER BY created_at, id`, []any{w.site.ID, at, id}
@@ -250,8 +250,8 @@ func (w *siteWork) dropExcess(ctx context.Context) error {
 	return nil
 }
 
-// countExcluded counts the pages that the site's settings exclude. leads is the number of these pages that are still
-// read for their links. Excluded pages do not count towards the site's limit.
+// countExcluded counts the pages that the site's settings exclude. leads is the number of excluded pages that are still
+// fetched to read their links. Excluded pages do not count towards the site's limit.
 func countExcluded(ctx context.Context, t *db.Tx, siteID string) (all, leads int64, err error) {
 	err = t.QueryRow(ctx, `SELECT COUNT(*), COALESCE(SUM(CASE WHEN lead < ? THEN 1 ELSE 0 END), 0) FROM datasources
 		WHERE group_id = ? AND lead > 0`, domain.LeadsNowhere, siteID).Scan(&all, &leads)

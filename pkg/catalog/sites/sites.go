@@ -1,8 +1,8 @@
 // Package sites stores the effects of a crawl on the pages of a web site. It decides which pages exist, which are
 // duplicates, which are excluded by changed settings, and when a site is complete. It imports db and record.
 //
-// The pages of a site are the frontier of its crawl: a page's run_id is the crawl that last requested the page. A
-// fetched page is compared with the other pages in the transaction that applies the event (see Judge), so at most one
+// The pages of a site are also the queue of its crawl: the run_id of a page identifies the crawl that last requested
+// it. A fetched page is compared with the other pages in the transaction that applies its event; see Judge. So only one
 // of several pages with equal text has content. Work on many pages is stored as a row of site_work, and WorkOnSite
 // performs it in batches. A site is not settled while it has such a row.
 package sites

@@ -9,14 +9,15 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// StopCrawl immediately stops the crawl of a site or a page. Waiting pages are no longer fetched: pages with content
-// become synched, and pages without content become skipped. Their jobs are deleted from the job stream, and results of
-// running jobs are refused. Pages that were already fetched are still indexed. The site settles when none of its jobs
-// are in progress. If the datasource is not waiting for a job, nothing changes. StopCrawl returns the changed
-// datasource. It fails with domain.CodeInvalid for a datasource that is not web content.
+// StopCrawl stops the crawl of a site or a page, and returns the changed datasource. It fails with domain.CodeInvalid
+// for a datasource that is not web content. If the datasource is not waiting for a job, nothing changes.
 //
-// Once the stop is committed, no new pages are added, and pages with a postponed fetch no longer count as waiting.
-// Waiting pages are processed in batches, here and, if the process dies, by WorkOnSite.
+// Waiting pages are no longer fetched. Those with content become synched, the others become skipped. Their jobs are
+// deleted from the job stream, and results of running jobs are refused. Pages that were already fetched are still
+// indexed. The site settles when none of its jobs are in progress.
+//
+// Once the stop is committed, no new pages are added. The waiting pages are processed in batches. If the process dies,
+// WorkOnSite processes the remaining ones.
 func (c *Sites) StopCrawl(ctx context.Context, ws, id string) (domain.Datasource, error) {
 	working := false
 	err := c.db.Update(ctx, "stopping a crawl", func(t *db.Tx) error {
@@ -84,9 +85,8 @@ func stopSite(ctx context.Context, t *db.Tx, site record.Record) (bool, error) {
 	return true, queueWork(ctx, t, siteTask{siteID: site.ID, kind: workStop})
 }
 
-// stop withdraws the next pages that are waiting to be fetched. It begins with those whose jobs are in the outbox:
-// withdrawing a job from the stream makes room for another job, and a job that is still in the outbox would be
-// published instead.
+// stop withdraws the next pages that are waiting to be fetched. Pages whose jobs are in the outbox come first.
+// Otherwise, these jobs would be published as soon as withdrawn jobs leave capacity in the stream.
 func (w *siteWork) stop(ctx context.Context) error {
 	pages, err := w.pages(ctx, `group_id = ? AND group_id <> '' AND status = 'unsynched' AND place = 1 AND job_kind = 'crawl'`, w.site.ID)
 	if err == nil && !w.more {

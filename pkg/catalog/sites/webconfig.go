@@ -8,10 +8,12 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// UpdateWebConfig changes how web content is fetched, starting with the next fetch, and returns the datasource. A
-// change of a site's scope takes effect immediately: pages outside the new scope are left out, and known links inside
-// it are fetched. It fails with domain.CodeInvalid for datasources that are not fetched, for pages of a site (they use
-// the site's settings), and for single pages if the patch changes settings that only sites have.
+// UpdateWebConfig changes how web content is fetched, and returns the datasource. Most changes take effect with the
+// next fetch. A change of a site's scope takes effect immediately: pages outside the new scope are left out, and known
+// links inside it are fetched.
+//
+// It fails with domain.CodeInvalid for a datasource that is not fetched, and for a page of a site, which uses the
+// settings of its site. It also fails for a single page if the patch changes settings that only sites have.
 func (c *Sites) UpdateWebConfig(ctx context.Context, ws, id string, patch domain.WebPatch) (domain.Datasource, error) {
 	err := c.db.Update(ctx, "changing how a datasource is fetched", func(t *db.Tx) error {
 		r, _, err := record.LockDatasource(ctx, t, id)

@@ -26,7 +26,8 @@ const (
 	workNamed   workKind = 8 // fetch left-out pages again if the text of their canonical page, only now known, differs
 )
 
-// workOf maps each change of a page to the work needed on the pages that were left out in favour of that page.
+// workOf maps each kind of change of a page to the work that it causes. The work concerns the pages that were left out
+// in favour of the changed page.
 var workOf = map[domain.PageChange]workKind{domain.PageLost: workRelease, domain.PageKnown: workNamed, domain.PageDiffers: workCompare}
 
 func changeOf(kind workKind) domain.PageChange {
@@ -228,8 +229,8 @@ func (w *siteWork) handleMissing(ctx context.Context) (err error) {
 	return removePages(ctx, w.t, w.site, left, 0)
 }
 
-// splitReferenced divides pages that the newest crawl has not found. `kept` contains each page in whose favour that
-// crawl has left out a duplicate. `left` contains the other pages, which no longer belong to the site.
+// splitReferenced divides pages that the newest crawl has not found. `kept` contains pages that stay, because this
+// crawl has left out a duplicate in their favour. `left` contains the others, which no longer belong to the site.
 func (w *siteWork) splitReferenced(ctx context.Context, pages []record.Record) (kept, left []record.Record, err error) {
 	for _, p := range pages {
 		stands, err := db.Exists(ctx, w.t, `SELECT 1 FROM datasources WHERE duplicate_of = ? AND duplicate_of <> '' AND run_id = ? LIMIT 1`, p.ID, w.site.RunID)
@@ -256,8 +257,8 @@ func (w *siteWork) refetchPages(ctx context.Context, pages []record.Record) erro
 	return nil
 }
 
-// release queues another fetch of pages that were left out in favour of the task's page. If the task was queued because
-// that page had lost its content, and the page has content again, release does nothing.
+// release queues another fetch of the pages that were left out in favour of the task's page. A task of kind workRelease
+// is queued when that page has lost its content. If the page has content again, release does nothing.
 func (w *siteWork) release(ctx context.Context) error {
 	keeper, exists, err := record.Find(ctx, w.t, w.task.pageID)
 	if err != nil {
