@@ -33,8 +33,8 @@ type Options struct {
 	Log          *slog.Logger // nil: slog.Default()
 	// Now is the clock for stored times. If it is nil, time.Now is used.
 	Now func() time.Time
-	// Aged is the clock for deciding which rows are old enough to be deleted. It may follow changes of the system clock
-	// more slowly than Now. If it is nil, Now is used.
+	// Aged is the clock for deciding which rows are old enough to be deleted. After the system clock jumps forward,
+	// Aged may lag behind Now, so that nothing is deleted too early. If it is nil, Now is used.
 	Aged func() time.Time
 	// MaxPagesPerSite limits the number of pages of a web site. A site's own setting can lower this limit, but not
 	// raise it. 0 means DefaultMaxPagesPerSite.
