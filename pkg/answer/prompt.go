@@ -22,8 +22,8 @@ const instructions = `Answer the question from the documents given, and from not
 - When a message asks for no facts, such as a greeting, thanks, or a request to translate, shorten or explain an earlier answer, respond to it from the conversation.
 - Answer in the language of the question.`
 
-// nothingFound takes the place of instructions if the search found no documents. It does not mention citations, because
-// small models otherwise answer a greeting with [1].
+// nothingFound replaces `instructions` if the search found no documents. It does not mention citations: if it did,
+// small models would answer a greeting with [1].
 const nothingFound = `You answer from documents. They were searched for the last message, and they contain nothing about it.
 - When the message is a greeting or thanks, respond in one friendly sentence.
 - When it asks to translate, shorten or explain an earlier answer, do that.

@@ -217,7 +217,7 @@ func (a *reading) header(content io.Reader, size int64) error {
 	}
 	switch h := a.report.Header; {
 	case h.Format > Format:
-		return fmt.Errorf("the backup has format %d, and this program reads formats up to %d: it was %w (%s); restore it with that version or a newer one",
+		return fmt.Errorf("the backup has format %d, but this program only reads formats up to %d: it was %w (%s); restore it with that version or a newer one",
 			h.Format, Format, ErrNewer, h.Program)
 	case a.opts.Schema > 0 && h.Schema > a.opts.Schema:
 		return fmt.Errorf("the catalog in the backup has schema version %d, and this program knows versions up to %d: it was %w (%s); restore it with that version or a newer one",

@@ -63,7 +63,7 @@ func (p *Program) datastoresCommand() *cobra.Command {
 			return nil
 		}),
 	}
-	create.Flags().StringVar(&about, "description", "", "`text` for lists")
+	create.Flags().StringVar(&about, "description", "", "`text` shown in lists")
 	create.Flags().StringVar(&engine, "engine", "", "embedded or milvus (default: set by the service)")
 	create.Flags().StringVar(&model, "embedding-model", "", "embedding `model` (default: set by the service)")
 	create.Flags().BoolVar(&public, "public", false, "allow queries without an API key")

@@ -89,7 +89,7 @@ type bounded struct {
 // Read implements io.Reader.
 func (b *bounded) Read(p []byte) (int, error) {
 	if b.read-b.mark > 2*maxDocument { // twice the limit, because the decoder reads ahead
-		return 0, fmt.Errorf("is larger than %d MiB, the limit of the service", maxDocument>>20)
+		return 0, fmt.Errorf("exceeds the service's limit of %d MiB", maxDocument>>20)
 	}
 	n, err := b.r.Read(p[:min(len(p), 1<<20)])
 	b.read += int64(n)

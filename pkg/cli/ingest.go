@@ -126,7 +126,7 @@ func (p *Program) ingestCommand() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.BoolVar(&f.site, "site", false, "crawl each address as a site, by links or from a sitemap")
+	flags.BoolVar(&f.site, "site", false, "crawl each address as a site, by its links or sitemap")
 	flags.IntVar(&f.maxPages, "max-pages", 0, "maximum pages per site (default: set by the service)")
 	flags.IntVar(&f.maxDepth, "max-depth", 0, "maximum links from the root of a site (default: set by the service)")
 	flags.StringVar(&f.refresh, "refresh", "", "`interval` at which pages are fetched again: 24h, 7d or a cron expression")

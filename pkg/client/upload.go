@@ -27,7 +27,7 @@ type File struct {
 	// Metadata is used by filters and returned with fragments. It may be nil.
 	Metadata map[string]any
 	// Progress, if not nil, is called with the number of bytes sent and the total size, or -1 if that is unknown. It is
-	// called from another goroutine, one call at a time. With each attempt, sent starts at 0 again.
+	// called from another goroutine, one call at a time. Each attempt starts again at 0 bytes sent.
 	Progress func(sent, size int64)
 }
 

@@ -54,7 +54,7 @@ func providerSettings(c *Config) Group {
 		{Env: "AZURE_OPENAI_API_VERSION", set: text(&c.AzureVersion), Unset: "the v1 API",
 			Doc: "`api-version` of the Azure API with dated versions, such as `2024-10-21`."},
 		{Env: "ANTHROPIC_BASE_URL", set: httpAddress(&c.AnthropicURL), Unset: "Anthropic, if a key is set",
-			Doc: "Server with Anthropic's Messages API."},
+			Doc: "Base URL of a server with Anthropic's Messages API."},
 		{Env: "ANTHROPIC_API_KEY", Secret: true, set: text(&c.AnthropicKey), Doc: "API key for this server."},
 	}}
 }
@@ -102,13 +102,13 @@ func retrievalSettings(c *Config) Group {
 		{Env: "SLUICE_EMBED_DIMENSIONS", Default: "0", set: number(&c.EmbedDims, 0, 32_768),
 			Doc: "Dimensions requested from `SLUICE_EMBED_MODEL`; 0: the model's own."},
 		{Env: "SLUICE_EMBED_QUERY_PREFIX", set: text(&c.QueryPrefix), Unset: "from the model's directory",
-			Doc: "Prefix for queries that the model expects, such as `query: `."},
+			Doc: "Prefix that the model expects before queries, such as `query: `."},
 		{Env: "SLUICE_EMBED_PASSAGE_PREFIX", set: text(&c.PassagePrefix), Unset: "from the model's directory",
 			Doc: "Prefix for passages, such as `passage: `; a change makes another model."},
 		{Env: "RERANK_URL", set: httpAddress(&c.RerankURL), Unset: "none",
 			Doc: "Reranker for the best 50 candidates, such as `https://api.cohere.com/v2/rerank`."},
 		{Env: "RERANK_API_KEY", Secret: true, set: text(&c.RerankKey), Doc: "API key for the reranker."},
-		{Env: "RERANK_MODEL", set: text(&c.RerankModel), Doc: "Model of the reranker, if it offers several, such as `rerank-v3.5`."},
+		{Env: "RERANK_MODEL", set: text(&c.RerankModel), Doc: "Reranker model, if the server offers several, such as `rerank-v3.5`."},
 	}}
 }
 
@@ -122,7 +122,7 @@ func storageSettings(c *Config) Group {
 		{Env: "MILVUS_DATABASE", set: text(&c.MilvusDatabase), Unset: "Milvus's default", Doc: "Database in Milvus."},
 		{Env: "MILVUS_TLS", Default: "false", set: boolean(&c.MilvusTLS), Doc: "Connect to Milvus with TLS."},
 		{Env: "SLUICE_EMBEDDED_INDEX", Default: "auto", set: enum((*string)(&c.EmbeddedIndex), string(Auto), string(Yes), string(No)),
-			Doc: "Open the embedded index, in one api process at a time: `true`, `false`, or `auto` (without Milvus or with SQLite)."},
+			Doc: "Whether this process opens the embedded index, which only one api process can do: `true`, `false`, or `auto` (without Milvus or with SQLite)."},
 		{Env: "SLUICE_CACHE_MEMORY", Default: "0", set: sizeOrNone(&c.CacheMemory, 1<<20),
 			Doc: "Memory for the caches of a process; 0 means 120MiB, and more for index postings on large machines."},
 	}}
@@ -153,7 +153,7 @@ func ingestionSettings(c *Config) Group {
 		{Env: "SLUICE_WINDOW", Default: "0", set: number(&c.Window, 0, 100_000),
 			Doc: "Unfinished jobs in the job stream; 0: 64 with the embedded NATS server, 256 with `NATS_URL`."},
 		{Env: "SLUICE_EXTRACT_MEMORY", Default: "3GiB", set: size(&c.ExtractMemory, 512<<20), Doc: "Address space of a process that reads a document."},
-		{Env: "SLUICE_EXTRACT_TIMEOUT", Default: "2m", set: duration(&c.ExtractTimeout), Doc: "Time limit to read a document."},
+		{Env: "SLUICE_EXTRACT_TIMEOUT", Default: "2m", set: duration(&c.ExtractTimeout), Doc: "Time limit for reading a document."},
 	}}
 }
 
@@ -164,7 +164,7 @@ func crawlerSettings(c *Config) Group {
 		{Env: "SLUICE_CRAWL_ALLOW", set: text(&c.CrawlAllow), Unset: "none",
 			Doc: "Comma-separated private addresses that the crawler may reach: `10.1.0.0/16`, `192.168.1.7`, `*.corp.example`."},
 		{Env: "SLUICE_ALLOW_PRIVATE_ADDRESSES", Default: "false", set: boolean(&c.AllowPrivate),
-			Doc: "Let the crawler reach all private addresses; only if every user may see their content."},
+			Doc: "Let the crawler reach all private addresses. Set it only if every user may see their content."},
 		{Env: "SLUICE_CRAWL_PROXY", Secret: true, set: proxy(&c.CrawlProxy), Unset: "none",
 			Doc: "Proxy for all requests of the crawler, `http://`, `https://` or `socks5://`, with user and password if required."},
 		{Env: "CHROME_URL", Secret: true, set: text(&c.ChromeURL), Unset: "`SLUICE_CHROMIUM`",

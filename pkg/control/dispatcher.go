@@ -14,8 +14,8 @@ import (
 	"github.com/sluice/sluice/pkg/jobs"
 )
 
-// Outbox stores accepted jobs until they are published. OutboxWake fires if there may be a new job, or free space in
-// the window.
+// Outbox stores accepted jobs until they are published. OutboxWake fires when there may be a new job or free space
+// in the window.
 type Outbox interface {
 	Outbox(ctx context.Context, limit int) ([]domain.Job, error) // fair to all workspaces, new content before replays
 	PublishedAll(ctx context.Context, jobs []domain.Job) error   // the Generation of each job must be set

@@ -153,7 +153,7 @@ type DatasourceConfig struct {
 	// the consecutive pages of this kind on the path from the root, up to and including this page. It is 0 for the
 	// root.
 	Lead int `json:"lead,omitempty"`
-	// NamedByDocument is set if the page's name is the title of its document, because the caller has given no name.
+	// NamedByDocument is true if the caller gave no name, so that the page is named after its document's title.
 	NamedByDocument bool `json:"named_by_document,omitempty"`
 }
 

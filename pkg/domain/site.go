@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Crawl is the state of a site's newest crawl, apart from its pages.
+// Crawl is the state of a site's latest crawl, without the states of its pages.
 type Crawl struct {
 	StartedAt    time.Time      `json:"started_at"`
 	Removed      int64          `json:"removed"`             // pages that have been removed from the datastore

@@ -46,8 +46,8 @@ func NewAdmission(readers, long int) *Admission {
 // read reads a document with the given function, and waits until the document is admitted. The caller must call leave
 // once it no longer needs the document.
 //
-// A document that is waiting for admission still occupies a reading slot, so that few documents wait in memory. There
-// is no deadlock: admitted documents never wait for a reading slot.
+// A document that is waiting for admission keeps its reading slot, so only a few documents are in memory at a time.
+// This cannot deadlock, because an admitted document never waits for a reading slot.
 func (r *Admission) read(ctx context.Context, read func() (*domain.Document, error)) (doc *domain.Document, leave func(), err error) {
 	if r == nil {
 		doc, err = read()

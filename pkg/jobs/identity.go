@@ -31,7 +31,7 @@ func checkFormat(meta map[string]string) error {
 		return nil
 	}
 	if have, err := strconv.Atoi(text); err != nil || have > formatVersion {
-		return fmt.Errorf("%w: its format is %.20q, but this program reads formats up to %d: use that version or a newer one", ErrNewer, text, formatVersion)
+		return fmt.Errorf("%w: it has format %.20q, but this program only reads formats up to %d; use the version that wrote it or a newer one", ErrNewer, text, formatVersion)
 	}
 	return nil
 }

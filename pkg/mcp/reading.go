@@ -74,7 +74,7 @@ func hasText(d domain.Datasource) bool { return d.ActiveGeneration != 0 && d.Chu
 func noText(d domain.Datasource) error {
 	switch {
 	case d.Type == domain.TypeWebSite:
-		return domain.Errorf(domain.CodeNotFound, "%q is a web site without own text; use search to find its pages", d.Name)
+		return domain.Errorf(domain.CodeNotFound, "%q is a web site, which has no text of its own; use search to find its pages", d.Name)
 	case d.Error != "":
 		return domain.Errorf(domain.CodeNotFound, "%q has no text: %s", d.Name, d.Error)
 	default:

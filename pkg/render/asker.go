@@ -7,8 +7,8 @@ import (
 	"github.com/sluice/sluice/pkg/crawl"
 )
 
-// asker returns the origin of the requested page if a document of that origin certainly sends the request, and "" in
-// case of doubt.
+// asker returns the origin of the requested page if the request is known to come from a document of that origin. If
+// there is any doubt, it returns "".
 //
 // The browser reports which frame sends a request, but not which document: during a navigation, the old document can
 // still send requests, and an empty frame has the origin of its creator. Therefore, the result is "" for every request

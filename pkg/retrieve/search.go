@@ -137,8 +137,8 @@ func (q *query) datastore(ctx context.Context, ds domain.Datastore) (datastoreRe
 	}
 }
 
-// serving returns the place that serves the datastore after its search. It is the searched place unless there is
-// evidence that the datastore has moved.
+// serving returns the place that serves the datastore now that the search has ended. This is the place that was
+// searched, unless there is evidence that the datastore has moved since.
 func (q *query) serving(ctx context.Context, ds domain.Datastore, res datastoreResult, err error) (domain.Place, error) {
 	switch {
 	case !res.servedFrom.IsZero():

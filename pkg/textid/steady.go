@@ -24,7 +24,7 @@ const (
 	epoch             = `1\d{9}(?:\d{3})?(?:\.\d+)?`
 	// second is a date with a time of day, a time of day with seconds, or a Unix time.
 	second = `(?:` + date + dateTimeSeparator + clock + `|` + clock + `,? (?:on )?` + date + `|` + weekdays + ` ` + months + ` +\d{1,2} ` + exact + ` \d{4}|` + exact + `|` + epoch + `)`
-	// instant is the same as second, but every time of day must have seconds.
+	// instant is like the pattern `second`, except that a time of day must include seconds.
 	instant = `(?:` + date + dateTimeSeparator + exact + `|` + exact + `(?:,? (?:on )?` + date + `)?|` + weekdays + ` ` + months + ` +\d{1,2} ` + exact + ` \d{4}|` + epoch + `)`
 	moment  = `(?:` + second + `|` + date + `|` + clock + `)`
 	ended   = `(?:\b|$)`

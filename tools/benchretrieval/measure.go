@@ -110,7 +110,7 @@ func (b *measured) measureCollection(ctx context.Context, s settings, c collecti
 	return r, nil
 }
 
-// ask asks all questions and returns the documents of the fragments, ranked by their best fragment.
+// ask asks all questions. For each, it returns the documents whose fragments were found, ranked by their best fragment.
 func (b *measured) ask(ctx context.Context, id, mode string, questions []eval.Question) (eval.Run, error) {
 	answers, err := b.answers(ctx, id, mode, questions)
 	if err != nil {

@@ -179,9 +179,8 @@ func (c *citationFilter) plain(s string) int {
 // mayOpen reports whether b may be the first byte of a mark's opening bracket.
 func mayOpen(b byte) bool { return b == '[' || b == "【"[0] || b == "［"[0] }
 
-// isSpace reports whether b is white space that is removed together with the mark after it. This is true of every
-// space. It is true of a tab only if all marks are removed; otherwise tabs are kept, because they separate the cells of
-// a table.
+// isSpace reports whether b is white space that is removed together with the mark after it. Spaces always are. Tabs are
+// only if all marks are removed; otherwise they are kept, because they separate the cells of a table.
 func (c *citationFilter) isSpace(b byte) bool { return b == ' ' || b == '\t' && c.action == remove }
 
 // names reports whether n is the number of a fragment.

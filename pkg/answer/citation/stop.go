@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// ErrStopped is the error of Delivery.Write after a stop sequence. The answer is complete; the provider need not send
-// more.
+// ErrStopped is returned by Delivery.Write once the answer has reached a stop sequence. The answer is complete, so the
+// provider need not send more.
 var ErrStopped = errors.New("the answer has reached a stop sequence")
 
 // stopFilter ends the answer before the first complete stop sequence, even if the sequence spans several pieces. It

@@ -201,8 +201,8 @@ func (r *Reply) emptyError() error {
 	}
 }
 
-// completion returns the result with the server's token counts, or with estimates if the server reported none. A
-// response without any piece of an answer gets no estimates, because servers do not charge for failed requests.
+// completion returns the result with the server's token counts, or with estimates if the server reported none. It
+// makes no estimates if the response contains no part of an answer, because servers do not charge for failed requests.
 func (r *Reply) completion(prompt chat.Prompt) chat.Completion {
 	c := chat.Completion{
 		Model: r.Model, PromptTokens: r.PromptTokens, CompletionTokens: r.CompletionTokens, Cut: r.Cut, Ignored: r.Ignored,

@@ -59,11 +59,11 @@ func CallerOf(ctx context.Context) (context.Context, Caller) {
 func Bearer(header string) (string, error) {
 	scheme, token, _ := strings.Cut(strings.TrimSpace(header), " ")
 	if scheme != "" && !strings.EqualFold(scheme, "Bearer") {
-		return "", domain.Errorf(domain.CodeUnauthorized, "the header Authorization must have the form Bearer <key>")
+		return "", domain.Errorf(domain.CodeUnauthorized, "the Authorization header must have the form Bearer <key>")
 	}
 	token = strings.TrimSpace(token)
 	if len(token) > 1 && (token[0] == '"' || token[0] == '\'') {
-		return "", domain.Errorf(domain.CodeUnauthorized, "the API key in the header Authorization is in quotes (%c); send it without them", token[0])
+		return "", domain.Errorf(domain.CodeUnauthorized, "the API key in the Authorization header is in quotes (%c); send it without them", token[0])
 	}
 	return token, nil
 }

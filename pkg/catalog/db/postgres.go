@@ -43,7 +43,7 @@ func openPostgres(ctx context.Context, o Options) (*DB, error) {
 	cfg, err := pgx.ParseConfig(o.URL)
 	if err != nil {
 		// The library's error is dropped, because it hides the password only if the text is a valid URL.
-		return nil, errors.New("DATABASE_URL cannot be read: it must have the form postgres://user:password@host:port/database, with special characters of the password percent-encoded")
+		return nil, errors.New("DATABASE_URL is invalid: it must have the form postgres://user:password@host:port/database, with special characters in the password percent-encoded")
 	}
 	cfg.ConnectTimeout = orElse(cfg.ConnectTimeout, connectTimeout)
 	cfg.DialFunc = (&net.Dialer{Timeout: cfg.ConnectTimeout, KeepAliveConfig: keepAlive}).DialContext
@@ -187,8 +187,7 @@ func explain(err error, cfg *pgx.ConnConfig) error {
 		}
 		return refusal
 	}
-	// The driver joins the errors of all addresses, and of attempts with and without TLS. The first error is
-	// sufficient.
+	// The driver joins the errors from all addresses that it tried, with and without TLS. The first is enough.
 	if dial := new(net.OpError); errors.As(err, &dial) {
 		err = dial
 	} else if lookup := new(net.DNSError); errors.As(err, &lookup) {

@@ -1,5 +1,5 @@
-// Package maintenance provides operations on a whole catalog: snapshots, repair requests, jobs taken over from the job
-// log, damage checks, and the data that audits compare with the index. It imports all other packages of the catalog.
+// Package maintenance works on the catalog as a whole. It takes snapshots, queues repairs, imports jobs from the job
+// log, checks for damage, and lists what the index should contain. It imports all other packages of the catalog.
 package maintenance
 
 import (

@@ -79,7 +79,7 @@ func copyDatabase(ctx context.Context, from, to string) error {
 	if _, err := os.Stat(from); err != nil {
 		return err
 	}
-	// O_EXCL guarantees that the file is new, so only its owner can read it.
+	// O_EXCL guarantees that the file is new, so it has mode 0600 and only its owner can read it.
 	file, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err

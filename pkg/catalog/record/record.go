@@ -11,8 +11,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Accept makes the datasource wait for a new job, and returns the job to publish. Only id, kind, force, crawl and move
-// are taken from the given job; the rest is derived from the record and the datastore.
+// Accept sets the record's status to waiting for a job, and returns this job, which the caller must publish. Accept
+// takes id, kind, force, crawl and move from asked, and derives the rest from the record and the datastore.
 func (r *Record) Accept(asked domain.Job, store domain.Datastore) domain.Job {
 	var job domain.Job
 	switch {
@@ -241,7 +241,8 @@ func Find(ctx context.Context, t *db.Tx, id string) (r Record, exists bool, err 
 	return r, true, nil
 }
 
-// ReadAll reads records that the same transaction will write, by id. Unknown ids are absent from the result.
+// ReadAll reads the records with the given ids, for a transaction that is going to write them. Unknown ids are absent
+// from the result.
 func ReadAll(ctx context.Context, t *db.Tx, ids []string) (map[string]Record, error) {
 	out := make(map[string]Record, len(ids))
 	err := db.InLists(t, ids, func(in string, args []any) error {

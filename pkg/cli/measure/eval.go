@@ -50,7 +50,7 @@ func (p commands) evalCommand() *cobra.Command {
 	flags.StringVar(&s.queries, "queries", "", "`file` with questions; -: standard input")
 	flags.StringVar(&s.qrels, "qrels", "", "`file` with judgements: question, document and grade, separated by tabs")
 	flags.StringVar(&s.modes, "modes", "", "comma-separated: lexical,dense,hybrid,reranked (default: all that the service has)")
-	flags.IntVar(&s.k, "k", 10, "results per question that count, 1 to 100")
+	flags.IntVar(&s.k, "k", 10, "number of results to judge per question, 1 to 100")
 	flags.IntVar(&s.generate, "generate", 0, "`number` of questions to generate from the content")
 	flags.StringVar(&s.out, "out", "", "new `file` for generated questions (default: standard output)")
 	flags.IntVar(&s.concurrency, "concurrency", 4, "concurrent questions")

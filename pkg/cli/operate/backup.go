@@ -115,7 +115,7 @@ func (b backupRequest) open(ctx context.Context, program string, environ []strin
 		return nil, errors.New(why)
 	}
 	if _, err := os.Stat(filepath.Join(c.DataDir, datadir.Catalog)); err != nil {
-		return nil, fmt.Errorf("data directory %q has no catalog: set --data-dir or SLUICE_DATA_DIR, or name a service with --url", c.DataDir)
+		return nil, fmt.Errorf("data directory %q has no catalog: set --data-dir or SLUICE_DATA_DIR, or select a service with --url", c.DataDir)
 	}
 	data, err := datadir.Open(c.DataDir)
 	if err == nil {

@@ -22,7 +22,7 @@ func (p commands) repairCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "repair [--prune] [--wait=false]", Short: "Check stored data and repair inconsistencies", DisableFlagsInUseLine: true,
 		GroupID: cli.GroupOperate, Args: cli.NoArguments,
-		Long: "Let a running api process check the index, originals, job log and catalog (DATABASE_URL, --data-dir or\n" +
+		Long: "Have a running api process check the index, originals, job log and catalog (DATABASE_URL, --data-dir or\n" +
 			"SLUICE_DATA_DIR) against each other and repair differences. Documents that need re-indexing are queued; results are\n" +
 			"incomplete until that finishes.",
 		Example: "sluice repair",

@@ -35,7 +35,7 @@ func parseSafetensors(data []byte) (map[string]tensor, error) {
 		return nil, fmt.Errorf("%w header: %w", errMalformed, err)
 	}
 	if len(entries) > maxTensors {
-		return nil, fmt.Errorf("%w: %d tensors are too many; the maximum is %d", errMalformed, len(entries), maxTensors)
+		return nil, fmt.Errorf("%w: it has %d tensors; the limit is %d", errMalformed, len(entries), maxTensors)
 	}
 	tensors := make(map[string]tensor, len(entries))
 	for name, raw := range entries {

@@ -38,7 +38,7 @@ func (p *paragraph) endRuby() {
 	}
 }
 
-// write adds text to the open paragraph, unless the text is omitted as part of a field.
+// write adds text to the open paragraph. It drops the code of a field, which Word does not show.
 func (w *walker) write(s string) {
 	if w.para == nil || s == "" || w.inFieldCode() {
 		return

@@ -192,7 +192,7 @@ func centerOf(blocks []block, keep []bool) *html.Node {
 	return nil
 }
 
-// deepestWithMost returns the deepest element in the tree of n that contains at least three quarters of `total`. n
+// deepestWithMost returns the deepest element in n's subtree that contains at least three quarters of `total`. n
 // itself must contain that much.
 func deepestWithMost(n *html.Node, letters map[*html.Node]int, total int) *html.Node {
 	for c := n.FirstChild; c != nil; {

@@ -129,7 +129,7 @@ func weigh(doc *html.Node) *pageTree {
 	return t
 }
 
-// note adds to w the properties of the element n itself, without those of its children. alone is true if the page has
+// note adds the properties of n, but not those of its children, to w. alone is true if the page has
 // only one h1.
 func (w *weight) note(n *html.Node, alone bool) {
 	switch {

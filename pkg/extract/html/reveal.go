@@ -20,9 +20,9 @@ const (
 	minHiddenText   = 40 // minimum length of a panel that is opened by a button with a single word
 )
 
-// reveal makes content visible that a page hides until a reader opens it: answers below questions, panels of tabs,
-// dialogs in the content, noscript elements and declarative shadow trees. Other hidden elements stay hidden: menus,
-// forms, requests for consent, modal windows.
+// reveal shows content that a page hides until a reader opens it: answers below questions, tab panels, dialogs in the
+// content, noscript elements and declarative shadow trees. Other hidden elements stay hidden: menus, forms, consent
+// banners, modal windows.
 func reveal(doc *html.Node) {
 	attachShadows(doc)
 	expandNoscript(doc)
@@ -33,8 +33,8 @@ func reveal(doc *html.Node) {
 	r.walk(doc)
 }
 
-// showPage shows hidden elements that hold nearly all text of the page. In a browser, scripts show them as soon as the
-// page is complete.
+// showPage shows hidden elements that contain nearly all of the page's text. In a browser, scripts reveal them once the
+// page has loaded.
 func (r *revealer) showPage(doc *html.Node) {
 	all := r.measured[doc]
 	for n := doc; n != nil; {

@@ -43,7 +43,7 @@ const (
 	dataArgument = 16 // the lower half of the first argument
 )
 
-// limitCalls denies the system calls that reading documents never needs, in all threads of the process.
+// limitCalls denies system calls that no document reader needs, in all threads of the process.
 func limitCalls() error {
 	abi, ok := callABIs[runtime.GOARCH]
 	if !ok {

@@ -14,8 +14,9 @@ func (w *Writer) sheetAbove(rows []Row, cells [][]string) int {
 	return PropertyRows(cells, func(i int) bool { return rows[i].Header }, func(i int) bool { return rows[i].wide() })
 }
 
-// PropertyRows returns the number of rows at the start that contain properties and values, including title rows. These
-// are the rows above a table of items, or all rows if some row has several properties. It returns 0 if there are none.
+// PropertyRows returns how many leading rows contain pairs of a property and its value, including title rows. If a
+// table of items follows, only the rows above it count. Otherwise all rows count if any row contains several pairs. The
+// result is 0 if there are no such rows.
 // header reports whether a row is marked as a header, and wide whether a row has merged cells next to other cells.
 func PropertyRows(cells [][]string, header, wide func(row int) bool) int {
 	n := slices.IndexFunc(cells, func(r []string) bool { return Filled(r) > 2 && !labelledCells(r) })

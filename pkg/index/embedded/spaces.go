@@ -57,11 +57,11 @@ func keyOf(id index.Space) (spaceKey, error) {
 // checkDatastore returns an error unless the id can be the name of a directory.
 func checkDatastore(id string) error {
 	if !index.ValidKey(id) || len(id) > 128 || id[0] == '.' {
-		return fmt.Errorf("%w: the datastore id %.80q cannot name a directory", index.ErrInvalid, id)
+		return fmt.Errorf("%w: the datastore id %.80q cannot be used as a directory name", index.ErrInvalid, id)
 	}
 	for i := range len(id) {
 		if id[i] == ':' {
-			return fmt.Errorf("%w: the datastore id %.80q cannot name a directory", index.ErrInvalid, id)
+			return fmt.Errorf("%w: the datastore id %.80q cannot be used as a directory name", index.ErrInvalid, id)
 		}
 	}
 	return nil

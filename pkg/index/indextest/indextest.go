@@ -57,7 +57,8 @@ type suite struct {
 	opts Options
 }
 
-// Run runs the suite. Each subtest calls open for an empty index, which open must close with t.Cleanup.
+// Run runs the suite. Each subtest gets an empty index from `open`, a function that must register the index's Close
+// with t.Cleanup.
 func Run(t *testing.T, open func(t *testing.T) index.Index, opts Options) {
 	s := &suite{open, opts.withDefaults()}
 	groups := []map[string]func(*testing.T){s.writing(), s.searching(), s.filling(), s.filtering(), s.values(), s.selecting(), s.agreeing(), s.deleting(), s.deletingMany(), s.counting(), s.repeating(), s.living()}

@@ -125,7 +125,7 @@ func (x *Index) searchIn(ctx context.Context, col *collection, datastoreID strin
 	return out, nil
 }
 
-// topLexical returns up to `limit` hits with the highest lexical scores, and all hits of the dense leg. near reports
+// topLexical returns up to `limit` hits with the highest lexical scores, and all hits from the dense leg. near reports
 // whether the dense leg found hit i.
 func topLexical(hits []index.Hit, limit int, near func(i int) bool) []index.Hit {
 	order := make([]int, len(hits))

@@ -27,7 +27,7 @@ func NewJobMetrics(r prometheus.Registerer) *JobMetrics {
 			Name: "sluice_jobs_total", Help: "Jobs handled by this process, by kind and result.",
 		}, []string{"kind", "result"}),
 		failed: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "sluice_job_errors_total", Help: "Runs of jobs that ended with an error in this process, by kind and cause.",
+			Name: "sluice_job_errors_total", Help: "Runs of jobs that failed in this process, by kind and cause.",
 		}, []string{"kind", "cause"}),
 		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "sluice_job_duration_seconds", Help: "How long jobs ran in this process.",

@@ -41,7 +41,7 @@ const (
 func Memory(pid int, kind string) (int64, error) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
-		return 0, fmt.Errorf("reading the memory of a process: %w", err)
+		return 0, fmt.Errorf("reading the memory use of a process: %w", err)
 	}
 	for line := range strings.Lines(string(status)) {
 		if value, ok := strings.CutPrefix(line, kind+":"); ok {

@@ -26,7 +26,7 @@ func RunChildIfAsked() {
 	}
 	// The engine dies with the thread that started it, so this thread must not end.
 	runtime.LockOSThread()
-	// Ctrl-C is meant for the parent; the guard must end after the parent.
+	// Ctrl-C is meant for the parent, which the guard must outlive.
 	signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	g := &guard{in: bufio.NewReader(os.Stdin), out: json.NewEncoder(os.Stdout)}
 	if err := g.run(); err != nil {

@@ -164,7 +164,7 @@ func watch(out io.Reader, reports chan<- report, log string) {
 	_, _ = io.Copy(io.Discard, out) // drain the rest, because the scanner stops at a line that is too long
 }
 
-// end sends the command to the guard and waits until the guard has ended.
+// end sends the guard a command that ends it, and waits until it has exited.
 func (c *child) end(word string) error {
 	_, _ = io.WriteString(c.words, word+"\n") // fails only if the guard has ended
 	_ = c.words.Close()

@@ -213,7 +213,7 @@ func (w *World) PublishAll() []domain.Job {
 		}
 		for i := range jobs {
 			if w.known[jobs[i].ID] {
-				w.T.Errorf("job %s of %s is published twice, and so lost", jobs[i].ID, jobs[i].Name)
+				w.T.Errorf("job %s of %s is published a second time, and the server drops it as a duplicate", jobs[i].ID, jobs[i].Name)
 			}
 			w.Seq++
 			jobs[i].Generation = w.Seq

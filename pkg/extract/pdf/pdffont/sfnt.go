@@ -198,7 +198,8 @@ func (s *sfnt) names() []string {
 	return out
 }
 
-// codeText returns the text by code for a simple font without an encoding. It uses the symbol map or the Macintosh map.
+// codeText returns, for a simple font without an encoding, a table from character codes to text. It uses the symbol map
+// or the Macintosh map.
 // In the symbol map, a character is the code itself, or the code plus 0xF000.
 func (s *sfnt) codeText() *[256]string {
 	names := s.glyphText()

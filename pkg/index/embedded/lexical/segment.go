@@ -1,5 +1,5 @@
 // Package lexical implements the inverted index of a space: blocks of postings, term lists, BM25 and MaxScore. It reads
-// stored blocks through the interface Source, and does not depend on the database or on vectors. See
+// stored blocks through the Source interface, and does not depend on the database or on vectors. See
 // docs/embedded-index.md.
 package lexical
 

@@ -152,7 +152,7 @@ func Open(path string, of Layout, slots uint32) (_ *File, err error) {
 	}
 	extents := (int(slots) + ExtentSlots - 1) / ExtentSlots
 	if err := f.file.Truncate(int64(extents) * f.extentBytes()); err != nil {
-		return nil, fmt.Errorf("cutting vector file to its committed size: %w", err)
+		return nil, fmt.Errorf("truncating the vector file to its committed size: %w", err)
 	}
 	for range extents {
 		if err := f.mapNext(); err != nil {

@@ -90,7 +90,7 @@ func (v View) checkRows(ctx context.Context) error {
 		return fmt.Errorf("reading rows: %w", err)
 	}
 	if n != v.Rows {
-		return fmt.Errorf("%w: there are %d rows, the state counts %d", index.ErrCorrupt, n, v.Rows)
+		return fmt.Errorf("%w: there are %d rows, but the state records %d", index.ErrCorrupt, n, v.Rows)
 	}
 	return nil
 }

@@ -153,7 +153,7 @@ func loadSnapshot(ctx context.Context, db *sql.DB) (*Snapshot, error) {
 		}
 	}
 	if got := s.Live.Count(s.Slots); got != s.Rows {
-		return nil, fmt.Errorf("%w: %d slots are live, the state counts %d rows", index.ErrCorrupt, got, s.Rows)
+		return nil, fmt.Errorf("%w: %d slots are live, but the state records %d rows", index.ErrCorrupt, got, s.Rows)
 	}
 	return s, nil
 }

@@ -23,7 +23,7 @@ const numbers = 3 * 4
 // Words returns the number of 64-bit words that the signs of a code take.
 func Words(dimensions int) int { return (dimensions + 63) / 64 }
 
-// Columns returns the number of bytes that the signs of a code take.
+// Columns returns the size of a code's sign bits in bytes.
 func Columns(dimensions int) int { return Words(dimensions) * 8 }
 
 // CodeBytes returns the length of a 1-bit code.
