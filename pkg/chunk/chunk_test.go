@@ -70,7 +70,7 @@ func TestChunks(t *testing.T) {
 		"a short document is one chunk with its title as context": {
 			doc: domain.Document{Title: "Sluices", Blocks: []domain.Block{para("A sluice lets water in."), para("It closes too.")}},
 			check: func(t *testing.T, chunks []domain.Chunk) {
-				want := []domain.Chunk{{Text: "A sluice lets water in.\n\nIt closes too.", Context: "Sluices", Tokens: Tokens("A sluice lets water in. It closes too.")}}
+				want := []domain.Chunk{{Text: "A sluice lets water in.\n\nIt closes too.", Context: "Sluices", Tokens: Tokens("A sluice lets water in. It closes too."), Runs: domain.TextRuns{{Length: 39}}}}
 				if diff := cmp.Diff(want, chunks); diff != "" {
 					t.Fatal(diff)
 				}
@@ -326,7 +326,10 @@ func TestChunksTakesSentencesThatAreTrimmed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []domain.Chunk{{Text: "One two three.", Offset: 2, Tokens: 4}, {Ordinal: 1, Text: "Four five six.", Offset: 19, Tokens: 4}}
+	want := []domain.Chunk{
+		{Text: "One two three.", Offset: 2, Tokens: 4, Runs: domain.TextRuns{{Document: 2, Length: 14}}},
+		{Ordinal: 1, Text: "Four five six.", Offset: 19, Tokens: 4, Runs: domain.TextRuns{{Document: 19, Length: 14}}},
+	}
 	if diff := cmp.Diff(want, chunks); diff != "" {
 		t.Fatal(diff)
 	}
@@ -395,10 +398,40 @@ func checkInvariants(t *testing.T, opts Options, doc *domain.Document, chunks []
 		if c.Tokens > opts.MaxTokens && graphemeCount(c.Text) > 1 && !oneOversizedWord(c.Text, opts.MaxTokens) {
 			t.Fatalf("chunk %d has %d tokens", i, c.Tokens)
 		}
+		checkRuns(t, full, c)
 		end = covered(t, full, c)
 	}
 	if strings.TrimSpace(full[end:]) != "" {
 		t.Fatalf("the text from %d on is in no chunk", end)
+	}
+}
+
+// checkRuns holds for every chunk: all of its text is where its runs say, also after they were stored, and contiguous
+// parts of it have one place in the document.
+func checkRuns(t *testing.T, full string, c domain.Chunk) {
+	t.Helper()
+	encoded := c.Runs.Encode(c.Offset)
+	if encoded == "" {
+		t.Fatalf("chunk %d has no runs", c.Ordinal)
+	}
+	runs := domain.DecodeTextRuns(encoded, c.Offset, len(c.Text))
+	if diff := cmp.Diff(c.Runs, runs); diff != "" {
+		t.Fatalf("chunk %d: the stored runs differ: %s", c.Ordinal, diff)
+	}
+	at := 0
+	for _, r := range runs {
+		if r.Text != at || r.Document+r.Length > len(full) || full[r.Document:r.Document+r.Length] != c.Text[r.Text:r.Text+r.Length] {
+			t.Fatalf("chunk %d: the run %+v is not in the document: %q", c.Ordinal, r, c.Text)
+		}
+		at += r.Length
+	}
+	if at != len(c.Text) {
+		t.Fatalf("chunk %d: the runs end at %d of %d", c.Ordinal, at, len(c.Text))
+	}
+	for _, l := range runs.Locate(c.Text, domain.TextRange{End: len(c.Text)}) {
+		if full[l.Document.Start:l.Document.End] != l.Text {
+			t.Fatalf("chunk %d: at %v, the document has %q, want %q", c.Ordinal, l.Document, full[l.Document.Start:l.Document.End], l.Text)
+		}
 	}
 }
 

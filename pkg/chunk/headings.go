@@ -40,7 +40,10 @@ func (p *packer) next() error {
 		offset: d.tail.offset, page: d.tail.page, sheet: d.sheet, kind: domain.BlockHeading, headingsOnly: true,
 		tokens: d.tokens - d.tail.tokens, heads: p.heads,
 	}
-	p.cur.text.WriteString(trimStart(text[d.tail.length:]))
+	headings := trimStart(text[d.tail.length:])
+	start := len(text) - len(headings)
+	p.cur.text.WriteString(headings)
+	p.cur.runs = d.runs.End(len(text)).Clip(start, len(text), -start)
 	return nil
 }
 
@@ -68,6 +71,14 @@ func (p *packer) joinLast() bool {
 	text := last.Text + domain.BlockSeparator + strings.TrimRightFunc(d.text.String(), unicode.IsSpace)
 	if last.Tokens+d.tokens > p.opts.MaxTokens || len(text) > domain.MaxChunkBytes {
 		return false
+	}
+	if n := len(last.Runs); n > 0 {
+		end := last.Runs[n-1]
+		if end.Document+end.Length+len(domain.BlockSeparator) == d.offset {
+			last.Runs = last.Runs.End(len(text))
+		} else {
+			last.Runs = nil // white space was removed between the last text and the headings
+		}
 	}
 	last.Text = text
 	last.Tokens += d.tokens

@@ -32,9 +32,10 @@ type draft struct {
 	text         strings.Builder
 	tokens       int
 	offset       int
-	page         int            // page of the first piece
-	heads        headingContext // headings above the first piece of text; while the chunk has only headings, those at the last heading
-	location     chunkLocation  // location of the pieces that are not headings
+	runs         domain.TextRuns // location of the text in the document's text
+	page         int             // page of the first piece
+	heads        headingContext  // headings above the first piece of text; while the chunk has only headings, those at the last heading
+	location     chunkLocation   // location of the pieces that are not headings
 	sheet        string
 	rows         rows
 	kind         domain.BlockKind // kind of the last piece
@@ -61,7 +62,7 @@ func (p *packer) addBlock(b domain.Block, offset int) error {
 	}
 	pieces := p.pieces(b)
 	if b.Kind == domain.BlockTableRow {
-		p.trackTable(b)
+		p.trackTable(b, offset)
 	} else {
 		p.header, p.table = nil, false
 	}
@@ -154,6 +155,7 @@ func (p *packer) add(b domain.Block, s piece, offset int, first bool) error {
 		if first {
 			d.text.WriteString(separator(d.kind, b.Kind))
 		}
+		d.runs.Add(d.text.Len(), offset+s.start)
 		d.text.WriteString(text)
 	}
 	if d.headingsOnly {
@@ -194,7 +196,9 @@ func (p *packer) begin(b domain.Block, s piece, offset int) {
 		p.cur.text.WriteString(h.text)
 		p.cur.text.WriteString("\n")
 		p.cur.tokens = h.tokens
+		p.cur.runs.Add(0, h.offset)
 	}
+	p.cur.runs.Add(p.cur.text.Len(), offset)
 }
 
 // flush closes the current chunk.
@@ -218,6 +222,7 @@ func (p *packer) flush() error {
 		Page:    d.location.pages.largest(d.page),
 		Offset:  d.offset,
 		Tokens:  d.tokens,
+		Runs:    d.runs.End(len(text)),
 	})
 	p.cur = draft{}
 	return nil

@@ -10,14 +10,15 @@ import (
 // tableHeader is the first row of a table, which names the columns of the rows below.
 type tableHeader struct {
 	text   string
+	offset int // in the document's text
 	tokens int
 	sheet  string
 	seen   bool // whether a row below the header has been read
 }
 
-// trackTable records the header of the table that a row belongs to. The header is the first of the adjacent rows, if
-// that row looks like a header.
-func (p *packer) trackTable(b domain.Block) {
+// trackTable records the header of the table that a row at the given offset belongs to. The header is the first of the
+// adjacent rows, if that row looks like a header.
+func (p *packer) trackTable(b domain.Block, offset int) {
 	if p.table && (p.header == nil || p.header.sheet == b.Sheet) {
 		if p.header != nil {
 			p.header.seen = true
@@ -27,7 +28,9 @@ func (p *packer) trackTable(b domain.Block) {
 	p.table, p.header = true, nil
 	tokens := Tokens(b.Text)
 	if tokens <= p.opts.TargetTokens/2 && looksLikeHeader(b.Text) {
-		p.header = &tableHeader{text: strings.TrimSpace(b.Text), tokens: tokens, sheet: b.Sheet}
+		p.header = &tableHeader{
+			text: strings.TrimSpace(b.Text), offset: offset + len(b.Text) - len(strings.TrimLeftFunc(b.Text, unicode.IsSpace)), tokens: tokens, sheet: b.Sheet,
+		}
 	}
 }
 

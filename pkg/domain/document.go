@@ -107,6 +107,10 @@ type Chunk struct {
 	Page    int    // page that contains most of the chunk; 0 if the format has no pages
 	Offset  int    // byte offset of the chunk in the document's text (blocks joined by "\n\n")
 	Tokens  int    // number of tokens as counted by the chunker
+
+	// Runs locate the text in the document's text. They are nil if the location is unknown, because the chunk was
+	// indexed by an older version.
+	Runs TextRuns
 }
 
 // MaxChunkBytes is the maximum size of a chunk's text in bytes. This is the limit of Milvus, and every engine must
@@ -129,4 +133,7 @@ type Fragment struct {
 	MIMEType       string
 	Metadata       map[string]any
 	Citation       int // number of the citation in an answer; 0 elsewhere
+
+	Runs       TextRuns    `json:",omitempty"` // as in Chunk
+	Highlights []TextRange `json:",omitempty"` // parts of Text that support an answer, in order; nil elsewhere
 }

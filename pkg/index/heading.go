@@ -2,22 +2,33 @@ package index
 
 import "strings"
 
-// anchorSeparator separates a heading from its anchor where an engine stores both as one text. Headings do not contain
-// it, because extraction removes control characters.
-const anchorSeparator = "\x1f"
+// Separators of a heading, its anchor and the runs of the row, where an engine stores them as one text. Headings do not
+// contain them, because extraction removes control characters.
+const (
+	anchorSeparator = "\x1f"
+	runsSeparator   = "\x1e"
+)
 
-// StoredHeading returns the heading and anchor of a row as one text. Engines store this text in the heading's column.
-// For a row without an anchor, it is just the heading.
+// StoredHeading returns the heading, anchor and runs of a row as one text. Engines store this text in the heading's
+// column. For a row with neither anchor nor runs, it is just the heading.
 func StoredHeading(r *Row) string {
-	if r.Anchor == "" && !strings.Contains(r.Heading, anchorSeparator) {
-		return r.Heading
+	stored := r.Heading
+	if r.Anchor != "" || strings.Contains(r.Heading, anchorSeparator) {
+		stored += anchorSeparator + r.Anchor
 	}
-	return r.Heading + anchorSeparator + r.Anchor
+	if r.Runs != "" || strings.Contains(stored, runsSeparator) {
+		stored += runsSeparator + r.Runs
+	}
+	return stored
 }
 
-// SetHeading sets the heading and anchor of a row from the result of StoredHeading.
+// SetHeading sets the heading, anchor and runs of a row from the result of StoredHeading.
 func (r *Row) SetHeading(stored string) {
-	r.Heading, r.Anchor = stored, ""
+	r.Heading, r.Anchor, r.Runs = stored, "", ""
+	if i := strings.LastIndex(stored, runsSeparator); i >= 0 {
+		stored, r.Runs = stored[:i], stored[i+len(runsSeparator):]
+		r.Heading = stored
+	}
 	if i := strings.LastIndex(stored, anchorSeparator); i >= 0 {
 		r.Heading, r.Anchor = stored[:i], stored[i+len(anchorSeparator):]
 	}

@@ -2,7 +2,7 @@ package index
 
 import "testing"
 
-func TestHeadingAndAnchorAreStoredAsOneText(t *testing.T) {
+func TestHeadingAnchorAndRunsAreStoredAsOneText(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		row    Row
@@ -13,6 +13,9 @@ func TestHeadingAndAnchorAreStoredAsOneText(t *testing.T) {
 		"an anchor alone":            {Row{Anchor: "b"}, "\x1fb"},
 		"neither":                    {Row{}, ""},
 		"a heading with a separator": {Row{Heading: "A\x1fB"}, "A\x1fB\x1f"},
+		"runs":                       {Row{Heading: "A", Runs: "0"}, "A\x1e0"},
+		"an anchor and runs":         {Row{Heading: "A", Anchor: "b", Runs: "0 1a,2"}, "A\x1fb\x1e0 1a,2"},
+		"an anchor with a separator": {Row{Heading: "A", Anchor: "b\x1ec"}, "A\x1fb\x1ec\x1e"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -21,8 +24,8 @@ func TestHeadingAndAnchorAreStoredAsOneText(t *testing.T) {
 			}
 			var read Row
 			read.SetHeading(test.stored)
-			if read.Heading != test.row.Heading || read.Anchor != test.row.Anchor {
-				t.Errorf("read as %q and %q, want %q and %q", read.Heading, read.Anchor, test.row.Heading, test.row.Anchor)
+			if read.Heading != test.row.Heading || read.Anchor != test.row.Anchor || read.Runs != test.row.Runs {
+				t.Errorf("read as %q, %q and %q, want %q, %q and %q", read.Heading, read.Anchor, read.Runs, test.row.Heading, test.row.Anchor, test.row.Runs)
 			}
 		})
 	}

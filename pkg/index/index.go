@@ -27,6 +27,7 @@ type Row struct {
 	Anchor       string // unescaped URL fragment of Heading in a web page
 	Page         int
 	Offset       int
+	Runs         string         // result of domain.TextRuns.Encode; "" if unknown
 	Metadata     map[string]any // filterable values: see Facets; not returned in hits
 	Vector       []float32      // unit length, Space.Dimensions long
 }

@@ -16,7 +16,7 @@ import (
 
 // rowVersion is the version of the code that converts chunks to rows: which fields are set, and which text is embedded.
 // Increment it whenever that code changes.
-const rowVersion = 2
+const rowVersion = 3
 
 // fingerprintInputs are all inputs that determine a job's rows, except the embedding model, which is part of a place.
 type fingerprintInputs struct {
@@ -63,7 +63,7 @@ func (i *Ingestor) textID(job domain.Job, doc *domain.Document, chunks []domain.
 	steady := make([]domain.Chunk, len(chunks))
 	for n, c := range chunks {
 		c.Text, c.Context, c.Heading = textid.SteadyStrict(c.Text), textid.SteadyStrict(c.Context), textid.SteadyStrict(c.Heading)
-		c.Offset, c.Tokens = 0, 0 // they vary with clocks and counters in the text
+		c.Offset, c.Tokens, c.Runs = 0, 0, nil // they vary with clocks and counters in the text
 		steady[n] = c
 	}
 	facts := *doc

@@ -174,6 +174,7 @@ func (w *writer) row(c domain.Chunk, vector []float32) index.Row {
 		Anchor:       c.Anchor,
 		Page:         c.Page,
 		Offset:       c.Offset,
+		Runs:         c.Runs.Encode(c.Offset),
 		Metadata:     w.metadata,
 		Vector:       vector,
 	}

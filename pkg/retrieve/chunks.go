@@ -69,7 +69,7 @@ const chunksUnavailable = "the index of the chunks is unreachable; try again sho
 func chunksOf(rows []index.Row) []domain.Chunk {
 	chunks := make([]domain.Chunk, len(rows))
 	for i, r := range rows {
-		chunks[i] = domain.Chunk{Ordinal: r.Ordinal, Text: r.Text, Context: r.Context, Heading: r.Heading, Anchor: r.Anchor, Page: r.Page, Offset: r.Offset}
+		chunks[i] = domain.Chunk{Ordinal: r.Ordinal, Text: r.Text, Context: r.Context, Heading: r.Heading, Anchor: r.Anchor, Page: r.Page, Offset: r.Offset, Runs: domain.DecodeTextRuns(r.Runs, r.Offset, len(r.Text))}
 	}
 	return chunks
 }

@@ -87,9 +87,10 @@ func displayScore(final float64) float64 {
 
 // fragment converts a merged fragment for callers. Its position and score are those of its best chunk.
 func (p *mergedFragment) fragment() domain.Fragment {
+	text, runs := p.text()
 	return domain.Fragment{
 		ChunkID:        p.hit.Key,
-		Text:           p.text(),
+		Text:           text,
 		Score:          p.displayScore,
 		Source:         source(*p.source, p.hit.Page, p.anchor()),
 		DatastoreID:    p.ds.ID,
@@ -99,6 +100,7 @@ func (p *mergedFragment) fragment() domain.Fragment {
 		Page:           p.hit.Page,
 		Heading:        p.hit.Heading,
 		Offset:         p.hit.Offset,
+		Runs:           runs,
 		MIMEType:       p.source.MIMEType,
 		Metadata:       domain.FragmentMetadata(maps.Clone(p.source.Metadata), p.source.Document), // cloned: the source is shared
 	}

@@ -3,6 +3,8 @@ package retrieve
 import (
 	"slices"
 	"strings"
+
+	"github.com/sluice/sluice/pkg/domain"
 )
 
 // Limits on merging adjacent chunks into one fragment. A chunk is not merged if it ranks more than mergeWithin places
@@ -69,38 +71,49 @@ func (p *mergedFragment) anchor() string {
 	return p.hit.Anchor
 }
 
-// text returns the texts of the fragment's chunks in reading order, without what adjacent chunks repeat.
-func (p *mergedFragment) text() string {
+// text returns the texts of the fragment's chunks in reading order, without what adjacent chunks repeat, and the
+// location of this text in the document.
+func (p *mergedFragment) text() (string, domain.TextRuns) {
 	if len(p.chunks) == 0 {
-		return p.hit.Text
+		return p.hit.Text, p.runs()
 	}
 	var out strings.Builder
-	out.WriteString(p.chunks[0].hit.Text)
+	first := p.chunks[0]
+	out.WriteString(first.hit.Text)
+	runs := first.runs()
 	for i, next := range p.chunks[1:] {
-		out.WriteString(overlapText(p.chunks[i], next))
+		separator, repeated := overlapOf(p.chunks[i], next)
+		out.WriteString(separator)
+		runs = append(runs, next.runs().Clip(repeated, len(next.hit.Text), out.Len()-repeated)...)
+		out.WriteString(next.hit.Text[repeated:])
 	}
-	return out.String()
+	return out.String(), runs
 }
 
-// overlapText returns the text that b adds to the adjacent chunk a: the separator, and b's text without what the
-// chunker repeated (the end of a, or the header of a table).
-func overlapText(a, b *candidate) string {
+// runs returns the location of a chunk's text in its document.
+func (c *candidate) runs() domain.TextRuns {
+	return domain.DecodeTextRuns(c.hit.Runs, c.hit.Offset, len(c.hit.Text))
+}
+
+// overlapOf returns what joins b to the adjacent chunk a: the separator, and the number of bytes at the beginning of b
+// that the chunker repeated (the end of a, or the header of a table).
+func overlapOf(a, b *candidate) (separator string, repeated int) {
 	text, before := b.hit.Text, a.hit.Text
-	if header, rest, ok := strings.Cut(text, "\n"); ok && strings.Contains(header, "\t") && hasLine(before, header) {
-		return "\n" + rest
+	if header, _, ok := strings.Cut(text, "\n"); ok && strings.Contains(header, "\t") && hasLine(before, header) {
+		return "\n", len(header) + 1
 	}
 	if n := overlap(before, text); n > 0 {
-		return text[n:]
+		return "", n
 	}
 	switch gap := b.hit.Offset - a.hit.Offset - len(before); {
 	case gap == 0:
-		return text
+		return "", 0
 	case gap == 1 && !strings.Contains(before, "\n") && !strings.Contains(text, "\n"):
-		return " " + text
+		return " ", 0
 	case gap <= 1:
-		return "\n" + text
+		return "\n", 0
 	}
-	return "\n\n" + text
+	return "\n\n", 0
 }
 
 func hasLine(text, line string) bool {

@@ -1,0 +1,65 @@
+package domain
+
+import "bytes"
+
+// AnswerSentence is a sentence of an answer with the text of the sources that supports it. A block of code, an item of a
+// list and a row of a table count as sentences.
+type AnswerSentence struct {
+	Start, End  int      // bytes in the answer
+	Support     *float64 // 0 to 1; nil for text that states nothing, and for answers without sources
+	Unsupported bool     // whether the agent marks the sentence, because its support is too low
+	Spans       []SourceSpan
+}
+
+// SourceSpan is a part of a source that supports a sentence.
+type SourceSpan struct {
+	Source   int       // index in the answer's sources
+	Citation int       // number of the source in the answer; 0 if the answer cites nothing
+	In       TextRange // bytes in Fragment.Text
+
+	// Original is the location in the document's text, in bytes like Fragment.Offset. It is nil if the location is
+	// unknown, as for chunks of older versions.
+	Original *TextRange
+	Text     string // the document's text at Original, or the fragment's text if the location is unknown
+
+	// Page and Rectangles locate the span on a page of a PDF. They are empty for other formats.
+	Page       int
+	Rectangles []PageRectangle
+}
+
+// TextRange is the half-open range [Start, End) of a text, in bytes.
+type TextRange struct{ Start, End int }
+
+// PageRectangle is a rectangle on a page, in points (1/72 inch). X and Y locate its upper left corner, measured from the
+// upper left corner of the page as shown.
+type PageRectangle struct {
+	Page                int // from 1
+	X, Y, Width, Height float64
+}
+
+// UnsupportedSentences is the name of the agent's setting for sentences that the sources do not support. It is stored in
+// Agent.Extra, like RestrictKnowledge.
+const UnsupportedSentences = "unsupportedSentences"
+
+// UnsupportedMode says how an agent treats sentences that the sources do not support.
+type UnsupportedMode string
+
+// Values of UnsupportedMode.
+const (
+	MarkUnsupported UnsupportedMode = "mark" // default: the sentence is marked in the response
+	DropUnsupported UnsupportedMode = "drop" // the sentence is removed from the answer
+	KeepUnsupported UnsupportedMode = "keep" // the sentence is treated like any other
+)
+
+// UnsupportedModes are all values of UnsupportedMode.
+var UnsupportedModes = []UnsupportedMode{MarkUnsupported, DropUnsupported, KeepUnsupported}
+
+// UnsupportedMode returns the agent's setting for unsupported sentences.
+func (a Agent) UnsupportedMode() UnsupportedMode {
+	for _, mode := range UnsupportedModes {
+		if string(bytes.TrimSpace(a.Extra[UnsupportedSentences])) == `"`+string(mode)+`"` {
+			return mode
+		}
+	}
+	return MarkUnsupported
+}

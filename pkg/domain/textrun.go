@@ -1,0 +1,157 @@
+package domain
+
+import (
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// TextRun is a part of a chunk's or fragment's text that the document's text contains unchanged.
+type TextRun struct {
+	Text     int // first byte in the text of the chunk
+	Document int // first byte in the document's text
+	Length   int // bytes
+}
+
+// TextRuns locate the text of a chunk in the document's text. They are in the order of the chunk's text and do not
+// overlap in it. A chunk has several runs if it repeats the header of a table, or if it has one line break where the
+// document's text has BlockSeparator: between rows of a table and items of a list.
+type TextRuns []TextRun
+
+// maxEncodedRuns is the maximum length of encoded runs, in bytes. Longer ones are not stored.
+const maxEncodedRuns = 16 << 10
+
+// Add appends a run that extends to the end of the text. It shortens the previous run, and does nothing if the new run
+// continues that one.
+func (r *TextRuns) Add(text, document int) {
+	if n := len(*r); n > 0 {
+		last := &(*r)[n-1]
+		if text-last.Text == document-last.Document {
+			return
+		}
+		last.Length = text - last.Text
+		if last.Length == 0 {
+			*r = (*r)[:n-1]
+		}
+	}
+	*r = append(*r, TextRun{Text: text, Document: document})
+}
+
+// End sets the length of the text, and with it that of the last run.
+func (r TextRuns) End(length int) TextRuns {
+	for len(r) > 0 && r[len(r)-1].Text >= length {
+		r = r[:len(r)-1]
+	}
+	if n := len(r); n > 0 {
+		r[n-1].Length = length - r[n-1].Text
+	}
+	return r
+}
+
+// Clip returns the runs within text[start:end], for that part of the text moved by the given number of bytes.
+func (r TextRuns) Clip(start, end, moved int) TextRuns {
+	var out TextRuns
+	for _, run := range r {
+		from, to := max(run.Text, start), min(run.Text+run.Length, end)
+		if from < to {
+			out = append(out, TextRun{Text: from + moved, Document: run.Document + from - run.Text, Length: to - from})
+		}
+	}
+	return out
+}
+
+// Located is a part of a chunk's text and the same text in the document.
+type Located struct {
+	In       TextRange // in the chunk's text
+	Document TextRange // in the document's text
+	Text     string    // the document's text at Document
+}
+
+// Locate returns the parts of text[in.Start:in.End] that the document's text contains, without white space around them.
+// text is the text of the chunk. Text that is contiguous in the document is one part.
+func (r TextRuns) Locate(text string, in TextRange) []Located {
+	var out []Located
+	for _, run := range r.Clip(in.Start, min(in.End, len(text)), 0) {
+		piece := text[run.Text : run.Text+run.Length]
+		next := Located{In: TextRange{run.Text, run.Text + run.Length}, Document: TextRange{run.Document, run.Document + run.Length}, Text: piece}
+		if n := len(out); n > 0 {
+			// Between rows and items, the text has the first line break of BlockSeparator, and the second is missing.
+			if last := &out[n-1]; last.In.End == next.In.Start && last.Document.End+1 == next.Document.Start && strings.HasSuffix(last.Text, "\n") {
+				last.In.End, last.Document.End, last.Text = next.In.End, next.Document.End, last.Text+"\n"+next.Text
+				continue
+			}
+		}
+		out = append(out, next)
+	}
+	kept := out[:0]
+	for _, l := range out {
+		if l.trim(); l.Text != "" {
+			kept = append(kept, l)
+		}
+	}
+	return kept
+}
+
+// trim removes white space from both ends. Line breaks at the ends belong to one run each, so the lengths in both texts
+// change alike.
+func (l *Located) trim() {
+	left := len(l.Text) - len(strings.TrimLeftFunc(l.Text, unicode.IsSpace))
+	right := len(l.Text) - left - len(strings.TrimSpace(l.Text))
+	l.Text = strings.TrimSpace(l.Text)
+	l.In = TextRange{l.In.Start + left, l.In.End - right}
+	l.Document = TextRange{l.Document.Start + left, l.Document.End - right}
+}
+
+// Encode returns the runs as text, to be stored with a chunk at the given offset. It returns "" if they are unknown or
+// too many.
+func (r TextRuns) Encode(offset int) string {
+	var out strings.Builder
+	before := TextRun{Document: offset}
+	for i, run := range r {
+		if i > 0 {
+			out.WriteByte(' ')
+		}
+		out.WriteString(strconv.FormatInt(int64(run.Text-before.Text), 36))
+		if shift := (run.Document - run.Text) - (before.Document - before.Text); shift != impliedShift(i) {
+			out.WriteString("," + strconv.FormatInt(int64(shift), 36))
+		}
+		before = run
+	}
+	if out.Len() > maxEncodedRuns {
+		return ""
+	}
+	return out.String()
+}
+
+// impliedShift is the shift of a run that Encode leaves out: 0 for the first run, and 1 for the others, most of which
+// follow a shortened BlockSeparator.
+func impliedShift(run int) int { return min(run, 1) }
+
+// DecodeTextRuns returns the runs that Encode returned for a chunk with this offset and length of text, or nil if the
+// encoded text is empty or damaged.
+func DecodeTextRuns(encoded string, offset, length int) TextRuns {
+	if encoded == "" || len(encoded) > maxEncodedRuns {
+		return nil
+	}
+	var out TextRuns
+	before := TextRun{Document: offset}
+	for part := range strings.SplitSeq(encoded, " ") {
+		text, shift, given := strings.Cut(part, ",")
+		t, err := strconv.ParseInt(text, 36, 32)
+		s := int64(impliedShift(len(out)))
+		if err == nil && given {
+			s, err = strconv.ParseInt(shift, 36, 64)
+		}
+		run := TextRun{Text: before.Text + int(t)}
+		run.Document = run.Text + before.Document - before.Text + int(s)
+		if err != nil || t < 0 || run.Document < 0 || run.Text > length || len(out) > 0 && t == 0 {
+			return nil
+		}
+		if n := len(out); n > 0 {
+			out[n-1].Length = int(t)
+		}
+		out = append(out, run)
+		before = run
+	}
+	return out.End(length)
+}
