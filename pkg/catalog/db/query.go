@@ -89,7 +89,7 @@ func timeoutError(ctx context.Context, err error) error {
 }
 
 // maxStatements is the maximum number of prepared statements. There are only a few different texts, so the limit should
-// never be reached. Beyond the limit, statements are run without being prepared, which is slower.
+// never be reached. It keeps a mistake from using ever more memory.
 const maxStatements = 512
 
 // Pool is a pool of connections. If the dialect requires it, the pool prepares each statement once and keeps the
