@@ -9,9 +9,9 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// EventLog delivers stored events in order, up to `limit` at a time, until ctx ends. Each event is delivered at least
-// once. If the handler fails, the events are delivered again one by one, so that the events before a faulty one can be
-// applied.
+// EventLog delivers stored events in order until ctx ends. The handler gets up to `limit` events at a time, and each
+// event at least once. If the handler fails, it gets the events again one by one, so that the events before a faulty
+// one can be applied.
 type EventLog interface {
 	ConsumeBatches(ctx context.Context, limit int, handler func(context.Context, []domain.Event) error) error
 }

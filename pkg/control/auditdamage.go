@@ -8,13 +8,14 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// damageable is implemented by indexes that can detect damage to their own files. The audit sets a damaged space aside.
-// Then it finds that all rows of the space are missing, and queues the jobs that restore them.
+// damageable is implemented by indexes that can detect damage to their own files. The audit calls Discard for a damaged
+// space. Then it finds that all rows of the space are missing, and queues the jobs that restore them.
 type damageable interface {
 	// Check reads a whole space. It fails with index.ErrCorrupt if a checksum does not match.
 	Check(ctx context.Context, space index.Space) error
 	Damaged() []index.Space
-	// Discard sets a damaged space aside and reports whether it did. It leaves an intact space unchanged.
+	// Discard moves the files of a damaged space out of the way, and reports whether it did. It leaves an intact space
+	// unchanged.
 	Discard(ctx context.Context, space index.Space) (bool, error)
 }
 
@@ -48,8 +49,8 @@ func (a *audit) discard(ctx context.Context, d damageable, space index.Space) er
 	return nil
 }
 
-// stored returns the generations that the spaces contain, by datasource. It sets damaged spaces aside and treats them
-// as empty.
+// stored returns the generations that the spaces contain, by datasource. It discards damaged spaces and treats them as
+// empty.
 func (a *audit) stored(ctx context.Context, idx Index, spaces []index.Space) (map[string][]index.Stored, error) {
 	rows := map[string][]index.Stored{}
 	for _, space := range spaces {

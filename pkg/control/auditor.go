@@ -213,8 +213,8 @@ func (a *audit) auditAll(ctx context.Context) error {
 	return errors.Join(append(faults, a.originals(ctx))...)
 }
 
-// Adopt updates the catalog from the job log, but skips generations below `from`. This is needed after an old copy of
-// the database has been restored: the job log contains jobs that the copy lacks.
+// Adopt updates the catalog from the jobs in the job log whose generation is at least `from`. This is needed after an
+// old copy of the database has been restored: the job log contains jobs that the copy lacks.
 func (a *Auditor) Adopt(ctx context.Context, from uint64, report *Report, note Note) error {
 	err := a.JobLog.LastJobs(ctx, from, func(job domain.Job) error {
 		adopted, err := a.Catalog.Adopt(ctx, job)

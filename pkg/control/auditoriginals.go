@@ -11,7 +11,8 @@ import (
 
 // originals compares the store of originals with the originals that datasources refer to.
 func (a *audit) originals(ctx context.Context) error {
-	// Read the store before the catalog: an original stored in between would otherwise look like a stray.
+	// Read the store before the catalog. Otherwise, an original that is stored between the two readings would look like
+	// a stray.
 	kept := map[string]bool{} // key → old enough to be a stray
 	newest := aged(a.Aged, a.Now)().Add(-uploadGrace)
 	err := a.Originals.Each(ctx, func(key string, _ int64, modified time.Time) error {

@@ -22,8 +22,8 @@ type placeAudit struct {
 
 func (a *audit) datastore(ctx context.Context, store domain.Datastore) error {
 	for i, p := range store.Places() {
-		// Read the index before the catalog: a generation that is activated in between is then seen as active, and a
-		// generation that is being written belongs to a datasource with an unfinished job.
+		// Read the index before the catalog. If a generation is activated between the two readings, the catalog shows
+		// it as active. If it is still being written, the catalog shows that its datasource has an unfinished job.
 		idx, spaces, err := spacesIn(ctx, a.Engines, store.ID, p)
 		if err != nil {
 			return err
@@ -79,8 +79,8 @@ func (a *audit) sweepAbandoned(ctx context.Context, store domain.Datastore) erro
 	if len(left) == 0 {
 		return nil
 	}
-	// A move may have started since, so read the datastore again. A move that starts later than this cannot have
-	// written the rows counted above.
+	// Read the datastore again, because a move may have started since the first reading. A move that starts after the
+	// second reading cannot have written the rows counted above.
 	now, err := a.Catalog.DatastoreByID(ctx, store.ID)
 	if domain.CodeOf(err) == domain.CodeNotFound {
 		return nil
@@ -120,8 +120,8 @@ func (a *placeAudit) run(ctx context.Context, count bool) error {
 		return fmt.Errorf("listing active generations: %w", err)
 	}
 	for id, rows := range a.rows { // datasources that are not in the catalog
-		// Sweep only the generations known so far. A page may be added to its site again, with the same id, before the
-		// sweep runs, and the sweep must not remove the new rows.
+		// Sweep only the generations known so far. Before the sweep runs, a page with the same id may be added to the
+		// site again, and the sweep must not remove its new rows.
 		var n int64
 		var last uint64
 		for _, r := range rows {
@@ -187,9 +187,9 @@ func (a *placeAudit) datasource(ctx context.Context, state catalog.ActiveState, 
 
 // incomplete repairs a datasource with missing rows, after checking that they are really missing.
 func (a *placeAudit) incomplete(ctx context.Context, state catalog.ActiveState) error {
-	// Index and catalog were read at different times. All rows of a generation exist from before its activation until
-	// after the next generation's activation. So rows are really missing only if they are missing between two readings
-	// that find the same active generation.
+	// The index and the catalog were read at different times, so the rows may only seem to be missing. While a
+	// generation is active, all its rows exist. So read the catalog, count the rows, and read the catalog again. If the
+	// active generation is the same in both readings, the rows are really missing.
 	if _, same, err := a.reread(ctx, state); err != nil || !same {
 		return err
 	}
@@ -214,7 +214,7 @@ func (a *placeAudit) incomplete(ctx context.Context, state catalog.ActiveState) 
 		if err != nil || deleted || d.Status == domain.StatusError {
 			return err
 		}
-		// The new job will not find the original, and will end with an error, which users can see.
+		// The new job cannot find the original. It ends with an error, which tells users that the original is lost.
 		return a.requeue(ctx, d)
 	}
 	a.missing++

@@ -32,7 +32,8 @@ type Publisher interface {
 }
 
 // Dispatcher publishes jobs from the outbox to the stream. The stream has at most Window unfinished jobs at any time.
-// The other jobs wait in the outbox, where one workspace's upload can overtake another's bulk import.
+// The other jobs wait in the outbox. From there, they are published fairly: an upload need not wait for the bulk import
+// of another workspace.
 type Dispatcher struct {
 	Outbox Outbox
 	Jobs   Publisher
@@ -43,9 +44,9 @@ type Dispatcher struct {
 }
 
 const (
-	// outboxPoll is the polling interval of the outbox. A postponed job does not trigger OutboxWake when it becomes
-	// due, and notices of other api processes may be lost. With a longer interval, a web host with thousands of
-	// postponed pages would often be idle.
+	// outboxPoll is the polling interval of the outbox. OutboxWake does not fire when a postponed job becomes due, and
+	// may miss jobs of other api processes. The interval is short, because a crawl with thousands of postponed pages
+	// would otherwise pause often.
 	outboxPoll = 500 * time.Millisecond
 	// Maximum number of jobs marked as published in one transaction.
 	outboxBatch = 64
@@ -103,8 +104,8 @@ type notPublished struct {
 	cause error
 }
 
-// publish publishes jobs concurrently, because each call waits for a disk or a cluster, which handles many jobs as fast
-// as one. All jobs belong to different datasources, so their order does not matter.
+// publish publishes jobs concurrently. Each call waits for a disk or a cluster, and many concurrent calls take about as
+// long as one. The order does not matter, because all jobs belong to different datasources.
 func (d *Dispatcher) publish(ctx context.Context, wave []domain.Job) (stored []domain.Job, failed []notPublished) {
 	generations, faults := make([]uint64, len(wave)), make([]error, len(wave))
 	var all sync.WaitGroup

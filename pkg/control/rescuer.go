@@ -11,7 +11,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Waiting lists datasources whose job should be in the stream, and replaces jobs that are lost.
+// Waiting is the part of the catalog that replaces lost jobs. Stuck returns datasources whose job should be in the
+// stream, and Reissue replaces such a job.
 type Waiting interface {
 	Stuck(ctx context.Context, before time.Time, limit int) ([]catalog.StuckDatasource, error)
 	Reissue(ctx context.Context, datasourceID, expectJobID string, job domain.Job) (bool, error)
@@ -56,9 +57,9 @@ func (r *Rescuer) Run(ctx context.Context) {
 }
 
 // ExpectLostJobs shortens the timeout for the next ten minutes. Call it if the catalog is older than the stream. Such a
-// catalog publishes some jobs that have already been in the stream. The stream drops them as duplicates and never
-// delivers them, so the Rescuer must replace them. The short timeout is needed for some time, because acknowledged jobs
-// look outstanding until all earlier jobs in the stream are acknowledged.
+// catalog publishes some jobs again that have already been in the stream. The stream drops them as duplicates and never
+// delivers them, so the Rescuer must replace them. One check is not enough: an acknowledged job looks outstanding until
+// all earlier jobs are acknowledged.
 func (r *Rescuer) ExpectLostJobs() {
 	r.shortTimeoutUntil.Store(r.Now().Add(shortTimeoutPeriod).UnixMicro())
 }

@@ -88,7 +88,7 @@ type Reconciled struct {
 // Reconcile makes the schedules match those in the catalog. Several processes may call it at the same time. Reconcile
 // logs and skips invalid schedules. It fails with jobs.ErrNoSchedules if the servers do not support schedules.
 func (s *Scheduler) Reconcile(ctx context.Context) (done Reconciled, err error) {
-	// Read the schedules before the catalog: a schedule that is then missing in the catalog was removed. In the
+	// Read the schedules before the catalog. If the catalog then lacks a schedule, the schedule was removed. In the
 	// opposite order, it could have been added between the two readings.
 	strays := map[scheduled]string{}
 	err = s.Schedules.Schedules(ctx, func(there jobs.Schedule) error {
@@ -121,8 +121,8 @@ func (s *Scheduler) Reconcile(ctx context.Context) (done Reconciled, err error) 
 // scheduled is a datasource that has a schedule.
 type scheduled struct{ datastoreID, datasourceID string }
 
-// set makes the stored schedule of a datasource match its row in the catalog, and removes the schedule from strays. In
-// the end, strays contains only the stored schedules that are not in the catalog.
+// set makes the stored schedule of a datasource match its row in the catalog, and deletes the schedule from strays.
+// After all rows, strays contains the schedules that the catalog lacks.
 func (s *Scheduler) set(ctx context.Context, row catalog.Refresh, strays map[scheduled]string, done *Reconciled) error {
 	refresh, err := domain.ParseRefresh(row.Schedule)
 	if err != nil {

@@ -15,7 +15,7 @@ type Streams interface {
 	Repair(ctx context.Context, highestGeneration uint64) (jobs.Repaired, error)
 }
 
-// Store is the store of originals. Repair recreates it if it is lost, and reports whether it did.
+// Store is the store of originals. Repair recreates a lost store, and reports whether it did.
 type Store interface {
 	Repair(ctx context.Context) (made bool, err error)
 }
@@ -58,15 +58,15 @@ func (k *StreamKeeper) keep(ctx context.Context, note Note) (rescued int, err er
 	if err != nil {
 		return 0, fmt.Errorf("repairing the streams: %w", err)
 	}
-	// Repair the streams first: waiting jobs can then be published, and jobs whose originals are lost can report the
-	// loss.
+	// Recreate the store of originals after the streams. A job whose original is lost needs the streams to report this.
 	if made, err := k.Originals.Repair(ctx); err != nil {
 		return 0, fmt.Errorf("repairing the store of originals: %w", err)
 	} else if made {
 		note("the store of originals was missing; created an empty one")
 		k.Log.Warn("store of originals was missing; created an empty one")
 	}
-	// Jobs must also be checked if EVENTS was lost: the results of finished jobs may have been in it.
+	// If EVENTS was lost, jobs must be checked as well, because the results of finished jobs may have been lost with
+	// it.
 	if !repaired.JobsReset && !slices.Contains(repaired.Streams, jobs.StreamEvents) {
 		return 0, nil
 	}

@@ -19,8 +19,8 @@ const (
 	holdDelay = 15 * time.Second
 )
 
-// sweepGroup is the key by which sweeps are grouped. The engine removes the rows of a whole group in one call, which
-// takes about as long as a call for a single sweep.
+// sweepGroup is the key by which sweeps are grouped. The engine removes the rows of all sweeps in a group in one call.
+// This takes about as long as a call for a single sweep.
 type sweepGroup struct {
 	attempts    int
 	datastoreID string // "" if no rows are removed
@@ -49,9 +49,9 @@ func grouped(tasks []catalog.SweepTask) (groups [][]catalog.SweepTask) {
 	return groups
 }
 
-// groupSize returns the maximum group size for sweeps that have failed the given number of times: 64, 16, 4, then 1. So
-// a sweep that always fails or takes too long delays other sweeps only for seconds, and sweeps are still performed in
-// groups after a short outage of an engine.
+// groupSize returns the maximum group size for sweeps that have failed the given number of times: 64, 16, 4, then 1. A
+// sweep that always fails or hangs soon gets a group of its own, and delays other sweeps only for seconds. After a
+// short outage of an engine, the groups are still large.
 func groupSize(attempts int) int { return max(sweepBatch>>(2*min(attempts, 3)), 1) }
 
 // settle performs a group of sweeps. It defers sweeps that fail or must wait, and returns the ids of the completed
@@ -78,8 +78,8 @@ func (s *Sweeper) settle(ctx context.Context, group []catalog.SweepTask) (done [
 	return done, nil
 }
 
-// deferHeld defers sweeps whose originals must stay, and returns the others. A backup sets the hold before it copies
-// the catalog, so it is enough to check the hold before the sweeps.
+// deferHeld defers sweeps whose originals a backup needs, and returns the others. Checking Holding once before the
+// sweeps is enough, because a backup sets it before it copies the catalog.
 func (s *Sweeper) deferHeld(ctx context.Context, group []catalog.SweepTask) (free []catalog.SweepTask, err error) {
 	for _, task := range group {
 		if len(task.Originals) == 0 || s.Holding == nil || !s.Holding() {
@@ -118,7 +118,7 @@ func (s *Sweeper) sweep(ctx context.Context, group []catalog.SweepTask) (faults 
 	return faults
 }
 
-// withdraw removes a sweep's messages from the job stream.
+// withdraw removes the jobs and other messages that a sweep covers from the streams.
 func (s *Sweeper) withdraw(ctx context.Context, sweep domain.Sweep) error {
 	var faults []error
 	if sweep.Crawls > 0 {
