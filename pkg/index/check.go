@@ -102,9 +102,9 @@ func norm(v []float32) float64 {
 	return math.Sqrt(sum)
 }
 
-// Scalar returns the identity of a filterable metadata value (a string, number or boolean) as a string. Equal numbers
-// have the same identity, whatever their Go type; values of different kinds have different identities. Scalar returns
-// false for all other values.
+// Scalar returns the identity of a metadata value: the string by which filters compare it. Equal numbers have the same
+// identity, whatever their Go type. Values of different kinds have different identities. Scalar returns false if the
+// value is not a string, number or boolean.
 func Scalar(v any) (string, bool) {
 	switch x := v.(type) {
 	case string:

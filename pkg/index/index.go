@@ -41,14 +41,15 @@ type Filter struct {
 	Metadata      map[string]any
 }
 
-// Query is a search of one space. An empty Text omits the lexical leg, a nil Vector the dense leg.
+// Query is a search of one space. If Text is empty, there is no lexical leg. If Vector is nil, there is no dense leg.
 type Query struct {
 	Text   string
 	Vector []float32
 	Limit  int // candidates per leg, 1 to 10,000
 	Filter Filter
-	// Prepared is the result of preparing the same query before Vector was known, or nil. The engine ignores it if it
-	// belongs to another query or is older than the last write. It never changes the result of the search.
+	// Prepared may contain the result of the engine's Prepare for the same query, called before Vector was known. It
+	// only makes the search faster, and never changes the result. The engine ignores it if it belongs to another query
+	// or is older than the last write.
 	Prepared Prepared
 }
 
@@ -67,9 +68,9 @@ type Hit struct {
 	Lexical  float64  // BM25; 0 if no term matches
 	Dense    float64  // cosine similarity, -1 to 1; 0 if the query has no vector
 	Terms    []string // analysed query terms in the row; hits may share the slice
-	// Counts[i] is the number of occurrences of Terms[i], and Length is the total number of terms. Both weight words of
-	// the context as Lexical does. A caller can use them to score several rows as one document. Length may be 0 if the
-	// query has no Text.
+	// Counts[i] is the number of occurrences of Terms[i], and Length is the total number of terms. In both, a word of
+	// the context counts as much as in the score; see bm25.ContextWeight. With these numbers, a caller can score
+	// several rows as one document. Length may be 0 if the query has no Text.
 	Counts []int
 	Length int
 }
@@ -144,9 +145,9 @@ type Index interface {
 	// DropDatastore removes every space of the datastore.
 	DropDatastore(ctx context.Context, datastoreID string) error
 
-	// Spaces lists the spaces that may contain rows of the datastore, with their dimensions. With the dimensions, rows
-	// can be read and removed even if the model's server is unreachable or the model is no longer configured. Spaces
-	// that were never written are not listed; spaces that have become empty may be listed.
+	// Spaces lists the spaces that may contain rows of the datastore. A space includes its dimensions, so rows can be
+	// read and removed without asking the model: its server may be unreachable, or the model no longer configured.
+	// Spaces that were never written are not listed. Spaces that have become empty may be listed.
 	Spaces(ctx context.Context, datastoreID string) ([]Space, error)
 
 	// Stored calls f for every generation of every datasource in the space, until f fails.

@@ -8,8 +8,8 @@ const (
 	maxPooledHits  = 4096
 )
 
-// hitsPool reuses the memory of hits. The hits of a hybrid search take about 100 KB, which would otherwise be most of a
-// query's garbage.
+// hitsPool reuses the memory of hits. The hits of a hybrid search take about 100 KB. Without the pool, they would be
+// most of a query's garbage.
 var hitsPool sync.Pool
 
 // Allocate sets Hits to n zeroed hits. Their memory comes from the pool, and Release returns it there.

@@ -13,7 +13,7 @@ const (
 	// a sentence.
 	ContextWeight = 2
 	// MaxTerms is the maximum number of query terms that are scored. If a query has more, only the rarest are scored.
-	// The limit is the number of bits in a uint64, so that each term can have a bit of its own.
+	// With this limit, a set of terms fits into a uint64.
 	MaxTerms = 64
 	// Ceiling is the limit that Saturated approaches, but never reaches, as the frequency grows.
 	Ceiling = K1 + 1
@@ -31,9 +31,9 @@ func Norm(length, average float64) float64 {
 	return K1 * (1 - B + B*length/average)
 }
 
-// Saturated returns the saturated frequency (0 to Ceiling) of a term that occurs `frequency` times in a row. norm is
-// the row's Norm. The score of a row is the sum of its terms' saturated frequencies, each multiplied by the term's
-// Weight.
+// Saturated returns the saturated frequency of a term that occurs `frequency` times in a row. It is between 0 and
+// Ceiling. norm is the row's Norm. To score a row, multiply the saturated frequency of each term by the term's Weight,
+// and add up the products.
 func Saturated(frequency, norm float64) float64 {
 	return frequency * Ceiling / (frequency + norm)
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/store"
 )
 
-// queue holds the spaces that are waiting for background work, each once. If it is full, new spaces are dropped. The
-// next write to a dropped space tries to add it again.
+// queue holds the spaces that are waiting for background work, each once. If the queue is full, further spaces are not
+// added. Each write to such a space tries to add it again.
 type queue struct {
 	spaces  chan index.Space
 	waiting sync.Map // index.Space → struct{}
@@ -30,8 +30,7 @@ func (q *queue) add(id index.Space) {
 	}
 }
 
-// queueMerge queues a space for all background work that it needs. It is called after each opening of a space and after
-// each write to it.
+// queueMerge queues a space for all background work that it needs. Call it after opening a space and after each write.
 func (x *Index) queueMerge(s *store.Space, id index.Space) {
 	x.queueIVF(s, id)
 	if s.NeedsSettling() {
@@ -77,8 +76,8 @@ func (x *Index) mergeAll(ctx context.Context, id index.Space) error {
 	return x.mergeWhile(ctx, id, lexical.SegmentsToMerge)
 }
 
-// settle merges the small segments of an idle space (see lexical.SegmentsToSettle), and then allows the space's IVF to
-// be built.
+// settle merges the small segments of an idle space; see lexical.SegmentsToSettle. Then it marks the space as idle, and
+// queues the build of its IVF if one is due.
 func (x *Index) settle(ctx context.Context, id index.Space) error {
 	if err := x.mergeWhile(ctx, id, lexical.SegmentsToSettle); err != nil {
 		return err
@@ -168,7 +167,7 @@ func (c *ivfBuilds) cancel(datastore string) {
 	}
 }
 
-// A space counts as idle after this time without writes, and its small segments are then merged.
+// A space counts as idle after this time without writes. The small segments of an idle space are merged.
 const idleTime = 2 * time.Second
 
 // idleSpaces finds the spaces that have had no writes for a while.

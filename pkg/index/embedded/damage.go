@@ -46,13 +46,13 @@ func (x *Index) Damaged() []index.Space {
 	return out
 }
 
-// Discard sets a damaged space aside, so that a replay can rebuild it, and reports whether it did. The files stay
-// available for inspection in a directory with the suffix ".corrupt", until the next Discard of the space or until the
-// space loses its last row.
+// Discard moves the files of a damaged space to a directory with the suffix ".corrupt", so that a replay can rebuild
+// the space. It reports whether it did. The moved files are kept for inspection until the next Discard of the space, or
+// until the space loses its last row.
 //
-// Discard does nothing unless Damaged lists the space. It reads the whole space and sets it aside only if it finds
-// damage, so repeated calls and calls after a temporary fault lose no data. Meanwhile, other calls on the datastore
-// wait.
+// Discard does nothing unless Damaged lists the space. It first reads the whole space, and moves the files only if it
+// finds damage. So it loses no data if it is called twice, or after a temporary fault. Other calls on the datastore
+// wait until Discard returns.
 func (x *Index) Discard(ctx context.Context, id index.Space) (bool, error) {
 	key, err := keyOf(id)
 	if err != nil {
@@ -163,7 +163,8 @@ func (x *Index) remove(dir string) error {
 	return errors.Join(err, os.RemoveAll(bin))
 }
 
-// beginDrop waits until no other drop of the datastore is in progress, and then prevents other calls from opening it.
+// beginDrop waits until no other drop of the datastore is in progress. Then it prevents other calls from opening the
+// datastore, until endDrop.
 func (x *Index) beginDrop(ctx context.Context, datastoreID string) error {
 	for {
 		x.mu.Lock()
@@ -194,7 +195,8 @@ func (x *Index) endDrop(datastoreID string) {
 	x.broadcast()
 }
 
-// removeFiles removes the files of an unused space without rows. The caller must hold mu, which removeFiles releases.
+// removeFiles removes an unused space that has no rows, with its files. The caller must hold mu, which removeFiles
+// releases.
 func (x *Index) removeFiles(h *handle) error {
 	h.state = closing
 	x.mu.Unlock()

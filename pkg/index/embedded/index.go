@@ -29,7 +29,7 @@ type Options struct {
 	// RowCacheBytes is the memory for recently read rows of all spaces, in bytes. Default 32 MiB.
 	RowCacheBytes int64
 	// Alarm, if not nil, is called when the files of a space are found damaged or missing, so that an audit can start.
-	// The call holds up the index, so Alarm must return immediately and must not use the index itself.
+	// The index waits until Alarm returns, so Alarm must return immediately. It must not use the index.
 	Alarm func()
 	// Set by tests.
 	sizes    vector.Thresholds
@@ -84,10 +84,9 @@ type Index struct {
 
 var _ index.Index = (*Index)(nil)
 
-// maxSearches returns the maximum number of concurrent searches; further ones wait in order of arrival. With more
-// searches than processors, a search could lose its processor and wait 10 ms until the scheduler preempts another
-// search. Several searches could be completed in that time. The maximum is at least two, so that a search that is
-// waiting for the disk does not block all others.
+// maxSearches returns the maximum number of concurrent searches; further ones wait in order of arrival. If there were
+// more searches than processors, the scheduler could interrupt a search for 10 ms, in which several others could be
+// completed. The maximum is at least two, so that a search that is waiting for the disk does not block all others.
 func maxSearches() int64 { return int64(max(2, processors.Count())) }
 
 // Open opens the index in a directory, creating it if necessary. It does not open spaces. The caller must make sure
@@ -160,8 +159,8 @@ func (x *Index) Close() error {
 	return x.closeSpaces(context.Background(), func(spaceKey) bool { return true })
 }
 
-// ClearIdleCaches drops the analysers' caches. Unless a search has begun since the last call, it also drops the other
-// caches and idle connections. It should be called periodically. It returns the approximate number of bytes dropped.
+// ClearIdleCaches drops the analysers' caches. If no search has begun since the last call, it also drops the other
+// caches and closes idle connections. Call it periodically. It returns the approximate number of bytes freed.
 func (x *Index) ClearIdleCaches() (bytes int64) {
 	x.analyzers.clear()
 	if now := x.searches.Load(); x.searchesAtClear.Swap(now) != now {

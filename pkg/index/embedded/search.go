@@ -62,8 +62,8 @@ func (x *Index) Search(ctx context.Context, id index.Space, q index.Query) (inde
 	return out, nil
 }
 
-// Prepare runs the lexical leg of a query while its vector is being computed. The result is passed to Search in
-// Query.Prepared. It is nil if the maximum number of searches is already running, or if the space does not exist.
+// Prepare runs the lexical leg of a query while the query's vector is still being computed. Pass the result to Search
+// in Query.Prepared. It is nil if the maximum number of searches is already running, or if the space does not exist.
 func (x *Index) Prepare(ctx context.Context, id index.Space, q index.Query) (index.Prepared, error) {
 	if err := checkLimit(q.Limit); err != nil {
 		return nil, err
@@ -111,8 +111,9 @@ type lexicalLeg struct {
 	best   []topk.Scored
 }
 
-// lexicalSearch resolves the filter, which both legs need, and runs the lexical leg. It reuses a result of Prepare if
-// the query and the snapshot are the same: in another snapshot the slots may belong to other rows.
+// lexicalSearch resolves the filter, which both legs need, and runs the lexical leg. If Prepare has done this for the
+// same query and the same snapshot, lexicalSearch returns that result. It cannot use a result for another snapshot, in
+// which the slots may belong to other rows.
 func lexicalSearch(ctx context.Context, v store.View, q index.Query, fields [][]string) (*lexicalLeg, error) {
 	if leg, ok := q.Prepared.(*lexicalLeg); ok && leg.of == v.Snapshot && leg.text == q.Text && leg.limit == q.Limit &&
 		slices.EqualFunc(leg.fields, fields, slices.Equal) {
@@ -145,8 +146,8 @@ func emptyResult(text string) index.Result {
 }
 
 // legs runs both legs of a search. It runs them concurrently if a processor is idle and no filter has to be resolved
-// first. In that case, the vector leg gets the new goroutine: starting it takes at least 0.1 ms, and the lexical leg is
-// already running by then.
+// first. The vector leg then runs in a new goroutine. Starting the goroutine takes at least 0.1 ms, and the lexical leg
+// need not wait for that.
 func legs(ctx context.Context, v store.View, q index.Query, fields [][]string, query []float32) (words *lexicalLeg, near []topk.Scored, err error) {
 	dense := query != nil && v.Rows > 0
 	if !dense || len(fields) > 0 || q.Text == "" || q.Prepared != nil || v.Rows < vector.ParallelRows || int(vector.Running.Load()) >= processors.Count() {
@@ -194,8 +195,8 @@ func searchView(ctx context.Context, v store.View, q index.Query, fields [][]str
 	return found, nil
 }
 
-// describe sets the fields of hits, with exact scores. slots are the slots of the hits, and near is the result of the
-// vector leg. Both are sorted by slot.
+// describe completes the hits of both legs. It computes the exact vector scores of hits that only the lexical leg
+// found. slots are the slots of the hits, and near is the result of the vector leg. Both are sorted by slot.
 func describe(ctx context.Context, v store.View, hits []index.Hit, slots []uint32, query []float32, near []topk.Scored, words *lexical.Query) error {
 	if err := v.Locate(ctx, slots, hits); err != nil {
 		return err

@@ -230,7 +230,7 @@ func (x *Index) broadcast() {
 	x.changed = make(chan struct{})
 }
 
-// closeSpaces closes the matching spaces as they become unused, and returns once none is open.
+// closeSpaces closes all matching spaces, each as soon as it is unused. It returns when all are closed.
 func (x *Index) closeSpaces(ctx context.Context, match func(spaceKey) bool) error {
 	var errs []error
 	for {

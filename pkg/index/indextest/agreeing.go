@@ -152,8 +152,8 @@ func (s *suite) sameDense(t *testing.T, name string, want, got []index.Hit) {
 	}
 }
 
-// sameLexical checks that two lexical searches found the same rows with the same terms and scores. An engine that
-// estimates scores must still be exact for so small an index.
+// sameLexical checks that two lexical searches found the same rows with the same terms and scores. Even an engine that
+// estimates scores must be exact for such a small index.
 func (s *suite) sameLexical(t *testing.T, name string, want, got index.Result) {
 	t.Helper()
 	if !slices.Equal(keys(got.Hits), keys(want.Hits)) {

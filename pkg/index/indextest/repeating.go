@@ -104,7 +104,8 @@ func (s *suite) onceEach(t *testing.T, x index.Index, sp index.Space, want []ind
 	if got := mustStored(t, x, sp); !maps.Equal(got, stored) {
 		t.Errorf("stored %v, want %v", got, stored)
 	}
-	// The limit is large enough for hidden copies of rows, which an engine may keep until their generation is removed.
+	// The limit is larger than the number of rows. An engine may keep hidden copies of rows until their generation is
+	// removed, and the copies count towards the limit.
 	queries := []index.Query{{Vector: vector(1), Limit: 1000}}
 	if !s.opts.DenseOnly {
 		queries = append(queries, index.Query{Text: "chunk", Limit: 1000}, index.Query{Text: "chunk", Vector: vector(1), Limit: 1000})

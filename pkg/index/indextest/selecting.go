@@ -116,8 +116,8 @@ func CheckSelective(t testing.TB, x index.Index, sp index.Space, rows []index.Ro
 	}
 }
 
-// isRight checks the number of hits, their scores, and whether they pass the filter. It logs how many of the best rows
-// are among them.
+// isRight checks the number of hits, their scores, and whether they pass the filter. It only logs how many of the best
+// rows were found.
 func (s *suite) isRight(t testing.TB, name string, hits []index.Hit, score func(index.Hit) float64, all map[string]float64, limit int) {
 	t.Helper()
 	order := slices.SortedFunc(maps.Keys(all), func(a, b string) int { return cmp.Compare(all[b], all[a]) })

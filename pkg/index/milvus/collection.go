@@ -64,7 +64,7 @@ func (c *collections) put(col *collection) {
 	c.open[col.name] = col
 }
 
-// forget removes a collection from the cache, unless it has been opened again since.
+// forget removes a collection from the cache. It does nothing if the collection has been opened again in the meantime.
 func (c *collections) forget(col *collection) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -201,7 +201,7 @@ func (x *Index) indexDense(ctx context.Context, name string) (entity.IndexType, 
 	return x.indexType(ctx, name, fieldDense)
 }
 
-// withoutHNSW returns the dense index for a server that refuses HNSW.
+// withoutHNSW returns the index type for dense vectors on a server that refuses HNSW.
 func (x *Index) withoutHNSW(ctx context.Context) (entity.Index, error) {
 	srv, err := x.server(ctx)
 	if err != nil {
@@ -225,8 +225,8 @@ func (x *Index) indexSparse(ctx context.Context, name string) error {
 	return x.createIndex(ctx, name, fieldSparse, inverted)
 }
 
-// createIndex requests an index without waiting for it, because either the collection is empty or another process has
-// already created the index.
+// createIndex requests an index and does not wait until it is built. Waiting is unnecessary: either the collection is
+// empty, or another process has already created the index.
 func (x *Index) createIndex(ctx context.Context, name, field string, idx entity.Index) error {
 	return x.call(ctx, fmt.Sprintf("creating the index of field %q of collection %q", field, name), func(ctx context.Context, srv *server) error {
 		return srv.CreateIndex(ctx, name, field, idx, true)

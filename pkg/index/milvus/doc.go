@@ -20,10 +20,11 @@
 //
 // Each leg returns the primary keys of its best rows. The union is fetched and scored here, so both scores are exact
 // for every hit. In the lexical leg, stored sparse vectors hold BM25's saturated term frequencies, and the query's
-// vector holds the inverse document frequencies, which are counted in the index itself: see statistics.go. Stored
-// vectors cannot change with the average row length, so they assume a fixed one. Therefore the server's ranking only
-// serves to select candidates, and more of them than requested. The exact term frequencies of the candidates are
-// recovered from their stored vectors, and are then scored with the current average.
+// vector holds the inverse document frequencies, which are counted in the index itself: see statistics.go. The
+// saturated frequencies depend on the average row length, but stored vectors are not updated when it changes. So they
+// assume a fixed average, and the server's ranking is only approximate. It is used to select candidates, more than
+// requested. The exact term frequencies of the candidates are recovered from their stored vectors. With these, the
+// candidates are scored for the current average.
 //
 // # Servers
 //

@@ -31,9 +31,9 @@ func generationOf(s index.Space, batch []*prepared) (generation, bool) {
 // Maximum number of cached generations.
 const maxFresh = 4096
 
-// freshGenerations records which generations were empty when this process started to write them, and the last ordinal
-// that it has written to each. Rows with higher ordinals cannot exist yet. So only the first batch of a job needs a
-// query for existing rows.
+// freshGenerations records which generations were empty when this process began to write them, and the highest ordinal
+// that it has written to each of them. In such a generation, rows with higher ordinals cannot exist yet. So only the
+// first batch of a job has to look for existing rows.
 type freshGenerations struct {
 	mu   sync.Mutex
 	last map[freshKey]int // highest ordinal written; noRows if none

@@ -94,8 +94,8 @@ func Open(opts Options) (*Index, error) {
 	return x, nil
 }
 
-// begin starts a method call. The returned context ends when the caller's context ends or the index is closed. At the
-// end, the caller must call `done` with its own error, and return the error that `done` returns.
+// begin starts a method call. The returned context ends when the caller's context ends or the index is closed. Before
+// the method returns, it must pass its error to done, and return the error that done returns.
 func (x *Index) begin(ctx context.Context) (_ context.Context, done func(error) error, _ error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -13,10 +13,10 @@ import (
 	"github.com/sluice/sluice/pkg/index/bm25"
 )
 
-// assumedLength returns the average row length, in terms, that stored weights assume for a language. Stored weights are
-// not updated when other rows change. All chunks have about the same size in tokens, so their lengths in terms differ
-// more between languages than within one. The assumed length affects which rows become candidates, but not their
-// scores: see lexicalQuery.candidateLimit.
+// assumedLength returns the average row length, in terms, that stored weights assume for rows in a language. Stored
+// weights are not updated when the real average changes. All chunks have about the same size in tokens, so their length
+// in terms depends mainly on the language. A wrong assumption can change which rows become candidates, but not their
+// scores; see lexicalQuery.candidateLimit.
 func assumedLength(lang analysis.Language) float64 {
 	switch lang {
 	case "zh", "ja", "ko", "th", "lo", "km", "my": // indexed by single characters and pairs
@@ -127,9 +127,9 @@ func newLexicalQuery(words []analysis.QueryTerm, rows float64, having []float64)
 	return q
 }
 
-// Limits on the number of candidates: see candidateLimit. These values were tested with texts in 14 languages, whose
-// rows have 42 to 725 terms on average. In most languages, the candidates include all of the best rows. In the worst
-// case, they include 99.4% of the best 10 documents and 99.96% of the best 50 chunks.
+// Limits on the number of candidates; see candidateLimit. They were tested with texts in 14 languages, whose rows have
+// 42 to 725 terms on average. In most languages, all of the best rows were candidates. In the worst case, 99.4% of the
+// best 10 documents and 99.96% of the best 50 chunks were.
 const (
 	minExtraShare = 0.1
 	minExtraRows  = 20
@@ -169,8 +169,9 @@ func (q lexicalQuery) vector() (entity.SparseEmbedding, error) {
 	return idf.stored()
 }
 
-// score sets a hit's lexical score, and its query terms with their counts. `count` returns the number of occurrences of
-// a term in the row. The forms of a word count as one term.
+// score sets a hit's lexical score. It also sets Terms to the query terms that occur in the row, and Counts to their
+// numbers of occurrences. count() returns the number of occurrences of a form, given by its hash. All forms of a word
+// count as one term.
 func (q lexicalQuery) score(h *index.Hit, count func(uint32) float64) {
 	norm := bm25.Norm(float64(h.Length), q.average)
 	for _, t := range q.terms {

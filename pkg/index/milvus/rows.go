@@ -29,9 +29,9 @@ var (
 const listedKeys = 8192
 
 // pages reads the rows that match an expression page by page, in order of primary keys. Before each page, it calls
-// `size` to get the page size, and stops when that is 0. It calls `read` with each page; `read` must return the last
-// primary key in the page. A server applies the limit before it drops copies of rows, so a short page may be followed
-// by others. Only an empty page marks the end.
+// size() to get the page size, and stops when that is 0. It calls read() with each page; read() must return the last
+// primary key in the page. Servers apply the limit before they drop copies of rows. So a short page may be followed by
+// others, and only an empty page marks the end.
 func (x *Index) pages(ctx context.Context, col *collection, expr string, fields []string, size func() int, read func(client.ResultSet) (last string, err error)) error {
 	last := ""
 	for size() > 0 {
@@ -100,7 +100,7 @@ func (x *Index) Stored(ctx context.Context, s index.Space, f func(index.Stored) 
 	}
 	run := run{f: f}
 	err = x.use(ctx, s, false, func(col *collection) error {
-		// If the collection was reopened, continue the listing after the last key.
+		// If the collection was reopened during the listing, continue after the last key.
 		expr := equals(fieldDatastore, s.DatastoreID)
 		if run.last != "" {
 			expr += " && " + fieldID + " > " + quote(run.last)

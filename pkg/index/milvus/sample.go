@@ -14,8 +14,8 @@ import (
 
 // Sample sizes in rows.
 const (
-	// Number of rows in the sample that determines the languages and the average length. If a datastore has fewer rows,
-	// both are exact.
+	// Number of sampled rows from which the languages and the average length are determined. If a datastore has fewer
+	// rows, all of them are read, and the results are exact.
 	sampledRows = 4096
 	// Number of rows in the sample that determines word frequencies if the server has no sparse vectors.
 	readTexts = 1000
@@ -68,9 +68,10 @@ func (x *Index) rareLanguages(ctx context.Context, col *collection, here string,
 	})
 }
 
-// averages returns the average length of the rows, at least 1, and the mean mismatch of the rows. A row's mismatch is
-// |log2(average/assumed)|, where `assumed` is the length assumed for the row's language. The logarithm is squared if
-// the average is less than half of the assumed length, because a single term changes the score of a short row more.
+// averages returns the average length of the rows, at least 1, and the mean of their mismatches. The mismatch of a row
+// says how far the average differs from the length assumed for the row's language: |log2(average/assumed)|. It is
+// squared if the average is less than half of the assumed length, because a single term changes the score of a short
+// row more.
 func averages(languages []string, lengths []int64) (average, mismatch float64) {
 	for _, n := range lengths {
 		average += float64(n)

@@ -64,8 +64,9 @@ func (x *Index) search(ctx context.Context, s index.Space, q index.Query) (index
 	return index.Result{MaxLexical: nothing.max, TermWeights: nothing.weights}, nil
 }
 
-// searchIn runs both legs and returns the union of their best rows. The lexical leg returns more candidates than
-// requested, ranked by stored weights; the best of them are chosen by their exact scores.
+// searchIn runs both legs and returns the union of their best rows. The server ranks the rows of the lexical leg only
+// approximately. So this leg fetches more candidates than requested, and the best of them are chosen by their exact
+// scores.
 func (x *Index) searchIn(ctx context.Context, col *collection, datastoreID string, q index.Query, expr string, none bool, vector []float32) (index.Result, error) {
 	var words lexicalQuery
 	var lexical entity.SparseEmbedding
@@ -125,8 +126,8 @@ func (x *Index) searchIn(ctx context.Context, col *collection, datastoreID strin
 	return out, nil
 }
 
-// topLexical returns up to `limit` hits with the highest lexical scores, and all hits from the dense leg. near reports
-// whether the dense leg found hit i.
+// topLexical returns all hits from the dense leg, and up to `limit` hits with the highest lexical scores. near(i)
+// reports whether the dense leg found hit i.
 func topLexical(hits []index.Hit, limit int, near func(i int) bool) []index.Hit {
 	order := make([]int, len(hits))
 	for i := range order {

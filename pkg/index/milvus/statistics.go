@@ -15,12 +15,12 @@ import (
 	"github.com/sluice/sluice/pkg/analysis"
 )
 
-// Document frequencies are counted by searching for single words and counting the hits. The first search has a low
-// limit, which suffices for most words; the other words are searched with a high limit. If a word reaches that limit
-// too, it is counted in an eighth of the rows, chosen by bucket, then in an eighth of those, and so on. So the counts
-// of rare words are exact, as are all counts in a datastore of up to maxCountedHits rows. Counts of common words are
-// accurate to a few percent, which is enough because only their logarithm matters. The cost is nearly the same for
-// small and large datastores, and results are cached for a while.
+// The document frequency of a word is counted by searching for the word and counting the hits. The first search has a
+// low limit, which suffices for most words. The other words are searched with a high limit. If a word reaches that
+// limit too, it is counted in an eighth of the rows, chosen by bucket, then in an eighth of those, and so on. So the
+// counts of rare words are exact, as are all counts in a datastore of up to maxCountedHits rows. Counts of common words
+// are accurate to a few percent. This is enough, because only their logarithm matters. Large datastores take hardly
+// longer than small ones, and results are cached for a while.
 const (
 	firstHits      = 512
 	maxCountedHits = 4096
@@ -29,9 +29,10 @@ const (
 	wordsPerCall = 16
 )
 
-// Lifetime of counts. It is short for small datastores, where counting again is cheap and a few rows make a difference.
-// At the end of the lifetime, the counts are refreshed in the background, while queries still use the old ones for at
-// most staleMaxAge. Counts of spaces that this process has changed, and of empty datastores, are discarded immediately.
+// Lifetime of counts. It is short for small datastores, where counting is cheap and a few rows make a difference. After
+// this time, the counts are refreshed in the background. Meanwhile, queries use the old ones, but for at most
+// staleMaxAge. Counts of an empty datastore are never reused, and counts of a space are discarded when this process
+// changes the space.
 const (
 	smallSpace  = 10_000 // rows
 	smallMaxAge = 2 * time.Second
@@ -63,7 +64,8 @@ type termStatistics struct {
 	mismatch float64
 	until    time.Time
 
-	// Number of sampled rows, and how many of them contain each term. Only set if the server has no sparse vectors.
+	// Number of sampled rows, and how many of them contain each term. Both are set only if the server has no sparse
+	// vectors.
 	sampled float64
 	sample  map[uint32]float64
 
@@ -72,7 +74,8 @@ type termStatistics struct {
 	rowsByShare map[float64]float64 // number of rows in a share of the buckets
 }
 
-// age reports whether statistics that are ready may be used, and whether they should be refreshed.
+// age reports whether the statistics may be used, and whether they should be refreshed. The statistics must not be
+// pending.
 func (c *termStatistics) age(now time.Time) (usable, old bool) {
 	if c.err != nil || c.rows == 0 {
 		return false, true
@@ -103,8 +106,8 @@ func (f *statisticsCache) changed(collection, datastore string) {
 	delete(f.spaces, spaceKey{collection, datastore})
 }
 
-// get returns the statistics to use for a space. If they must be created or refreshed, it also returns statistics that
-// the caller must fill.
+// get returns the statistics to use for a space. If they must be created or refreshed, it also returns `fill`, and the
+// caller must fill that with new statistics.
 func (f *statisticsCache) get(k spaceKey) (use, fill *termStatistics) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -333,7 +336,7 @@ func (x *Index) rowsHaving(ctx context.Context, col *collection, datastoreID str
 	return out, nil
 }
 
-// rowsIn returns the exact number of rows in a share of the buckets. The number is cached in c.
+// rowsIn counts the rows in a share of the buckets. The result is exact and is cached in c.
 func (x *Index) rowsIn(ctx context.Context, col *collection, datastoreID string, share float64, c *termStatistics) (float64, error) {
 	c.mu.Lock()
 	n, ok := c.rowsByShare[share]

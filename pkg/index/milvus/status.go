@@ -42,8 +42,8 @@ func (e *serverError) Error() string {
 	return fmt.Sprintf("the server refused %s with code %d: %s", e.method, code, e.reason)
 }
 
-// checkStatus is a gRPC interceptor that converts error statuses to errors. A status has an old and a new error code.
-// Older servers set both or only the old one; newer servers may set only the new one, which the SDK ignores.
+// checkStatus is a gRPC interceptor that converts error statuses to errors. A status has an old and a new error code. A
+// server may set either or both. The SDK ignores the new one.
 func checkStatus(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 	if err := invoke(ctx, method, req, reply, cc, opts...); err != nil {
 		return err

@@ -33,7 +33,7 @@ func (b Bitmap) Word(w int) uint64 {
 // Has reports whether a slot is in the set.
 func (b Bitmap) Has(slot uint32) bool { return b.Word(int(slot/64))&(1<<(slot%64)) != 0 }
 
-// Count returns the number of members among the first n slots. n is rounded up to a multiple of 64.
+// Count returns how many of the first n slots are in the set. n is rounded up to a multiple of 64.
 func (b Bitmap) Count(n uint32) int64 { return int64(Set(nil).CountIn(b, n)) }
 
 // Rewrite starts an edit in which all chunks count as changed.
@@ -95,7 +95,7 @@ func (e *Edit) Changed() iter.Seq2[int, []uint64] {
 	}
 }
 
-// Set contains the slots that pass a search's filter, as words with one bit per slot. A nil Set lets all slots pass.
+// Set is the set of slots that pass a search's filter. It has one bit per slot. A nil Set lets all slots pass.
 type Set []uint64
 
 // NewSet returns an empty set for slots less than n.

@@ -1,5 +1,5 @@
-// Package checksum adds a CRC-32C to stored data. The checksum covers the content and the number it is stored under, so
-// it also detects an intact block in the wrong place.
+// Package checksum adds a CRC-32C to stored data. The checksum covers the data and a number, such as the slot where the
+// data is stored. So it also detects an intact block in the wrong place.
 package checksum
 
 import (
@@ -13,7 +13,7 @@ import (
 // Table is the CRC-32C table.
 var Table = crc32.MakeTable(crc32.Castagnoli)
 
-// Of returns the checksum of data and the number it is stored under, such as a slot.
+// Of returns the checksum of data and a number, such as the slot where the data is stored.
 func Of(number int64, data []byte) uint32 {
 	var p [8]byte
 	binary.LittleEndian.PutUint64(p[:], uint64(number))

@@ -9,8 +9,8 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/bitmap"
 )
 
-// Filter terms are indexed like words. Each starts with a control character, which never occurs in analysed text, and
-// the letter of its field. A filter is therefore looked up in the same way as words, and its results are exact.
+// Filter terms are indexed and looked up like words. Each starts with a control character and the letter of its field.
+// Analysed text contains no control characters, so a filter term never equals a word, and filters are exact.
 const (
 	facetMark       = "\x01"
 	datasourceFacet = facetMark + "d"
@@ -86,8 +86,8 @@ func FilterTerms(f index.Filter) ([][]string, error) {
 	return fields, nil
 }
 
-// Filter returns the slots, live and dead, that pass a filter. fields is the result of FilterTerms. Without a filter,
-// it returns nil.
+// Filter returns the slots that pass a filter, including dead slots. fields is the result of FilterTerms. If it is
+// empty, Filter returns nil.
 func (v Reader) Filter(ctx context.Context, fields [][]string) (bitmap.Set, error) {
 	var all bitmap.Set
 	var buf []Posting

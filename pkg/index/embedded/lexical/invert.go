@@ -94,7 +94,8 @@ type Placed struct {
 }
 
 // eachPlacedTerm calls f with each term of the batches, in sorted order, and with the term's postings, sorted by slot.
-// All slots of a batch must be lower than those of the next batch. f must not retain the postings.
+// f must not retain the postings. The batches must be sorted: all slots of a batch are lower than those of the next
+// batch.
 func eachPlacedTerm(batches []Placed, f func(term string, ps []Posting)) {
 	order := mergedOrder(batches)
 	var ps []Posting

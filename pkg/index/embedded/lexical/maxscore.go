@@ -11,11 +11,11 @@ import (
 )
 
 const (
-	// boundSlack is the factor by which sums of bounds are raised, so that they are never below the sum of the scores.
-	// The scores may be added up in a different order and thus be rounded differently.
+	// boundSlack is the factor by which sums of bounds are raised. The scores may be added up in a different order than
+	// the bounds, and thus be rounded differently. Even so, no score may exceed its bound.
 	boundSlack = 1 + 1e-9
-	// If at most this many postings have to be added up in a window, their slots are marked as touched, and only
-	// touched slots are examined afterwards.
+	// If a window has at most this many postings to add up, their slots are marked as touched. Afterwards, only touched
+	// slots are examined instead of the whole window.
 	sparsePostings = windowSlots / 4
 	// If at most this many slots of a window pass the filter, each of them is looked up in the lists individually.
 	sparseFiltered = windowSlots / 64
@@ -23,11 +23,12 @@ const (
 	lookupCost = 5
 )
 
-// maxScore finds the best rows window by window. A window whose bound does not exceed the threshold θ is skipped. In
-// the other windows, the lists with the lowest bounds are non-essential as long as the sum of their bounds stays below
-// θ: on their own they cannot lift a row above θ, so they are read only for rows that the essential lists bring close
-// to θ. (MaxScore: Turtle and Flood, Query Evaluation: Strategies and Optimizations, Information Processing &
-// Management 31(6), 1995. Windows provide block-max bounds.)
+// maxScore finds the best rows window by window. It skips a window if no row in it can exceed the threshold θ. In other
+// windows, it divides the lists into essential and non-essential ones. The non-essential lists are those with the
+// lowest bounds, as long as the sum of these bounds stays below θ. A row that is only in non-essential lists cannot
+// exceed θ. So these lists are read only for rows whose score in the essential lists comes close to θ. (MaxScore:
+// Turtle and Flood, Query Evaluation: Strategies and Optimizations, Information Processing & Management 31(6), 1995.
+// Windows provide block-max bounds.)
 type maxScore struct {
 	*scratch
 	lists  []*TermList
@@ -51,7 +52,8 @@ type scratch struct {
 
 var scratchPool = sync.Pool{New: func() any { return new(scratch) }}
 
-// Top returns up to `limit` slots, unordered: the live slots that pass the filter and have the best BM25 scores.
+// Top returns the live slots that pass the filter and have the best BM25 scores. It returns at most `limit` slots,
+// unordered.
 func (v Reader) Top(l *Query, filter bitmap.Set, limit int) []topk.Scored {
 	if len(l.lists) == 0 {
 		return nil
@@ -164,8 +166,9 @@ func (s *maxScore) score(w int, threshold float64, full bool, passing bitmap.Set
 	clear(s.touched[:])
 }
 
-// offerPartial offers row i of window w, whose score so far includes only the essential lists. It returns the minimum
-// for the next row: a row is offered only if its score in the essential lists exceeds this value.
+// offerPartial offers row i of window w, whose score so far includes only the essential lists. otherBound is the
+// maximum that the other lists can add. The result applies to the next row: that row is offered only if its score in
+// the essential lists exceeds the result.
 func (s *maxScore) offerPartial(w, i int, otherBound, required float64) float64 {
 	if otherBound > 0 {
 		s.offer(w, i)

@@ -55,7 +55,7 @@ func (v Reader) segmentPostings(ctx context.Context, seg Segment, term string, d
 	for ; i < len(firsts) && firsts[i] <= term; i++ {
 		var readErr error
 		if id := seg.FirstBlock + int64(i); i+1 < len(firsts) && firsts[i] == term && firsts[i+1] == term {
-			// The block contains only this term. It is not cached, because the list of the term will be.
+			// The block contains only this term. Do not cache the block, because the list of the term will be cached.
 			var block string
 			if block, readErr = v.uncachedBlock(ctx, id); readErr == nil {
 				readErr = entries(block, add)
@@ -233,9 +233,9 @@ func SegmentsToMerge(segments []Segment) []Segment {
 	return nil
 }
 
-// SegmentsToSettle returns the segments to merge in an idle space, starting with the smallest. A segment is included if
-// it is at most twice as large as all smaller segments together: its rows are then rewritten together with at least
-// half as many others. If there are at most MaxIdleSegments segments, none is merged.
+// SegmentsToSettle returns the segments to merge in an idle space. It returns none if there are at most
+// MaxIdleSegments. Otherwise, it finds the largest segment that is at most twice as large as all smaller segments
+// together, and returns this segment and all smaller ones. So no large segment is rewritten just to add a few rows.
 func SegmentsToSettle(segments []Segment) []Segment {
 	if len(segments) <= MaxIdleSegments {
 		return nil

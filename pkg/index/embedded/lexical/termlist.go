@@ -17,8 +17,8 @@ import (
 // postings on the score. It is immutable. A cached list may be used until the space's rows change.
 //
 // The impact of a posting depends only on its kind: the pair of term frequency and document length. There are few
-// different kinds, so a posting stores the number of its kind in one, two or four bytes. Instead of whole slots, a
-// dense list stores the lowest byte of each slot, and the index of the first posting in each block of 256 slots.
+// different kinds, so a posting stores the number of its kind in one, two or four bytes. A dense list does not store
+// whole slots. It stores the lowest byte of each slot, and for each block of 256 slots the index of the first posting.
 type TermList struct {
 	version   int64   // version of the rows
 	weight    float64 // inverse document frequency
@@ -96,8 +96,8 @@ func (k *kindColumn) of(i int) uint32 {
 	return k.large[i]
 }
 
-// find returns the index of the posting of a slot. In a sparse list, the search starts at the index `from`, which must
-// not be after the posting.
+// find returns the index of a slot's posting, and whether there is one. In a sparse list, the search starts at the
+// index `from`, which must not be after the posting.
 func (t *TermList) find(slot uint32, from int) (at int, ok bool) {
 	if !t.dense() {
 		return seek(t.slots, from, slot)
@@ -133,8 +133,8 @@ func (t *TermList) rangeOf(begin, end uint32, at int) (from, to int) {
 	return at, to
 }
 
-// addWindow adds the impacts of postings [from, end) to the scores of their window, and marks their slots as touched.
-// In a dense list, it marks them only if `mark` is set.
+// addWindow adds the impacts of postings [from, end) to the scores of their window. It also marks the slots of these
+// postings as touched; for a dense list, only if `mark` is set.
 func (t *TermList) addWindow(buf *scratch, window, from, end int, mark bool) {
 	switch {
 	case t.kinds.small != nil:
@@ -323,15 +323,15 @@ type postingsMerger struct {
 
 type run struct{ from, to int }
 
-// add records that the postings from the given index to the end form a run: a sequence sorted by slot.
+// add records a run. The run consists of the postings from the given index to the end, which must be sorted by slot.
 func (g *postingsMerger) add(from int) {
 	if len(g.postings) > from {
 		g.runs = append(g.runs, run{from, len(g.postings)})
 	}
 }
 
-// parts returns the postings, sorted by slot, in consecutive parts. Postings of the same slot, which come from several
-// forms of the word, become one posting with the sum of their frequencies.
+// parts returns the postings as one or more slices. Put together, these are sorted by slot. If several forms of the
+// word occur at the same slot, their postings become one posting with the sum of their frequencies.
 func (g *postingsMerger) parts() [][]Posting {
 	// Usually the segments have separate ranges of slots, so the runs need not be merged.
 	slices.SortFunc(g.runs, func(a, b run) int { return cmp.Compare(g.postings[a.from].Slot, g.postings[b.from].Slot) })

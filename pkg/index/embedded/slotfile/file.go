@@ -29,7 +29,7 @@ const ExtentSlots = 4096
 type extent struct {
 	data mmap.MMap
 	// verified has one bit per group of 64 slots. The bit is set once the checksums of the group have been verified.
-	// Records that this process writes later need no check.
+	// Records that this process writes after that are not verified.
 	verified atomic.Uint64
 }
 
@@ -37,9 +37,9 @@ type extent struct {
 type Layout struct {
 	Payload int // bytes per record, without checksum and padding
 	stride  int // bytes per record, with checksum and padding
-	// Columns is the number of leading bytes that are transposed one by one, in groups of 64 records. The remaining
-	// bytes follow, transposed in units of four, and the checksums come last. If Columns is 0, each record is
-	// contiguous.
+	// Columns is the number of bytes at the start of a record that are transposed one by one. The remaining bytes of
+	// the payload are transposed in units of four. The checksums come last. Transposition is done in groups of 64
+	// records. If Columns is 0, records are not transposed.
 	Columns int
 }
 
@@ -221,8 +221,8 @@ func (f *File) Write(slots []uint32, payloads [][]byte) error {
 	return nil
 }
 
-// writeGroups implements Write for a columnar layout. It rewrites the other records of a group unchanged, which is
-// invisible to readers and harmless in a crash.
+// writeGroups implements Write for a columnar layout. It always writes whole groups. The other records of a group are
+// written again with the same bytes, so readers do not notice, and a crash cannot damage them.
 func (f *File) writeGroups(slots []uint32, payloads [][]byte) error {
 	record := make([]byte, f.View.Payload+4)
 	for i := 0; i < len(slots); {
@@ -277,8 +277,8 @@ func (f *File) Close() error {
 }
 
 // Put stores the i-th of 64 records in a transposed group. The first `columns` bytes are stored one by one and the rest
-// in units of four, each next to its counterparts in the other records. The length of the rest must be a multiple of
-// four.
+// in units of four. Each byte or unit is stored next to the corresponding ones of the other records. The length of the
+// rest must be a multiple of four.
 func Put(group []byte, columns, i int, record []byte) {
 	for c, b := range record[:columns] {
 		group[c*groupRows+i] = b

@@ -95,9 +95,9 @@ func (v View) checkRows(ctx context.Context) error {
 	return nil
 }
 
-// corrupt returns index.ErrCorrupt, wrapping err, if err is a SQLite error that indicates damage. It returns other
-// errors unchanged. All statements are constant and select rows that must exist. So a statement that does not compile
-// or finds no row also indicates damage.
+// corrupt wraps a SQLite error that indicates damage in index.ErrCorrupt. It returns other errors unchanged. All
+// statements are constant, and select only rows that must exist. So an invalid statement or a missing row also
+// indicates damage.
 func corrupt(err error) error {
 	if errors.Is(err, index.ErrCorrupt) {
 		return err
@@ -140,8 +140,8 @@ func (s *Space) recordFiles() error {
 	return nil
 }
 
-// IsLost reports whether any open file of the space is no longer the one on disk, because the file or a directory above
-// it was deleted, moved or replaced. It takes a few microseconds.
+// IsLost reports whether an open file of the space was deleted, moved or replaced on disk, or a directory above the
+// file. It takes a few microseconds.
 func (s *Space) IsLost() bool {
 	for _, f := range s.files {
 		info, err := os.Stat(f.path)

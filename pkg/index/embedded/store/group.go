@@ -10,9 +10,9 @@ import (
 // Maximum number of rows in a group of batches. A larger batch is written alone.
 const maxGroupRows = 1000
 
-// group is the group commit of a space: many small batches share one transaction, one segment and one sync. The first
-// caller becomes the leader: it waits for writeMu and commits all queued batches. It then promotes the next queued
-// caller. A caller whose batch was committed returns without taking the lock.
+// group implements the group commit of a space: many small batches share one transaction, one segment and one sync. The
+// first caller becomes the leader. It waits for writeMu, and then commits the queued batches. After that, the next
+// queued caller becomes the leader. A caller whose batch was committed returns without taking the lock.
 type group struct {
 	mu      sync.Mutex
 	writing bool // whether there is a leader

@@ -24,9 +24,9 @@ type identity struct {
 	Dimensions int    `json:"dimensions"`
 }
 
-// Identify returns the space in a directory of a datastore. It reads the identity file. If that fails, or if the
-// callback `right` returns false for the space named there, it reads the database. It fails with ErrNotFound if there
-// is no space.
+// Identify returns the space in a directory of a datastore. It reads the identity file. If that fails, or if right()
+// returns false for the space named in the file, Identify reads the database instead. It fails with ErrNotFound if
+// there is no space.
 func Identify(ctx context.Context, dir, datastoreID string, right func(index.Space) bool) (index.Space, error) {
 	if name, err := readIdentity(dir); err == nil {
 		id := index.Space{DatastoreID: datastoreID, Model: name.Model, Dimensions: name.Dimensions}

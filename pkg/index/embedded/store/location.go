@@ -23,14 +23,14 @@ import (
 
 const locationsName = "places.slots"
 
-// A location record consists of the generation (8 bytes), the ordinal (4) and the length (4) of the row, all
-// little-endian, and the length (1) and the bytes of the datasource's id.
+// A location record contains these fields of a row, in this order: the generation (8 bytes), the ordinal (4), the
+// length of the row (4), the length of the datasource's id (1), and the id. All numbers are little-endian.
 const (
 	locationBytes = 60
 	locationAlign = 64
 	locationIDAt  = 17
 	maxLocatedID  = locationBytes - locationIDAt
-	// unlocated is the length byte of a record whose row has a location that does not fit into the record.
+	// unlocated is stored instead of the id's length if the record cannot represent the location of its row.
 	unlocated = 255
 )
 
@@ -63,8 +63,8 @@ func (p location) encode(key string) []byte {
 	return out
 }
 
-// readLocation sets Generation, Ordinal and Length of a hit, and appends the hit's key to keys. The first n bytes of
-// the key are the datasource's id. It returns false if the row's location did not fit into the record.
+// readLocation sets Generation, Ordinal and Length of a hit, and appends the hit's key to keys. The key starts with the
+// datasource's id, which has n bytes. fits is false if the record does not contain the location of its row.
 func readLocation(record, keys []byte, h *index.Hit) (_ []byte, n int, fits bool) {
 	if n = int(record[locationIDAt-1]); n > maxLocatedID {
 		return keys, 0, false
@@ -75,8 +75,7 @@ func readLocation(record, keys []byte, h *index.Hit) (_ []byte, n int, fits bool
 	return domain.AppendChunkKey(append(keys, record[locationIDAt:locationIDAt+n]...), h.Generation, h.Ordinal), n, true
 }
 
-// keyEnd holds the position in keyScratch.keys at which a hit's key ends, and the length of the datasource's id at the
-// start of the key.
+// keyEnd describes the key of a hit: its end in keyScratch.keys, and the length of the datasource's id at its start.
 type keyEnd struct{ end, id int }
 
 // keyScratch is a buffer for the keys of all hits of a search.

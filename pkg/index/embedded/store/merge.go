@@ -64,8 +64,9 @@ func (v View) dead(slots *roaring.Bitmap) *roaring.Bitmap {
 }
 
 // Merge does one piece of work and reports whether there was any. It computes missing codes or locations. If none are
-// missing, it merges the segments selected by pick or, if pick selects none, those with many dead slots. Readers and
-// writers can continue: the new segment is stored in small transactions, and the last one replaces the merged segments.
+// missing, it merges segments: those selected by pick or, if pick selects none, those with many dead slots. Readers and
+// writers need not wait for the merge. The new segment is stored in several small transactions, and the last one
+// replaces the merged segments.
 func (s *Space) Merge(ctx context.Context, pick func([]lexical.Segment) []lexical.Segment) (bool, error) {
 	s.mergeMu.Lock()
 	defer s.mergeMu.Unlock()
@@ -217,8 +218,8 @@ func (s *Space) Snapshot() *Snapshot {
 	return s.current
 }
 
-// pinCurrent returns the current snapshot and whether the space is idle. Until unpin is called, the slots of the
-// snapshot are not reused. Unlike a reader, a pin does not keep later snapshots in memory.
+// pinCurrent returns the current snapshot, and whether the space is idle. The slots of the snapshot are not reused
+// until unpin is called. A reader would also keep all later snapshots in memory; a pin does not.
 func (s *Space) pinCurrent() (held *Snapshot, quiet bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -258,7 +259,8 @@ func (s *Space) MaintainIVF(ctx context.Context) error {
 	return s.adoptIVF(ctx, snap, c, files)
 }
 
-// adoptIVF commits an IVF that was built from an earlier snapshot, unless the codes have been replaced in the meantime.
+// adoptIVF commits an IVF that was built from an earlier snapshot. It discards the IVF if the codes were replaced
+// during the build.
 func (s *Space) adoptIVF(ctx context.Context, from *Snapshot, c *vector.IVF, files *vector.IVFFiles) error {
 	s.writeMu.Lock()
 	defer s.writeMu.Unlock()
@@ -302,8 +304,8 @@ func (s *Space) writeMissingCodes(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// The table "listed" contains the slots that are in IVF lists. It has the same format as the table "live". If the state
-// contains no IVF, the content of the table is meaningless.
+// The table "listed" contains the slots that are in IVF lists. It has the same format as the table "live". Its content
+// has no meaning if the state contains no IVF.
 
 const listedTable = `CREATE TABLE IF NOT EXISTS listed (
 	chunk INTEGER PRIMARY KEY, -- 65,536 slots
@@ -320,8 +322,8 @@ func storeListed(ctx context.Context, tx *sql.Tx, listed bitmap.Bitmap) error {
 	return storeChunks(ctx, tx, "listed", listed.Rewrite())
 }
 
-// removeFromIVF removes slots from the IVF lists because new rows are about to use them. It adds these rows to Written,
-// the number of rows written since the IVF was built.
+// removeFromIVF removes slots from the IVF lists because new rows are about to use them. It also adds the number of
+// slots to Written, which counts the rows written since the IVF was built.
 func (s *Snapshot) removeFromIVF(ctx context.Context, tx *sql.Tx, slots []uint32) error {
 	s.Written += int64(len(slots))
 	in := s.AssignedAmong(slots)

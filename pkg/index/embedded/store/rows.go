@@ -37,7 +37,7 @@ func (v View) rowsIn(ctx context.Context, slots []uint32) ([]*storedRow, error) 
 	missing := missingRows(slots, out)
 	if len(missing) > 0 && v.reading.tx == nil {
 		// Without a transaction, the database may be newer than the view. But the slots of the view are not reused
-		// while it is in use, so each row is either correct or, if it was deleted, missing.
+		// while it is in use. So a row that is found is correct, and a deleted row is missing here.
 		if err := v.readRows(ctx, v.space.readRows, slots, missing, out); err != nil {
 			return nil, err
 		}

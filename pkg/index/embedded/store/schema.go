@@ -80,9 +80,9 @@ func openDB(path string, writer bool, conns int) (*sql.DB, error) {
 		query["_pragma"] = append(query["_pragma"], "query_only(1)")
 	}
 	if runtime.GOOS != "windows" { // Windows lacks this VFS
-		// Only one process uses the index, so the connections can share the state of the WAL in memory instead of a
-		// mapped file. In a mapped file, a page fault on a hanging disk would block the garbage collector, and thus the
-		// whole process.
+		// Only one process uses the index, so the connections can share the state of the WAL in memory. Otherwise they
+		// would share a memory-mapped file. If the disk hung during a page fault in that file, the garbage collector
+		// would wait, and with it the whole process.
 		query.Set("vfs", "unix-excl")
 	}
 	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Path: filepath.ToSlash(abs), RawQuery: query.Encode()}).String())
@@ -94,9 +94,9 @@ func openDB(path string, writer bool, conns int) (*sql.DB, error) {
 	return db, nil
 }
 
-// begin starts a transaction and returns a function that ends the transaction unless it was committed. ctx ends only
-// the wait for a connection, not the transaction: when a transaction's context ends, database/sql rolls back in a
-// goroutine that cannot be waited for and that would keep a closed database open.
+// begin starts a transaction and returns a function that ends the transaction unless it was committed. ctx only limits
+// the wait for a connection. If ctx also ended the transaction, database/sql would roll it back in a goroutine of its
+// own. The caller cannot wait for that goroutine, which would keep a closed database open.
 func begin(ctx context.Context, db *sql.DB, options *sql.TxOptions) (tx *sql.Tx, end func(), err error) {
 	conn, err := db.Conn(ctx)
 	if err != nil {

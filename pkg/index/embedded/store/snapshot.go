@@ -50,11 +50,11 @@ type stateBody struct {
 	Epoch       int                         `json:"epoch,omitempty"`
 	CodedAt     uint32                      `json:"coded_at,omitempty"`
 	Centroid    []byte                      `json:"centre,omitempty"`
-	// HasInt8 reports whether there are int8 codes of this epoch. Earlier versions of the program neither write this
-	// field nor update the codes.
+	// HasInt8 reports whether there are int8 codes of this epoch. It is false after a write by an earlier version of
+	// the program, because such a version does not update the codes.
 	HasInt8 bool `json:"fine,omitempty"`
-	// HasLocations reports whether there is a location file. Earlier versions of the program neither write this field
-	// nor update the file.
+	// HasLocations reports whether there is a location file. It is false after a write by an earlier version of the
+	// program, because such a version does not update the file.
 	HasLocations bool `json:"placed,omitempty"`
 	// IVF is the committed part of the IVF, or nil if there is none.
 	IVF *vector.IVFState `json:"cells,omitempty"`
@@ -115,8 +115,8 @@ func (s *Snapshot) next() *Snapshot {
 	return &n
 }
 
-// Languages returns the languages of the live rows, the most common first. Rare ones are included, because a row can be
-// found only by stems of its own language.
+// Languages returns the languages of the live rows, the most common first. It includes rare languages, because a row
+// can be found only if the query is also stemmed in the row's language.
 func (s *Snapshot) Languages() []analysis.Language {
 	return slices.SortedFunc(maps.Keys(s.langs), func(a, b analysis.Language) int {
 		if s.langs[a] != s.langs[b] {

@@ -61,8 +61,8 @@ type Space struct {
 var ErrNotFound = errors.New("no such space")
 
 // Open opens the space in a directory. If there is none, Open creates it if create is set, and otherwise fails with
-// ErrNotFound. Open fails with index.ErrCorrupt if files are damaged or incomplete. The caches use `number` to tell
-// this open space from earlier openings of the same directory.
+// ErrNotFound. Open fails with index.ErrCorrupt if files are damaged or incomplete. Each opening needs a number of its
+// own, by which the caches identify the values of this open space.
 func Open(ctx context.Context, dir string, id index.Space, number uint64, c cache.Caches, z vector.Thresholds, create bool) (_ *Space, err error) {
 	path := filepath.Join(dir, databaseName)
 	if _, err := os.Stat(path); err != nil {
@@ -208,8 +208,8 @@ func (s *Space) commit(ctx context.Context, change func(tx *sql.Tx, next *Snapsh
 	if _, err := tx.ExecContext(ctx, `UPDATE state SET version = ?, body = ?`, next.Version, body); err != nil {
 		return fmt.Errorf("storing the state: %w", corrupt(err))
 	}
-	// Publish the snapshot first: readers may see the new version in the database before Commit returns, and must then
-	// find its snapshot.
+	// Publish the snapshot before the commit. A reader may see the new version in the database before Commit returns,
+	// and must then find the snapshot.
 	s.mu.Lock()
 	s.states[next.Version] = next
 	s.mu.Unlock()
@@ -249,8 +249,8 @@ func (s *Space) IsBroken() bool {
 // IsEmpty reports whether the space has no rows.
 func (s *Space) IsEmpty() bool { return s.Snapshot().Rows == 0 }
 
-// NeedsSettling reports whether there is work to do once the space is idle: merging small segments, or building an IVF
-// if that was postponed.
+// NeedsSettling reports whether there is work to do once the space is idle: small segments to merge, or an IVF whose
+// build was postponed.
 func (s *Space) NeedsSettling() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -285,8 +285,9 @@ func (s *Space) IVFBroken() bool {
 	return ivf != nil && ivf.Broken.Load()
 }
 
-// ReleaseMemory closes all idle connections except one, and drops that one's cached pages. While a disk hangs, no
-// connection can be opened, but the remaining one can still read data from the system's cache.
+// ReleaseMemory closes all idle connections except one, and drops the pages that this one has cached. One connection
+// stays open, because no connection can be opened while a disk hangs. The open one can still read data from the
+// system's cache.
 func (s *Space) ReleaseMemory() {
 	s.reads.SetMaxIdleConns(1)
 	defer s.reads.SetMaxIdleConns(readConnections)

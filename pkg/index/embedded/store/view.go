@@ -45,8 +45,8 @@ func (s *Space) Read(ctx context.Context, f func(View) error) error {
 	return corrupt(f(View{snap, s, r}))
 }
 
-// ReadLazy calls f with a view whose transaction begins only when it is needed: reading memory and mapped files does
-// not need one. If a write was committed in the meantime, it calls f again with a new view.
+// ReadLazy calls f with a view whose transaction begins only when it is needed. Reading memory and mapped files needs
+// no transaction. If a write was committed before the transaction began, ReadLazy calls f again with a new view.
 func (s *Space) ReadLazy(ctx context.Context, f func(View) error) error {
 	snap := s.addReader()
 	defer s.removeReader(snap.Version)

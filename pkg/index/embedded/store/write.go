@@ -85,8 +85,8 @@ func (s *Space) writeBatches(ctx context.Context, batches []*Batch) error {
 	return nil
 }
 
-// writeFiles writes the rows to the slot files and syncs them, with one goroutine per file. Readers do not see the new
-// slots yet. The goroutines own the files until the caller has waited for them.
+// writeFiles writes the rows to the slot files and syncs the files, with one goroutine per file. Readers do not see the
+// new slots yet. The caller must not use the files before it has waited for the returned group.
 func (s *Space) writeFiles(slots []uint32, batch []*Prepared, end uint32) *errgroup.Group {
 	files := new(errgroup.Group)
 	write := func(f *slotfile.File, payload func(*Prepared) []byte) {
@@ -270,11 +270,11 @@ func storeSegment(ctx context.Context, tx *sql.Tx, seg lexical.Segment, slots *r
 	return nil
 }
 
-// Number of deleted rows after which a deletion commits, so that writers do not wait long.
+// A deletion of many rows commits after this number of rows, so that other writers do not wait long.
 const rowsPerDeletion = 10_000
 
-// DeleteGenerations deletes generations, each with From < Below, in one or more commits. On an error, some rows may
-// already have been deleted.
+// DeleteGenerations deletes generations in one or more commits. Each must have From < Below. If DeleteGenerations
+// fails, some rows may already have been deleted.
 func (s *Space) DeleteGenerations(ctx context.Context, which []index.Generations) error {
 	var rest []deletion
 	for _, g := range which {
@@ -289,8 +289,8 @@ func (s *Space) DeleteGenerations(ctx context.Context, which []index.Generations
 	return nil
 }
 
-// deletion selects the rows of a datasource, or of all datasources if datasource is empty. It covers the generations
-// from first to last, inclusive. Both are results of storedGeneration.
+// deletion selects rows of a datasource, or of all datasources if datasource is empty: those with generations from
+// first to last, inclusive. Both bounds are results of storedGeneration.
 type deletion struct {
 	datasource  string
 	first, last int64
@@ -333,8 +333,8 @@ func (s *Space) deleteRows(ctx context.Context, which []deletion) (rest []deleti
 	return rest, err
 }
 
-// withRows removes deletions from the front of the list until one matches at least one row. If none does, nothing needs
-// to be committed.
+// withRows drops deletions from the front of the list until it finds one that matches at least one row. If the result
+// is empty, nothing needs to be committed.
 func (s *Space) withRows(ctx context.Context, which []deletion) ([]deletion, error) {
 	for ; len(which) > 0; which = which[1:] {
 		condition, args := which[0].where()

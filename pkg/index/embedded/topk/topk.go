@@ -15,7 +15,7 @@ func (a Scored) ranksAbove(b Scored) bool {
 	return a.Score > b.Score || a.Score == b.Score && a.Slot < b.Slot
 }
 
-// Minimum number of items that a TopK buffers beyond k before it selects.
+// Minimum number of items beyond K that a TopK buffers before it drops the worst.
 const minSpare = 64
 
 // TopK keeps the K best of the offered items. It is an unordered buffer: when it contains about a quarter more than K
@@ -40,8 +40,8 @@ func (t *TopK) Reset(k int) {
 	*t = TopK{K: k, capacity: k + max(minSpare, k/4), items: t.items[:0]}
 }
 
-// Threshold returns a score that K of the offered items have reached, if one is known. Items with lower scores need not
-// be offered.
+// Threshold returns a score that K of the offered items have reached. known is false if there is no such score yet.
+// Items with lower scores need not be offered.
 func (t *TopK) Threshold() (score float64, known bool) { return t.kth.Score, t.full }
 
 // Offer adds an item unless it is certainly not among the K best.

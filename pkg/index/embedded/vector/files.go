@@ -106,8 +106,8 @@ func centroidOf(s *Set) ([]float32, error) {
 // FileName is the name of the vector file in the directory of a space.
 const FileName = "vectors.f32"
 
-// Files holds the open vector files of a space. They belong to the space's writer: callers of all methods except
-// BuildIVF must hold the write lock. BuildIVF may run concurrently with the other methods, but not with itself.
+// Files holds the open vector files of a space. Callers of all methods except BuildIVF must hold the space's write
+// lock. BuildIVF may run concurrently with the other methods, but not with itself.
 type Files struct {
 	Dir          string
 	Full         *slotfile.File   // nil without vectors
@@ -120,8 +120,9 @@ type Files struct {
 	ivfEpoch   int         // epoch of the latest IVF files; only BuildIVF changes it
 }
 
-// Open opens the files of a set, and removes codes and IVF files that do not belong to it. It fails with
-// index.ErrCorrupt if files are missing or too short. If only files of the IVF are affected, it drops the IVF instead.
+// Open opens the files of a set. It removes files of codes and IVFs that do not belong to the set. It fails with
+// index.ErrCorrupt if files are missing or too short. If only files of the IVF are missing or too short, it drops the
+// IVF instead.
 func (f *Files) Open(snap *Set) (err error) {
 	if snap.Dimensions == 0 {
 		return nil

@@ -43,8 +43,8 @@ func newBuilder(s *Set, t *tree) *builder {
 	return d
 }
 
-// sample draws live slots at random: at most n for training, in ascending order, and at most `more` others that are
-// held out from training.
+// sample draws live slots at random: at most n for training, in ascending order, and at most `more` others that are not
+// used for training.
 func sample(s *Set, n, more int, rng *rand.Rand) (drawn, held []uint32) {
 	n = min(n, int(s.Rows)/2)
 	more = min(more, int(s.Rows)/4)
@@ -113,8 +113,8 @@ func (d *builder) assign(ctx context.Context) error {
 	return err
 }
 
-// imbalance returns the expected size of the list that contains a random row, divided by the size that all lists would
-// have if they were equally large.
+// imbalance measures how unequal the lists are. It is the mean size of the list that contains a random row, divided by
+// the mean size of all lists. It is 1 if all lists are equally large.
 func (d *builder) imbalance() float64 {
 	var rows, squares float64
 	for _, n := range d.sizes {

@@ -17,8 +17,8 @@ const (
 	targetRecall = 0.995
 	// Maximum share of all rows that searches may scan. Above it, a scan of all codes is cheaper.
 	maxScanned = 0.33
-	// Maximum number of attempts per limit, and the number by which the radius factor is multiplied if the first
-	// attempt finds too few rows.
+	// Maximum number of attempts per limit, and the factor by which the radius factor is raised if the first attempt
+	// finds too few rows.
 	radiusTries, radiusStep = 5, 1.1
 	// Smallest radius factor that calibration tries. It must be positive, because 0 has a special meaning: see Radius.
 	minRadius = 1e-3
@@ -32,15 +32,15 @@ var calibratedLimits = [2]int{10, 200}
 // farther from rows than rows are from one another.
 var queryNoise = []float32{0, 0.5, 1}
 
-// Radius contains a factor for each calibrated limit. The higher the factor, the more lists a search probes: see
-// ScanLists. 0 means that scanning all codes is better.
+// Radius contains a radius factor for each calibrated limit. With a higher factor, a search probes more lists; see
+// ScanLists. A factor of 0 means that it is better to scan all codes.
 type Radius [len(calibratedLimits)]float32
 
 // Known reports whether the factors are calibrated.
 func (r Radius) Known() bool { return r[0] > 0 && r[1] > 0 }
 
-// at interpolates the factor for a limit. The factor falls as the limit grows, because lower ranks are more densely
-// populated.
+// at interpolates the factor for a limit. The factor falls as the limit grows, because scores are closer together at
+// lower ranks.
 func (r Radius) at(limit int) float32 {
 	from, to := math.Log(float64(calibratedLimits[0])), math.Log(float64(calibratedLimits[1]))
 	part := (math.Log(float64(limit)) - from) / (to - from)
@@ -85,9 +85,9 @@ func without(found []topk.Scored, slot uint32) []topk.Scored {
 }
 
 // neededRadius returns the smallest radius factor with which a search for `depth` rows finds the share targetRecall of
-// the nearest rows. The threshold of the search is assumed to be the score of the last of these rows: a list is probed
-// if its centroid's score plus factor·radius reaches that threshold. The lists with the best centroids are always
-// probed.
+// the nearest rows. It assumes that the threshold of the search is the score of the last of these rows. A search probes
+// the lists with the best centroids. It also probes each list whose centroid's score plus factor·radius reaches the
+// threshold.
 func (d *builder) neededRadius(questions []calibrationQuery, depth int) (limit float32) {
 	gaps := make([][]float32, len(queryNoise))
 	products := make([]float32, len(d.sizes))
@@ -140,8 +140,8 @@ func withNoise(v []float32, noise float32, rng *rand.Rand) []float32 {
 	return out
 }
 
-// measured is the result of a measurement: the lowest recall that a type of query had, and the mean share of all rows
-// that a search scanned.
+// measured is the result of a measurement. recall is that of the query type with the lowest recall. scanned is the mean
+// share of all rows that a search scanned.
 type measured struct{ recall, scanned float64 }
 
 // measure searches the lists for the calibration queries.
@@ -170,8 +170,9 @@ func measure(ctx context.Context, s *Set, questions []calibrationQuery, depth in
 	return o, nil
 }
 
-// calibrate finds by bisection, for each limit, the smallest factor with which searches reach targetRecall, and sets
-// these factors. It sets none of them if, for one of the limits, searches would scan more than maxScanned of the rows.
+// calibrate sets the radius factor of each limit to the smallest factor with which searches reach targetRecall. It
+// finds the factors by bisection. It sets none of them if searches with one of the limits would scan more than
+// maxScanned of the rows.
 func (d *builder) calibrate(ctx context.Context, c *IVF, held []uint32, rng *rand.Rand) error {
 	if d.set.Thresholds.Radius.Known() {
 		c.Radius = d.set.Thresholds.Radius
@@ -185,8 +186,8 @@ func (d *builder) calibrate(ctx context.Context, c *IVF, held []uint32, rng *ran
 	with.IVF, with.Assigned, with.Written = &tried, d.set.Live, 0
 	var found Radius
 	for i, depth := range calibratedLimits {
-		// A search starts with a lower threshold than neededRadius assumes and thus probes more lists, so a slightly
-		// smaller factor suffices.
+		// A slightly smaller factor than neededRadius suffices. A search starts with a lower threshold than
+		// neededRadius assumes, and thus probes more lists.
 		from, to := float32(minRadius), d.neededRadius(questions, depth)
 		for n := 0; n < radiusTries; n++ {
 			factor := to

@@ -30,7 +30,8 @@ func (f *IVFFiles) close() error {
 	return errors.Join(f.centroids.Close(), f.means.Close(), f.codes.Close())
 }
 
-// unlink deletes the files while they are open. If the system does not allow that, the next Open deletes them.
+// unlink deletes the files while they are still open. If the operating system does not allow that, the next Open
+// deletes them.
 func (f *IVFFiles) unlink() {
 	for _, file := range f.each() {
 		if file != nil {
@@ -110,8 +111,8 @@ func (f *Files) removeOtherIVF() error {
 }
 
 // BuildIVF builds the lists of a pinned set and writes their files, without the write lock. The parameter `work` says
-// whether to train new centroids. If scanning all codes is better for these vectors, it returns no files and an IVF
-// that records this. The caller must commit the IVF and then call ReplaceIVF.
+// whether to train new centroids. The caller must commit the returned IVF and then call ReplaceIVF. If it is better to
+// scan all codes of these vectors, the IVF says so, and no files are returned.
 func (f *Files) BuildIVF(ctx context.Context, snap *Set, work Work, seed uint64) (_ *IVF, _ *IVFFiles, err error) {
 	rng := rand.New(rand.NewPCG(seed, uint64(snap.Rows)))
 	var d *builder
@@ -150,8 +151,8 @@ func (f *Files) BuildIVF(ctx context.Context, snap *Set, work Work, seed uint64)
 	return c, files, nil
 }
 
-// ReplaceIVF makes files, which may be nil, the files of the current IVF. It must be called after that IVF has been
-// committed, with the version of the commit.
+// ReplaceIVF makes `files` the files of the current IVF. They may be nil. ReplaceIVF must be called after that IVF has
+// been committed, with the version of the commit.
 func (f *Files) ReplaceIVF(files *IVFFiles, version int64) {
 	if f.ivf != nil {
 		f.ivf.unlink()
@@ -161,11 +162,12 @@ func (f *Files) ReplaceIVF(files *IVFFiles, version int64) {
 	f.ivf = files
 }
 
-// RetireIVF takes the files of an IVF whose commit failed. It keeps them open until Close, because a reader may still
-// use them.
+// RetireIVF takes over the files of an IVF whose commit failed. The IVF may have been committed nevertheless, and a
+// reader may use the files. So they stay open until Close.
 func (f *Files) RetireIVF(files *IVFFiles) { f.retiredIVF = append(f.retiredIVF, files) }
 
-// CloseRetired closes IVF files that only versions before oldest could read.
+// CloseRetired closes the files of replaced IVFs that are no longer in use. oldest is the oldest version that is still
+// being read.
 func (f *Files) CloseRetired(oldest int64) error {
 	var kept []*IVFFiles
 	var errs []error

@@ -14,10 +14,10 @@ import (
 )
 
 // ScanLists probes lists in rounds. The first round probes a fixed share of the lists: those whose centroids have the
-// highest inner products with the query. The limit-th best score so far is the threshold θ. A list is probed if its
-// bound, product + factor·radius, reaches θ. The factor is calibrated for the space and depends on the limit. Rows of
-// the probed lists go through the same stages as in ScanCodes. The θ of a round depends only on earlier rounds, so the
-// result does not depend on the timing of goroutines.
+// highest inner products with the query. After each round, the threshold θ is the limit-th best score so far. In later
+// rounds, a list is probed if its bound, product + factor·radius, reaches θ. The factor is calibrated for the space and
+// depends on the limit. Rows of the probed lists go through the same stages as in ScanCodes. The θ of a round depends
+// only on earlier rounds, so the result does not depend on the timing of goroutines.
 
 const (
 	// The first round always probes 1/minProbeShare of the lists and minProbeCount more.
@@ -207,8 +207,8 @@ func (c *listSearch) tail(ctx context.Context) error {
 	})
 }
 
-// scan splits n items, which have about the given number of rows in total, into ranges. It calls visit with each range,
-// and then rescores the candidates.
+// scan splits n items into ranges, calls visit with each range, and then rescores the candidates. rows is the
+// approximate number of rows in all items.
 func (c *listSearch) scan(ctx context.Context, rows, n int, visit func(sel *selector, from, to int) error) error {
 	threshold := c.all.threshold()
 	c.sharedThreshold.Store(math.Float32bits(threshold))
@@ -225,8 +225,7 @@ func (c *listSearch) scan(ctx context.Context, rows, n int, visit func(sel *sele
 	return c.all.rescore(ctx, c.s, c.question, c.parts[:])
 }
 
-// list estimates the scores of list rows 64w to 64w+63. The parameter `of` has a bit for each of these rows; rows whose
-// bit is 0 are skipped.
+// list estimates the scores of list rows 64w to 64w+63. It skips a row if the row's bit in `of` is 0.
 func (s *selector) list(snap *Set, w int, of uint64) error {
 	c := snap.IVF
 	records, err := c.group(w)

@@ -15,7 +15,7 @@ const (
 	lloydRounds = 6
 	// Number of training vectors per coarse centroid.
 	coarseSample = 256
-	// When the list nearest to a vector is looked up, only the lists of this many coarse centroids are compared.
+	// Number of coarse centroids whose lists are compared when the list nearest to a vector is looked up.
 	coarseProbes = 3
 	// Number of vectors between checks of the context.
 	checkEvery = 256

@@ -32,8 +32,8 @@ const (
 // Groups returns the number of groups of 64 slots.
 func (s *Set) Groups() int { return (int(s.Slots) + 63) / 64 }
 
-// eachGroup calls f for each group in [from, to) in which live slots pass the filter. It passes these slots to f as the
-// set bits of `passing`. Before each call, it verifies the checksums of the group.
+// eachGroup calls f for each group in [from, to) that has live slots passing the filter. The bits of `passing` say
+// which slots these are. Before each call, eachGroup verifies the checksums of the group.
 func (s *Set) eachGroup(filter bitmap.Set, records slotfile.View, from, to int, f func(w int, passing uint64) error) error {
 	for w := from; w < to; w++ {
 		live := s.Live.Word(w)
@@ -66,10 +66,10 @@ func (s *Set) each(records slotfile.View, f func(slot uint32) error) error {
 // Running is the number of searches in the process, including waiting ones. They share the processors.
 var Running atomic.Int32
 
-// parallel splits n items into ranges and calls a visit function once with each range. It calls `begin` once per
-// goroutine to get the goroutine's visit function. There are several goroutines if there are at least ParallelRows rows
-// and the processors are not busy with other searches; faster goroutines take more ranges. parallel returns early if
-// ctx ends.
+// parallel splits n items into ranges and processes the ranges in one or more goroutines. Each goroutine calls `begin`
+// once to get a visit function, and then calls visit with one range after another. Faster goroutines take more ranges.
+// There are several goroutines if there are at least ParallelRows rows and the processors are not busy with other
+// searches. parallel returns early if ctx ends.
 func parallel(ctx context.Context, rows, n int, begin func(part int) (visit func(from, to int) error)) error {
 	parts := 1
 	if rows >= ParallelRows {
@@ -111,9 +111,9 @@ func parallel(ctx context.Context, rows, n int, begin func(part int) (visit func
 	return others.Wait()
 }
 
-// compare returns the slots whose vectors are nearest to the query. It splits n items, which have about `rows` rows in
-// total, into ranges and calls visit with each range. visit must verify the record of each slot in the range and then
-// pass the slot to the function that it receives as its last argument.
+// compare returns the slots whose vectors are nearest to the query. It splits n items into ranges and calls visit with
+// each range. rows is the approximate number of rows in all items. For each slot in the range, visit must verify the
+// record and then call the function passed to it as `compare`.
 func (s *Set) compare(ctx context.Context, query []float32, limit, rows, n int, visit func(from, to int, compare func(slot uint32)) error) (*topk.TopK, error) {
 	var tops [maxScanners]*topk.TopK
 	err := parallel(ctx, rows, n, func(part int) func(from, to int) error {

@@ -36,9 +36,9 @@ type Set struct {
 	Int8 slotfile.View // int8 codes (SQ8)
 }
 
-// Products computes inner products of the query and the vectors in slots. It calls f with i and the product for
-// slots[i], for each index i in the parameter `which`. The slots must be live and ascending. It fails with
-// index.ErrCorrupt if a checksum does not match.
+// Products computes inner products of the query and vectors. `which` lists indexes of slots. For each index i in
+// `which`, Products calls f with i and the product for slots[i]. The slots must be live and ascending. Products fails
+// with index.ErrCorrupt if a checksum does not match.
 func (v *Set) Products(query []float32, slots []uint32, which []int, f func(i int, product float32)) error {
 	for n, i := range which {
 		if n+1 < len(which) {

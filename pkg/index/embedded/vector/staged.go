@@ -74,9 +74,9 @@ func ScanCodes(ctx context.Context, s *Set, filter bitmap.Set, query []float32, 
 	return Found{found.Items(), all.compared, len(slots)}, nil
 }
 
-// remaining takes candidates out of the selectors and returns their slots. If `likely` is set, it takes only candidates
-// whose estimates reach the threshold. Otherwise it takes all whose upper bounds reach the threshold. The slots are
-// ascending, and valid until the next call.
+// remaining takes candidates out of the selectors and returns their slots, in ascending order. It takes the candidates
+// whose upper bounds reach the threshold. If `likely` is set, it takes only those whose estimates reach the threshold,
+// too. The result is valid until the next call.
 func (f *refined) remaining(parts []*selector, likely bool) []uint32 {
 	threshold, slots := f.threshold(), f.scratch[:0]
 	for _, p := range parts {
@@ -253,8 +253,7 @@ type selector struct {
 const (
 	// Before any row is rescored, the scores of 1/warmupShare of all rows are estimated.
 	warmupShare = 16
-	// Minimum number of waiting candidates before they are compacted, and maximum capacity of buffers that are kept for
-	// reuse.
+	// Minimum number of waiting candidates before they are compacted, and maximum capacity of buffers that are reused.
 	minScratch, maxScratch = 8192, 1 << 18
 	// Number of rows that are rescored together.
 	rescoreBatch = 16
@@ -389,7 +388,8 @@ func (s *selector) compact() {
 }
 
 // take appends to `slots` the slots of the candidates whose upper bound reaches `threshold` and whose estimate reaches
-// `minimum`. It drops candidates whose upper bound is below the threshold, and returns all others as `left`.
+// `minimum`. If only the upper bound reaches the threshold, the candidate is returned in `left`. All other candidates
+// are dropped.
 func (s *selector) take(slots []uint32, threshold, minimum float32) (taken []uint32, left []candidate) {
 	from, n := len(slots), 0
 	slots = slices.Grow(slots, len(s.found))[:from+len(s.found)]

@@ -68,8 +68,8 @@ func (c *Coder) Encode(dst, fine []byte, v []float32) {
 			words[i/8] |= 1 << (i % 8)
 		}
 	}
-	// scale is chosen so that the projection of scale·signs (each sign is ±1) onto the residual is the residual itself.
-	// The rest of scale·signs is orthogonal to the residual; its norm per dimension is the error.
+	// Choose scale so that the projection of scale·signs onto the residual is the residual itself (each sign is ±1).
+	// The rest of scale·signs is orthogonal to the residual. The stored error is the norm of this rest per dimension.
 	var scale, spread float64
 	if sum > 0 {
 		scale = length * length / sum
@@ -95,15 +95,15 @@ type Query struct {
 	int8   int8Query
 }
 
-// Largest weight. It is chosen so that any sum of up to eight weights, minus the smallest possible sum, fits into a
-// byte. Rounding increases the error by less than 1%.
+// Largest weight. The sum of up to eight weights, minus the smallest possible sum, must fit into a byte. Rounding
+// weights to integers increases the error by less than 1%.
 const maxWeight = math.MaxUint8 / 8
 
 // scaleToError is the ratio of scale²·dimensions to error²·dimensions. It is (π/2)/(π/2-1) because the rotation makes
 // the components normally distributed.
 const scaleToError = (math.Pi / 2) / (math.Pi/2 - 1)
 
-// Upper bound on the difference between two ways of computing an inner product of unit vectors.
+// Upper bound on the difference, due to rounding, between two ways of computing an inner product of unit vectors.
 const rounding = 1e-6
 
 // Prepare prepares a query of unit length.
@@ -122,8 +122,8 @@ func (c *Coder) Prepare(query []float32) *Query {
 	step := 1.0
 	if limit > 0 {
 		step = limit / maxWeight
-		// The rounding error of a weight is uniformly distributed over a step, and enters the estimate multiplied by
-		// scale.
+		// Include the rounding errors of the weights in length. Each error is uniformly distributed over a step, and is
+		// multiplied by scale in the estimate.
 		length = math.Sqrt(length*length + scaleToError*float64(len(query))*step*step/12)
 	}
 	for i, x := range c.residual {
@@ -147,8 +147,8 @@ type Estimates struct {
 	sums    [Rows]int32
 }
 
-// Above compares the query with a group of transposed codes (see Rows). It returns, as bits, the codes whose estimate +
-// times·σ is at least threshold, where σ is the estimate's standard deviation.
+// Above compares the query with a group of transposed codes (see Rows). The result has one bit per code. A bit is set
+// if the estimate plus times·σ is at least threshold, where σ is the estimate's standard deviation.
 func (q *Query) Above(e *Estimates, codes []byte, times, threshold float32) uint64 {
 	if found, ok := q.above(e, codes, times, threshold); ok {
 		return found

@@ -9,9 +9,10 @@ import (
 // Number of passes of a rotation.
 const rotationPasses = 4
 
-// rotation is a random rotation of vectors of one length. Each pass flips random signs and applies Hadamard matrices
-// whose sizes are the powers of two that add up to the length. The largest matrix is at the front in even passes and at
-// the back in odd ones, so that each component is mixed with all others.
+// rotation is a random rotation of vectors of one length. It consists of several passes. Each pass flips random signs,
+// and then multiplies sections of the vector by Hadamard matrices. The sizes of the sections are the powers of two that
+// add up to the vector's length. The largest section is at the front in even passes and at the back in odd ones, so
+// that each component is mixed with all others.
 type rotation struct {
 	signs []float32 // 1 or -1, per pass and dimension
 }

@@ -5,10 +5,10 @@ import (
 	"math"
 )
 
-// An int8 code (SQ8) contains one byte per dimension of the rotated residual, and three numbers: the step of the bytes,
-// the offset, and the norm of the quantisation error. It takes a quarter of the vector's size. It gives strict bounds
-// on an inner product: by the Cauchy–Schwarz inequality, the error contributes at most its norm times the norm of the
-// query.
+// An int8 code (SQ8) contains one byte per dimension of the rotated residual, and three numbers: the quantisation step,
+// the offset, and the norm of the quantisation error. It takes about a quarter of the vector's size. It gives strict
+// bounds on an inner product. By the Cauchy–Schwarz inequality, the product of query and quantisation error is at most
+// the product of their norms.
 
 // Length in bytes of step, offset and error norm, as float32.
 const int8Numbers = 3 * 4

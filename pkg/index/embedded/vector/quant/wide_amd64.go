@@ -56,7 +56,8 @@ func (q *Query) aboveWide(e *Estimates, codes []byte, times, threshold float32, 
 const (
 	// Size in bytes of the two lookup tables of a column.
 	halfTables = 2 * 16
-	// Maximum number of columns whose sums, minus their minimum, fit into 16 bits; a multiple of 8.
+	// Maximum number of columns for which a sum, minus the minimum of the sum, fits into 16 bits. It is a multiple of
+	// 8.
 	maxColumns = math.MaxUint16 / (8 * maxWeight) / 8 * 8
 )
 
@@ -86,9 +87,9 @@ func fillHalf(table *[16]byte, weight []int8) (minimum int32) {
 	return minimum
 }
 
-// columns512 and columns256 look up columns of a group of codes (see Rows) in the tables of prepareHalves, and add the
-// results to the sums of the codes. The number of columns must be a multiple of 4 and at most maxColumns. There are no
-// bounds checks.
+// columns512 and columns256 add columns of a group of codes (see Rows) to the sums of the codes. They look up the value
+// of each column in the tables of prepareHalves. The number of columns must be a multiple of 4 and at most maxColumns.
+// There are no bounds checks.
 //
 //go:noescape
 func columns512(sums *int32, codes, halves *byte, columns int)
