@@ -15,9 +15,9 @@ import (
 	"github.com/sluice/sluice/pkg/jobs/quorum"
 )
 
-// attemptCounts counts the runs of one job, which is identified by its generation. The server's delivery count cannot
-// be used instead. It is stored up to 100 ms late, so a job that kills its process immediately would always look like a
-// first delivery. It also counts deliveries that were lost in transit.
+// attemptCounts counts the runs of one job, which is identified by its generation. The server's delivery count is not
+// suitable. It is stored up to 100 ms late, so each run of a job that kills its process immediately would look like the
+// first. It also counts deliveries that were lost in transit.
 type attemptCounts struct {
 	Starts    int    `json:"starts"`               // runs started; written before each run
 	Failures  int    `json:"failures,omitempty"`   // runs that ended with an error
@@ -36,8 +36,8 @@ func (t attemptCounts) crashes() int { return max(0, t.Starts-t.Failures-t.HandB
 var errRevision = errors.New("jobs: written by another worker")
 
 // attemptStore stores the attempt counts of unfinished jobs and the checkpoints of consumers. Entries of finished jobs
-// are deleted, and the stream's age limit removes the rest. The stream is laid out as a key-value bucket, but the
-// client's Get is not used: any replica may answer the request, and a lagging replica would hide crashes.
+// are deleted, and the stream's age limit removes the rest. The stream is laid out as a key-value bucket. It is not
+// read with the client's Get, which any replica may answer. A lagging replica would hide crashes.
 type attemptStore struct {
 	js           jetstream.JetStream
 	stream       jetstream.Stream
@@ -70,8 +70,8 @@ func (l *attemptStore) store(ctx context.Context, generation uint64, t attemptCo
 	return t, nil
 }
 
-// change applies f to the attempt counts t, and stores the result. If t is outdated, because a job outlived its lease
-// and two workers run it, change reads the counts again and retries.
+// change applies f to the attempt counts t, and stores the result. t may be outdated: if a job has outlived its lease,
+// two workers run it. change then reads the counts again and retries.
 func (l *attemptStore) change(ctx context.Context, generation uint64, t attemptCounts, f func(*attemptCounts)) (attemptCounts, error) {
 	const tries = 5
 	var err error
@@ -117,8 +117,8 @@ func (l *attemptStore) get(ctx context.Context, key string, v any) (revision uin
 	return msg.Sequence, json.Unmarshal(msg.Data, v)
 }
 
-// put writes an entry and returns its revision. If the server's response is lost, the retry does not write the entry a
-// second time, because an attempt that was counted twice would look like a crash.
+// put writes an entry and returns its revision. If the server's response is lost, put tries again, but the entry is
+// written only once. An attempt that was counted twice would look like a crash.
 func (l *attemptStore) put(ctx context.Context, key string, v any, opts ...jetstream.PublishOpt) (revision uint64, err error) {
 	data, err := json.Marshal(v)
 	if err != nil {

@@ -22,8 +22,8 @@ type Backlog struct {
 func (b Backlog) Unfinished() uint64 { return b.Waiting + b.Taken }
 
 // Backlog counts the unfinished jobs of a lane. Before the first worker of the lane starts, all jobs count as waiting.
-// An autoscaler can read the same numbers from the servers: from the consumer ConsumerOf(lane) of the stream
-// StreamJobs.
+// An autoscaler can read the same numbers from NATS: they are part of the state of the consumer ConsumerOf(lane) of the
+// stream StreamJobs.
 func (b *Broker) Backlog(ctx context.Context, lane domain.Lane) (Backlog, error) {
 	if !validLane(lane) {
 		return Backlog{}, fmt.Errorf("%w: lane %q", ErrInvalid, lane)

@@ -68,8 +68,8 @@ type Conn struct {
 const (
 	// Pause between the attempts to establish the first connection.
 	connectWait = 250 * time.Millisecond
-	// Interval between pings of the server. A machine that crashed does not close its connections, so the client
-	// switches to another server after maxPings unanswered pings.
+	// Interval between pings of the server. After maxPings unanswered pings, the client switches to another server.
+	// This is needed because a machine that crashes does not close its connections.
 	pingInterval = 4 * time.Second
 	maxPings     = 2
 	// Period for which Connect keeps asking a server that reports JetStream as disabled.

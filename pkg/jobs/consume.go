@@ -33,7 +33,8 @@ const (
 	// catalogPanics is the number of panics after which an event is dropped. Otherwise it would block all later events.
 	// control.Rescuer later finds the datasource that is waiting for the dropped event.
 	catalogPanics = 5
-	// batchWait is the maximum wait for the rest of a batch, which the server has already announced.
+	// batchWait is the maximum wait for the other events of a batch. The server has them already, as it reported with
+	// the first event.
 	batchWait = 250 * time.Millisecond
 )
 
@@ -41,10 +42,11 @@ const (
 // MaxBatch), and returns nil once ctx ends. Events are acknowledged once the handler has returned nil.
 //
 // If the handler fails, ConsumeBatches passes it the events one by one, and retries each after a growing delay until it
-// succeeds. Later events wait, so the handler must fail only for temporary reasons. Any number of processes may consume
-// at the same time: one of them receives the events, and if that process stops responding, another one takes over. No
-// event is delivered while another process still holds an earlier one. Messages that are not events are logged and
-// skipped, and so are events that make the handler panic catalogPanics times.
+// succeeds. Later events wait, so the handler must fail only for temporary reasons. Messages that are not events are
+// logged and skipped, and so are events that make the handler panic catalogPanics times.
+//
+// Any number of processes may call ConsumeBatches. One of them receives the events. If it stops responding, another one
+// takes over, but gets no event before the earlier ones have been settled.
 //
 // It returns an error only if it cannot start.
 func (b *Broker) ConsumeBatches(ctx context.Context, limit int, handler func(ctx context.Context, evs []domain.Event) error) error {
@@ -94,8 +96,9 @@ type reader struct {
 	limit   int
 	retry   backoff
 
-	// next is the consumer sequence of the next delivery, assuming that all earlier deliveries are settled; 0 means
-	// unknown. As long as deliveries continue from next without a gap, no other process holds an unsettled event.
+	// next is the number of the next delivery (the consumer sequence), if all earlier deliveries are settled; 0 means
+	// unknown. If the deliveries of a batch begin with this number and have no gaps, no other process holds an
+	// unsettled event.
 	next uint64
 	// pinned says whether the server has ever made this process the only consumer.
 	pinned bool
@@ -189,8 +192,8 @@ func (r *reader) fetch(ctx context.Context, consumer jetstream.Consumer) ([]rece
 	}
 	more := min(int(min(batch[0].meta.NumPending, MaxBatch)), r.limit-1)
 	if r.next == 0 {
-		// The server delivers unsettled events again but does not count them as pending. hasAllPending accepts a batch
-		// only if it holds all unsettled events, so request as many as there can be.
+		// Events that are delivered again do not count as pending, so their number is unknown. Request as many events
+		// as there can be, because hasAllPending accepts a batch only if it contains all unsettled events.
 		more = MaxBatch - 1
 	}
 	if more > 0 && ctx.Err() == nil {
@@ -219,8 +222,8 @@ func appendReceived(batch []received, msg jetstream.Msg) ([]received, error) {
 	return append(batch, received{Msg: msg, meta: meta}), nil
 }
 
-// hasAllPending reports whether the batch contains every delivered event that is not settled yet. Otherwise another
-// process is holding older events, or died while holding them. The older events must be applied first.
+// hasAllPending reports whether the batch contains all events that are delivered but not settled. If some are missing,
+// another process holds them, or has died while holding them. These older events must be applied first.
 func (r *reader) hasAllPending(ctx context.Context, consumer jetstream.Consumer, batch []received) (bool, error) {
 	if r.next != 0 {
 		first, last := batch[0].meta.Sequence.Consumer, batch[0].meta.Sequence.Consumer

@@ -13,7 +13,7 @@ import (
 )
 
 // ensureConsumer creates a durable consumer or updates its configuration. A new consumer starts at the last checkpoint.
-// Otherwise it would deliver the whole stream, including the finished jobs in JOBS.
+// Otherwise it would deliver the whole stream again; in JOBS, that includes finished jobs.
 func (b *Broker) ensureConsumer(ctx context.Context, stream string, cfg jetstream.ConsumerConfig) (consumer jetstream.Consumer, err error) {
 	err = b.do(ctx, func(ctx context.Context) error {
 		consumer, err = b.tryConsumer(ctx, stream, cfg)
@@ -90,7 +90,8 @@ func (b *Broker) checkpointOf(ctx context.Context, consumer string) (c checkpoin
 	return c, nil
 }
 
-// checkpointInterval is the time between two checkpoints. If a consumer is deleted, up to this much work is repeated.
+// checkpointInterval is the time between two checkpoints. If a consumer is deleted, the messages acknowledged since the
+// last checkpoint are delivered again.
 const checkpointInterval = 10 * time.Second
 
 // keepCheckpoints stores checkpoints of all consumers periodically until ctx ends.

@@ -114,8 +114,8 @@ func (b *Broker) ReplayDeadLetter(ctx context.Context, sequence uint64) (uint64,
 	if err != nil {
 		return 0, err
 	}
-	// The job's own id may still be in the duplicate window, in which case the server would drop the message. An id
-	// with the dead letter's sequence is unique, but stays the same if the replay is repeated.
+	// Do not use the job's own id: if it is still in the duplicate window, the server drops the message. This id is
+	// unique to the dead letter, so repeating the replay does not publish the job twice.
 	id := dl.Job.ID + "-replay-" + strconv.FormatUint(sequence, 10)
 	ack, err := b.store(ctx, StreamJobs, id, msg, jetstream.WithExpectLastSequencePerSubject(dl.Generation))
 	if quorum.WrongSequence(err) {

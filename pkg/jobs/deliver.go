@@ -33,7 +33,8 @@ func (w *worker) deliver(msg jetstream.Msg) {
 		return
 	}
 	if !w.claim(meta.Sequence.Stream) {
-		// Another slot is running the job and extends the lease, which all deliveries of a message share.
+		// Another slot of this worker is running the job. It also extends the lease of this delivery, because all
+		// deliveries of a message share one lease.
 		w.opts.Observe(Outcome{Lane: w.lane, Kind: kindOf(w.lane), Generation: meta.Sequence.Stream, Result: Held})
 		return
 	}
@@ -60,8 +61,9 @@ func (w *worker) deliver(msg jetstream.Msg) {
 	d.settle(func(ctx context.Context) (Result, error) { return d.end(ctx, err) })
 }
 
-// settle runs one step of the bookkeeping within SettleTimeout, which a shutdown does not shorten. If the step fails,
-// the job is delivered again. If the step returns a result, settle passes the result to the observer.
+// settle runs one step that records what happens to a job. The step gets up to SettleTimeout, even during a shutdown.
+// If it cannot be completed, the job is delivered again. If the step returns a result, settle passes the result to the
+// observer.
 func (d *delivery) settle(step func(context.Context) (Result, error)) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(d.stopping), d.opts.SettleTimeout)
 	defer cancel()
@@ -161,10 +163,10 @@ func (d *delivery) begin(ctx context.Context) (result Result, run bool, err erro
 	return "", true, nil
 }
 
-// crashDelay returns the remaining delay of a job that was running when its worker died. The first crash may be a
-// coincidence and adds no delay. From the second crash on, the delay doubles with each crash. So a job that kills its
-// workers does this less and less often. A job that merely happened to run during a series of crashes is not abandoned
-// right away.
+// crashDelay returns how long to wait before running a job whose worker died during the last run. The first crash may
+// be a coincidence and causes no delay. From the second crash on, the delay doubles with each crash. So a job that
+// kills its workers does this less and less often. A job that merely happened to run during several crashes is not
+// abandoned right away.
 func (d *delivery) crashDelay() time.Duration {
 	n := d.counts.crashes()
 	if n < 2 {
@@ -265,8 +267,8 @@ func (d *delivery) end(ctx context.Context, runErr error) (Result, error) {
 // stopped reports whether the handler's context ended because the worker is stopping.
 func (d *delivery) stopped() bool { return errors.Is(context.Cause(d.run), errStopping) }
 
-// nak requests a redelivery after a delay. The consumer must not have a BackOff list, because the server would add its
-// delay to this one.
+// nak requests a redelivery after a delay. The consumer must have no BackOff list, because the server would add the
+// delay from that list.
 func (d *delivery) nak(ctx context.Context, runErr error) (Result, error) {
 	delay := d.retry.delay(d.counts.Failures)
 	var asked *retryError
@@ -330,9 +332,9 @@ func (d *delivery) handBack(ctx context.Context, runErr error) (Result, error) {
 // finish acknowledges the job and deletes its counts.
 func (d *delivery) finish(ctx context.Context, r Result, runErr error) (Result, error) {
 	if err := persist(ctx, func() error { return d.broker.do(ctx, d.acknowledge) }); err != nil {
-		// If the acknowledgement is lost, the job is delivered again after AckWait, and the next run finds the work
-		// done. If the job's stream is gone, the job is not delivered again; the catalog already knows from the last
-		// event that the job is done.
+		// If the acknowledgement is lost, the job is delivered again after AckWait. The next run finds that the work is
+		// done. If the job's stream is gone, the job is not delivered again. This is fine, because an event has already
+		// told the catalog that the job is done.
 		return Unsettled, errors.Join(runErr, fmt.Errorf("acknowledging: %w", err))
 	}
 	if d.counts.Starts > 0 {

@@ -72,7 +72,7 @@ func Snooze(d time.Duration, err error) error {
 	return &snoozeError{after: d, err: err}
 }
 
-// Rescheduled marks a run whose work a new job will do later. The current job is acknowledged although its work is not
+// Rescheduled marks a run that has left its work to a new job. The current job is acknowledged although its work is not
 // done. err is the reason. Rescheduled returns nil if err is nil.
 func Rescheduled(err error) error {
 	if err == nil {

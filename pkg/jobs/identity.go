@@ -40,9 +40,9 @@ func checkFormat(meta map[string]string) error {
 // job log, so they must all get the same id.
 func (b *Broker) Installation() string { return b.installation }
 
-// identify checks which catalog owns the jobs on the servers. It fails with ErrForeign if the owner is another catalog.
-// There is one exception: if no process serves that other catalog, it must have been lost, and a catalog that has never
-// published a job takes over the streams.
+// identify checks which catalog owns the jobs on the servers. It fails with ErrForeign if the owner is another catalog,
+// with one exception: a catalog that has never published a job takes over the streams if no process serves the other
+// catalog. In that case, the other catalog is assumed to be lost.
 func (b *Broker) identify(ctx context.Context, o Options) error {
 	var meta map[string]string
 	err := b.do(ctx, func(ctx context.Context) error {
@@ -86,8 +86,8 @@ func (b *Broker) identify(ctx context.Context, o Options) error {
 }
 
 const (
-	// subjectServed is the subject for asking which catalog is served. Each process that applies events to a catalog
-	// answers with the catalog's id.
+	// subjectServed is the subject of a request that asks which catalog is served. Each process that applies events to
+	// a catalog answers with the catalog's id.
 	subjectServed = "sluice.catalog.served"
 	servedTimeout = 2 * time.Second
 )
@@ -105,10 +105,9 @@ func (b *Broker) answerServed() (stop func(), err error) {
 	return func() { _ = sub.Unsubscribe() }, nil // fails only if the connection is closed
 }
 
-// served reports whether an api process is running. It first asks on subjectServed. If there is no answer, it checks
-// whether a process is waiting for events, as an older api process would be. This second check alone is not enough: a
-// process that is applying events is not waiting, and if the catalog's database is down, it keeps trying to apply the
-// same events.
+// served reports whether an api process is running. First it sends a request on subjectServed, which all processes
+// answer except older versions. If there is no answer, it checks whether a process is waiting for events. This check
+// detects older versions, but not reliably: a process that is applying events is not waiting for more.
 func (b *Broker) served(ctx context.Context) (bool, error) {
 	asking, cancel := context.WithTimeout(ctx, servedTimeout)
 	defer cancel()

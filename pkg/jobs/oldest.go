@@ -12,8 +12,8 @@ import (
 	"github.com/sluice/sluice/pkg/jobs/quorum"
 )
 
-// Oldest looks at the jobs of a lane that no worker has received yet, and returns the publication time of the oldest
-// one. It returns the zero time if there are none.
+// Oldest returns the publication time of the oldest job in a lane that no worker has received yet, or the zero time if
+// there is none.
 func (b *Broker) Oldest(ctx context.Context, lane domain.Lane) (time.Time, error) {
 	if !validLane(lane) {
 		return time.Time{}, fmt.Errorf("%w: lane %q", ErrInvalid, lane)

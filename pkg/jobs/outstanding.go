@@ -11,8 +11,8 @@ import (
 )
 
 // Outstanding reports whether a job is running or may still be delivered. It returns true if the job's message is in
-// JOBS and may be unacknowledged. The server reports only the position up to which all jobs are acknowledged. A job
-// after an unfinished one therefore counts as outstanding even if it is acknowledged.
+// JOBS and may be unacknowledged. This is not exact: the server only reports the position up to which all jobs are
+// acknowledged. An acknowledged job after that position also counts as outstanding.
 func (b *Broker) Outstanding(ctx context.Context, job domain.Job) (bool, error) {
 	if err := checkJob(job); err != nil {
 		return false, err

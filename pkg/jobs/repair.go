@@ -87,7 +87,7 @@ func (b *Broker) ensure(ctx context.Context, highest uint64, names []string) (Re
 	if err != nil {
 		return r, err
 	}
-	// An unused JOBS may have been created just now by a request whose answer was lost, so it also counts as reset.
+	// An unused JOBS counts as reset, too. It may have been created just now by a request whose response was lost.
 	if older || unused && slices.Contains(names, StreamJobs) {
 		r.JobsReset, r.FirstGeneration = true, firstGeneration(highest)
 	}
@@ -102,9 +102,9 @@ func firstGeneration(highest uint64) uint64 {
 	return highest + generationGap
 }
 
-// advance empties a JOBS stream that lags behind the catalog, and moves it above the catalog's highest generation.
-// Otherwise generations would repeat. The result `older` reports whether the stream was behind the catalog. If it was
-// not, `unused` reports whether nothing was ever published to it.
+// advance empties a JOBS stream that lags behind the catalog, so that it continues above the catalog's highest
+// generation. Otherwise generations would repeat. older reports whether the stream lagged behind. unused reports
+// whether a stream that did not lag behind has never contained a message.
 func (b *Broker) advance(ctx context.Context, highest uint64) (older, unused bool, err error) {
 	var stream jetstream.Stream
 	err = b.do(ctx, func(ctx context.Context) error {

@@ -52,8 +52,8 @@ func (b *Broker) LastJobs(ctx context.Context, from uint64, f func(domain.Job) e
 	})
 }
 
-// findNewer looks up the newest job of each datasource, and stores the job's generation in `newest` unless a higher one
-// is there already. The keys of `newest` are the filters that everyLane returns.
+// findNewer looks up the newest job of each datasource. It raises the datasource's entry in `newest` to the generation
+// of this job. The keys of `newest` are the filters that everyLane returns.
 func (b *Broker) findNewer(ctx context.Context, subjects []string, newest map[string]uint64) error {
 	if len(subjects) == 0 {
 		return nil

@@ -105,8 +105,8 @@ func (b *Broker) Schedules(ctx context.Context, f func(Schedule) error) error {
 	return nil
 }
 
-// schedulesConfig returns the configuration of SCHEDULES. A datasource has at most one schedule and one due message, so
-// if several due times pass before the message is read, they count as one.
+// schedulesConfig returns the configuration of SCHEDULES. A datasource has at most one schedule and one due message. If
+// a datasource becomes due again before its due message is read, the new message replaces the old one.
 func (o Options) schedulesConfig() jetstream.StreamConfig {
 	return jetstream.StreamConfig{
 		Name:              StreamSchedules,

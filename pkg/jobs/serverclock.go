@@ -29,7 +29,7 @@ type serverClock struct {
 	at     time.Time // local time of that answer
 }
 
-// now returns the servers' time. It asks the servers if their last answer is old, and fails only if they have never
+// now returns the servers' time. If their last answer is old, now asks them again. It fails only if they have never
 // answered.
 func (c *serverClock) now(ctx context.Context) (time.Time, error) {
 	if now, age, known := c.estimate(); known && (age < clockEvery || !c.asking.TryLock()) {

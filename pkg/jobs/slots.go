@@ -104,13 +104,15 @@ func (b *Broker) HostSlots(o HostSlotsOptions) *HostSlots {
 	return t
 }
 
-// Reserve reserves the next slot at the host if it starts within maxWait. It waits for the servers' answer, not for the
-// slot to start. If the slot is refused, the result says when to ask again. Release of a granted slot may be called
-// after ctx has ended; it does not block, so other crawlers may see the slot as taken for a moment longer. A pace
-// without limits needs no request to the servers if the host's state was read within the last second.
+// Reserve reserves the next slot at the host if the slot starts within maxWait. It waits for the servers' answer, not
+// for the start of the slot. If the slot is refused, the result says when to ask again. For a pace without limits, the
+// servers need not be asked if the host's state was read within the last second.
 //
-// It fails with ErrUnavailable if NATS does not answer within Options.RetryTimeout or before ctx ends. The caller must
-// then not request the host. ErrStreamLost is temporary as well; ErrSlotsClosed is not.
+// The function Release of a granted slot does not block, and may be called after ctx has ended. Other crawlers may see
+// the slot as taken for a moment longer.
+//
+// Reserve fails with ErrUnavailable if NATS does not answer within Options.RetryTimeout or before ctx ends. The caller
+// must then not request the host. ErrStreamLost is temporary as well; ErrSlotsClosed is not.
 func (t *HostSlots) Reserve(ctx context.Context, host string, pace domain.Pace, maxWait time.Duration) (domain.HostSlot, error) {
 	host = strings.ToLower(host)
 	if pace.Concurrency <= 0 && pace.Delay <= 0 {
@@ -126,9 +128,9 @@ func (t *HostSlots) Reserve(ctx context.Context, host string, pace domain.Pace, 
 	return t.slot(host, a), nil
 }
 
-// Hold keeps all crawlers from requesting the host until the given time by this machine's clock, but for at most
-// MaxHold. It never shortens a hold. It fails for the same reasons as Reserve. After a failure, the hold is still
-// retried in the background until it would have ended.
+// Hold keeps all crawlers from requesting the host until the given time, but for at most MaxHold. `until` is by this
+// machine's clock. Hold never shortens an earlier hold. It fails for the same reasons as Reserve. After a failure, the
+// request is retried in the background until the hold would have ended.
 func (t *HostSlots) Hold(ctx context.Context, host string, until time.Time) error {
 	host = strings.ToLower(host)
 	length := min(until.Sub(t.local()), MaxHold)
@@ -162,8 +164,8 @@ func (t *HostSlots) Close() {
 	<-done
 }
 
-// free grants or refuses a slot at a host whose pace has no limits, without asking the servers. It returns false if the
-// host's state was not read within the last second; the servers must then be asked.
+// free grants or refuses a slot without asking the servers. It is used for a pace without limits. It returns false if
+// the host's state was not read within the last second; the caller must then ask the servers.
 func (t *HostSlots) free(host string, maxWait time.Duration) (domain.HostSlot, bool) {
 	now, _, known := t.clock.estimate()
 	t.mu.Lock()

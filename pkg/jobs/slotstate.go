@@ -16,8 +16,8 @@ const (
 	// Maximum delay between two requests, and maximum duration of a slot.
 	maxSlotDelay, maxSlotLease = time.Hour, time.Hour
 	defaultSlotLease           = 2 * time.Minute
-	// slotWait is the delay before asking again when all slots at a host are taken. Most requests take no longer, and a
-	// longer delay would leave the host idle.
+	// slotWait is how long a crawler waits before it asks again when all slots at a host are taken. Most requests take
+	// no longer. A longer wait would leave the host idle.
 	slotWait = 50 * time.Millisecond
 )
 
@@ -68,7 +68,7 @@ type reservation struct {
 	full    bool          // refused because all slots are taken, which may change at any time
 }
 
-// reserve reserves the next slot if it starts within maxWait. id becomes the id of the slot's lease.
+// reserve reserves the next slot if it starts within maxWait. The slot's lease gets the given id.
 func (s *hostState) reserve(id string, pace domain.Pace, maxWait time.Duration, now time.Time) reservation {
 	start := now
 	for _, bound := range []time.Time{s.Next, s.Held} {

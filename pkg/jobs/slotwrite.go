@@ -23,17 +23,17 @@ const (
 	// stateMaxAge is how long a host's state is used without reading it again.
 	stateMaxAge = time.Second
 	// writeTries is the maximum number of attempts at a write that conflicts with writes of other crawlers. Each
-	// conflict means that another crawler succeeded, so even with a dozen crawlers at one host, few writes need many
-	// attempts.
+	// conflict means that another crawler has succeeded. So few writes need many attempts, even with a dozen crawlers
+	// at one host.
 	writeTries = 12
 	// writePause is the maximum pause between two attempts at a write. Pauses are random, and on average grow with each
 	// attempt.
 	writePause = 64 * time.Millisecond
 	// failedPause is the maximum pause after a failed batch.
 	failedPause = time.Second
-	// maxSlotLateness is how late a slot may start because its write took long. The next slot was scheduled from the
-	// planned start of this one, so the two requests could come too close together. A slot that is later than this, and
-	// later than a quarter of the host's delay, is therefore reserved again.
+	// maxSlotLateness is how late a slot may start because its write took long. A late request could come too close to
+	// the next one, whose slot was scheduled from the planned start. So a slot is reserved again if it is later than
+	// maxSlotLateness and later than a quarter of the host's delay.
 	maxSlotLateness = 50 * time.Millisecond
 	// entryMargin is how long an entry outlives the state in it, to allow for clock differences.
 	entryMargin = 10 * time.Second
@@ -130,8 +130,8 @@ func (t *HostSlots) round(h *slotHost, batch []*slotRequest) (rest []*slotReques
 	return nil, 0
 }
 
-// wanted returns the requests that must still be applied. It drops abandoned reservations, and releases and holds whose
-// time is over anyway.
+// wanted returns the requests that must still be applied. It drops abandoned reservations, releases of slots that have
+// expired, and holds that would have ended.
 func (t *HostSlots) wanted(batch []*slotRequest, now time.Time) []*slotRequest {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -166,8 +166,8 @@ func (t *HostSlots) attempt(h *slotHost, batch []*slotRequest) (again []*slotReq
 	if err != nil {
 		return nil, err
 	}
-	// If an older state says that all slots are taken, read the state again, because a slot may have been released
-	// since. Other refusals remain valid, because their times can only move later.
+	// If all slots are taken according to an older state, read the state again, because a slot may have been released
+	// since. Refusals for other reasons need no second reading: the time at which a slot starts can only become later.
 	if !changed && !fresh && anyFull(answers) {
 		if err := t.load(h); err != nil {
 			return nil, err
@@ -218,8 +218,8 @@ func (t *HostSlots) apply(h *slotHost, batch []*slotRequest) (next hostState, an
 	return next, answers, changed, nil
 }
 
-// deliver answers the requests of an applied batch. It returns the requests for the next batch, which reserve missed
-// slots again and release granted slots that will not be used.
+// deliver answers the requests of an applied batch. A slot that starts too late is reserved again, and a slot that will
+// not be used is released. deliver returns these requests for the next batch.
 func (t *HostSlots) deliver(h *slotHost, batch []*slotRequest, answers []slotResult) (again []*slotRequest) {
 	now, _, _ := t.clock.estimate()
 	t.mu.Lock()
@@ -263,8 +263,8 @@ func rejectConflicts(batch []*slotRequest) (rest []*slotRequest) {
 	return rest
 }
 
-// failed answers the waiting callers with an error. It returns the requests that must still reach other crawlers:
-// released slots, and the longest hold.
+// failed answers the waiting callers with an error. It returns the requests that must be retried, because other
+// crawlers need their effects: the releases and the longest hold.
 func (t *HostSlots) failed(h *slotHost, batch []*slotRequest, err error) (rest []*slotRequest) {
 	t.log.Debug("could not update the state of a host", "host", h.name, "error", err)
 	var hold *slotRequest
@@ -340,8 +340,8 @@ func (t *HostSlots) store(h *slotHost, next hostState) error {
 	return nil
 }
 
-// slotsConfig returns the configuration of TURNS. States are kept in memory, because a host with a limited pace causes
-// two writes for each page. They expire when they no longer have any effect.
+// slotsConfig returns the configuration of TURNS. States are kept in memory, because crawling a host with a limited
+// pace takes two writes per page. An entry expires when its state no longer has any effect.
 func (o Options) slotsConfig() jetstream.StreamConfig {
 	return jetstream.StreamConfig{
 		Name:              streamSlots,

@@ -182,9 +182,9 @@ type worker struct {
 	held map[uint64]bool // generations being processed
 }
 
-// claim marks a generation as being processed. It returns false if it was already marked. This happens if the machine
-// is too busy to extend the lease of a job in time, so that the job is delivered a second time. Running it twice would
-// make the machine even busier, and would count as a crash.
+// claim marks a generation as being processed. It returns false if it was already marked. This happens on a busy
+// machine: if a worker does not extend the lease of a job in time, the job is delivered a second time. Running the job
+// twice would make the machine even busier, and would count as a crash.
 func (w *worker) claim(generation uint64) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -218,8 +218,9 @@ func (w *worker) consumer(ctx context.Context) (jetstream.Consumer, error) {
 	return c, nil
 }
 
-// requestHeartbeat is the interval of the server's heartbeats for a pending request. A new leader of a consumer does
-// not know the requests that the old leader received, so a client repeats its request after two missed heartbeats.
+// requestHeartbeat is the interval of the server's heartbeats for a pending request. If two heartbeats are missing, the
+// client repeats its request. This is needed when a consumer gets a new leader, which does not know the requests that
+// the old leader received.
 const requestHeartbeat = 2 * time.Second
 
 // loop runs one slot of the worker. It requests one job at a time, so that no job waits in a buffer while its lease

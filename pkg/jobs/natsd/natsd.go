@@ -55,8 +55,8 @@ type Server struct {
 	srv     *server.Server // nil during a restart; see supervise
 	address string         // listen address, "" if there is none
 
-	// stopped is closed once the server of a failed start has stopped, which may be after try has returned. It is nil
-	// if no start has failed. Start, supervise and Shutdown use it one after the other, never concurrently.
+	// stopped is closed once the server of a failed start has stopped. This may be after try has returned. stopped is
+	// nil if no start has failed. Start, supervise and Shutdown use it one after the other, never concurrently.
 	stopped         <-chan struct{}
 	supervisors     sync.WaitGroup
 	stopSupervising context.CancelFunc
@@ -127,8 +127,8 @@ func (s *Server) run(ctx context.Context, opts *server.Options) error {
 	return s.try(ctx, opts)
 }
 
-// try creates a server and waits until it is ready. If the start fails, try stops the server, and continues to do so in
-// the background if that takes long. It never creates a server before the previous one has stopped, since both would
+// try creates a server and waits until it is ready. If the start fails, try stops the server. If stopping takes long,
+// it continues in the background. try never creates a server before the previous one has stopped, because both would
 // write to the same files.
 func (s *Server) try(ctx context.Context, opts *server.Options) error {
 	if s.stopped != nil {

@@ -148,8 +148,8 @@ type config struct {
 	Dir         string   `json:"dir"`
 }
 
-// Main runs a server and does not return if this process was started as a server. Otherwise it does nothing. TestMain
-// must call it first.
+// Main must be the first call in TestMain. If this process was started to run a server, Main runs the server and does
+// not return. Otherwise Main does nothing.
 func Main() {
 	data := os.Getenv(envServer)
 	if data == "" {

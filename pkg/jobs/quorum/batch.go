@@ -64,9 +64,9 @@ func (r Reader) page(ctx context.Context, subject string, from uint64, size int)
 	return []*jetstream.RawStreamMsg{msg}, err
 }
 
-// LastOfEach returns the last message of each subject that matches one of the given subjects, which may contain
-// wildcards. Together, the given subjects must match at most 1,000 subjects of the stream. The messages may come from a
-// lagging server. The stream must allow direct gets.
+// LastOfEach returns the last message of each matching subject. The given subjects may contain wildcards, but together
+// must match at most 1,000 subjects of the stream. The messages may come from a lagging server. The stream must allow
+// direct gets.
 func (r Reader) LastOfEach(ctx context.Context, subjects []string) ([]*jetstream.RawStreamMsg, error) {
 	return r.batch(ctx, batchRequest{LastForEach: subjects})
 }

@@ -34,9 +34,10 @@ func (r Reader) At(ctx context.Context, sequence uint64) (*jetstream.RawStreamMs
 	return r.get(ctx, getRequest{Sequence: sequence})
 }
 
-// Sync returns once a majority of the servers has confirmed all earlier answers of the leader. A leader that was cut
-// off may answer reads with old data for up to ten seconds. After Sync, a message that was not found does not exist.
-// `unused` must be a subject of the stream on which no message is ever published.
+// Sync ensures that earlier answers of the leader were not outdated: it returns once a majority of the servers has
+// confirmed the leader. Without Sync, a leader that was cut off may return old data for up to ten seconds. After Sync,
+// a message that was not found does not exist. `unused` must be a subject of the stream on which no message is ever
+// published.
 func (r Reader) Sync(ctx context.Context, unused string) error {
 	return Retry(ctx, r.timeout(), func(ctx context.Context) error {
 		stream, err := r.JS.Stream(ctx, r.Stream)

@@ -9,14 +9,13 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// joinTimeout is how long Ensure retries to create a stream if that fails with an error that may go away. For example,
-// a server may not have joined the cluster yet or may not know a new stream yet, or the files of a deleted stream may
-// still be there.
+// joinTimeout is how long Ensure retries to create a stream after errors that may be temporary. For example, a server
+// may not have joined the cluster yet, or the files of a deleted stream may still exist.
 const joinTimeout = 5 * time.Second
 
-// Ensure creates the stream, or updates its configuration if it exists. created reports whether Ensure created it; if
-// the answer to a creation is lost, created is false. Ensure never lowers the number of replicas and never changes the
-// first sequence. It fails with ErrReplicas if the cluster has too few servers.
+// Ensure creates the stream, or updates its configuration if it exists. created reports whether Ensure created it. It
+// may be false for a new stream if a response of the server was lost. Ensure never lowers the number of replicas and
+// never changes the first sequence. It fails with ErrReplicas if the cluster has too few servers.
 func Ensure(ctx context.Context, js jetstream.JetStream, cfg jetstream.StreamConfig) (stream jetstream.Stream, created bool, err error) {
 	began := time.Now()
 	err = Retry(ctx, DefaultTimeout, func(ctx context.Context) error {
