@@ -24,8 +24,8 @@ type usageQueue struct {
 	next *usageBatch // uses to store next; nil: none
 }
 
-// usageBatch holds usage that is stored together. done and errs are guarded by the lock of the queue that stores the
-// batch.
+// usageBatch holds usage that is stored together. The lock of the queue that stores the batch guards the fields done
+// and errs.
 type usageBatch struct {
 	sums map[domain.Account]map[domain.Metric]int64
 	done bool
