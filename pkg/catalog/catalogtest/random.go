@@ -338,8 +338,8 @@ func (h *history) checkPages() {
 	}
 }
 
-// checkPlaces requires that the job of every waiting datasource is in the outbox or in flight, unless the datasource is
-// a site that is waiting for its pages.
+// checkPlaces requires that every waiting datasource has its job either in the outbox or in flight. A site that is
+// waiting for its pages has no job.
 func (h *history) checkPlaces() {
 	h.T.Helper()
 	waiting := map[string]bool{}
