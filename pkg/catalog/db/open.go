@@ -99,8 +99,8 @@ func (d *DB) Close() error {
 	return d.closePools()
 }
 
-// Ready returns an error if the database does not answer or does not accept writes, or if this process has lost a
-// resource that it acquired with Hold.
+// Ready returns nil if the database answers and accepts writes, and if this process still has all resources that it
+// acquired with Hold.
 func (d *DB) Ready(ctx context.Context) error {
 	if err := d.ready(ctx); err != nil {
 		return fmt.Errorf("asking the catalog: %w", err)

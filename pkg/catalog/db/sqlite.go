@@ -63,8 +63,8 @@ func openSQLite(ctx context.Context, o Options) (*DB, error) {
 	d.groups = newGroupCommit(o.Observer)
 	// Read from the database immediately after each commit. The first read after a commit writes to the memory-mapped
 	// file that connections share. If the disk hangs during this write, the thread is blocked, the garbage collector
-	// waits for it, and the whole process stops. Now this is unlikely, because the commit has just written to the same
-	// page.
+	// waits for it, and the whole process stops. Immediately after the commit, this is unlikely, because the commit has
+	// just written to the same page.
 	d.groups.committed = func() {
 		var version int
 		_ = write.QueryRowContext(context.Background(), `PRAGMA schema_version`).Scan(&version) // the next reader gets the error
