@@ -257,7 +257,7 @@ func queueSiteWork(ctx context.Context, t *db.Tx, before, after record.Record) e
 	return sites.QueueYield(ctx, t, after.Datasource)
 }
 
-// showSite adds the site to the result. If the site has not changed, site is nil.
+// showSite adds the site to the result. site is nil if the site has not changed; then nothing is added.
 func (a *Applied) showSite(siteID string, site *domain.Datasource) {
 	a.Changed = a.Changed || site != nil || a.NewPages > 0
 	switch {
@@ -303,8 +303,8 @@ func storeOutcome(ctx context.Context, t *db.Tx, r *record.Record, ev domain.Eve
 	return record.QueueSweeps(ctx, t, out.Sweeps)
 }
 
-// enqueueNext puts the job that follows from an event into the outbox, with the highest priority, so that work in
-// progress is finished first. A postponed job waits until it is due; if it fetches a page of a site, it gets
+// enqueueNext puts the job that follows from an event into the outbox. It gets the highest priority, so that work in
+// progress is finished first. A postponed job waits until it is due. If it fetches a page of a site, it gets
 // PriorityPages.
 func enqueueNext(ctx context.Context, t *db.Tx, r record.Record, out domain.Outcome) error {
 	switch {

@@ -105,8 +105,8 @@ func (c *Pipeline) Moving(ctx context.Context) ([]domain.Datastore, error) {
 const notMoved = `datastore_id = ? AND target_generation = 0 AND active_generation > 0`
 
 // IssueMoves puts up to `limit` jobs of the move into the outbox, behind all other work, and returns their number. It
-// selects datasources whose active content is not yet in the new place, except those that already got a job of this
-// move or are waiting for another job. It does nothing if the move is over.
+// selects datasources whose active content is not yet in the new place. It skips those that already got a job of this
+// move, and those that are waiting for another job. It does nothing if the move is over.
 func (c *Pipeline) IssueMoves(ctx context.Context, datastoreID, moveID string, limit int) (issued int, err error) {
 	err = c.db.Update(ctx, "issuing jobs of a move", func(t *db.Tx) error {
 		issued = 0

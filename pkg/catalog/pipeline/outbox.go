@@ -240,8 +240,8 @@ func (c *Pipeline) InFlight(ctx context.Context) (int64, error) {
 	return n, nil
 }
 
-// MaxGeneration returns the highest generation so far, including those of deleted datasources, or 0 if there was none.
-// A new job stream must start above it.
+// MaxGeneration returns the highest generation that any job has had so far, or 0 if there was no job. It includes jobs
+// of deleted datasources. A new job stream must start above it.
 func (c *Pipeline) MaxGeneration(ctx context.Context) (uint64, error) {
 	g, err := record.ReadMark(ctx, c.db.Read)
 	if err != nil {

@@ -60,10 +60,10 @@ func (f ReplayFilter) kind(d record.Record) domain.JobKind {
 	}
 }
 
-// Replay puts new jobs into the outbox for the next datasources that match the filter, oldest first, and replaces jobs
-// that are waiting there. It returns the number of jobs, and the cursor for the next call, or "" after the last
-// datasource. Each batch is a separate transaction, so that other transactions can write in between. Active content
-// stays searchable.
+// Replay puts new jobs into the outbox for the next datasources that match the filter, oldest first. A new job replaces
+// a job of the datasource that is waiting there. Replay returns the number of jobs, and the cursor for the next call,
+// or "" after the last datasource. Each batch is a separate transaction, so that other transactions can write in
+// between. Active content stays searchable.
 func (c *Pipeline) Replay(ctx context.Context, f ReplayFilter, from string) (queued int64, next string, err error) {
 	var after cursor.Position
 	if from != "" {
