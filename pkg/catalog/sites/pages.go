@@ -11,8 +11,9 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Reasons for leaving out addresses found by crawlers. The catalog decides about depth and patterns: only the catalog
-// knows the current settings, and whether there is a shorter path to the address. Crawlers report tooDeep as well.
+// Reasons for leaving out addresses found by crawlers. The catalog checks the depth and the patterns, because only the
+// catalog knows the current settings, and whether there is a shorter path to the address. Crawlers report tooDeep as
+// well.
 const (
 	overLimit = "past the site's limit of pages"
 	tooDeep   = domain.LeftTooDeep
