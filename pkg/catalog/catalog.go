@@ -94,8 +94,8 @@ func (c *Catalog) Close() error {
 	return c.db.Close()
 }
 
-// Ready returns an error if the database does not answer or does not accept writes, or if the process has lost a
-// resource that it acquired with Hold.
+// Ready returns nil if the database answers and accepts writes, and if the process still has all resources that it
+// acquired with Hold.
 func (c *Catalog) Ready(ctx context.Context) error { return c.db.Ready(ctx) }
 
 // ID returns the catalog's id; see db.DB.ID.
