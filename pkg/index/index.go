@@ -116,9 +116,9 @@ type Index interface {
 	// exactly once. A server engine may keep internal copies of rows until their generation is removed. These copies
 	// may take places among the candidates of a search, so that it finds fewer different rows.
 	//
-	// It fails with ErrInvalid and stores nothing if a vector's length differs from the space's dimensions, a text is
-	// too long, or a key is empty, contains characters outside [A-Za-z0-9_.:-], or differs from the chunk key that an
-	// engine requires.
+	// It fails with ErrInvalid and stores nothing if any row is invalid. A vector must have the space's dimensions, and
+	// texts must not be too long. A key must not be empty and may contain only the characters [A-Za-z0-9_.:-]. An
+	// engine may require that the key is the chunk key.
 	Write(ctx context.Context, space Space, rows []Row) error
 
 	// Search returns the rows that rank highest among those that match the filter: the best of the lexical search and

@@ -13,7 +13,7 @@ const (
 	// a sentence.
 	ContextWeight = 2
 	// MaxTerms is the maximum number of query terms that are scored. If a query has more, only the rarest are scored.
-	// With this limit, a set of terms fits into a uint64.
+	// With this limit, a set of terms fits into a uint64, with one bit per term.
 	MaxTerms = 64
 	// Ceiling is the limit that Saturated approaches, but never reaches, as the frequency grows.
 	Ceiling = K1 + 1

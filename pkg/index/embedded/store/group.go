@@ -58,8 +58,8 @@ func (g *group) leave() {
 	g.waiting = slices.Delete(g.waiting, 0, 1)
 }
 
-// take removes the batches of the next group from the queue and returns them. A batch that shares a key with an earlier
-// one waits for a later group, so that the last row written with a key replaces earlier ones.
+// take removes the batches of the next group from the queue and returns them. If a batch has a key in common with an
+// earlier batch, it waits for a later group. So the last row written with a key replaces earlier ones.
 func (g *group) take() []*waitingBatch {
 	g.mu.Lock()
 	defer g.mu.Unlock()
