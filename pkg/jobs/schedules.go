@@ -31,9 +31,9 @@ const (
 )
 
 // SetSchedule sets the refresh schedule of a datasource, replacing the previous one. The zero Refresh removes it.
-// Setting an interval restarts it, even if it is unchanged. If several due times pass while the servers are down, the
-// datasource becomes due once, soon after they are back. Datasources with equal intervals that were set together become
-// due together; the dispatcher's window admits their jobs gradually.
+// Setting a schedule restarts its interval, even if the interval is unchanged. If several due times pass while the
+// servers are down, the datasource becomes due once, soon after they are back. Datasources with equal intervals that
+// were set together become due together; the dispatcher's window admits their jobs gradually.
 //
 // It fails with ErrInvalid or ErrNoSchedules, or for the same reasons as Publish.
 func (b *Broker) SetSchedule(ctx context.Context, datastoreID, datasourceID string, r domain.Refresh) error {

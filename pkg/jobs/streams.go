@@ -21,8 +21,8 @@ const maxDeadLetterBytes = 768 << 10
 // Options configure the streams. The zero value suits a single embedded server.
 type Options struct {
 	// HighestGeneration is the highest generation that the catalog knows. A new JOBS stream starts above this
-	// generation. An existing stream that lags behind, such as one from an older backup, is emptied and also continues
-	// above this generation, so that generations never repeat. See Broker.Reset.
+	// generation. An existing stream may lag behind, for example because it comes from an older backup. Such a stream
+	// is emptied and also continues above this generation, so that generations never repeat. See Broker.Reset.
 	HighestGeneration uint64
 	Catalog           string // id of the catalog that owns the jobs; "": not checked
 	// Replicas is the number of replicas of every stream: 1 to 5, and at most the number of servers. Default 1. Open

@@ -10,9 +10,9 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// stuckAfter is how long Store waits for a message that is being stored, according to the server. After that, the
-// message counts as lost. A server that loses the leadership of a stream may forget a message but remember its id. It
-// then refuses the id for the whole duplicate window.
+// stuckAfter is how long Store retries while the server answers that a message with the same id is being stored. After
+// that, the message counts as lost: a server that loses the leadership of a stream may forget a message but remember
+// its id. It then refuses the id for the whole duplicate window.
 const stuckAfter = 10 * time.Second
 
 // Store writes a message to a stream. The id makes retries idempotent; it must be unique within the stream's duplicate
