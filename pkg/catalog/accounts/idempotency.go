@@ -126,8 +126,8 @@ func storedResponse(ctx context.Context, t *db.Tx, ws, key, requestHash string) 
 // claimedByHolder is the SQL condition that selects the row of a claim only if its holder still has the claim.
 const claimedByHolder = `workspace_id = ? AND key = ? AND status = 0 AND body = ?`
 
-// KeepIdempotent renews the claim, and reports whether the caller still has it. If the caller has lost it, another
-// process has treated the request as lost.
+// KeepIdempotent renews the claim, and reports whether the caller still has it. If the caller has lost the claim,
+// another process may already be executing the request.
 func (c *Accounts) KeepIdempotent(ctx context.Context, claim *Claim) (holds bool, err error) {
 	err = c.db.Update(ctx, "keeping an idempotency key", func(t *db.Tx) error {
 		n, err := t.Exec(ctx, `UPDATE idempotency_keys SET begun_at = ? WHERE `+claimedByHolder, db.Micros(c.db.Now()), claim.ws, claim.key, claim.holder)
