@@ -11,9 +11,9 @@ type Watchers interface {
 	Changed(datastoreID, datasourceID string)
 }
 
-// Hub notifies watchers in this process when a change of a datasource has been stored. It also tells the hubs of other
-// processes. Changes that occur while a watcher is busy are combined and delivered later. So a watcher never misses the
-// last state of a datasource, and never blocks other watchers.
+// Hub notifies watchers in this process when a change of a datasource has been stored. It also passes the change to the
+// hubs of other processes. Changes that occur while a watcher is busy are combined and delivered later. So a watcher
+// never misses the last state of a datasource, and never blocks other watchers.
 type Hub struct {
 	announce func(datastoreID, datasourceID string) // nil: no other process has a hub
 
