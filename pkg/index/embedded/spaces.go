@@ -316,7 +316,8 @@ func (x *Index) Spaces(ctx context.Context, datastoreID string) ([]index.Space, 
 	return out, nil
 }
 
-// isSpaceName reports whether a directory name is the name of a space. It returns false for a space that was set aside.
+// isSpaceName reports whether a directory name is the name of a space. It returns false for a damaged space that
+// Discard has moved.
 func isSpaceName(name string) bool {
 	for i := range len(name) {
 		if c := name[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') {

@@ -124,8 +124,8 @@ func (f *refined) add(c *rescorer) {
 	c.candidates, c.compared = c.candidates[:0], 0
 }
 
-// rescore adds the rows that the selectors have already rescored. Then it rescores the selectors' remaining candidates,
-// the likely ones first.
+// rescore collects the rows that the selectors have already rescored. Then it rescores their remaining candidates, the
+// likely ones first.
 func (f *refined) rescore(ctx context.Context, s *Set, q *quant.Query, parts []*selector) error {
 	for _, p := range parts {
 		if p == nil {
