@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/sluice/sluice/pkg/api"
+	"github.com/sluice/sluice/pkg/api/access"
 )
 
 // readyTimeout is the time limit for checking all dependencies in one probe.
@@ -28,7 +29,7 @@ type healthServer struct {
 }
 
 // serveHealth starts the server. If adminKey is not "", it also serves profiles to the operator.
-func serveHealth(ctx context.Context, addr string, metrics prometheus.Gatherer, checks []api.Check, adminKey string, log *slog.Logger, failed chan<- error) (*healthServer, error) {
+func serveHealth(ctx context.Context, addr string, metrics prometheus.Gatherer, checks []api.Check, adminKey string, hosts []string, log *slog.Logger, failed chan<- error) (*healthServer, error) {
 	listener, err := listen(ctx, addr)
 	if err != nil {
 		return nil, err
@@ -43,7 +44,7 @@ func serveHealth(ctx context.Context, addr string, metrics prometheus.Gatherer, 
 		listener: listener,
 		served:   newGroup(ctx, failed),
 		server: &http.Server{
-			Handler: withProfiles(adminKey, mux), ReadHeaderTimeout: 5 * time.Second, WriteTimeout: 30 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,
+			Handler: guardHost(listener, hosts, withProfiles(adminKey, mux)), ReadHeaderTimeout: 5 * time.Second, WriteTimeout: 30 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,
 			ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 		},
 	}
@@ -54,6 +55,15 @@ func serveHealth(ctx context.Context, addr string, metrics prometheus.Gatherer, 
 		return nil
 	})
 	return t, nil
+}
+
+// guardHost protects a server on a loopback address against DNS rebinding: it admits only requests to a loopback name or
+// one of the hosts.
+func guardHost(listener net.Listener, hosts []string, next http.Handler) http.Handler {
+	if at, isTCP := listener.Addr().(*net.TCPAddr); !isTCP || !at.IP.IsLoopback() {
+		return next
+	}
+	return access.RequireHost(hosts, next)
 }
 
 // Addr returns the address that the server listens on.

@@ -52,7 +52,7 @@ func TestAWorkerServesProfilesToo(t *testing.T) {
 	t.Parallel()
 	const key = "an operator's long key"
 	failed := make(chan error, 1)
-	served, err := serveHealth(t.Context(), "127.0.0.1:0", newRegistry(), nil, key, slog.New(slog.DiscardHandler), failed)
+	served, err := serveHealth(t.Context(), "127.0.0.1:0", newRegistry(), nil, key, []string{"probe.example"}, slog.New(slog.DiscardHandler), failed)
 	if err != nil {
 		t.Fatal(err)
 	}

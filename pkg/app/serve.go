@@ -39,7 +39,7 @@ func (s *Service) serve(ctx context.Context) error {
 	base, closing := context.WithCancel(context.WithoutCancel(ctx))
 	s.closing = closing
 	s.server = &http.Server{
-		Handler:           withProfiles(s.config.AdminKey, handler),
+		Handler:           guardHost(s.listener, s.config.Hosts, withProfiles(s.config.AdminKey, handler)),
 		BaseContext:       func(net.Listener) context.Context { return base },
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
@@ -172,7 +172,7 @@ func (s *Service) handler() (http.Handler, error) {
 		MaxPages:       s.config.LimitPages,
 		MaxQueryChars:  s.config.LimitQuery,
 		RatePerSecond:  s.config.LimitRate,
-		MCPHosts:       s.config.MCPHosts,
+		MCPHosts:       s.config.Hosts,
 		CORSOrigins:    s.config.CORSOrigins,
 		Version:        Version(),
 		TempDir:        s.dir.Join(datadir.Temp),

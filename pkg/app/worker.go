@@ -172,7 +172,7 @@ func (w *Worker) serve(ctx context.Context) (err error) {
 		addr = "127.0.0.1:0" // any number of workers may share a machine
 	}
 	checks := append([]api.Check{{Name: "nats", Ready: w.broker.Ready}}, w.engines.checks()...)
-	if w.telemetry, err = serveHealth(ctx, addr, w.metrics, checks, w.config.AdminKey, w.log, w.failed); err != nil {
+	if w.telemetry, err = serveHealth(ctx, addr, w.metrics, checks, w.config.AdminKey, w.config.Hosts, w.log, w.failed); err != nil {
 		return err
 	}
 	w.deferClose(w.telemetry.stop)

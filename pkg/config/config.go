@@ -29,7 +29,7 @@ type Config struct {
 	CrawlAllow   string
 	CrawlProxy   string   // "": none
 	SecretKey    string   // "": a key file in the data directory, if one process does everything
-	MCPHosts     []string // host names that clients of the Model Context Protocol use to reach the service
+	Hosts        []string // host names, besides loopback names, that clients use to reach a service on a loopback address
 	CORSOrigins  []string // origins of web pages that may call the service
 	UserAgent    string
 	ChromeURL    string

@@ -191,10 +191,9 @@ func file(field *string) func(string) error {
 	}
 }
 
-// names parses a list of host names, separated by commas. The names must have no ports.
+// names parses a list of host names, separated by commas, and adds them to the field. The names must have no ports.
 func names(field *[]string) func(string) error {
 	return func(v string) error {
-		*field = nil
 		for name := range strings.SplitSeq(v, ",") {
 			switch name = strings.TrimSpace(name); {
 			case name == "":

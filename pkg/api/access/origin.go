@@ -10,7 +10,30 @@ import (
 
 	"github.com/sluice/sluice/pkg/api/jsonbody"
 	"github.com/sluice/sluice/pkg/api/problem"
+	"github.com/sluice/sluice/pkg/domain"
 )
+
+// RequireHost rejects requests to a host name other than a loopback name or one of the given hosts. It is for a server
+// that listens on a loopback address: other names lead there only if the owner of a web page has pointed the page's name
+// at this machine, so that the browser takes the service for a part of the page (DNS rebinding). Requests without a host
+// pass, because they do not come from a browser.
+func RequireHost(hosts []string, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Host == "" || isLoopback(r.Host) || isConfiguredHost(hosts, r.Host) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		h := w.Header()
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Cache-Control", "no-store")
+		h.Set("Connection", "close") // the body is not read
+		problem.Write(w, problem.FormOf(r.URL.Path), "", hostError(r.Host))
+	})
+}
+
+func hostError(host string) *domain.Error {
+	return problem.Forbidden("the host %s is not allowed; use a loopback address, or add the host to SLUICE_HOSTS", jsonbody.Describe(host))
+}
 
 // CheckOrigin protects against web pages that make the user's browser send requests without the user's permission. It
 // rejects requests from other origins, and requests to a host name that the page's owner has pointed at this machine
@@ -18,7 +41,7 @@ import (
 func CheckOrigin(r *http.Request, hosts []string) error {
 	local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	if local != nil && isLoopback(local.String()) && !isLoopback(r.Host) && !isConfiguredHost(hosts, r.Host) {
-		return problem.Forbidden("the host %s is not allowed; use a loopback address, or add the host to SLUICE_MCP_HOSTS", jsonbody.Describe(r.Host))
+		return hostError(r.Host)
 	}
 	origin := r.Header.Get("Origin")
 	if origin == "" {
@@ -26,7 +49,7 @@ func CheckOrigin(r *http.Request, hosts []string) error {
 	}
 	from, err := url.Parse(origin)
 	if err != nil || from.Host == "" || !strings.EqualFold(from.Host, r.Host) && !isConfiguredHost(hosts, from.Host) {
-		return problem.Forbidden("the origin %s is not allowed; the operator can add its host to SLUICE_MCP_HOSTS", jsonbody.Describe(origin))
+		return problem.Forbidden("the origin %s is not allowed; the operator can add its host to SLUICE_HOSTS", jsonbody.Describe(origin))
 	}
 	return nil
 }

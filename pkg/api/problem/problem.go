@@ -52,7 +52,7 @@ const (
 var ErrForbidden = errors.New("the key does not have permission")
 
 // Forbidden returns the error for a valid key without permission.
-func Forbidden(format string, args ...any) error {
+func Forbidden(format string, args ...any) *domain.Error {
 	return &domain.Error{Code: domain.CodeUnauthorized, Message: fmt.Sprintf(format, args...), Err: ErrForbidden}
 }
 
