@@ -72,11 +72,8 @@ func (s *server) GetOriginal(ctx context.Context, r GetOriginalRequestObject) (G
 	if err != nil {
 		return nil, err
 	}
-	if d.Original == nil {
-		if d.Type == domain.TypeWebSite {
-			return nil, domain.Errorf(domain.CodeNotFound, "datasource %q is a web site and has no original; read those of its pages", d.ID)
-		}
-		return nil, domain.Errorf(domain.CodeNotFound, "datasource %q has no original yet because it has not been fetched", d.ID)
+	if err := hasOriginal(d); err != nil {
+		return nil, err
 	}
 	content, err := s.Originals.Get(ctx, d.Original.Key)
 	if err != nil {
@@ -86,6 +83,18 @@ func (s *server) GetOriginal(ctx context.Context, r GetOriginalRequestObject) (G
 		defer content.Close()
 		return s.writeOriginal(ctx, w, d, content)
 	}), nil
+}
+
+// hasOriginal returns an error if the datasource has no original.
+func hasOriginal(d domain.Datasource) error {
+	switch {
+	case d.Original != nil:
+		return nil
+	case d.Type == domain.TypeWebSite:
+		return domain.Errorf(domain.CodeNotFound, "datasource %q is a web site and has no original; read those of its pages", d.ID)
+	default:
+		return domain.Errorf(domain.CodeNotFound, "datasource %q has no original yet because it has not been fetched", d.ID)
+	}
 }
 
 // writeOriginal sends the content. If the content cannot be read to its end, it cuts the connection, so that no client

@@ -168,6 +168,12 @@ var endpoints = map[string]endpoint{
 			t.Errorf("the original is %q", a.body)
 		}
 	}, bad: []badRequest{noKey(), missing("/datasources/" + unusedID + "/original"), {name: "a site, which has none", request: request{path: "/datasources/{site}/original"}, status: 404}}},
+	"GetPicture": {check: func(t *testing.T, a *response) {
+		if string(a.body) != "picture" {
+			t.Errorf("the picture is %q", a.body)
+		}
+	}, bad: []badRequest{noKey(), missing("/datasources/" + unusedID + "/picture"), {name: "a site, which has no pages", request: request{path: "/datasources/{site}/picture"}, status: 404},
+		{name: "no page", request: request{path: "/datasources/{datasource}/picture?page=x"}, status: 400, field: "page"}}},
 	"PlanSite": {good: request{body: object{"config": object{"source_url": "https://example.com/"}}}, check: hasFields("root", "follow", "sitemaps", "cut", "problems", "addresses", "decisions", "reasons", "delay"), bad: []badRequest{noKey(),
 		{name: "no address", request: request{body: object{"config": object{}}}, status: 400, field: "config.source_url"},
 		{name: "an address that is none", request: request{body: object{"config": object{"source_url": "ftp://x"}}}, status: 400, field: "config.source_url"},

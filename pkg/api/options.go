@@ -68,6 +68,7 @@ type Deps struct {
 	Claims        idempotency.Store
 
 	Originals Originals
+	Drawer    Drawer
 	Chunks    ChunkReader
 	Retriever Retriever
 	Answerer  Answerer
@@ -129,7 +130,7 @@ func (o Options) documented() document.Limits {
 func (d Deps) withDefaults() (Deps, error) {
 	if slices.Contains([]any{
 		d.Agents, d.Datastores, d.Datasources, d.Documents, d.Jobs, d.Sites, d.Conversations, d.Keys, d.KeyFinder, d.Usage, d.Accounts, d.Claims,
-		d.Originals, d.Chunks, d.Retriever, d.Answerer, d.Watcher,
+		d.Originals, d.Drawer, d.Chunks, d.Retriever, d.Answerer, d.Watcher,
 	}, nil) || d.DetectType == nil || len(d.Formats) == 0 {
 		return d, errors.New("creating the API: a dependency is missing")
 	}

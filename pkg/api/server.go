@@ -46,6 +46,7 @@ type server struct {
 	mcp       *mcp.Handler
 	reference page
 	plans     chan struct{} // one token for each plan being made
+	drawings  perWorkspace
 }
 
 var _ StrictServerInterface = (*server)(nil)

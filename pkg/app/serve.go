@@ -125,6 +125,8 @@ func (s *Service) handler() (http.Handler, error) {
 		s.deferClose(file.Close)
 		s.auditLog = slog.New(telemetry.RedactingHandler(slog.NewJSONHandler(file, nil), s.options.Secrets))
 	}
+	drawer := newDrawer(s.dir.Join(datadir.Cache), s.dir.Join(datadir.Temp), s.log)
+	s.deferClose(drawer.Close)
 	parts := api.Deps{
 		Agents:        s.catalog,
 		Datastores:    s.catalog,
@@ -139,6 +141,7 @@ func (s *Service) handler() (http.Handler, error) {
 		Accounts:      s.catalog,
 		Claims:        s.catalog,
 		Originals:     originals.Uploads{Store: s.originals, MaxBytes: int64(max(s.config.LimitUpload, s.config.LimitJSON))},
+		Drawer:        drawer,
 		Chunks:        retrieve.ChunkReader{Catalog: s.catalog, Index: s.engines.index},
 		Retriever:     s.stages.Retriever(finder),
 		Answerer:      s.stages.Answerer(answerer),

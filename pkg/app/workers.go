@@ -1,6 +1,8 @@
 package app
 
 import (
+	"context"
+	"io"
 	"log/slog"
 	"time"
 
@@ -22,6 +24,26 @@ func newExtractor(c config.Config, cacheDir, temp string, log *slog.Logger) *ext
 		Concurrency: readers(c), MaxMemory: int64(c.ExtractMemory), Timeout: c.ExtractTimeout, CacheDir: cacheDir, TempDir: temp,
 		Log: log,
 	})
+}
+
+// drawer adapts an extractor to the API's interface.
+type drawer struct{ *extract.Extractor }
+
+// newDrawer returns an extractor that draws pages for people. It has processes of its own, so that people need not wait
+// for documents that are being ingested.
+func newDrawer(cacheDir, temp string, log *slog.Logger) drawer {
+	return drawer{extract.New(extract.Options{
+		Concurrency: drawers, MaxMemory: extract.DrawMemory, Timeout: extract.DrawTimeout, CacheDir: cacheDir, TempDir: temp, Log: log,
+	})}
+}
+
+// Number of processes that draw pages. The API admits one page of each workspace at a time, so one workspace cannot
+// occupy both.
+const drawers = 2
+
+// Draw implements api.Drawer.
+func (d drawer) Draw(ctx context.Context, content io.Reader, page int) ([]byte, error) {
+	return d.Extractor.Draw(ctx, extract.Request{Reader: content}, page)
 }
 
 // readers returns how many documents are extracted concurrently. Extraction keeps a processor busy, so more than one

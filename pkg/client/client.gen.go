@@ -2642,6 +2642,12 @@ type ListChunksParams struct {
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
+// GetPictureParams defines parameters for GetPicture.
+type GetPictureParams struct {
+	// Page Number of the page.
+	Page *int `form:"page,omitempty" json:"page,omitempty"`
+}
+
 // ResyncDatasourceParams defines parameters for ResyncDatasource.
 type ResyncDatasourceParams struct {
 	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body until the response is neither 429, 5xx
@@ -3777,6 +3783,14 @@ type ClientInterface interface {
 	// Corresponds with GET /datasources/{id}/original (the `GetOriginal` operationId).
 	GetOriginal(ctx context.Context, id Id, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// GetPicture Read a picture of a page
+	//
+	// A page of a datasource's original PDF, as a picture of at most 1,600 × 1,600 pixels. Unlike the PDF in a viewer, the
+	// picture runs no scripts, follows no links and sends no forms. A page that cannot be drawn is answered with 409.
+	//
+	// Corresponds with GET /datasources/{id}/picture (the `GetPicture` operationId).
+	GetPicture(ctx context.Context, id Id, params *GetPictureParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ResyncDatasourceWithBody Re-index a datasource
 	//
 	// Existing content stays searchable until the new version is complete.
@@ -4849,6 +4863,24 @@ func (c *Endpoints) ListChunks(ctx context.Context, id Id, params *ListChunksPar
 // Corresponds with GET /datasources/{id}/original (the `GetOriginal` operationId).
 func (c *Endpoints) GetOriginal(ctx context.Context, id Id, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetOriginalRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetPicture Read a picture of a page
+//
+// A page of a datasource's original PDF, as a picture of at most 1,600 × 1,600 pixels. Unlike the PDF in a viewer, the
+// picture runs no scripts, follows no links and sends no forms. A page that cannot be drawn is answered with 409.
+//
+// Corresponds with GET /datasources/{id}/picture (the `GetPicture` operationId).
+func (c *Endpoints) GetPicture(ctx context.Context, id Id, params *GetPictureParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetPictureRequest(c.Server, id, params)
 	if err != nil {
 		return nil, err
 	}
@@ -7166,6 +7198,67 @@ func NewGetOriginalRequest(server string, id Id) (*http.Request, error) {
 	queryURL, err := serverURL.Parse(operationPath)
 	if err != nil {
 		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetPictureRequest constructs an http.Request for the GetPicture method
+func NewGetPictureRequest(server string, id Id, params *GetPictureParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/datasources/%s/picture", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Page != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "page", *params.Page, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
 	}
 
 	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)

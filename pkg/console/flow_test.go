@@ -52,7 +52,8 @@ func TestFromAnEmptyServiceToACitedAnswer(t *testing.T) {
 	if chunk := value[string](c, `document.querySelector('.chunks button[aria-pressed=true]').innerText`); !strings.Contains(chunk, "7 years") {
 		t.Errorf("the citation leads to %q", chunk)
 	}
-	c.waitVisible(`.original iframe[src*="#page=1"]`)
+	c.waitVisible(`.original img[alt*="page 1"]`)
+	c.until(`document.querySelector('.original img').naturalWidth > 500`)
 	c.waitVisible(".original mark") // in the page's text, above the page
 	if page := value[string](c, `document.querySelector('.original pre').innerText`); !strings.Contains(page, "vertical multistage pump") {
 		t.Errorf("the text of the page is %q", page)

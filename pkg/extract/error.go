@@ -19,6 +19,7 @@ const (
 	Damaged     = format.Damaged
 	TooLarge    = format.TooLarge
 	Resources   = format.Resources
+	NoPage      = format.NoPage
 )
 
 // KindOf returns the kind of the first *Error in err's chain, or "" if there is none. An error without a kind may be

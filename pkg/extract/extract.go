@@ -21,6 +21,13 @@ import (
 // clockFactor is the ratio of the wall-clock limit to the CPU time limit of a document.
 const clockFactor = 3
 
+// Limits for an Extractor that draws pages. Without compiled code of PDFium in the cache folder, compiling it takes most
+// of the time and memory.
+const (
+	DrawMemory  = 1 << 30          // bytes
+	DrawTimeout = 20 * time.Second // CPU time
+)
+
 // Options configure an Extractor. Zero fields get their defaults.
 type Options struct {
 	// Concurrency is the maximum number of child processes. Each reads one document at a time. Default: one per
@@ -134,10 +141,25 @@ func New(o Options) *Extractor {
 // finish. An *Error means that the document cannot be read and that a retry would not help. Any other error comes from
 // the child process or the context, so a retry may succeed.
 func (x *Extractor) Extract(ctx context.Context, req Request) (*domain.Document, error) {
+	answer, err := x.ask(ctx, req, 0)
+	return answer.Document, err
+}
+
+// Draw draws a page of a PDF, counted from 1, and returns it as a PNG picture. It waits and fails like Extract.
+func (x *Extractor) Draw(ctx context.Context, req Request, page int) ([]byte, error) {
+	if page < 1 {
+		return nil, format.Errorf(format.NoPage, "there is no page %d; pages are counted from 1", page)
+	}
+	answer, err := x.ask(ctx, req, page)
+	return answer.Picture, err
+}
+
+// ask passes one request to a child. page is the page to draw, or 0 to read the document.
+func (x *Extractor) ask(ctx context.Context, req Request, page int) (none sandbox.Answer, err error) {
 	x.mu.Lock()
 	if x.closed {
 		x.mu.Unlock()
-		return nil, errClosed
+		return none, errClosed
 	}
 	x.active.Add(1)
 	x.mu.Unlock()
@@ -146,7 +168,7 @@ func (x *Extractor) Extract(ctx context.Context, req Request) (*domain.Document,
 	if req.Path == "" { // the stream may be slow, so read it before waiting for a child
 		path, err := x.spool(req.Reader)
 		if err != nil {
-			return nil, err
+			return none, err
 		}
 		defer os.Remove(path)
 		req.Path = path
@@ -155,33 +177,33 @@ func (x *Extractor) Extract(ctx context.Context, req Request) (*domain.Document,
 	case x.slots <- struct{}{}:
 		defer func() { <-x.slots }()
 	case <-ctx.Done():
-		return nil, fmt.Errorf("waiting for an extraction process: %w", context.Cause(ctx))
+		return none, fmt.Errorf("waiting for an extraction process: %w", context.Cause(ctx))
 	case <-x.ctx.Done():
-		return nil, errClosed
+		return none, errClosed
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	detach := context.AfterFunc(x.ctx, func() { cancel(errClosed) })
 	defer detach()
-	return x.extract(ctx, req)
+	return x.askChild(ctx, req, page)
 }
 
-func (x *Extractor) extract(ctx context.Context, req Request) (*domain.Document, error) {
+func (x *Extractor) askChild(ctx context.Context, req Request, page int) (none sandbox.Answer, err error) {
 	f, err := openDocument(req.Path)
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 	defer f.Close()
 	child := sandbox.Request{
 		Path: req.Path, Name: req.Name, Declared: req.Declared, URL: req.URL, PlainRows: req.PlainRows,
-		CPUSeconds: uint64(x.opts.Timeout.Seconds()) + 1, Limits: x.limits,
+		CPUSeconds: uint64(x.opts.Timeout.Seconds()) + 1, Limits: x.limits, Page: page,
 	}
 	for attempt := 0; ; attempt++ {
 		w, err := x.take()
 		if err != nil {
-			return nil, err
+			return none, err
 		}
-		doc, err := w.Extract(ctx, f, child, x.opts.MaxMemory, clockFactor*x.opts.Timeout)
+		answer, err := w.Ask(ctx, f, child, x.opts.MaxMemory, clockFactor*x.opts.Timeout)
 		if w.Dead && ctx.Err() == nil {
 			x.opts.Log.WarnContext(ctx, "extraction process died while reading a document", "name", req.Name, "error", err)
 		}
@@ -190,7 +212,7 @@ func (x *Extractor) extract(ctx context.Context, req Request) (*domain.Document,
 		if errors.Is(err, sandbox.ErrNotStarted) && attempt == 0 {
 			continue // the child died while it was idle, so the document is not the cause
 		}
-		return doc, err
+		return answer, err
 	}
 }
 

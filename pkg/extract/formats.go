@@ -80,4 +80,4 @@ func Parse(ctx context.Context, src format.Source, lim format.Limits) (*domain.D
 
 // RunChildIfAsked does nothing unless an Extractor started this process as a child. In a child it reads documents and
 // never returns. It must be the first call in every main and TestMain.
-func RunChildIfAsked() { sandbox.RunIfAsked(Stream) }
+func RunChildIfAsked() { sandbox.RunIfAsked(Stream, pdf.Picture) }

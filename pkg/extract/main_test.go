@@ -4,10 +4,11 @@ import (
 	"testing"
 
 	"github.com/sluice/sluice/pkg/extract/extracttest"
+	"github.com/sluice/sluice/pkg/extract/pdf"
 	"github.com/sluice/sluice/pkg/extract/sandbox"
 )
 
 func TestMain(m *testing.M) {
-	sandbox.RunIfAsked(misbehave)
+	sandbox.RunIfAsked(misbehave, pdf.Picture)
 	extracttest.Main(m)
 }

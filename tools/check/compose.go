@@ -177,6 +177,7 @@ func checkProcess(service types.ServiceConfig, repo repository, f *faults) {
 	if service.Name == "api" {
 		f.must(environment["SLUICE_WORKERS"] == "false", "%s does the workers' work too", where)
 		f.must(environment["DATABASE_URL"] != "", "%s has no DATABASE_URL", where)
+		checkDrawMemory(f, where, int64(service.MemLimit)-tmpfsBytes(service.Tmpfs))
 		return
 	}
 	for _, secret := range databaseSecrets {

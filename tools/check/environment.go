@@ -60,6 +60,7 @@ func checkEnvironment(d *appsv1.Deployment, r *rendered, repo repository, f *fau
 		for _, name := range databaseSecrets {
 			f.must(environment[name] != "", "%s has no %s", where, name)
 		}
+		checkDrawMemory(f, where, c.Resources.Limits.Memory().Value()-memoryVolumes(d))
 		return
 	}
 	for _, name := range databaseSecrets {

@@ -6,7 +6,7 @@ import (
 	"github.com/docker/go-units"
 )
 
-// Memory that an ingestor needs without its child processes, in bytes.
+// Memory that a process needs without its child processes, in bytes.
 const ownMemory = 1 << 30
 
 // checkExtractMemory checks that an ingestor's memory limit is large enough even if all its children use their maximum.
@@ -25,6 +25,17 @@ func checkExtractMemory(f *faults, where string, environment map[string]string, 
 	if need := children*each + ownMemory; limit < need {
 		f.add("%s: %d documents of %s each and the process itself may need %s, and the limit leaves %s", where, children,
 			units.BytesSize(float64(each)), units.BytesSize(float64(need)), units.BytesSize(float64(limit)))
+	}
+}
+
+// Memory that the child processes of an api process need to draw pages, in bytes: pkg/app starts two, with the limit
+// DrawMemory of pkg/extract.
+const drawMemory = 2 << 30
+
+// checkDrawMemory checks that an api process's memory limit suffices if both children that draw pages use their maximum.
+func checkDrawMemory(f *faults, where string, limit int64) {
+	if need := int64(drawMemory + ownMemory); limit < need {
+		f.add("%s: drawing pages and the process itself may need %s, and the limit leaves %s", where, units.BytesSize(float64(need)), units.BytesSize(float64(limit)))
 	}
 }
 

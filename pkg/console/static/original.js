@@ -1,6 +1,6 @@
 // Shows an original next to its chunks. Originals are not trusted. Text is shown as text. A web page is rebuilt from a
-// list of allowed elements, in a frame that runs no scripts. A PDF is shown by the browser's own viewer, with the
-// page's text above it.
+// list of allowed elements, in a frame that runs no scripts. Pages of a PDF are shown as pictures, because a PDF in the
+// browser's viewer runs its scripts, follows its links and sends its forms.
 import { get, send, withQuery } from './api.js';
 import { fill, h } from './dom.js';
 import { locate } from './locate.js';
@@ -27,6 +27,11 @@ export function original(source, place, signal) {
   const load = async () => {
     fill(place, h('p', { class: 'faint' }, 'Loading the original …'));
     try {
+      if (kind === 'application/pdf') {
+        mark = pdf(source, place, signal);
+        mark(fragment ?? { page: 1 });
+        return;
+      }
       const response = await send('GET', `datasources/${source.id}/original`, { signal });
       mark = await viewer(response, source, kind, place, signal);
       if (fragment) mark(fragment);
@@ -36,7 +41,7 @@ export function original(source, place, signal) {
   };
   const size = source.config.file_size ?? 0;
   if (!canShow(kind)) fill(place, h('p', { class: 'note' }, 'The browser cannot display this type of file. Read its text in the chunks, or download the file.'));
-  else if (size > unasked) fill(place, button(`Show original (${bytes(size)})`, load));
+  else if (size > unasked && kind !== 'application/pdf') fill(place, button(`Show original (${bytes(size)})`, load));
   else load();
   return (f) => {
     fragment = f;
@@ -50,45 +55,77 @@ const canShow = (kind) => kind === 'application/pdf' || kind === 'application/xh
 /** @param {Response} response @param {any} source @param {string} declared @param {any} place @param {AbortSignal} signal */
 async function viewer(response, source, declared, place, signal) {
   const kind = (response.headers.get('Content-Type') ?? declared).split(';')[0];
-  if (kind === 'application/pdf') return pdf(await response.arrayBuffer(), source, place, signal);
+  if (kind === 'application/pdf') {
+    await response.body?.cancel();
+    return pdf(source, place, signal);
+  }
   const text = decode(await response.arrayBuffer(), response.headers.get('Content-Type') ?? '');
   if (kind === 'text/html' || kind === 'application/xhtml+xml') return page(text, place);
   return plain(text, place);
 }
 
 /**
- * Shows a page of a PDF in the browser's own viewer. The viewer cannot mark a fragment, so the fragment is marked in
- * the page's extracted text, which is shown above the viewer.
- * @param {ArrayBuffer} content
+ * Shows a page of a PDF as a picture. The fragment is marked in the page's extracted text, which is shown above it.
  * @param {any} source
  * @param {any} place
  * @param {AbortSignal} signal
  */
-function pdf(content, source, place, signal) {
-  // Set the type here and do not rely on the file, so that only a PDF viewer opens it.
-  const address = URL.createObjectURL(new Blob([content], { type: 'application/pdf' }));
-  signal.addEventListener('abort', () => URL.revokeObjectURL(address));
+function pdf(source, place, signal) {
   const read = h('div', {});
-  const picture = h('div', {});
-  fill(place, read, picture);
-  let shown = 0;
+  const show = pictures(source, signal);
+  fill(place, read, show.view);
   let asked = 0;
   return async (/** @type {any} */ f) => {
-    const at = f.page ?? 1;
-    if (at !== shown) fill(picture, h('iframe', { src: `${address}#page=${at}`, title: `The original, page ${at}` })); // the viewer must be recreated to show another page
-    shown = at;
     const turn = ++asked;
+    show.page(f.page ?? 1);
+    if (!f.text) return;
     try {
       const { before, after } = await around(source, f, signal);
       if (turn !== asked) return; // the user has chosen another fragment meanwhile
       const marked = h('mark', {}, f.text);
-      const view = h('pre', { class: 'read', tabindex: '0', 'aria-label': `Text of page ${at}` }, before.map((/** @type {string} */ t) => `${t}\n\n`), marked, after.map((/** @type {string} */ t) => `\n\n${t}`));
-      fill(read, h('p', {}, h('small', {}, `Extracted text of page ${at}:`)), view);
+      const view = h('pre', { class: 'read', tabindex: '0', 'aria-label': `Text of page ${f.page ?? 1}` }, before.map((/** @type {string} */ t) => `${t}\n\n`), marked, after.map((/** @type {string} */ t) => `\n\n${t}`));
+      fill(read, h('p', {}, h('small', {}, `Extracted text of page ${f.page ?? 1}:`)), view);
       view.scrollTop += marked.getBoundingClientRect().top - view.getBoundingClientRect().top - view.clientHeight / 3;
     } catch (e) {
       if (!signal.aborted) fill(read, problem(e));
     }
   };
+}
+
+/**
+ * Pictures of a PDF's pages, with buttons to turn the pages.
+ * @param {any} source
+ * @param {AbortSignal} signal
+ */
+function pictures(source, signal) {
+  const count = source.config.document?.pages ?? 0;
+  const picture = h('div', { class: 'page' });
+  const where = h('span', { role: 'status' });
+  const back = h('button', { type: 'button', onclick: () => page(shown - 1) }, 'Previous page');
+  const on = h('button', { type: 'button', onclick: () => page(shown + 1) }, 'Next page');
+  let shown = 0;
+  let address = '';
+  const release = () => URL.revokeObjectURL(address);
+  signal.addEventListener('abort', release);
+  const page = async (/** @type {number} */ n) => {
+    if (n === shown) return;
+    shown = n;
+    fill(where, count ? `Page ${n} of ${count}` : `Page ${n}`);
+    back.disabled = n <= 1;
+    on.disabled = count > 0 && n >= count;
+    fill(picture, h('p', { class: 'faint' }, 'Loading the page …'));
+    try {
+      const drawn = await (await send('GET', withQuery(`datasources/${source.id}/picture`, { page: n }), { signal })).blob();
+      if (n !== shown || signal.aborted) return; // the user has gone on meanwhile
+      release();
+      // Set the type here and do not rely on the response, so that the browser shows only a picture.
+      address = URL.createObjectURL(new Blob([drawn], { type: 'image/png' }));
+      fill(picture, h('img', { src: address, alt: `The original, page ${n}. Its text is in the chunks.` }));
+    } catch (e) {
+      if (n === shown && !signal.aborted) fill(picture, problem(e));
+    }
+  };
+  return { view: h('div', {}, h('div', { class: 'actions' }, back, where, on), picture), page };
 }
 
 const pageChunks = 100; // maximum number of chunks read before and after a fragment

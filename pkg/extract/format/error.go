@@ -17,6 +17,7 @@ const (
 	Damaged     Kind = "damaged"     // the bytes violate the format
 	TooLarge    Kind = "too_large"   // the document exceeds a limit on size, entries, cells or text
 	Resources   Kind = "resources"   // reading took too much memory or time
+	NoPage      Kind = "no_page"     // the document has no page with the requested number
 )
 
 // Error reports that a document cannot be read and that trying again would not help. Message is one line for the person

@@ -36,9 +36,12 @@ const exitCPU = 87
 // ParseFunc reads a document in the child. Tests pass functions of their own.
 type ParseFunc func(context.Context, format.Source, format.Limits, func(domain.Block) error) (*domain.Document, error)
 
-// RunIfAsked does nothing unless a parent started this process as a child. In a child it reads documents with the given
-// function and never returns.
-func RunIfAsked(read ParseFunc) {
+// DrawFunc draws a page of a document, counted from 1, in the child. It returns a PNG picture.
+type DrawFunc func(ctx context.Context, src format.Source, lim format.Limits, page int) ([]byte, error)
+
+// RunIfAsked does nothing unless a parent started this process as a child. In a child it serves requests with the given
+// functions and never returns.
+func RunIfAsked(read ParseFunc, draw DrawFunc) {
 	value, asked := os.LookupEnv(ChildMarker)
 	if !asked {
 		return
@@ -67,7 +70,7 @@ func RunIfAsked(read ParseFunc) {
 			folders = append(folders, cache)
 		}
 	}
-	c := &childServer{out: out, parse: read, memory: memory, missing: confine(folders)}
+	c := &childServer{out: out, parse: read, draw: draw, memory: memory, missing: confine(folders)}
 	if err := c.serve(os.Stdin); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
@@ -79,6 +82,7 @@ func RunIfAsked(read ParseFunc) {
 type childServer struct {
 	out     io.Writer
 	parse   ParseFunc
+	draw    DrawFunc
 	memory  int64    // memory limit, in bytes
 	missing []string // rights that the child could not give up
 }
@@ -123,7 +127,7 @@ func (c *childServer) hasGrown() bool {
 	return c.memory > 0 && addressSpace() > c.memory/share
 }
 
-// answer reads one document and writes the result. It returns an error only if writing to the parent fails.
+// answer serves one request and writes the result. It returns an error only if writing to the parent fails.
 func (c *childServer) answer(req Request) error {
 	f, err := takeFile(req.Path)
 	if err != nil {
@@ -136,7 +140,13 @@ func (c *childServer) answer(req Request) error {
 	}
 	batch := &blockBatch{w: c.out}
 	src := format.Source{Data: f, Size: info.Size(), Name: req.Name, Declared: req.Declared, URL: req.URL, PlainRows: req.PlainRows}
-	doc, err := c.parse(context.Background(), src, req.Limits, batch.add)
+	var doc *domain.Document
+	var picture []byte
+	if req.Page > 0 {
+		picture, err = c.draw(context.Background(), src, req.Limits, req.Page)
+	} else {
+		doc, err = c.parse(context.Background(), src, req.Limits, batch.add)
+	}
 	if errors.Is(err, format.ErrPanic) || c.hasGrown() {
 		if err := writeFrame(c.out, frameSpent, true); err != nil {
 			return err
@@ -148,6 +158,8 @@ func (c *childServer) answer(req Request) error {
 		return writeFrame(c.out, frameRefusal, newRefusal(refused))
 	case err != nil:
 		return writeFrame(c.out, frameFault, err.Error())
+	case req.Page > 0:
+		return writeFrame(c.out, framePicture, picture)
 	}
 	if err := batch.flush(); err != nil {
 		return err

@@ -24,6 +24,7 @@ const (
 	frameBlocks   frameKind = 'B' // from the child: []domain.Block, in any number of frames
 	frameSpent    frameKind = 'S' // from the child: true if the child must be replaced after this document
 	frameDocument frameKind = 'D' // from the child: domain.Document without blocks; ends the answer
+	framePicture  frameKind = 'P' // from the child: []byte, the picture of a page; ends the answer
 	frameRefusal  frameKind = 'E' // from the child: Error; ends the answer
 	frameFault    frameKind = 'F' // from the child: a string, the error that prevented reading; ends the answer
 )
@@ -34,7 +35,7 @@ const maxFrame = 16 << 20
 // batchBytes is the approximate amount of text in one frame of blocks, in bytes.
 const batchBytes = 256 << 10
 
-// Request is one document for a child to read.
+// Request is one document for a child to read, or a page of it to draw.
 type Request struct {
 	Path       string        `json:"path"` // only on systems that cannot pass open files; "" elsewhere
 	Name       string        `json:"name"`
@@ -42,6 +43,7 @@ type Request struct {
 	URL        string        `json:"url"`
 	PlainRows  bool          `json:"plain_rows"`
 	CPUSeconds uint64        `json:"cpu_seconds"` // CPU time limit
+	Page       int           `json:"page"`        // the page to draw, from 1; 0: read the document
 	Limits     format.Limits `json:"limits"`
 }
 

@@ -131,8 +131,14 @@ func (w *Worker) Stop() {
 // ErrNotStarted means that the child ended before it received the document. Another child can read the document.
 var ErrNotStarted = errors.New("the extraction process ended before it received the document")
 
-// Extract reads one document in the child. The child is dead after any error except an *Error from the parser.
-func (w *Worker) Extract(ctx context.Context, f *os.File, req Request, maxMemory int64, timeout time.Duration) (*domain.Document, error) {
+// Answer is a child's answer to a request: the document that it read, or the picture of the page that it drew, as PNG.
+type Answer struct {
+	Document *domain.Document
+	Picture  []byte
+}
+
+// Ask passes one request to the child. The child is dead after any error except an *Error from the parser.
+func (w *Worker) Ask(ctx context.Context, f *os.File, req Request, maxMemory int64, timeout time.Duration) (Answer, error) {
 	w.Read++
 	var late atomic.Bool
 	clock := time.AfterFunc(timeout, func() {
@@ -147,28 +153,28 @@ func (w *Worker) Extract(ctx context.Context, f *os.File, req Request, maxMemory
 	if err == nil {
 		err = writeFrame(w.in, frameRequest, req)
 	}
-	var doc *domain.Document
+	var answer Answer
 	if err != nil {
 		err = errors.Join(ErrNotStarted, err)
 	} else {
-		doc, err = w.receive(req.Limits)
+		answer, err = w.receive(req.Limits)
 	}
 	if err == nil || format.KindOf(err) != "" && !errors.Is(err, errOverflow) {
-		return doc, err
+		return answer, err
 	}
 	// The child has ended or violates the protocol.
 	w.Stop()
 	switch {
 	case ctx.Err() != nil:
-		return nil, fmt.Errorf("reading the document: %w", context.Cause(ctx))
+		return Answer{}, fmt.Errorf("reading the document: %w", context.Cause(ctx))
 	case late.Load():
-		return nil, format.Errorf(format.Resources, "reading the file took longer than %s; split the file", durationText(timeout))
+		return Answer{}, format.Errorf(format.Resources, "reading the file took longer than %s; split the file", durationText(timeout))
 	case errors.Is(err, errFault), errors.Is(err, ErrNotStarted):
-		return nil, err
+		return Answer{}, err
 	case format.KindOf(err) != "":
-		return nil, err
+		return Answer{}, err
 	}
-	return nil, w.causeOfDeath(maxMemory, req.CPUSeconds, err)
+	return Answer{}, w.causeOfDeath(maxMemory, req.CPUSeconds, err)
 }
 
 var (
@@ -177,7 +183,7 @@ var (
 )
 
 // receive collects frames up to the one that ends the answer.
-func (w *Worker) receive(lim format.Limits) (*domain.Document, error) {
+func (w *Worker) receive(lim format.Limits) (Answer, error) {
 	var blocks []domain.Block
 	var text, raw int64
 	tooMuch := &format.Error{Kind: format.TooLarge, Message: "the document has too much text; split it", Err: errOverflow}
@@ -185,51 +191,57 @@ func (w *Worker) receive(lim format.Limits) (*domain.Document, error) {
 	for {
 		kind, payload, err := readFrame(w.Out)
 		if err != nil && !accepted {
-			return nil, errors.Join(ErrNotStarted, err)
+			return Answer{}, errors.Join(ErrNotStarted, err)
 		}
 		if err != nil {
-			return nil, err
+			return Answer{}, err
 		}
 		if raw += int64(len(payload)); raw > 8*lim.MaxText+maxFrame {
-			return nil, tooMuch
+			return Answer{}, tooMuch
 		}
 		switch kind {
 		case frameAccepted:
 			accepted = true
 			if err := json.Unmarshal(payload, &w.Missing); err != nil {
-				return nil, fmt.Errorf("decoding the missing restrictions of the extraction process: %w", err)
+				return Answer{}, fmt.Errorf("decoding the missing restrictions of the extraction process: %w", err)
 			}
 		case frameSpent:
 			w.Spent = true
 		case frameBlocks:
 			var batch []domain.Block
 			if err := json.Unmarshal(payload, &batch); err != nil {
-				return nil, fmt.Errorf("decoding blocks: %w", err)
+				return Answer{}, fmt.Errorf("decoding blocks: %w", err)
 			}
 			for _, b := range batch {
 				text += int64(len(b.Text))
 			}
 			if text > lim.MaxText || len(blocks)+len(batch) > lim.MaxBlocks {
-				return nil, tooMuch
+				return Answer{}, tooMuch
 			}
 			blocks = append(blocks, batch...)
 		case frameDocument:
 			var doc domain.Document
 			if err := json.Unmarshal(payload, &doc); err != nil {
-				return nil, fmt.Errorf("decoding a document: %w", err)
+				return Answer{}, fmt.Errorf("decoding a document: %w", err)
 			}
 			doc.Blocks = blocks
-			return &doc, nil
+			return Answer{Document: &doc}, nil
+		case framePicture:
+			var picture []byte
+			if err := json.Unmarshal(payload, &picture); err != nil {
+				return Answer{}, fmt.Errorf("decoding a picture: %w", err)
+			}
+			return Answer{Picture: picture}, nil
 		case frameRefusal:
 			var r refusal
 			if err := json.Unmarshal(payload, &r); err != nil {
-				return nil, fmt.Errorf("decoding an error: %w", err)
+				return Answer{}, fmt.Errorf("decoding an error: %w", err)
 			}
-			return nil, r.err()
+			return Answer{}, r.err()
 		case frameFault:
-			return nil, fmt.Errorf("%w: %s", errFault, payload)
+			return Answer{}, fmt.Errorf("%w: %s", errFault, payload)
 		default:
-			return nil, fmt.Errorf("unknown frame kind %q", kind)
+			return Answer{}, fmt.Errorf("unknown frame kind %q", kind)
 		}
 	}
 }
