@@ -43,8 +43,8 @@ type TermCount struct {
 	Count uint32
 }
 
-// Batch starts a batch. The analyzer must not be used for anything else until all rows are counted. The terms that the
-// batch has returned stay valid when the analyzer is used again.
+// Batch starts a batch. Until all of its rows are counted, the analyzer must not be used for anything else. The terms
+// that the batch has returned remain valid after that.
 func (a *Analyzer) Batch() *Batch {
 	a.batch++
 	if a.epoch == 0 || len(a.terms) > maxNumbered { // bounds the memory that the terms use
@@ -113,8 +113,8 @@ func (b *Batch) count(id, weight uint32) {
 	b.length += weight
 }
 
-// numberOf makes sure that a term has a number in this batch. id is the term's number in the analyzer, and the index of
-// its state in b.numbers. numberOf returns id.
+// numberOf adds a term to the batch, unless the batch already contains it. The argument id is the analyzer's number for
+// the term, and is returned unchanged.
 func (b *Batch) numberOf(id uint32) uint32 {
 	if int(id) >= len(b.numbers) {
 		b.numbers = b.analyzer.statesFor(int(id) + 1)
@@ -258,7 +258,7 @@ func (a *Analyzer) detect(text string) (Language, []*knownWord) {
 }
 
 // ids calls f with the number of each term of a text, in reading order and with repetitions, at most MaxTerms times.
-// For an ASCII text, known may hold the runs of letters and digits that detect returned.
+// The argument known is either nil or the words that detect returned for this text.
 func (a *Analyzer) ids(text string, lang Language, known []*knownWord, f func(id uint32)) {
 	if !norm.NFKC.IsNormalString(text) {
 		text = norm.NFKC.String(text)

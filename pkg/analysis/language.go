@@ -20,10 +20,10 @@ const (
 	Vietnamese Language = "vi"
 )
 
-// Detect returns the language of a text. The script decides first; if several languages share the script, function
-// words decide, then trigrams. Only the first few hundred words are read. If neither function words nor trigrams settle
-// the language of a text in Latin letters, a long text is Unknown, and a short one (a heading, an identifier or a
-// table) counts as English, because the English stemmer does little harm to words of other languages.
+// Detect returns the language of a text. It reads only the first few hundred words. The script decides first. If
+// several languages share the script, function words decide, then trigrams. If nothing settles the language of a text
+// in Latin letters, a long text is Unknown. A short one, such as a heading or a table, counts as English, because the
+// English stemmer does little harm to words of other languages.
 func Detect(text string) Language {
 	words, scripts := countScripts(text)
 	switch script := scripts.mainScript(); script {
@@ -220,9 +220,8 @@ func scriptOf(r rune) script {
 // scriptCount counts letters per script.
 type scriptCount [scripts]int
 
-// mainScript returns the script that most of the text is in. Scripts with many words per letter, such as Han, would
-// lose against an alphabet, so each of their letters counts three times. Text with kana is Japanese even if most of its
-// characters are Han.
+// mainScript returns the script that most of the text is in. Han, kana and Hangul need few characters per word, so each
+// of their characters counts three times. Text with kana is Japanese even if most of its characters are Han.
 func (c *scriptCount) mainScript() script {
 	for _, dense := range []script{scriptHan, scriptKana, scriptHangul} {
 		c[dense] *= 3

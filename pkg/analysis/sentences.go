@@ -55,9 +55,9 @@ func appendSentences(out []Span, text string, from, to int) []Span {
 	return out
 }
 
-// Maximum number of consecutive characters other than letters and digits to which the rules of Unicode are applied. A
-// longer run always ends a sentence: the rules look back over closing marks and spaces, so a hundred thousand brackets
-// would take half a minute.
+// Maximum length of a run of characters that are neither letters nor digits. A longer run always ends a sentence, and
+// the rules of Unicode are not applied to the rest of it. These rules look back over closing marks and spaces, so they
+// would take half a minute for a hundred thousand brackets.
 const maxGap = 64
 
 // segment is a part of a text. It ends with a long run of marks or at the end of the text. The rules of Unicode are
@@ -125,8 +125,8 @@ func trimSpan(text string, s Span) (Span, bool) {
 	return s, s.End > s.Start
 }
 
-// numbersItem reports whether a sentence is only the number of a list item or section, such as "5." or "2.1.", so that
-// the text of the item is the next sentence.
+// numbersItem reports whether a sentence is only the number of a list item or section, such as "5." or "2.1.". The text
+// of the item is then the next sentence.
 func numbersItem(s string) bool {
 	const longest = 12 // bytes
 	return len(s) <= longest && strings.HasSuffix(s, ".") && s[0] >= '0' && s[0] <= '9' && strings.Trim(s, "0123456789.") == ""
@@ -164,9 +164,9 @@ func abbreviated(s string) bool {
 	return size == len(last) && unicode.IsUpper(r) && r != 'I'
 }
 
-// germanMonths are the names of months that may follow the number of a day and a full stop, as in "3. Mai". Other
-// languages need no such list: either their dates have no full stop after the day, or their months are in lower case,
-// and the rules of Unicode never end a sentence before a lower-case word.
+// germanMonths are the names of months that can follow a day and a full stop, as in "3. Mai". Other languages need no
+// such list. Their dates have no full stop after the day, or their months are in lower case, and the rules of Unicode
+// never end a sentence before a lower-case word.
 var germanMonths = map[string]bool{
 	"januar": true, "jänner": true, "februar": true, "feber": true, "märz": true, "april": true, "mai": true, "juni": true, "juli": true,
 	"august": true, "september": true, "oktober": true, "november": true, "dezember": true,
@@ -196,7 +196,8 @@ func ordinal(s, after string) bool {
 	return germanArticles[strings.ToLower(lastWord(body[:len(body)-number]))]
 }
 
-// Maximum length in bytes of a word that firstWord and lastWord return. All words that ordinal looks for are shorter.
+// Maximum length, in bytes, of a word that firstWord and lastWord return. All words that the function ordinal compares
+// with their results are shorter.
 const longestWord = 16
 
 // firstWord returns the word at the start of a text, after white space. It returns "" if there is none, or if it is too
