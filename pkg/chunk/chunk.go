@@ -64,16 +64,18 @@ func (c *Chunker) Sized(sizes domain.Chunking) *Chunker {
 	return New(o)
 }
 
-// Chunks splits the document. The chunks contain all of its text in reading order, except for white space where they
-// start and end. Two things are repeated. A table's header is repeated above its rows in other chunks. If a paragraph
-// does not fit into one chunk, each chunk that continues it starts with the previous sentence, provided that the
-// sentence is short. No chunk crosses one of the document's top-level headings. A document without text has no chunks.
+// Chunks splits the document. The chunks contain all of its text in reading order, except for white space at their
+// ends. No chunk crosses one of the document's top-level headings. A document without text has no chunks.
 //
-// Headings share a chunk with the beginning of their text; headings at the end of the document share one with the
-// preceding text. Headings form a chunk of their own only if the document has no other text, or if they are so long
-// that no text fits.
+// Two things are repeated. If a table does not fit into one chunk, each further chunk repeats its header. If a
+// paragraph does not fit into one chunk, each further chunk begins with the last sentence of the previous one, unless
+// that sentence is long.
 //
-// It fails with domain.CodeTooLarge if the document has more than Options.MaxChunks chunks.
+// A heading shares a chunk with the beginning of its text. Headings at the end of the document are added to the chunk
+// before them. Headings form a chunk of their own only if the document has no other text, or if they leave no space for
+// text.
+//
+// Chunks fails with domain.CodeTooLarge if the document has more than Options.MaxChunks chunks.
 func (c *Chunker) Chunks(doc *domain.Document) ([]domain.Chunk, error) {
 	p := packer{opts: c.opts, location: newLocation(doc.Title), top: minHeadingLevel(doc.Blocks), slides: doc.MIMEType == typePptx}
 	offset := 0

@@ -7,9 +7,8 @@ type headingContext struct {
 	anchor string // fragment of the location's URL
 }
 
-// chunkLocation determines the location of a chunk. If a chunk spans several pages or headings, it gets the page and
-// the headings that most of its text belongs to. A reader who follows the citation then finds more of the text than at
-// the chunk's first word.
+// chunkLocation determines the location of a chunk, for citations. If a chunk spans several pages or headings, its
+// location is the page and the headings of most of its text, not those of its first word.
 type chunkLocation struct {
 	pages   tokenCount[int]
 	heads   tokenCount[headingContext]
@@ -28,8 +27,8 @@ func (s *chunkLocation) add(page int, h headingContext, term string, tokens int)
 	s.entries.add(definedTerm{h, term}, tokens)
 }
 
-// headings returns the headings above most of the chunk's text, or the parameter `other` if the chunk has no text. If
-// most of the text below those headings belongs to a defined term, the result has the anchor of the term.
+// headings returns the headings above most of the chunk's text. It returns `other` if the chunk has no text. If most of
+// the text below these headings defines one term, the result has the anchor of this term.
 func (s *chunkLocation) headings(other headingContext) headingContext {
 	at := s.heads.largest(other)
 	var below tokenCount[definedTerm]

@@ -47,9 +47,9 @@ func (p *packer) next() error {
 	return nil
 }
 
-// divide splits a piece that does not fit below the headings in the current chunk. It returns fewer than two parts if
-// the piece must stay whole. This is the case if the piece cannot be split, or if the headings fill more than half of a
-// chunk and so may form a chunk of their own.
+// divide splits a piece that is too long for the space below the headings in the current chunk. It returns fewer than
+// two parts if the piece must stay whole: it cannot be split, or the headings fill more than half of the chunk and may
+// form a chunk of their own.
 func (p *packer) divide(b domain.Block, s piece) []piece {
 	used := p.cur.tokens
 	if used > p.opts.MaxTokens/2 || b.Kind == domain.BlockHeading {

@@ -91,9 +91,9 @@ func (p *packer) pieces(b domain.Block) []piece {
 	}
 }
 
-// breakBefore closes the current chunk at a boundary of the document. New sheets, top-level headings and new slides
-// always close it; other headings and pages close it unless it is small; a code block closes it if the whole block
-// would not fit. A chunk that contains only headings stays open for their text.
+// breakBefore closes the current chunk if the block must begin a new one. A new sheet, a top-level heading and a new
+// slide always begin a new chunk. Other headings and new pages do so only if the current chunk is not small. A code
+// block does so if the whole block would not fit. A chunk that contains only headings stays open for their text.
 func (p *packer) breakBefore(b domain.Block) error {
 	d := &p.cur
 	if b.Apart { // the headings before the block do not apply to it
@@ -172,7 +172,8 @@ func (p *packer) add(b domain.Block, s piece, offset int, first bool) error {
 }
 
 // fits reports whether the piece fits into the current chunk. Normally the chunk may grow to the target size. It may
-// grow to the maximum size if it has only headings, if it is less than half full, or if that keeps code together.
+// grow to the maximum size if it has only headings, if it is less than half full, or if both the chunk and the piece
+// are code.
 func (p *packer) fits(b domain.Block, s piece) bool {
 	d := &p.cur
 	if d.text.Len()+len(domain.BlockSeparator)+s.end-s.start > domain.MaxChunkBytes {

@@ -8,16 +8,17 @@ import (
 	"github.com/sluice/sluice/pkg/analysis"
 )
 
-// Minimum length, in characters, of a line that counts as wrapped if no sentence ends with it, as in text files and
-// PDFs. A shorter line may be a list item. Scripts without spaces need fewer characters for the same content.
+// Minimum length, in characters, of a wrapped line. Text files and PDFs break lines within sentences: a line of at
+// least this length that does not end a sentence continues on the next line. A shorter line may be a list item. Scripts
+// without spaces need fewer characters for the same content.
 const (
 	wrappedCharacters         = 40
 	wrappedCharactersUnspaced = 20
 )
 
-// Sentences splits a text into sentences like analysis.Sentences, but joins lines that were wrapped within a sentence,
-// and keeps the number of a list item or of an entry in a table of contents with its text. The time is linear in the
-// length of the text.
+// Sentences splits a text into sentences like analysis.Sentences, with two differences. It joins lines that were
+// wrapped within a sentence. It also keeps the number of a list item, or of an entry in a table of contents, together
+// with the text after the number. The time is linear in the length of the text.
 func Sentences(text string) []analysis.Span {
 	var out []analysis.Span
 	lineStart := 0 // start of the last line of the last sentence in out
