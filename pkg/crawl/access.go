@@ -83,9 +83,9 @@ func accessTo(ctx context.Context, u *url.URL) *Access {
 
 type askerKey struct{}
 
-// WithAsker returns a context for a request that a document in a Renderer's browser sends. origin is the origin of that
-// document, as returned by Origin. A request from a browser without such a context never carries the headers of an
-// Access.
+// WithAsker returns a context for a request that a document in a Renderer's browser sends. The argument origin is the
+// origin of that document, as returned by Origin. If a browser sends a request without such a context, the request
+// never carries the headers of an Access.
 func WithAsker(ctx context.Context, origin string) context.Context {
 	return context.WithValue(ctx, askerKey{}, origin)
 }

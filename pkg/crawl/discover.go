@@ -24,16 +24,16 @@ type Discovery struct {
 	Follow bool
 	// Scope defines the addresses of the site, for the crawl jobs of its pages.
 	Scope domain.SiteScope
-	// Moved is the address to which the root redirects, if that address is outside the site and the sitemaps list pages
-	// there. Otherwise it is "".
+	// Moved is the new address of a site that has moved, or "". A site has moved if its root redirects to an address
+	// outside the site and the sitemaps list pages there.
 	Moved string
 	// Found is the number of emitted links, and Sitemaps the number of sitemap files read.
 	Found    int
 	Sitemaps int
 	// Refused counts the rejected addresses by reason.
 	Refused map[scope.Refusal]int
-	// Problems describes, for display, the sitemaps that could not be read although others could. If there are any, the
-	// list of pages is incomplete, and missing pages may still exist.
+	// Problems describes, for display, each sitemap that could not be read, if at least one other could. If there are
+	// any, the list of pages is incomplete, so a page that is not listed may still exist.
 	Problems []string
 }
 
@@ -287,8 +287,8 @@ func (d *discovery) usualLocations(root *url.URL) []string {
 	return out
 }
 
-// tryUsual reads a sitemap that may not exist. It returns only temporary failures as errors. `declared` says that
-// robots.txt lists the sitemap. Permanent failures of such a sitemap are reported as problems.
+// tryUsual reads a sitemap that may not exist. It returns only temporary failures as errors. A permanent failure is
+// reported as a problem if `declared` is true, which means that robots.txt lists the sitemap. Otherwise it is ignored.
 func (d *discovery) tryUsual(ctx context.Context, at string, declared bool) error {
 	err := d.read(ctx, at, 1, false)
 	var e *Error

@@ -70,8 +70,8 @@ func saysNotFound(s string) bool {
 var notFoundPath = regexp.MustCompile(`(?i)404|not-?_?found`)
 
 // isNotFound reports whether the page is a soft 404: title and heading say that the page does not exist, and there is
-// little other text. An article about missing pages has more text, or an address with "404" in a path of several
-// segments.
+// little other text. If the address contains "404" in a path of several segments, the page is not a soft 404 but an
+// article about missing pages.
 func (p *pageReader) isNotFound(final *url.URL) bool {
 	switch {
 	case p.signs.letters > maxNotFoundLetters || !saysNotFound(p.title):
@@ -110,7 +110,7 @@ func (p *pageReader) asksToSignIn(asked, final *url.URL, redirected bool) bool {
 			key, _, _ := strings.Cut(strings.ToLower(param), "=")
 			return returns[key]
 		})
-		// A path like /docs/auth is not enough, because it may be the address of a short page of documentation.
+		// A path like /docs/auth alone proves nothing, because it may be the address of a short page of documentation.
 		return p.password || back || p.signs.letters < emptyRoot && p.heading == "" || short && p.namesSignIn()
 	case p.password:
 		return p.signs.letters < emptyPage && p.signs.framing < emptyPage && p.heading == "" || short && p.namesSignIn()

@@ -45,8 +45,8 @@ type Page struct {
 	Title        string // of HTML, at most 300 characters
 	// Redirects are the hops from the requested address to URL, at most 10.
 	Redirects []domain.Redirect
-	// Canonical is the page's normalised canonical address. It is "" if the page names no other address as canonical,
-	// or one out of scope.
+	// Canonical is the page's normalised canonical address. It is "" if the page names none, if the page names its own
+	// address, or if the address is out of scope.
 	Canonical string
 	// TextHash is the hash of the main text and title of an HTML page. Sketch is used to find similar texts; see
 	// package textid. Both are empty for a page without text.

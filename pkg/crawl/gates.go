@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// gates queues the requests of this process that want a slot at the same host. It lets no more requests ask for a slot
-// at the same time than the host has slots. The other requests wait in order of arrival. If all requests polled for a
-// slot, some of them might wait forever. A request does not join a queue that moves too slowly.
+// gates limits how many requests of this process ask for a slot at the same host. No more than the number of the host's
+// slots ask at the same time. The others wait in order of arrival. Without this order, some of them might wait for
+// ever. A request does not join a queue that moves too slowly.
 type gates struct {
 	mu    sync.Mutex
 	hosts map[string]*gate
@@ -22,10 +22,10 @@ type gate struct {
 	pace  time.Duration // recent average interval between releases while others were waiting
 }
 
-// enter waits up to p.slot for a permit, which allows a request to ask for a slot at the host. The caller must call
-// leave to return the permit. leave is nil if no permit became free in time, or if the expected wait exceeds p.queue.
-// width is the number of permits, and 0 means that none is needed. `minimum` is the minimum interval between two
-// requests to the host.
+// enter waits for a permit to ask for a slot at the host, at most for the time p.slot. The caller must call leave to
+// return the permit. If no permit became free in time, or if the expected wait exceeds p.queue, leave is nil. The
+// argument width is the number of permits; 0 means that no permit is needed. `minimum` is the minimum interval between
+// two requests to the host.
 func (g *gates) enter(ctx context.Context, host string, width int, minimum time.Duration, p maxWaits) (leave func(), err error) {
 	if width == 0 {
 		return func() {}, nil

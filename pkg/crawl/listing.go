@@ -24,9 +24,9 @@ const (
 // errTooManySitemaps means that an index lists more sitemaps than the crawler reads for one site.
 var errTooManySitemaps = errors.New("too many sitemaps for one site")
 
-// read reads the entries of one sitemap and of the sitemaps that it lists. It returns errors of the file itself, and
-// reports permanent errors of nested files as problems. If admit is true, addresses below the sitemap's directory then
-// belong to the site; see scope.Scope.Add.
+// read reads the entries of one sitemap and of the sitemaps that it lists. If the sitemap itself fails, read returns an
+// error. If one of the listed sitemaps fails permanently, read reports a problem. If admit is true, addresses below the
+// sitemap's directory become part of the site; see scope.Scope.Add.
 func (d *discovery) read(ctx context.Context, at string, level int, admit bool) error {
 	key, err := weburl.Normalise(at)
 	if err != nil {
@@ -101,8 +101,8 @@ func (d *discovery) read(ctx context.Context, at string, level int, admit bool) 
 	return d.readListed(ctx, a.url, maybe, level+1)
 }
 
-// Limits on reading entries of an ordinary sitemap as sitemaps. At most maxMaybe entries are tried. Once maxMisses of
-// them have turned out not to be sitemaps, all other entries are treated as pages.
+// Limits for sitemaps that list other sitemaps as if they were pages. At most maxMaybe entries are tried as sitemaps.
+// Once maxMisses of them have turned out not to be sitemaps, all other entries are treated as pages.
 const (
 	maxMaybe  = 100
 	maxMisses = 3

@@ -48,8 +48,7 @@ type PlanEntry struct {
 	URL      string   `json:"url"`
 	Depth    int      `json:"depth"` // links from the root
 	Decision Decision `json:"decision"`
-	// Reason explains, for display, why the address is not a page. For a page, Reason is the address after redirects,
-	// if that differs.
+	// Reason explains, for display, why the address is not a page. For a page that redirects, Reason names the target.
 	Reason   string    `json:"reason,omitempty"`
 	From     string    `json:"from,omitempty"` // the first page that links to it; "" if a sitemap lists it
 	Title    string    `json:"title,omitempty"`
@@ -85,9 +84,9 @@ const (
 	maxPlanLeft = 100_000         // maximum number of left-out addresses that are reported; all others are only counted
 )
 
-// Plan goes through a site like a crawl, with the same functions and the same politeness, but stores nothing. It passes
-// each address to emit once, with its outcome and the reason. Pages found through links are judged level by level,
-// better addresses first, so that the result does not depend on response times.
+// Plan does the same as a crawl of the site, with the same functions and the same politeness, but stores nothing. It
+// passes each address to emit once, with its outcome and the reason. Pages found through links are judged level by
+// level, and in a fixed order within a level, so that the result does not depend on response times.
 //
 // A crawl retries a failed page for minutes, but a plan makes only three attempts. Errors come from Discover, from
 // fetching the root, from emit, or from ctx.
@@ -206,8 +205,9 @@ func (p *plan) discover(spec domain.CrawlSpec) error {
 	return nil
 }
 
-// add queues an address for the next level, unless it is already known or the limit is reached. lead is the number of
-// consecutive pages, ending with this one, that match no include pattern. Such pages do not count towards the limit.
+// add queues an address for the next level, unless it is already known or the limit is reached. If the address matches
+// an include pattern, lead is 0. Otherwise, lead is the number of consecutive pages without a match on the path to the
+// address, counting the address itself. Addresses without a match do not count towards the limit.
 func (p *plan) add(l domain.Link, from string, lead int) {
 	switch {
 	case p.known[l.URL] != nil:
@@ -259,7 +259,7 @@ func (p *plan) walk() error {
 	if err := p.settle(); err != nil {
 		return err
 	}
-	// The pages that are still waiting name a canonical address that was never fetched. Add them as pages.
+	// Some pages still wait for their canonical page, because that page was never fetched. Add them as pages.
 	for _, u := range slices.Sorted(maps.Keys(p.known)) {
 		if it := p.known[u]; it.state == planWaits {
 			if err := p.addPage(it); err != nil {

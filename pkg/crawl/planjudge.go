@@ -155,8 +155,8 @@ func (p *plan) canonical(it *planned) *planned {
 	return p.known[at]
 }
 
-// addPage adds the address as a page, unless an earlier page has the same content. Earlier pages have better addresses.
-// Pages that redirect are only collected, and settle adds them later.
+// addPage adds the address as a page, unless a page added before has the same content. Callers add pages with better
+// addresses first. Pages that redirect are put aside for settle, which adds them at the end.
 func (p *plan) addPage(it *planned) error {
 	if it.state != planMoved && it.address().FinalURL != "" {
 		it.state = planMoved
@@ -180,9 +180,9 @@ func (p *plan) addPage(it *planned) error {
 	return p.resume(it)
 }
 
-// settle adds the pages that redirect, better addresses first. They come last, so that another page with the same
-// content takes precedence. When a page is added, pages that were waiting for it may turn out to redirect, too, so
-// settle continues until no such page is left.
+// settle adds the pages that redirect, those with better addresses first. They are added last, so that another page
+// with the same content takes precedence. When a page is added, pages that waited for its outcome are judged and may
+// turn out to redirect, too. So settle continues until no such page is left.
 func (p *plan) settle() error {
 	for len(p.moved) > 0 {
 		moved := p.moved

@@ -58,8 +58,8 @@ type maxWaits struct{ slot, queue time.Duration }
 const longQueue = 500 * time.Millisecond
 
 // inProgress marks the context of a fetch that has already had a slot, or that is part of a larger operation. Such a
-// fetch waits for its next slot instead of being deferred: after a deferral it would start from the beginning, and at a
-// slow host it would never finish.
+// fetch waits for its next slot and is not deferred. A deferred fetch starts from the beginning, so at a slow host it
+// would never finish.
 type inProgress struct{}
 
 func withInProgress(ctx context.Context) context.Context {
@@ -74,9 +74,9 @@ func (p *politeness) maxWaitsOf(ctx context.Context) maxWaits {
 	return maxWaits{slot: p.maxWait, queue: longQueue}
 }
 
-// acquire waits for a slot of the host. delay is the interval that the host requests; the longer of this and the
-// configured interval applies. acquire returns a deferred *Error if the fetch would have to wait too long for the slot,
-// or the context's error if ctx ends first. The caller must call release once.
+// acquire waits for a slot of the host. The argument delay is the minimum interval that the host requests. It applies
+// if it is longer than the configured interval. acquire returns a deferred *Error if the fetch would have to wait too
+// long for the slot, or the context's error if ctx ends first. The caller must call release once.
 func (p *politeness) acquire(ctx context.Context, host, u string, delay time.Duration) (release func(), err error) {
 	pace := p.pace
 	pace.Delay = max(pace.Delay, min(delay, maxCrawlDelay))
@@ -168,8 +168,8 @@ func (p *politeness) deferred(u, host string, delay, d time.Duration) *Error {
 	return e
 }
 
-// ask sends the request and records the health of the host. ctx is the caller's context. If only the request's own
-// context ends, the host was too slow.
+// ask sends the request and records the health of the host. The argument ctx is the caller's context. If the request's
+// own context ends before ctx, the host was too slow.
 func (p *politeness) ask(ctx context.Context, rt http.RoundTripper, req *http.Request) (*http.Response, error) {
 	host, u := req.URL.Host, req.URL.String()
 	res, err := rt.RoundTrip(req)

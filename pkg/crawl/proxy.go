@@ -153,9 +153,9 @@ func withGuardResult(ctx context.Context, v *guardResult) context.Context {
 	return context.WithValue(ctx, guardResultKey{}, v)
 }
 
-// setGuardResult records in the context's guardResult whether a target is private. targets are the checked addresses of
-// the target. The target counts as private only if all of them are private, because the proxy may connect to any of
-// them.
+// setGuardResult records in the context's guardResult whether the target of a request is private. The argument targets
+// holds the addresses of the target's host. The target counts as private only if all of them are private, because the
+// proxy may connect to any of them.
 func setGuardResult(ctx context.Context, targets []netip.AddrPort) {
 	v, _ := ctx.Value(guardResultKey{}).(*guardResult)
 	if v == nil {

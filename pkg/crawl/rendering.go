@@ -22,8 +22,9 @@ type Renderer interface {
 	Render(ctx context.Context, url string, via http.RoundTripper) (Rendered, error)
 }
 
-// render replaces the server's response with the page that its scripts produce: text, links and metadata. It drops the
-// validators, because they belong to the shell and do not change with the content.
+// render runs the scripts of a page in a browser. It returns the resulting page with its text, links and metadata. The
+// argument shell is the page as the server sent it. Its validators are dropped, because they do not change when the
+// content changes.
 func (c *Crawler) render(ctx context.Context, req PageRequest, sc *scope.Scope, shell Page, a response) (Page, error) {
 	if c.opts.Renderer == nil {
 		return Page{}, permanent(shell.URL, "%s shows its text only with JavaScript: to render such pages, set CHROME_URL to the "+

@@ -21,9 +21,9 @@ type retrySchedule struct {
 	hosts map[string]time.Time // time of the last scheduled retry
 }
 
-// next returns the delay until the next retry. The delay is at least `wait`, and the retry comes at least `step` after
-// the previous retry at the host. If this delay exceeds maxRetryDelay, next returns a random delay between half of
-// maxRetryDelay and maxRetryDelay.
+// next returns the delay until the next retry. The delay is at least `wait`, and retries at the same host are at least
+// `step` apart. If many retries at the host would make the delay longer than maxRetryDelay, next returns a random delay
+// between half of maxRetryDelay and maxRetryDelay.
 func (c *retrySchedule) next(host string, wait, step time.Duration, now time.Time) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()

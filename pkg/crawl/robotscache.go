@@ -68,9 +68,10 @@ type robotsEntry struct {
 
 // get returns the robots.txt of u's host. A host without one (4xx) allows everything. If a host responds 5xx or cannot
 // be reached, nothing may be fetched for now, and get returns an error that says so (RFC 9309, sections 2.3.1.3 and
-// 2.3.1.4). If another fetch is already requesting the file, get waits for the result, but no longer than a fetch waits
-// for a slot. After that, the fetch is deferred. Without this limit, a host that hangs would occupy one worker per
-// page.
+// 2.3.1.4).
+//
+// If another fetch is already requesting the file, get waits for the result, but no longer than a fetch waits for a
+// slot. Then get defers the fetch. Otherwise a host that hangs would occupy one worker per page.
 func (c *robotsCache) get(ctx context.Context, u *url.URL) (robots.File, error) {
 	site := u.Scheme + "://" + u.Host
 	key := site
@@ -150,8 +151,8 @@ func (c *robotsCache) fill(ctx context.Context, key, site string, e *robotsEntry
 	return e.robots, e.err
 }
 
-// again returns the error for a fetch that finds the failure of an earlier fetch in the cache. The error is a deferral,
-// because no request was sent for this fetch.
+// again returns the error for a fetch if an earlier request for the same robots.txt has failed. A temporary error
+// becomes a deferral, because no request was sent for this fetch.
 func (c *robotsCache) again(e *robotsEntry) error {
 	var own *Error
 	if !errors.As(e.err, &own) || own.Permanent {

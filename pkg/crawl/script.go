@@ -29,9 +29,9 @@ const (
 	maxRoots = 16   // elements that scripts could fill
 )
 
-// needsScript reports whether a page shows its content only after its scripts have run. Such a page has scripts and
-// almost no text. It also has an empty element that an application could fill, or no visible content besides text, or
-// text that asks for JavaScript. Short pages and pages rendered by the server do not count.
+// needsScript reports whether a page shows its content only after its scripts have run. Such a page has scripts, almost
+// no text, and at least one of three signs. Its text asks for JavaScript, it has an empty element that an application
+// could fill, or it shows nothing besides text. Short pages and pages rendered by the server do not count.
 func (s *shellSigns) needsScript() bool {
 	switch {
 	case s.scripts == 0:
@@ -148,7 +148,7 @@ func (s *shellSigns) element(n *html.Node) {
 		atom.Input, atom.Textarea, atom.Table:
 		s.hasOtherContent = true
 	case atom.Meta:
-		// A refresh redirects readers even without scripts, so the page does not need them.
+		// A refresh redirects readers even without scripts, so a page with a refresh does not need scripts.
 		s.hasOtherContent = s.hasOtherContent || strings.EqualFold(attr(n, "http-equiv"), "refresh")
 	default:
 		if !s.emptyRoot && s.roots < maxRoots && isRoot(n) {
@@ -163,7 +163,8 @@ func isCode(n *html.Node) bool {
 	t, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(attr(n, "type"))), ";")
 	switch {
 	case t == "", t == "module", strings.HasSuffix(t, "javascript"), strings.HasSuffix(t, "ecmascript"):
-		// Loaders that defer scripts give them a type of their own, such as "…-text/javascript".
+		// The suffixes also cover types such as "…-text/javascript". Loaders give such types to scripts that they
+		// defer.
 		return attr(n, "src") != "" || n.FirstChild != nil
 	}
 	return false

@@ -11,9 +11,9 @@ import (
 // HostSlots schedules requests to hosts. Together, all crawlers that share a HostSlots keep to each host's pace.
 // Package slotstest contains tests for all implementations.
 type HostSlots interface {
-	// Reserve reserves the next slot at the host if it starts within maxWait. It does not wait for the start: the
-	// caller must wait for HostSlot.Wait. If no slot is granted, no capacity is used, and HostSlot.Wait, which is then
-	// always positive, says when to ask again.
+	// Reserve reserves the next slot at the host if the slot starts within maxWait. It returns at once. The caller must
+	// wait for HostSlot.Wait before it sends the request. If no slot is granted, HostSlot.Wait is positive and says
+	// when to ask again. No capacity is used in this case.
 	Reserve(ctx context.Context, host string, pace domain.Pace, maxWait time.Duration) (domain.HostSlot, error)
 	// Hold blocks all slots at the host until the given time. It never shortens an existing hold.
 	Hold(ctx context.Context, host string, until time.Time) error

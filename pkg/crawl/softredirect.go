@@ -13,8 +13,8 @@ import (
 )
 
 // Static sites cannot send a redirect status, so they publish pages that redirect by a refresh (in HTML or in a header)
-// or by a script. Only a page with hardly any text is treated as a redirect; in a page with content, the target is a
-// link.
+// or by a script. Such a page is treated as a redirect only if it has hardly any text. Otherwise the target is treated
+// as a link of the page.
 
 const (
 	// maxRefreshDelay is the maximum delay, in seconds, of a refresh that counts as a redirect. A page with a longer
@@ -197,8 +197,8 @@ func scriptTargets(script string, at *url.URL) []string {
 	return out
 }
 
-// evaluate returns the value of a concatenation of strings and known variables at the beginning of a script. A term for
-// the fragment or query of the old address counts as empty and ends the concatenation.
+// evaluate returns the value of a concatenation of strings and known variables at the beginning of a script. The last
+// term may be the fragment or query of the old address, which is ignored.
 func evaluate(script string, known map[string]string) (string, bool) {
 	var b strings.Builder
 	for s := script; ; {

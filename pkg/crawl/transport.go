@@ -27,8 +27,8 @@ const sniffedBytes = 512
 // Number of bytes of a page that are searched for its encoding if the header does not declare one.
 const charsetBytes = 64 << 10
 
-// hop is one request of a fetch, and the transport that colly uses for it. It enforces robots.txt, waits for a slot of
-// the host, decompresses the body, limits its size and stores it. colly receives only HTML.
+// hop is the transport that colly uses for one request of a fetch. It enforces robots.txt, waits for a slot of the
+// host, decompresses the body, limits its size and stores it. colly receives only HTML.
 type hop struct {
 	client  *client
 	ctx     context.Context

@@ -11,9 +11,9 @@ import (
 	"github.com/sluice/sluice/pkg/wordset"
 )
 
-// mediaExtensions are the extensions of files without text that sites link to in large numbers: pictures, films, sound,
-// fonts, archives. Links to them are not followed. Pages with such a name are rare; they are fetched if a sitemap lists
-// them.
+// mediaExtensions are the extensions of pictures, films, sound, fonts and archives. Such files have no text, and sites
+// link to them in large numbers, so links to them are not followed. A few pages have addresses with such an extension.
+// They are fetched only if a sitemap lists them.
 var mediaExtensions = wordset.Of(`.png .jpg .jpeg .gif .webp .avif .svg .ico .bmp .tif .tiff .heic .mp3 .mp4 .m4a .m4v .wav
 	.ogg .ogv .webm .avi .mov .mkv .flac .aac .woff .woff2 .ttf .otf .eot .zip .gz .tgz .bz2 .xz .7z .rar .tar .deb .rpm
 	.apk .torrent`)

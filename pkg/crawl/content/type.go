@@ -65,8 +65,9 @@ func Declared(header string) Type {
 	return t
 }
 
-// Effective determines the type of a body from the declared type, its first bytes and its names. It uses the first name
-// that is conclusive. The declaration takes precedence, unless it is generic or clearly contradicts the bytes.
+// Effective determines the type of a body from the declared type, the first bytes of the body and its file names. The
+// declaration takes precedence, unless it is generic or clearly contradicts the bytes. Of the names, the first one with
+// a known extension counts.
 func Effective(header string, head []byte, names ...string) Type {
 	t := Declared(header)
 	sniffed, _, _ := strings.Cut(http.DetectContentType(head), ";")
@@ -99,8 +100,9 @@ func isDownload(media string) bool {
 	return false
 }
 
-// byName looks up the format of each name by its extension, and returns the media type of the first format for which
-// the callback `such` returns true. If there is none, it returns the media type `otherwise`.
+// byName looks up the format of each name by its extension, and returns the media type of the first format that is
+// accepted. A format is accepted if the callback `such` returns true for it. If none is accepted, byName returns the
+// media type `otherwise`.
 func byName(such func(*format.Format) bool, names []string, otherwise string) string {
 	for _, name := range names {
 		if f := extract.Named(name); f != nil && such(f) {

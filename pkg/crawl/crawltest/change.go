@@ -64,8 +64,8 @@ func (s *Site) alter(n int, change func(*page)) []string {
 	return out
 }
 
-// RemoveOriginals removes n pages that have duplicates, in the same way as Remove. The duplicate with the best address
-// becomes the new original. It returns the addresses of the removed pages and of the new originals.
+// RemoveOriginals removes n pages that have duplicates, in the same way as Remove. It returns the addresses of these
+// pages, and of the duplicates that a crawl must store in their place.
 func (s *Site) RemoveOriginals(n int) (removed, heirs []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -2,8 +2,8 @@ package crawltest
 
 import "fmt"
 
-// addDuplicates adds pages that are available at more than one address. All addresses are linked from the same page, so
-// that only their spelling decides which is best.
+// addDuplicates adds pages that are available at more than one address. The same page links to all of these addresses,
+// so a crawler must choose the best one by its spelling alone.
 func (s *Site) addDuplicates(lab *page) {
 	hub := s.page(lab, "/lab/duplicates/")
 	copyOf := func(p *page, address string) *page {

@@ -38,8 +38,8 @@ type Options struct {
 	// BombBytes is the uncompressed size of a gzip bomb, which must exceed the crawler's limit per page. Default: 256
 	// MiB.
 	BombBytes int64
-	// Scripts must be set if the crawler has a browser. Pages built by scripts are then expected as pages, otherwise as
-	// errors.
+	// Scripts must be set if the crawler has a browser. A page built by scripts is then expected to be stored. Without
+	// Scripts, it is expected to be an error.
 	Scripts bool
 }
 

@@ -23,7 +23,7 @@ const (
 // FullEntries is the maximum number of addresses in a sitemap.
 const FullEntries = 50_000
 
-// kinds are the sitemaps that SitemapPath lists, each with a part of the pages.
+// kinds are the names of the sitemaps that the index at SitemapPath lists. Each contains a part of the pages.
 var kinds = []string{"plain.xml", "packed.xml.gz", "packed-on-the-way.xml", "list.txt", "deeper.xml"}
 
 // Number of entries in a feed.

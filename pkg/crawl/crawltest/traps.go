@@ -29,7 +29,8 @@ func (s *Site) addSpellings(lab *page) {
 // addTraps adds endless series of pages.
 func (s *Site) addTraps(lab *page) {
 	hub := s.page(lab, "/lab/traps/")
-	// In a calendar, a month that another page links to counts as a page. Its next and previous months do not.
+	// In a calendar, a month must be stored if an ordinary page links to it. The next and previous months that it links
+	// to must not be stored.
 	month := s.page(hub, "/calendar/2026/11")
 	s.refuse(month, "/calendar/2026/12", Trap)
 	s.refuse(month, "/calendar/2026/10", Trap)

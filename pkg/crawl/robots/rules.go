@@ -52,8 +52,9 @@ func (r rule) specificity() int {
 	return len(r.pattern)
 }
 
-// matches reports whether the rule matches an address in the form that addressOf returns. It needs no backtracking,
-// however many asterisks there are, because the first match of a part is always as good as a later one.
+// matches reports whether the rule matches an address in the form that addressOf returns. It looks for the first
+// occurrence of each part between two asterisks. Other occurrences need not be tried, so the time is bounded however
+// many asterisks there are.
 func (r rule) matches(path string) bool {
 	part, rest, more := strings.Cut(r.pattern, "*")
 	path, ok := strings.CutPrefix(path, part)
@@ -129,8 +130,8 @@ func normalise(s string, pattern bool) string {
 			const digits = "0123456789ABCDEF"
 			b.WriteString(string([]byte{'%', digits[c>>4], digits[c&15]}))
 		}
-		// In a pattern such as "/*url=", the asterisk may stand for text with a question mark, so the query may begin
-		// here.
+		// In a pattern such as "/*url=", the asterisk may stand for text with a question mark. So "=" after an asterisk
+		// also marks the query.
 		query = query || !escaped && (c == '?' || c == '=' && star)
 	}
 	return b.String()

@@ -162,7 +162,8 @@ func PathPrefix(p string) string {
 	return p
 }
 
-// underPrefix reports whether a path is below a prefix: /docsearch is not below /docs, but /docs is below /docs/.
+// underPrefix reports whether a path equals a prefix or is below it. A slash at the end of the prefix makes no
+// difference: /docs and /docs/a are under /docs/, but /docsearch is not.
 func underPrefix(p, prefix string) bool {
 	dir := strings.TrimSuffix(prefix, "/")
 	rest, ok := strings.CutPrefix(p, dir)

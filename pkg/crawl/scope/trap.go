@@ -154,9 +154,9 @@ var calendars = wordset.Of(`calendar calendars calender cal kalender calendrier 
 // calendarParameters are parameters that select the next date of a calendar.
 var calendarParameters = wordset.Of(`next prev previous forward back vor zurueck weiter`)
 
-// isCalendarLink reports whether a link between two pages that differ only in their date belongs to an endless series.
-// A calendar is endless in both directions. A journal or an archive ends with its first and its last text, so only its
-// links from the present into the future are rejected.
+// isCalendarLink reports whether a link belongs to an endless series of pages. The two pages of the link must differ
+// only in their date. A calendar is endless in both directions. A journal or an archive ends with its first and its
+// last text, so only its links from the present into the future are rejected.
 func isCalendarLink(from, to *url.URL, now time.Time) bool {
 	was, ok := dateOf(from, maxYear)
 	if !ok {
@@ -189,17 +189,17 @@ func isCalendarLink(from, to *url.URL, now time.Time) bool {
 	if is.dashed && !is.padded {
 		return false // a part number: 2027-1
 	}
-	// Reject a link only if it leads from a date before the horizon to one after it. If the date in the address of the
-	// linking page already seems to lie after the horizon, it must be some other number, because that page was
-	// accepted.
+	// The horizon is the latest plausible date. Reject a link only if it leads from a date before the horizon to one
+	// after it. The linking page was accepted, so a number in its address that seems to be a later date must mean
+	// something else.
 	end := now.Add(maxAhead)
 	horizon := date{year: end.Year(), month: int(end.Month()), day: end.Day()}
 	return !was.after(horizon) && is.after(horizon)
 }
 
 // patternOf returns the shape of an address: the address without its numbers and the name of its month. It also returns
-// the words in the address. It leaves out the names of parameters that hold a part of the date, because the query of
-// any archive may contain the word "month".
+// the words in the address. Names of parameters that hold a part of the date do not count as words, because the query
+// of any archive may contain the word "month".
 func patternOf(u *url.URL, d date) (shape string, words []string) {
 	s := strings.ToLower(strings.TrimSuffix(u.Path, "/"))
 	named := s

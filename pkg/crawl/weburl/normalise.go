@@ -29,10 +29,10 @@ var (
 	ErrTooLong = errors.New("the address is longer than 2,048 bytes")
 )
 
-// Normalise returns the spelling of an address that identifies its page: parsed as browsers do, without fragment, user
-// name, tracking parameters and session ids, with percent-encoding in upper case and only where needed. A trailing
-// slash is kept, because /a and /a/ are different pages on some servers. The order of parameters is kept too. Only http
-// and https addresses are valid. Normalise(Normalise(x)) is Normalise(x).
+// Normalise returns the spelling of an address that identifies its page. It parses the address as browsers do, and
+// removes the fragment, the user name, tracking parameters and session ids. Characters are percent-encoded only where
+// needed, in upper case. A trailing slash is kept, because /a and /a/ are different pages on some servers. The order of
+// parameters is kept too. Only http and https addresses are valid. Normalise(Normalise(x)) is Normalise(x).
 func Normalise(raw string) (string, error) {
 	_, s, err := (*Base)(nil).Normalise(raw)
 	return s, err
@@ -125,8 +125,8 @@ func setEscapedPath(u *url.URL, escaped string) {
 }
 
 // canonicalEscapes writes %7e as ~ and %c3 as %C3 (RFC 3986, section 6.2.2). A path segment that would become "." or
-// ".." keeps its escapes. An escape also stays if decoding it would turn a literal percent sign into the beginning of
-// an escape, as with "%33" in "%%33".
+// ".." keeps its escapes. An escape is also kept if its character would form a new escape with a percent sign before
+// it. For example, "%%33" does not become "%3".
 func canonicalEscapes(s string) string {
 	if !strings.Contains(s, "%") {
 		return s
@@ -176,8 +176,8 @@ func unhex(c byte) byte {
 	}
 }
 
-// IsUnreserved reports whether a character is unreserved. It excludes the dot, because the parser has already resolved
-// "%2e" in dot segments.
+// IsUnreserved reports whether a character is unreserved and its escape may be decoded. It returns false for the dot,
+// because the parser has already resolved "%2e" in dot segments.
 func IsUnreserved(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' || c == '_' || c == '~'
 }
