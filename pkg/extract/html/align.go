@@ -99,8 +99,9 @@ func wordsOf(s string) []string {
 	return words
 }
 
-// choose reports, for each block of a page, whether it is content. A block is content if it is in the extract. A block
-// that the extractor lost is also content if the blocks that were kept around it show that it belongs there.
+// choose reports, for each block of a page, whether it is content. A block is content if it is in the extract. The
+// extractor may have lost a block between two kept blocks. The function isPartOfContent decides whether such a block is
+// content, too.
 func (x *extractIndex) choose(blocks []block, t *pageTree) []bool {
 	keep := make([]bool, len(blocks))
 	for i, b := range blocks {
@@ -215,7 +216,7 @@ func isWithin(n, outer *html.Node) bool {
 }
 
 // isPartOfContent reports whether a block that the extractor lost belongs to the content. Code, table rows, quotations
-// and list items do if they are in the same part of the page as kept blocks.
+// and list items belong to the content if kept blocks are in the same part of the page.
 func isPartOfContent(b block, parents map[*html.Node]int, t *pageTree) bool {
 	n := b.node
 	switch b.Kind {

@@ -27,11 +27,11 @@ const (
 	maxHeadingNodes = 64
 )
 
-// headingAnchors returns, for each heading of a page and each term of a definition list, the fragment that makes a
-// browser scroll to it. For a heading, the best fragment is an id that the heading's own permalink points to. Next come
-// the ids of the heading, of an element in it, of a link without text next to it, and of a section that begins with it.
-// For a term, only the ids of the term and of elements in it are used. As in browsers, an id that occurs twice belongs
-// to the first element that has it.
+// headingAnchors returns the fragment that makes a browser scroll to a heading, or to a term of a definition list, for
+// all headings and terms of a page. The best fragment for a heading is an id that the heading's own permalink points
+// to. The next best are, in this order, the ids of the heading, of an element in it, of a link without text next to it,
+// and of a section that begins with it. For a term, only the ids of the term and of elements in it are used. If several
+// elements have the same id, it belongs to the first of them, as in browsers.
 func headingAnchors(doc *html.Node) map[*html.Node]string {
 	a := anchorScan{owner: map[string]*html.Node{}, found: map[*html.Node][]anchorChoice{}}
 	for n := range doc.Descendants() {

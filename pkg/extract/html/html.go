@@ -20,9 +20,8 @@ const (
 	maxWeighedNodes = 500_000 // larger pages are read whole, except for elements such as nav and footer
 	maxPageNodes    = 2_000_000
 
-	// minArticleText is the size of visible text, in bytes, below which an article is read whole. Article extractors
-	// take short text for a failure and fall back on guesses that lose structure, and a short page has little to leave
-	// out.
+	// minArticleText is the size of visible text, in bytes, below which an article is read whole. Such a page has
+	// little to leave out. Article extractors would only guess, and lose its structure.
 	minArticleText = 1000
 )
 

@@ -114,8 +114,9 @@ func (w *walker) inlineTo(b *strings.Builder, n *html.Node, links *[]domain.Bloc
 	}
 }
 
-// part writes a space before element n if only styles separate n from the element before it, like a date that is shown
-// next to a name. It writes no space if text directly precedes or follows the two elements.
+// part writes a space before element n if the source has no space there, but the page shows one. This is common if
+// styles place two elements next to each other, like a name and a date. It writes no space if text directly precedes or
+// follows the two elements.
 func (w *walker) part(b *strings.Builder, n *html.Node) {
 	prev := n.PrevSibling
 	if prev == nil || prev.Type != html.ElementNode || isText(prev.PrevSibling) || isText(n.NextSibling) {
@@ -149,8 +150,8 @@ func firstRune(n *html.Node) rune {
 	return 0
 }
 
-// rubyText returns annotated text: the whole base text, so that its words are not split, then the reading in
-// parentheses.
+// rubyText returns annotated text: first the whole base text, then the reading in parentheses. A reading after each
+// character would split the words of the base text.
 func rubyText(n *html.Node) string {
 	var base, reading strings.Builder
 	for c := range n.Descendants() {

@@ -20,9 +20,9 @@ func parseHTML(page string) (*html.Node, error) {
 	return doc, nil
 }
 
-// showHidden removes aria-hidden from elements that only screen readers are meant to skip, such as the body while a
-// dialog is open, or text that the page gives to screen readers in another version. It reports whether the element
-// contains a paragraph.
+// showHidden removes aria-hidden from the body, the main element and divisions with paragraphs, because sighted users
+// see their content. Pages hide them from screen readers while a dialog is open, for example. showHidden reports
+// whether the element contains a paragraph.
 func showHidden(n *html.Node) bool {
 	paragraph := false
 	for c := n.FirstChild; c != nil; c = c.NextSibling {

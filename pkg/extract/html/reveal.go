@@ -157,8 +157,8 @@ func (r *revealer) control(id string, n *html.Node) {
 	}
 }
 
-// rowKey returns a key that is the same for rows of the same kind. It consists of the tags and first classes of an
-// element, its predecessor and its parent.
+// rowKey returns a key that elements of the same kind share, such as all answers of an FAQ. It consists of the tags and
+// first classes of the element, its predecessor and its parent.
 func rowKey(n *html.Node) string {
 	prev := previousElement(n)
 	if prev == nil || n.Parent == nil || invisible(prev) || kindOfElement(prev) == kindOfElement(n) {

@@ -21,9 +21,9 @@ func (t *pageTree) surroundings(doc, region *html.Node) map[*html.Node]bool {
 	return drop
 }
 
-// content descends from the region while a single child contains the headings and most of the prose. It returns the
-// element where it stops and, for each sibling of the elements on the way there, whether the sibling comes before or
-// after the content.
+// content finds the content of a page. It descends from the region as long as one child contains the headings and most
+// of the prose, and returns the element where it stops. It passes siblings on the way down. The map says whether each
+// of them comes before or after the content.
 func (t *pageTree) content(region *html.Node) (*html.Node, map[*html.Node]side) {
 	beside := map[*html.Node]side{}
 	n := region
@@ -220,8 +220,8 @@ func (t *pageTree) contents(n *html.Node, w weight) bool {
 	return is
 }
 
-// maxContents is the maximum number of links in a table of contents. It bounds the time: a list inside several nested
-// elements is read once for each of those elements.
+// maxContents is the maximum number of links in a table of contents. It bounds the time, because a list inside several
+// nested elements is read once for each of those elements.
 const maxContents = 3000
 
 func (t *pageTree) isContents(n *html.Node, w weight) bool {
