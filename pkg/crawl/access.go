@@ -90,9 +90,9 @@ func WithAsker(ctx context.Context, origin string) context.Context {
 	return context.WithValue(ctx, askerKey{}, origin)
 }
 
-// forBrowser prepares a request that a document in a browser sends. Requests to the origin that the headers are for get
-// these headers only if their method is GET or HEAD and the document comes from the same origin. All other requests to
-// that origin are sent without the headers and without cookies, because the site may have set the cookies in response
+// forBrowser prepares a request that a document in a browser sends. The rules concern only requests to the origin of
+// the Access. Such a request gets the headers if its method is GET or HEAD and the document comes from the same origin.
+// Otherwise it is sent without the headers and without cookies, because the site may have set the cookies in response
 // to the headers.
 func (a *Access) forBrowser(req *http.Request) *http.Request {
 	asker, _ := req.Context().Value(askerKey{}).(string)

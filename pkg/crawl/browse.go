@@ -19,9 +19,9 @@ const (
 	maxRenderBytes    = 128 << 20 // counted as transferred, before decompression
 )
 
-// browsing sends a Renderer's requests for one page. It applies the address guard, the limits and, for the page's own
-// host, robots.txt. The request for the page waits for a slot of the host. Requests for its resources do not wait, as
-// in any browser, but none are sent to a paused host.
+// browsing sends a Renderer's requests for one page. All requests must pass the address guard and stay within the
+// limits. Requests to the page's own host must also be allowed by robots.txt. The request for the page waits for a slot
+// of the host. Requests for its resources do not wait, as in any browser, but none are sent to a paused host.
 //
 // A page on the public internet may access only the public internet. Otherwise its scripts could reach internal servers
 // that the configuration opens to the crawler but that no reader of the page can reach.
