@@ -305,9 +305,9 @@ func (b *alignedBlock) isAligned(rows []alignedCells) bool {
 	return true
 }
 
-// headerRows returns the number of rows at the top that name columns. These are the rows above the block, and the first
-// rows of the block if they are bold or contain no values. A single row that fills every column but is not bold does
-// not count, because table.Writer decides whether it is a header.
+// headerRows returns the number of rows at the top that name columns. These include all rows above the block, and the
+// first rows of the block if they are bold or contain no values. They do not include a single row that fills every
+// column but is not bold, because table.Writer decides whether such a row is a header.
 func (b *alignedBlock) headerRows(rows []alignedCells) int {
 	head, bold := b.from, b.from
 	named := map[int]bool{}

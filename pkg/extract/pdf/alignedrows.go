@@ -150,8 +150,8 @@ type spanName struct {
 	row alignedCells
 }
 
-// spansOf returns, for each name, the first and the last row that it spans. It returns nil unless every name is in the
-// middle of its rows, or every name is in the first of them.
+// spansOf returns, for each name, the first and the last row that it spans. Either every name must be in the first of
+// its rows, or every name must be in the middle of them. Otherwise spansOf returns nil.
 func spansOf(names []spanName, rows int) [][2]int {
 	if len(names) == 0 {
 		return nil
@@ -193,8 +193,8 @@ type layoutSigns struct {
 }
 
 // isTable reports whether aligned rows are a table rather than a list or text in columns. Signs of a table are labels
-// that end in colons, a header with a column of values or with names over several columns, right-to-left text, and
-// overlapping lines.
+// that end in colons, a header above a column of values, a header with names over several columns, right-to-left text,
+// and overlapping lines.
 func (b *alignedBody) isTable(s layoutSigns) bool {
 	const prose, proseColumns = 25, 2 // minimum average number of characters in a line of prose; rows with this many columns of prose are no table
 	head, rtl := s.head, s.rtl

@@ -36,8 +36,9 @@ const (
 	spentCalls         // the calls to PDFium have reached the limit
 )
 
-// next decides whether the next doubtful page is passed to PDFium. calls is the number of calls so far. alternative
-// means that the page also has text from another reader; only then can the result be noHelp.
+// next decides whether the next doubtful page is passed to PDFium. The argument calls is the number of calls so far.
+// The argument alternative says whether the page also has text from another reader. If it has none, the result is never
+// noHelp.
 func (b *pdfiumBudget) next(calls int, alternative bool) unasked {
 	if calls >= maxPDFiumCalls {
 		return spentCalls
@@ -65,8 +66,8 @@ func (b *pdfiumBudget) came(text pdfiumPage) {
 	}
 }
 
-// hasMeaning reports whether a character was decoded. For an unknown character, PDFium returns code 0, a private-use
-// character or the glyph number, which is mostly the code of a control character; pdftext returns a marker.
+// hasMeaning reports whether a character was decoded. For an unknown character, pdftext returns a marker. PDFium
+// returns 0, a private-use character or the number of the glyph. Most such numbers are the codes of control characters.
 func hasMeaning(r rune) bool {
 	return r != unicode.ReplacementChar && !unicode.Is(unicode.Co, r) && (!unicode.IsControl(r) || unicode.IsSpace(r))
 }

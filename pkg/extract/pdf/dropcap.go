@@ -69,8 +69,8 @@ func isInitial(s string) bool {
 	return n > 0 && n == len(s) && unicode.IsUpper(r)
 }
 
-// lineAfterInitial returns the index of the line that continues the word of an initial, or -1 if there is none. If
-// there are lines that are indented to make room for the initial, it is the highest of them.
+// lineAfterInitial returns the index of the line that continues the word of an initial, or -1 if there is none. Lines
+// next to the initial may be indented to make room for it. In this case, the highest of them continues the word.
 func lineAfterInitial(initial pdftext.Line, lines []pdftext.Line) int {
 	best, least, highest := -1, math.Inf(1), math.Inf(-1)
 	letter := initial.Cells[0]

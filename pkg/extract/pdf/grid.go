@@ -28,8 +28,8 @@ func (l *layout) takeGrids(lines []pdftext.Line) []placed {
 		return cmp.Compare((a.right()-a.left())*(a.top()-a.bottom()), (b.right()-b.left())*(b.top()-b.bottom()))
 	})
 	tried := 0
-	// Try the largest grids first. Next to a name that spans several rows, the rules between these rows are shorter, so
-	// they may form a smaller grid of their own.
+	// Try the largest grids first. If a name in a table spans several rows, the rules between those rows are shorter
+	// than the others, so they may also form a smaller grid.
 	for i := len(grids) - 1; i >= 0 && tried < maxReaching; i-- {
 		if grids[i].parts == nil {
 			tried++
@@ -85,7 +85,7 @@ func (l *layout) takeGrid(g *grid, items []placed) []placed {
 }
 
 // takeReaching replaces the lines between the rules of a grid, and the header lines above them, with a table. It does
-// so only if names span several columns or rows, because other tables are better read by their rules.
+// so only for a table with names that span several columns or rows. In other tables, the rules are a better guide.
 func (l *layout) takeReaching(g *grid, items []placed) []placed {
 	const header = 8 // maximum number of header lines above the first rule
 	first, last := -1, -1

@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// appendLine appends a line to text, and may modify text in place. It separates them with a space unless the script
-// uses none. If text ends in a hyphen that divides a word, the hyphen is removed; the hyphen of a compound such as
-// "state-of-the-" is kept.
+// appendLine appends a line to text, and may modify text in place. It puts a space between the two, unless the script
+// is written without spaces. If text ends in a hyphen that divides a word, appendLine removes the hyphen and adds no
+// space. It keeps the hyphen of a compound such as "state-of-the-".
 func appendLine(text []byte, line string) []byte {
 	if len(text) == 0 || line == "" {
 		return append(text, line...)

@@ -13,8 +13,9 @@ const (
 	smallerNote  = 0.25 // minimum difference in size between a note and the text above, in points
 )
 
-// startsApart reports whether a line begins, or follows, a caption or footnote. Such a line may have the usual distance
-// and indent, so distance and indent alone do not separate it from the preceding paragraph.
+// startsApart reports whether a line is the first line of a caption or footnote, or the first line after one. Such a
+// line may have the same distance and indent as the lines of a paragraph, so other signs are needed to separate it from
+// the paragraph before it.
 func startsApart(para []pdftext.Line, line pdftext.Line, wide bool) bool {
 	last, text := para[len(para)-1], line.Text()
 	ended := endsSentence(last.Text())

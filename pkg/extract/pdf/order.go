@@ -8,10 +8,9 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
 )
 
-// readingOrder sorts the lines of a page into reading order. Nearly all programs write text in that order, including
-// columns and boxes, so the order of the file is kept. If that order is implausible, the lines are sorted by their
-// positions instead. Text in a different direction from the rest of the page, such as a stamp in the margin, comes
-// last.
+// readingOrder sorts the lines of a page into reading order. Nearly all programs write a file in reading order,
+// including columns and boxes, so the order of the file is kept if it is plausible. Otherwise the lines are sorted by
+// their positions. Text in a different direction from the rest of the page, such as a stamp in the margin, comes last.
 func readingOrder(lines []pdftext.Line) []pdftext.Line {
 	turn := mainTurn(lines)
 	main := make([]pdftext.Line, 0, len(lines))

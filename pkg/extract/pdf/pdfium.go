@@ -27,7 +27,8 @@ import (
 const pdfiumPages = 4096
 
 // pdfiumGC is the heap growth, in percent, that triggers a garbage collection while a file is open in PDFium. Every
-// call into the sandbox leaves 10 KiB of garbage, and the live heap is large but cheap to scan.
+// call into the sandbox leaves 10 KiB of garbage, so frequent collections save much memory. They cost little, because
+// the live heap is cheap to scan.
 const pdfiumGC = 20
 
 // pdfiumRuntime is the compiled PDFium of this process. Compiling takes seconds, so it is done at most once, and only
@@ -61,9 +62,9 @@ func startPDFium(cacheDir string) (pdfium.Pool, error) {
 	return r.pool, nil
 }
 
-// compileAlone keeps other processes from compiling PDFium into the folder until done is called. Without this lock,
-// child processes that need PDFium at the same time would each spend seconds compiling it; with it, all but the first
-// find the compiled code. A failed lock only causes more work.
+// compileAlone keeps other processes from compiling PDFium into the folder until done is called. Without it, each child
+// process that needs PDFium at the same time would spend seconds compiling it. With it, only one process compiles
+// PDFium, and the others use its result. If the lock fails, the only consequence is more work.
 func compileAlone(cacheDir string) (done func()) {
 	if cacheDir == "" {
 		return func() {}

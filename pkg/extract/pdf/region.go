@@ -103,9 +103,9 @@ func (g *grid) regions() (all []region, ok bool) {
 	return all, true
 }
 
-// split splits a region at vertical rules that end inside it, such as those below a name that spans several columns.
-// Each row of the grid is split at its rules. A part is joined with the part below it if both have the same columns and
-// no rule separates them. A region without such rules stays whole.
+// split splits a region at vertical rules that end inside it, such as the rules below a name that spans several
+// columns. It first splits each row of the grid at its own rules. It then joins each part with the part below it if
+// both have the same columns and no rule separates them. A region without such rules stays whole.
 func (g *grid) split(c region) []region {
 	var all []region
 	above := make([]int, c.across) // by column: number of the part, from 1, that began there in the row above; 0 if none

@@ -87,8 +87,8 @@ func parted(lines []pdftext.Line, words [][]pdftext.Cell, at float64) bool {
 	return n*3 >= len(lines)*2
 }
 
-// bodyLines returns the lines that define the columns: all except the upper header lines, whose names may span several
-// columns, and titles between rows.
+// bodyLines returns the lines that define the columns. It leaves out titles between rows. It also leaves out all header
+// lines except the last one, because the names in them may span several columns.
 func (t *gridText) bodyLines() []pdftext.Line {
 	var body []pdftext.Line
 	header, several := true, 0
@@ -144,8 +144,8 @@ func (t *gridText) headed() bool {
 	return names >= 2 && (len(t.ys) > 5 || proseColumns(lines) == nil)
 }
 
-// keepNamed removes each column border that has no header word after it: a gap that runs through all rows by chance
-// does not separate header words. The column of row names need not have a name.
+// keepNamed removes each column border that has no header word after it. Such a border is only a gap that runs through
+// all rows by chance. The column of row names need not have a name.
 func (t *gridText) keepNamed(g *grid) {
 	names := lineWords(t.bands[slices.IndexFunc(t.bands, func(band []pdftext.Line) bool { return len(band) > 0 })])
 	for k := g.columns() - 1; k > 0; k-- {

@@ -83,8 +83,8 @@ func collectionText(collection string) *adobe.Text {
 	return known.(*adobe.Text)
 }
 
-// collectionCIDs returns the first CID of each character of a collection. For CMaps that are Unicode encodings, this
-// map is needed to find the widths of glyphs.
+// collectionCIDs maps each character of a collection to its first CID. This map is needed to find the widths of glyphs
+// if a CMap is a Unicode encoding, because such a CMap yields characters and not CIDs.
 func collectionCIDs(collection string) map[rune]uint32 {
 	if m, ok := knownCIDs.Load(collection); ok {
 		return m.(map[rune]uint32)

@@ -21,7 +21,8 @@ type cmap struct {
 	vertical   bool
 }
 
-// textRange maps the codes from low to top to texts whose last character increases by one per code.
+// textRange maps consecutive codes, from low to top, to consecutive texts. The text of low is first. Each next code has
+// the same text, except that its last character is one higher.
 type textRange struct {
 	low, top uint32
 	first    string

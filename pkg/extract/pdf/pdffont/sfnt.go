@@ -199,8 +199,7 @@ func (s *sfnt) names() []string {
 }
 
 // codeText returns, for a simple font without an encoding, a table from character codes to text. It uses the symbol map
-// or the Macintosh map.
-// In the symbol map, a character is the code itself, or the code plus 0xF000.
+// or the Macintosh map. In the symbol map, the number of a character is its code, or its code plus 0xF000.
 func (s *sfnt) codeText() *[256]string {
 	names := s.glyphText()
 	var table [256]string

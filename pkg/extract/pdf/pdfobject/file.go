@@ -20,8 +20,8 @@ import (
 
 // File is a PDF file as a set of objects. Only one goroutine may use it at a time.
 //
-// Through ReadAt, the library ledongthuc/pdf sees a valid file: each object is unencrypted, lies at a fixed address,
-// and is listed in the only cross-reference table.
+// ReadAt presents the objects to the library ledongthuc/pdf as a valid file. In that file, each object is unencrypted,
+// lies at a fixed address, and is listed in the only cross-reference table.
 //
 // The address of object n is n*stride. The cross-reference table and the end of the file follow the last object.
 type File struct {
@@ -155,8 +155,8 @@ func HasObjects(data []byte) bool {
 	return len(f.scanned) > 0
 }
 
-// tail returns the end of the file that ReadAt presents to ledongthuc/pdf. That library reads the last 100 bytes at
-// once; the line feeds make sure that all 100 belong to the tail.
+// tail returns the end of the file that ReadAt presents to ledongthuc/pdf. It begins with line feeds, so that it is
+// longer than the last 100 bytes, which that library reads at once.
 func (f *File) tail() []byte {
 	return fmt.Appendf(bytes.Repeat([]byte{'\n'}, 100), "startxref\n%d\n%%%%EOF", int64(f.size)<<strideBits)
 }

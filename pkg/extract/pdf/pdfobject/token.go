@@ -181,7 +181,7 @@ func regular(c byte) bool {
 }
 
 // group reads an array or dictionary up to its closing bracket. If the bracket is missing, the group ends before an
-// operator that never stands inside a group, such as ET or endobj. Other operators are ignored.
+// operator that cannot be inside a group, such as ET or endobj. Other operators are ignored.
 func (t *Scanner) group(kind Kind, depth int) Token {
 	first := len(t.open)
 	t.gather(kind, depth, first)

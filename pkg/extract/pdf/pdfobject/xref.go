@@ -11,8 +11,8 @@ import (
 )
 
 // readXrefs reads the chain of cross-reference sections from the end of the file. If several sections list an object,
-// the newest applies. readXrefs returns an error if any section cannot be read, because a search through the file then
-// finds more objects.
+// the newest applies. If any section cannot be read, readXrefs returns an error, so that the caller searches the whole
+// file for objects.
 func (f *File) readXrefs() error {
 	at := bytes.LastIndex(f.data, []byte("startxref"))
 	if at < 0 {

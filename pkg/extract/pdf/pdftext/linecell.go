@@ -35,8 +35,8 @@ func (c Cell) Bold() bool {
 }
 
 // Between returns the text of the glyphs whose middle is between two positions along the line, without white space at
-// its ends. A cell that was not created by this package has no glyph positions; its whole text is returned if most of
-// the cell is between the two positions.
+// its ends. A cell that was not created by this package has no glyph positions. In this case, Between returns the whole
+// text if most of the cell is between the two positions, and otherwise "".
 func (c Cell) Between(x0, x1 float64) string {
 	if c.spots == nil {
 		from, to := min(c.X0, c.X1), max(c.X0, c.X1)

@@ -166,8 +166,9 @@ func letterGaps(gaps []float64, pieces []piece, isLetter func(string) bool) (_ [
 	return gaps, spaces
 }
 
-// tightGap returns the minimum gap between words on a line whose words are closer than usual. This is the middle of the
-// largest step between the sorted gaps if that gives a plausible number of words, or else wordGap.
+// tightGap returns the minimum gap between words on a line whose words are closer than usual. It sorts the gaps and
+// looks for the largest step from one gap to the next. The result is the middle of this step. If that would give an
+// implausible number of words, the result is wordGap.
 func tightGap(gaps []float64) float64 {
 	n := len(gaps)
 	if wide := n - sortedIndex(gaps, wordGap); wide*9 > n {

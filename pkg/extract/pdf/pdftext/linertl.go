@@ -126,7 +126,7 @@ func latin(unit string) bool {
 	return unicode.IsDigit(r) || directionOf(unit) == leftToRight
 }
 
-// joinsLatin reports whether the character at j is part of a number, or of a run of Latin words that began at i.
+// joinsLatin reports whether the character at j continues a number, or a run of Latin words, that began at i.
 func joinsLatin(units []unit, i, j int) bool {
 	if j+1 >= len(units) || !latin(units[j+1].text) {
 		return false
@@ -139,9 +139,9 @@ func joinsLatin(units []unit, i, j int) bool {
 
 var mirrored = map[string]string{"(": ")", ")": "(", "[": "]", "]": "[", "{": "}", "}": "{", "<": ">", ">": "<", "«": "»", "»": "«"}
 
-// mirrorBrackets mirrors the brackets of a right-to-left line if the file stores them by shape instead of by meaning.
-// The context shows which: an opening bracket that is stored by meaning has white space before it and text after it. If
-// the context is ambiguous, the first bracket must be an opening one.
+// mirrorBrackets corrects the brackets of a right-to-left line if the file stores them by shape and not by meaning. If
+// they are stored by meaning, an opening bracket has white space before it and text after it. If this rule gives no
+// clear result, the first bracket must be an opening one.
 func mirrorBrackets(units []unit) {
 	const opening, closing = "([{«", ")]}»"
 	right := 0 // brackets that face their content, minus those that do not

@@ -37,9 +37,9 @@ const (
 	shiftLine  = 0.45 // a baseline at this distance is another line; a closer one is a superscript or subscript
 )
 
-// lineBuilder builds lines from glyphs in the order of the file. Nearly all programs write in reading order, so columns
-// and tables need no guessing. Right-to-left text may be written in either direction; it becomes one line as long as it
-// stays on its baseline.
+// lineBuilder builds lines from glyphs in the order of the file. Nearly all programs write in reading order, including
+// columns and tables, so lineBuilder need not recognise columns and tables. Right-to-left text may be written in either
+// direction. It becomes one line as long as it stays on its baseline.
 type lineBuilder struct {
 	lines []Line
 

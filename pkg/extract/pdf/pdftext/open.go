@@ -100,8 +100,8 @@ type pageRef struct {
 	above *heritage
 }
 
-// heritage holds the attributes that pages inherit. The pages of one node share it, because a lookup through the
-// parents would read the node's long list of pages for each page.
+// heritage holds the attributes that pages inherit. All pages of one node share a heritage. Looking the attributes up
+// through the parents of each page would be slow, because each lookup would read the node's long list of pages.
 type heritage struct{ resources, mediaBox, cropBox, rotate pdf.Value }
 
 // under returns the heritage of the pages under a node.

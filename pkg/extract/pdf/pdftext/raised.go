@@ -129,9 +129,9 @@ func raisedTable(plain, raised string) map[rune]rune {
 	return table
 }
 
-// raisedForms returns the replacement for a superscript after a word: a table of characters, or one sign for the whole
-// superscript. If both results are empty, the superscript stays as it is, as in ordinals (1st, XIXe) and abbreviations
-// (Mme).
+// raisedForms returns the replacement for a superscript after a word. The replacement is either a table that maps each
+// character to its raised form, or one sign for the whole superscript, such as "™". If both results are empty, the
+// superscript stays as it is, as in ordinals (1st, XIXe) and abbreviations (Mme).
 func raisedForms(word, run, next string) (table map[rune]rune, sign string) {
 	digits, letters := strings.ContainsFunc(run, unicode.IsDigit), strings.ContainsFunc(run, unicode.IsLetter)
 	last, _ := utf8.DecodeLastRuneInString(word)

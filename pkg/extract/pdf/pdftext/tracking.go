@@ -26,8 +26,8 @@ type trackedGap struct {
 	letters bool    // the glyphs on both sides are letters
 }
 
-// joints reports, for each piece, whether it continues a word although a gap or a blank precedes it, as in
-// letter-spaced words. It returns nil for a line without such words.
+// joints finds letter-spaced words, whose letters are separated by gaps or blanks. It reports, for each piece, whether
+// it continues such a word. It returns nil for a line without such words.
 func (c *cellMaker) joints(pieces []piece) []bool {
 	var joint []bool
 	mark := func(at int) {

@@ -10,7 +10,7 @@ import (
 )
 
 // Unseen counts the invisible characters of a page by the reason why they are invisible. Characters in hidden layers or
-// outside the page are not in the page's lines; the others are.
+// outside the page are left out of the page's lines. Other invisible characters are kept.
 type Unseen struct {
 	Layers      []Box // positions of text in hidden layers, in the coordinates of the file
 	Hidden      int   // in hidden layers
@@ -222,8 +222,8 @@ func shareIn(at, region rect) float64 {
 	return (both.x1 - both.x0) * (both.y1 - both.y0) / max((at.x1-at.x0)*(at.y1-at.y0), 1e-9)
 }
 
-// covered reports whether enough of `at`, the area of some text, is painted in a colour other than white for the text
-// to count as visible. If pictures is true, only pictures count.
+// covered reports whether some text lies on a region that is painted in a colour other than white. `at` is the area of
+// the text, and enough of it must be inside the region. If pictures is true, only pictures count as such regions.
 func covered(at rect, paints []paintBox, pictures bool) bool {
 	return slices.ContainsFunc(paints, func(p paintBox) bool {
 		return !p.white && (p.picture || !pictures) && shareIn(at, p.rect) >= coveredShare
