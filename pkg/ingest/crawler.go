@@ -94,9 +94,9 @@ const (
 	faultTries = 8
 	// The delay between attempts doubles from firstRetry to lastRetry.
 	firstRetry, lastRetry = time.Second, 10 * time.Minute
-	// minTries is the minimum number of attempts, however long the host asks to wait. After that, the total time is
-	// limited to the maximum number of attempts times lastRetry. Otherwise a host that always answers "retry tomorrow"
-	// would keep its site from ever finishing.
+	// minTries is the minimum number of attempts, however long the host asks to wait. After these attempts, the total
+	// time is limited to the maximum number of attempts times lastRetry. Without this limit, a host that always answers
+	// "retry tomorrow" would keep its site from ever finishing.
 	minTries = 3
 )
 
@@ -116,9 +116,9 @@ func (c *Crawler) classify(ctx context.Context, err error, job domain.Job, repor
 		return jobs.Snooze(e.RetryAfter, err)
 	case e.Deferred && e.Err == nil:
 		return c.postpone(ctx, report, postponement{delay: e.RetryAfter, tries: job.Tries, since: job.Since, cause: e})
-	// The page or its host has failed. In both cases, the fetch counts as an attempt. Otherwise, the pages of a host
-	// that is down could wait for weeks before they fail, because only a few pages are requested between two pauses of
-	// the host.
+	// The page or its host has failed. In both cases, the fetch counts as an attempt. If a failure of the host did not
+	// count, pages of a host that is down could wait for weeks before they fail, because only a few pages are requested
+	// between two pauses of the host.
 	default:
 		return c.retry(ctx, report, e, err)
 	}
@@ -178,9 +178,9 @@ func (c *Crawler) postpone(ctx context.Context, report reporter, p postponement)
 	return jobs.Rescheduled(p.cause)
 }
 
-// site emits the addresses of a site's pages in groups, with one event per group. The last of these events says whether
-// the crawl must follow the links of these pages. That is known only at the end of the discovery, so each group is held
-// back until the next group arrives or the discovery ends. If links must be followed, the discovery has found only the
+// site emits the addresses of a site's pages in groups, with one event per group. The last event says whether the crawl
+// must follow the links of the pages in it. This is known only at the end of the discovery, so site emits each group
+// only when the next one arrives or the discovery ends. If links must be followed, the discovery has found only the
 // root.
 func (c *Crawler) site(ctx context.Context, job domain.Job, report reporter) error {
 	var held []domain.Link

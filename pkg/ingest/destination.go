@@ -73,10 +73,10 @@ func (i *Ingestor) destinations(ctx context.Context, job domain.Job) ([]*destina
 	return out, nil
 }
 
-// continueWithout returns nil if a job should continue without a place that it cannot write to. Otherwise it returns
-// err. The first place, which serves searches, is required. A place that the datastore is moving to is optional: the
-// move itself requests missing content again, and fails if that content cannot be indexed. A temporary error is
-// returned in the first few runs of the job, so that the job is retried.
+// continueWithout decides whether a job continues without a place that it cannot write to. If so, it returns nil,
+// otherwise err. The first place, which serves searches, is required. Another place, to which the datastore is moving,
+// is optional: the move requests missing content again, and fails if that content cannot be indexed. In the first few
+// runs of the job, a temporary error is always returned, so that the job is retried.
 func (i *Ingestor) continueWithout(ctx context.Context, job domain.Job, place domain.Place, err error) error {
 	if place == job.Places[0] || ctx.Err() != nil || !jobs.IsPermanent(err) && job.Delivery <= optionalFailures {
 		return err
@@ -101,8 +101,8 @@ func isUnchanged(ctx context.Context, job domain.Job, equal bool, d *destination
 }
 
 // findGeneration looks through the spaces of a model. It returns the space that holds the most rows of the given
-// generation, and the number of these rows. dimensions is 0 as long as it is unknown, because a model server reports it
-// only with its first answer.
+// generation, and the number of these rows. The argument dimensions is 0 if it is not known yet. A model server reports
+// it only with its first answer.
 func findGeneration(ctx context.Context, idx Index, job domain.Job, model string, dimensions int, generation uint64) (space index.Space, rows int64, err error) {
 	spaces, err := idx.Spaces(ctx, job.DatastoreID)
 	if err != nil {

@@ -52,10 +52,10 @@ func (i *Ingestor) fingerprint(job domain.Job) (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// textID returns a hash of the text of the rows that a web page's job writes: see domain.Event.TextID. The hash also
-// covers the extraction's version and the document's properties, because a page with an unchanged hash keeps its stored
-// properties. The page's times of creation and change are ignored, because many servers change them with each response.
-// textID returns "" for content other than web pages.
+// textID returns a hash of the text that the rows of a web page are made from; see domain.Event.TextID. A page with an
+// unchanged hash keeps its stored properties, so the hash also covers the extraction's version and the document's
+// properties. It does not cover the page's times of creation and change, because many servers change them with each
+// response. textID returns "" for content other than web pages.
 func (i *Ingestor) textID(job domain.Job, doc *domain.Document, chunks []domain.Chunk) (string, error) {
 	if job.Type != domain.TypeWebPage {
 		return "", nil

@@ -26,8 +26,8 @@ type Events interface {
 
 // Originals is the store of raw content.
 type Originals interface {
-	// Take returns the content under a key. Only the first reader calls Take, because Take may drop the copy that was
-	// cached for that reader. It fails with originals.ErrNotFound if the key does not exist.
+	// Take returns the content under a key. It may remove the content from a cache that serves only one reader, so only
+	// the first reader should call it. It fails with originals.ErrNotFound if the key does not exist.
 	Take(ctx context.Context, key string) (io.ReadCloser, error)
 }
 

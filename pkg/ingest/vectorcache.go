@@ -23,9 +23,9 @@ const (
 	maxVectorReads = 16
 	// Maximum gap, in unneeded rows, between two rows that are read together.
 	maxVectorGap = 32
-	// optionalFailures is the number of runs of a job that may fail because of an engine that the job can do without.
-	// Later runs continue without that engine. A job can do without vectors to copy, and without a place that does not
-	// serve searches.
+	// optionalFailures is the number of runs of a job that may fail because of an engine that the job does not need.
+	// Later runs continue without that engine. A job does not need vectors to copy, and it does not need a place that
+	// serves no searches.
 	optionalFailures = 2
 )
 
