@@ -10,10 +10,10 @@ import (
 // asker returns the origin of the requested page if the request is known to come from a document of that origin. If
 // there is any doubt, it returns "".
 //
-// The browser reports which frame sends a request, but not which document: during a navigation, the old document can
+// The browser reports which frame sends a request, but not which document. During a navigation, the old document can
 // still send requests, and an empty frame has the origin of its creator. Therefore, the result is "" for every request
-// once the page has shown a document of another origin. Once a frame has shown such a document, the result is also ""
-// for requests from frames, unless a Referer header shows their origin.
+// once the page itself has shown a document of another origin. Once one of its frames has shown such a document, the
+// result is "" for requests from frames, unless a Referer header shows that the request comes from the page's origin.
 func (n *traffic) asker(e *fetch.EventRequestPaused) string {
 	n.mu.Lock()
 	defer n.mu.Unlock()

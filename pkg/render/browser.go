@@ -78,11 +78,11 @@ func (b *Browser) begin(ctx context.Context) (context.Context, func(), error) {
 }
 
 // Render loads the page, lets its scripts run until it is at rest, and returns the resulting document as HTML in UTF-8.
-// The HTML includes open shadow roots and embedded documents, but no noscript elements, and no scripts except linked
-// data. The RoundTripper `via` sends all requests of the page.
+// The HTML includes open shadow roots and embedded documents. It includes no noscript elements, and no scripts except
+// linked data. The RoundTripper `via` sends all requests of the page.
 //
 // Error pages of the server are rendered too; see crawl.Rendered.Status. Unless ctx or Close ended the rendering,
-// errors are *crawl.Error, whose Permanent says whether a retry is pointless. If `via` fails for the page itself,
+// errors are *crawl.Error. If its field Permanent is set, a retry is pointless. If `via` fails for the page itself,
 // Render wraps that error.
 func (b *Browser) Render(ctx context.Context, address string, via http.RoundTripper) (crawl.Rendered, error) {
 	u, err := url.Parse(address)

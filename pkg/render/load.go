@@ -120,8 +120,9 @@ func (t *tab) failed(address, reason string) error {
 	return &crawl.Error{URL: address, Message: fmt.Sprintf("%s could not be rendered: %s", address, reason)}
 }
 
-// waitIdle waits until the page is at rest. late is true if that did not happen in time. A long gap between two checks
-// counts only in part, because a browser that gets no processor time is quiet, too.
+// waitIdle waits until the page is at rest. It returns late = true if the page was not at rest in time. If a long time
+// passes between two checks, only a part of it counts as rest: the browser may have been quiet only because it got no
+// processor time.
 func (t *tab) waitIdle(ctx context.Context, address string) (late bool, err error) {
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()

@@ -18,8 +18,7 @@ import (
 )
 
 const (
-	// Time after which a pending request no longer keeps the page from being at rest, because long-polling requests
-	// never end.
+	// Time after which a pending request is ignored when the page is checked for rest. Long-polling requests never end.
 	slowRequest = 10 * time.Second
 	// Number of refused requests after which a page is stopped. Such a page would keep repeating them.
 	maxRefused = 1000
@@ -108,8 +107,9 @@ func (n *traffic) handle(e *fetch.EventRequestPaused) {
 	n.do(func(ctx context.Context) {
 		defer n.finished(e.RequestID)
 		if err := a.answer(ctx, n, e); err != nil && ctx.Err() == nil {
-			// This is normal if the page has navigated in the meantime. In any other case the browser gets no response
-			// to the request, but the page can still come to rest, because the request no longer counts as pending.
+			// Answering fails if the page has navigated in the meantime, which is normal. If it fails for another
+			// reason, the browser gets no response to the request. The page can still come to rest, because the request
+			// no longer counts as pending.
 			n.opts.Log.DebugContext(ctx, "answering a request of the browser failed", "url", e.Request.URL, "error", err)
 		}
 	})
@@ -220,8 +220,9 @@ func (n *traffic) isPage(e *fetch.EventRequestPaused) bool {
 	return e.ResourceType == network.ResourceTypeDocument && e.FrameID == n.main
 }
 
-// isDownload reports whether a navigation that led to something other than HTML counts as a download. It does only if a
-// page is already shown, so that the browser can stay on that page. Otherwise the rendering fails.
+// isDownload reports whether a navigation counts as a download. The caller has found that the response is not HTML. If
+// the browser already shows a page, it can stay on that page, and the navigation counts as a download. Otherwise the
+// rendering fails.
 func (n *traffic) isDownload(e *fetch.EventRequestPaused) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
