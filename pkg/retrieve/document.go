@@ -21,8 +21,8 @@ const (
 	// ranked worse than by BM25 over whole documents. With values above 0.6, documents with several subjects often rank
 	// with the wrong passage.
 	documentShare = 0.5
-	// The parameters k1 and b of BM25 for windows. The length of a window counts only chunks that are candidates, and
-	// an irrelevant window has few of them. A large b would therefore favour irrelevant windows.
+	// The parameters k1 and b of BM25 for windows. The length of a window includes only chunks that are candidates. An
+	// irrelevant window has few candidates, so it is short, and a large b would favour it.
 	documentK1 = 1.2
 	documentB  = 0.2
 	// Minimum weight of a term.
@@ -147,10 +147,11 @@ func (s *window) score(idf []float64, average float64) (sum float64) {
 }
 
 // documentWeights estimates the inverse document frequency of each term over windows instead of chunks, and the average
-// window length. For this estimate, it divides each document into consecutive windows. The engine's weights count
-// chunks, and a long document repeats the terms of its subject in many chunks, which makes the weights of these terms
-// too low. Therefore a term's weight is raised if the term occurs in more chunks per window than the average, and
-// lowered if it occurs in fewer.
+// window length. It divides each document into consecutive windows.
+//
+// The engine's weights count chunks. A long document repeats the terms of its subject in many chunks, so the weights of
+// these terms are too low. Therefore documentWeights raises the weight of a term that occurs in more chunks per window
+// than the average, and lowers the weight of a term that occurs in fewer.
 func documentWeights(order []*candidate, words []string, weights map[string]float64) (idf []float64, average float64) {
 	const size = 2*windowReach + 1
 	chunks, having := make([]float64, len(words)), make([]float64, len(words)) // number of chunks and of windows that contain each term

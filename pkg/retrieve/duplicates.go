@@ -10,8 +10,8 @@ import (
 
 // Two texts are near-duplicates if the Jaccard similarity of their shingles is at least minShared. A shingle is a
 // window of windowRunes letters and digits. Short texts keep all their shingles. Longer texts keep a sample of about
-// 1/sampleOneIn. Only the hash of a shingle decides whether the sample includes it, so a shingle that occurs in several
-// long texts is kept in all of them or in none.
+// 1/sampleOneIn. A hash of the shingle decides whether it is in the sample. So if several long texts contain the same
+// shingle, either all of them keep it, or none of them.
 const (
 	windowRunes = 8 // one byte each, so that a shingle fits into a uint64
 	sampleOneIn = 8
@@ -107,7 +107,7 @@ func (f *duplicateFinder) fingerprint(text string) *textFingerprint {
 	return o
 }
 
-// maxUnshared returns how many shingles may occur in only one of two texts if the texts are near-duplicates. n is the
+// maxUnshared returns the maximum number of shingles that only one of two near-duplicates has. The argument n is the
 // sum of both texts' shingle counts. At similarity s, exactly n(1-s)/(1+s) shingles are unshared.
 func maxUnshared(n int) int { return int(float64(n) * (1 - minShared) / (1 + minShared)) }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// comparableKind groups candidates whose scores are directly comparable in both legs: they have the same embedding
+// comparableKind identifies a group of candidates whose scores can be compared directly. They have the same embedding
 // model, and either all or none of them have lexical scores.
 type comparableKind struct {
 	model string

@@ -8,9 +8,9 @@ import (
 )
 
 // Limits on merging adjacent chunks into one fragment. A chunk is not merged if it ranks more than mergeWithin places
-// behind the best chunk of the fragment. If mergeWithin is above 5, the merged chunks contain fewer answers than the
-// separate fragments for which there would otherwise be space. Up to 5, they contain at least as many, and a result of
-// five fragments contains 4 to 7 percentage points more of the answers.
+// behind the best chunk of the fragment. With a limit of up to 5, a result of five fragments contains 4 to 7 percentage
+// points more of the answers than without merging. With a larger limit, the merged chunks contain fewer answers than
+// separate fragments in the same space.
 const (
 	maxMerged      = 3    // chunks
 	maxMergedBytes = 4096 // bytes of text in total; larger chunks are not merged
@@ -95,8 +95,8 @@ func (c *candidate) runs() domain.TextRuns {
 	return domain.DecodeTextRuns(c.hit.Runs, c.hit.Offset, len(c.hit.Text))
 }
 
-// overlapOf returns what joins b to the adjacent chunk a: the separator, and the number of bytes at the beginning of b
-// that the chunker repeated (the end of a, or the header of a table).
+// overlapOf returns the text that separates b from the adjacent chunk a. It also returns the number of repeated bytes
+// at the beginning of b. These are the end of a or the header of a table, which the chunker has repeated.
 func overlapOf(a, b *candidate) (separator string, repeated int) {
 	text, before := b.hit.Text, a.hit.Text
 	if header, _, ok := strings.Cut(text, "\n"); ok && strings.Contains(header, "\t") && hasLine(before, header) {

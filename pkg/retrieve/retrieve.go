@@ -2,11 +2,11 @@
 // ranks the rest by a combination of lexical and dense scores.
 //
 // Every candidate has exact scores from both legs, whichever found it. The two scores are divided by their standard
-// deviation over the candidates, and summed with weights. On test collections this ranks much better than rank fusion
-// if one leg is much weaker, as the built-in dense model is.
+// deviation over the candidates, and summed with weights. If one leg is much weaker, as the built-in dense model is,
+// this ranks much better on test collections than rank fusion.
 //
-// The lexical score covers a chunk and the part of its document around it. So articles rank as if they had not been cut
-// into chunks, and passages of books rank by their surroundings.
+// The lexical score covers a chunk and the part of its document around it. So a short article ranks as if it had not
+// been cut into chunks. A passage of a book ranks by its own text and the text near it.
 package retrieve
 
 import (
@@ -115,13 +115,13 @@ type Request struct {
 
 // Result is the answer to a query.
 type Result struct {
-	// Fragments holds at most TopK fragments, sorted by Score, best first. Scores are comparable between responses: 1
-	// means that a fragment contains every word of the query many times and has the same meaning; without relevant
-	// content, all scores are low. In a reranked result, Score is the reranker's score. Only the best MaxReranked
-	// candidates are reranked. For a fragment that ranks below them, Score is its score without reranking, multiplied
-	// by the lowest score of the reranked ones.
+	// Fragments holds at most TopK fragments, sorted by Score, best first. Adjacent chunks are merged into one
+	// fragment. Of near-duplicates, only the best is returned.
 	//
-	// Fragments differ from one another: adjacent chunks are merged, and of near-duplicates only the best is returned.
+	// Scores are comparable between responses. A score of 1 means that a fragment contains every word of the query many
+	// times and has the same meaning. Without relevant content, all scores are low. In a reranked result, Score is the
+	// reranker's score. A fragment that was not reranked, because it is not among the best MaxReranked candidates,
+	// keeps its first score, multiplied by the lowest score of the reranked ones.
 	Fragments []domain.Fragment
 	// FirstScores holds each fragment's score before reranking. It is nil if the result is not reranked.
 	FirstScores []float64

@@ -15,11 +15,12 @@ const (
 )
 
 // The dense score is the cosine minus a floor, divided by the standard deviation of the cosines. The floor is the
-// cosine of unrelated texts. Both differ between models, so they are estimated from the candidates, most of which are
-// unrelated to the query. A few candidates give a poor estimate. So the floor is computed as if there were priorCosines
-// more candidates with the cosine priorCosine, and the standard deviation as if there were priorSpreads more with the
-// standard deviation priorSpread. The latter is used only if it raises the standard deviation. docs/retrieval.md has
-// measurements.
+// cosine of unrelated texts. Floor and standard deviation differ between models, so they are estimated from the
+// candidates, most of which are unrelated to the query.
+//
+// A few candidates give a poor estimate. Therefore the floor is computed as if there were priorCosines more candidates
+// with the cosine priorCosine. The standard deviation is computed as if there were priorSpreads more candidates with
+// the standard deviation priorSpread, but only if this makes it larger. docs/retrieval.md has measurements.
 const (
 	priorCosine  = 0.2
 	priorCosines = 5
@@ -28,14 +29,13 @@ const (
 )
 
 // fuse sets the scores of the candidates. A score is the weighted sum of the scores of both legs, each divided by its
-// standard deviation over the candidates. The sum is then divided by the score of a perfect candidate. So the score
-// ranks like a sum of z-scores, but is also meaningful in absolute terms: 0 is unrelated text, and 1 is a row in which
-// every query term is saturated and whose vector equals the query's. If the engine returned no lexical scores, only the
-// dense leg counts.
+// standard deviation over the candidates. The sum is then divided by the score of a perfect candidate, so that it has a
+// meaning of its own: 0 is unrelated text, and 1 is a row in which every query term is saturated and whose vector
+// equals the query's. If the engine returned no lexical scores, only the dense leg counts.
 //
-// Lexical scores are comparable between models, but cosines are not. So the lexical scores are divided by their
-// standard deviation over all candidates, the cosines of each model by their standard deviation over that model's
-// candidates, and all scores by the average perfect score.
+// Lexical scores are comparable between models, so their standard deviation is computed over all candidates. Cosines
+// are not, so their standard deviation is computed for each model. All scores are divided by the same average perfect
+// score.
 func fuse(groups map[comparableKind][]*candidate, vectors map[comparableKind]queryVector) {
 	kinds := slices.SortedFunc(maps.Keys(groups), comparableKind.compare)
 	var worded []*candidate
@@ -129,9 +129,9 @@ func (c *candidate) words() float64 {
 // to the sentence that names the subject.
 const neighbourShare = 0.05
 
-// smooth adds a share of the scores of the adjacent candidates to the score of each candidate of a space. The amount by
-// which this raises a document's best score is then subtracted from the scores of all its chunks, so that long
-// documents have no advantage. The candidates must be in the order that byDocument returns.
+// smooth adds a share of the scores of the adjacent candidates to the score of each candidate of a space. This raises
+// the best score of a long document. So that long documents have no advantage, the same amount is then subtracted from
+// the scores of all chunks of the document. The candidates must be in the order that byDocument returns.
 func smooth(order []*candidate) {
 	for len(order) > 0 {
 		n := 1

@@ -53,11 +53,11 @@ type datastoreResult struct {
 	nearest     bool // mode dense: only the distance to the query's vector counts
 	termWeights map[string]float64
 	dropped     int // hits of inactive generations or deleted datasources
-	// outdated reports whether all hits of some datasource belong to older generations. Its active generation may have
-	// been activated only after the index was read, so that the candidates contain no rows of the datasource.
+	// outdated reports whether all hits of some datasource belong to older generations. Its new generation may have
+	// become active only after the index was read. In this case, the candidates contain no rows of the datasource.
 	outdated bool
-	// confirmed is true if the catalog says that the searched place still serves a datasource that has hits. servedFrom
-	// is set if the catalog says that another place serves such a datasource.
+	// confirmed is true if, according to the catalog, the searched place still serves a datasource with hits. If
+	// another place serves such a datasource, servedFrom is that place.
 	confirmed  bool
 	servedFrom domain.Place
 	ds         domain.Datastore // the datastore, with the place that was searched
@@ -118,9 +118,9 @@ func (r *Retriever) newQuery(ctx context.Context, req Request, filter index.Filt
 const maxPlaces = 4
 
 // datastore searches a datastore in the place that serves it. A datastore may move during the search, and the old place
-// is then emptied. So the result is valid only if the catalog still names the same place after the search. If it names
-// another one, that place is complete and is searched instead. After a failed search the catalog is asked as well: the
-// datastore may have moved because its engine or model is failing.
+// is then emptied. So after the search, datastore asks the catalog which place serves the datastore now. If it is a
+// different place, the result is not valid, and that place is searched instead. The catalog is also asked after a
+// failed search, because the datastore may have moved away from an engine or model that is failing.
 func (q *query) datastore(ctx context.Context, ds domain.Datastore) (datastoreResult, error) {
 	for places := 1; ; places++ {
 		res, err := q.place(ctx, ds)

@@ -162,8 +162,8 @@ func (s *selection) drop(c *candidate, rank int, why domain.DropReason) {
 	s.dropped.Chunks = append(s.dropped.Chunks, d)
 }
 
-// representative returns the key of the chunk that the explanation names in place of the duplicate c. If a fragment
-// contains the chunk that c repeats, this is the fragment's best chunk; otherwise it is the repeated chunk itself.
+// representative returns the key of the chunk that the explanation names in place of the duplicate c. This is the chunk
+// that c repeats. If that chunk is part of a fragment, it is the fragment's best chunk.
 func (s *selection) representative(c *candidate) string {
 	if p := s.at[positionOf(c.duplicateOf)]; p != nil {
 		return p.hit.Key
