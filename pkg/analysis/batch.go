@@ -57,12 +57,12 @@ func (a *Analyzer) Batch() *Batch {
 	return &Batch{analyzer: a}
 }
 
-// Maximum number of terms that an Analyzer caches from one batch to the next. If it has more, it starts the next batch
-// with an empty cache. This many terms take a few megabytes.
+// Maximum number of terms that an Analyzer caches from one batch to the next. If the cache has more, the next batch
+// starts with an empty one. This many terms take a few megabytes.
 const maxNumbered = 1 << 16
 
-// Maximum number of analysed words that an Analyzer caches from one batch to the next, at about 250 bytes per word. If
-// it has more, it starts the next batch with an empty cache.
+// Maximum number of analysed words that an Analyzer caches from one batch to the next. If the cache has more, the next
+// batch starts with an empty one. Each word takes about 250 bytes.
 const maxKnown = 1 << 15
 
 // Terms returns the batch's terms so far, indexed by their numbers. Callers must not modify the result.
@@ -225,8 +225,8 @@ func (k *knownWord) idsIn(a *Analyzer, lang Language) []uint32 {
 	return in.ids
 }
 
-// detect works like Detect. If the text is all ASCII, it also returns the runs of letters and digits, so that they need
-// not be looked up again.
+// detect works like Detect. If the text is all ASCII, it also returns the runs of letters and digits, which saves the
+// caller from looking them up again.
 func (a *Analyzer) detect(text string) (Language, []*knownWord) {
 	if len(text) > maxDetectWords*32 {
 		return Detect(text), nil

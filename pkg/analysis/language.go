@@ -113,7 +113,7 @@ func (among functionWordVotes) votesOf(words []string) []uint64 {
 }
 
 // elect returns the language with the most votes, and reports whether it meets the conditions of voteByFunctionWords.
-// Its argument is a result of votesOf.
+// The argument is a result of votesOf.
 func (among functionWordVotes) elect(words []uint64) (Language, bool) {
 	var votes [maxVoteLanguages]float64
 	for _, has := range words {
