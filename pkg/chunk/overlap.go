@@ -2,7 +2,8 @@ package chunk
 
 import "github.com/sluice/sluice/pkg/domain"
 
-// At most 1/overlapShare of a chunk's target size may be repeated from the previous chunk: about one sentence.
+// A chunk may repeat text from the previous chunk, but at most 1/overlapShare of its target size. This is about one
+// sentence.
 const overlapShare = 4
 
 // isLong reports whether the block is a paragraph that does not fit into one chunk.

@@ -81,8 +81,9 @@ func (o Options) appendFitting(out []piece, text string, start, end int) []piece
 	return out
 }
 
-// atoms calls f for each part of the text that must stay whole: words with the following punctuation and space; the
-// graphemes of a word that exceeds the limit; and parts of a grapheme that is longer than maxPieceBytes.
+// atoms calls f for each part of the text that must stay whole. Usually, such a part is a word with the punctuation and
+// space after it. A word that exceeds the limit is divided into its graphemes. A grapheme that is longer than
+// maxPieceBytes is divided, too.
 func atoms(text string, maxTokens int, f func(from, to int)) {
 	for w := words.FromString(text); w.Next(); {
 		from, to := w.Start(), w.End()

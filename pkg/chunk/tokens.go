@@ -2,8 +2,8 @@ package chunk
 
 import "unicode"
 
-// Average number of letters in a token of subword tokenisers, for alphabetic scripts. Words of up to this length count
-// as one token, longer words as proportionally more.
+// Average number of letters per token for tokenisers that split words, in alphabetic scripts. Words of up to this
+// length count as one token, longer words as proportionally more.
 const lettersPerToken = 6
 
 // Tokens estimates the number of tokens of the text in a language model's tokeniser: one per character of scripts
