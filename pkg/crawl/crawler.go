@@ -48,8 +48,8 @@ type Options struct {
 	MaxWait time.Duration
 	// MaxPages is the maximum number of pages that discovery takes from the sitemaps of one site. Default: 10,000.
 	MaxPages int
-	// Renderer renders pages that need their scripts. Default: none. Such pages then fail with an error that asks for a
-	// browser.
+	// Renderer renders pages that show their content only after their scripts have run. Default: none. Such pages then
+	// fail with an error that asks for a browser.
 	Renderer Renderer
 	// TempDir is the directory for bodies larger than 1 MiB. Default: the system's temporary directory.
 	TempDir string

@@ -37,7 +37,7 @@ type Discovery struct {
 	Problems []string
 }
 
-// LeftOut returns Refused with its reasons as strings, for use in events.
+// LeftOut returns the field Refused with strings as keys, for use in events.
 func (d Discovery) LeftOut() map[string]int {
 	out := make(map[string]int, len(d.Refused))
 	for why, n := range d.Refused {
@@ -241,9 +241,9 @@ func (d *discovery) sitemapsOf(ctx context.Context, root *url.URL) error {
 	return nil
 }
 
-// movedRoot returns the new address of the site's root, or nil if the site has not moved. It has moved if the sitemaps
-// list only pages elsewhere and the root redirects there. movedRoot then adds the new address to the scope and resets
-// the results, so that the caller can read the sitemaps again.
+// movedRoot returns the new address of the site's root, or nil if the site has not moved. The site has moved if its
+// sitemaps list only pages at another place, and the root redirects to that place. movedRoot then adds the new address
+// to the scope and resets the results, so that the caller can read the sitemaps again.
 func (d *discovery) movedRoot(ctx context.Context) (*url.URL, error) {
 	if d.result.Refused[scope.RefusedHost]+d.result.Refused[scope.RefusedPath] == 0 {
 		return nil, nil
@@ -315,7 +315,7 @@ func ignoreEnough(err error) error {
 	return err
 }
 
-// ignoreSpent turns errLimitReached into nil. The entries found before the limit was reached can still be used.
+// ignoreSpent turns errLimitReached into nil, because the entries found before the limit was reached can still be used.
 func ignoreSpent(err error) error {
 	if errors.Is(err, errLimitReached) {
 		return nil

@@ -196,9 +196,9 @@ func (p *pageReader) finish(page *Page, header http.Header, final *url.URL) {
 	p.filterLinks(page, base, self)
 }
 
-// baseOn returns the address against which the page's relative links are resolved: the one in its base element, if
-// there is any, or `own`, the page's address. Like browsers, baseOn ignores a base element that does not contain a web
-// address.
+// baseOn returns the address against which the page's relative links are resolved. This is the address in the page's
+// base element. If the page has none, or if it is not a web address, baseOn returns `own`, the page's address, as
+// browsers do.
 func (p *pageReader) baseOn(own *weburl.Base) *weburl.Base {
 	if u, err := own.Parse(p.base); err == nil && p.base != "" {
 		return weburl.NewBase(u.String())

@@ -70,8 +70,8 @@ type PlanSummary struct {
 	// a document is damaged, or that a page has no text.
 	Documents int            `json:"documents"`
 	Reasons   map[string]int `json:"reasons,omitempty"` // addresses per reason; a left-out address counts once per linking page
-	// Delay is the minimum interval between two requests to the site's host, and Time the minimum duration of a crawl
-	// at that pace.
+	// Delay is the minimum interval between two requests to the site's host. Time is the minimum duration of a crawl at
+	// that pace.
 	Delay time.Duration `json:"delay_ns"`
 	Time  time.Duration `json:"time_ns"`
 }

@@ -224,7 +224,7 @@ func (p *plan) exclude(it *planned, d Decision, reason, kind string) error {
 	return p.resume(it)
 }
 
-// resume judges the pages that were waiting for this one.
+// resume judges the pages that were waiting for the given page.
 func (p *plan) resume(it *planned) error {
 	waiting := it.wait
 	it.wait, it.result = nil, planResult{} // no longer needed

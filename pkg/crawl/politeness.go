@@ -240,8 +240,8 @@ func (p *politeness) failed(ctx context.Context, rt http.RoundTripper, req *http
 const probeTimeout = 10 * time.Second
 
 // probe reports whether a host still works after consecutive failures, which a few broken pages could have caused. It
-// requests robots.txt. After a gateway error (502–504), it requests the last page that was served instead, because
-// robots.txt may come from the gateway itself.
+// requests robots.txt. If the last failure was a gateway error (502–504), robots.txt may come from the gateway itself.
+// So in this case, probe requests the last page that the host served.
 func (p *politeness) probe(ctx context.Context, rt http.RoundTripper, req *http.Request, status int) bool {
 	method, at := http.MethodGet, req.URL.Scheme+"://"+req.URL.Host+robots.Path
 	if good := p.breaker.lastServed(req.URL.Host); status > http.StatusInternalServerError && good != "" {

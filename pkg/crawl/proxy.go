@@ -147,8 +147,8 @@ type guardResult struct{ private bool }
 
 type guardResultKey struct{}
 
-// withGuardResult returns a context for a request through an HTTP proxy. setGuardResult, when called with this context,
-// stores its result in v.
+// withGuardResult returns a context for a request through an HTTP proxy. If setGuardResult is called with this context,
+// it stores its result in v.
 func withGuardResult(ctx context.Context, v *guardResult) context.Context {
 	return context.WithValue(ctx, guardResultKey{}, v)
 }

@@ -110,7 +110,8 @@ func (c *robotsCache) get(ctx context.Context, u *url.URL) (robots.File, error) 
 	}
 }
 
-// errCancelled marks an entry whose fetch was cancelled by its caller. The waiting fetches try again.
+// errCancelled marks an entry whose fetch was cancelled by the caller. Other fetches that wait for the entry request
+// the file again.
 var errCancelled = errors.New("cancelled by the caller")
 
 func (e *robotsEntry) done() bool {
@@ -187,7 +188,7 @@ func (c *robotsCache) evict() {
 
 func (c *robotsCache) full() bool { return len(c.hosts) >= maxRobotsHosts || c.bytes > maxRobotsKept }
 
-// count adds the size of a host's rules to the total, if the host is still cached.
+// count adds the size of a host's rules to the total size of the cache, unless the host has been evicted.
 func (c *robotsCache) count(key string, e *robotsEntry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

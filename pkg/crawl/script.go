@@ -216,8 +216,7 @@ func isRoot(n *html.Node) bool {
 		!isWidget(n.Data)
 }
 
-// isWidget reports whether the name is that of a small custom element on a page, as opposed to an element that makes up
-// the page.
+// isWidget reports whether a custom element is only a small part of a page, judging by its name.
 func isWidget(name string) bool {
 	for _, part := range []string{"cookie", "consent", "chat", "toast", "banner", "modal", "dialog", "analytics", "translate", "captcha"} {
 		if strings.Contains(name, part) {

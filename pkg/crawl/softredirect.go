@@ -220,7 +220,7 @@ func evaluate(script string, known map[string]string) (string, bool) {
 			}
 			value, ok := known[name]
 			if !ok {
-				// A variable with an unknown value is allowed only at the end of an address.
+				// A variable with an unknown value is allowed only as the last term.
 				term := s[:len(s)-len(strings.TrimLeftFunc(s, func(c rune) bool { return c != ';' && c != '\n' }))]
 				return b.String(), b.Len() > 0 && locationVariable.MatchString(term) && !strings.Contains(term, "/")
 			}
@@ -236,8 +236,8 @@ func evaluate(script string, known map[string]string) (string, bool) {
 	}
 }
 
-// literal reads a string literal of a script. In template strings, it drops placeholders for the fragment and the
-// query.
+// literal reads a string literal of a script. If it is a template string, placeholders for the fragment and the query
+// are removed.
 func literal(s string) (text, rest string, ok bool) {
 	quote := s[0]
 	var b strings.Builder

@@ -46,9 +46,9 @@ func (t *transport) checked(req *http.Request, res *http.Response, err error) (*
 	return res, nil
 }
 
-// newTolerantTransport returns a copy of a transport. The copy's connections drop malformed header lines. Each
-// connection serves only one response, because the end of a body is not known here. The copy speaks HTTP/1.1, the only
-// version with header lines.
+// newTolerantTransport returns a copy of a transport whose connections drop malformed header lines. Each connection
+// serves only one response, because the copy cannot tell where a body ends. The copy speaks HTTP/1.1, the only version
+// with header lines.
 func newTolerantTransport(of *http.Transport) *http.Transport {
 	t := of.Clone()
 	t.DisableKeepAlives = true

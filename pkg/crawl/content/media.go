@@ -44,7 +44,7 @@ func IsDownloadOf(href, mediaType string, download bool) bool {
 	return mediaExtensions[ext] || codeExtensions[ext]
 }
 
-// binaryTypes are media types without text, in addition to the families in IsBinary.
+// binaryTypes are media types without text. IsBinary also covers whole families of types, which are not listed here.
 var binaryTypes = wordset.Of(`text/css text/javascript text/ecmascript application/javascript application/x-javascript application/ecmascript
 	application/x-7z-compressed application/x-rar-compressed application/x-rar application/vnd.rar application/x-tar application/x-gtar
 	application/x-bzip application/x-bzip2 application/x-xz application/x-lzma application/zstd application/java-archive
@@ -75,8 +75,8 @@ var archiveExtensions = wordset.Of(`.zip .jar .war .ear .apk .xpi .crx .whl .nup
 // HeadBytes is the number of bytes examined to recognise the kind of a body.
 const HeadBytes = 4 << 10
 
-// HoldsNoText reports whether a body certainly has no text. It looks at the body's type, first bytes and names. In case
-// of doubt, it returns false, because extraction later reads the whole body and can decide.
+// HoldsNoText reports whether a body certainly has no text. It looks at the type of the body, its first bytes and its
+// file names. In case of doubt, it returns false, because extraction later reads the whole body and can decide.
 func HoldsNoText(kind Type, head []byte, names ...string) bool {
 	if IsBinary(kind.Media) {
 		return true

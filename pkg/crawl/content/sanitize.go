@@ -109,8 +109,8 @@ func tagName(text []byte) string {
 	return string(name[:n])
 }
 
-// rename replaces the names of formatting elements, and of html and body elements beyond the first, with meaningless
-// names.
+// rename gives meaningless names to all formatting elements, and to all html and body elements except the first of
+// each.
 func rename(page []byte) {
 	seen := map[string]bool{}
 	for at := 0; ; {

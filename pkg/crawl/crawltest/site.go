@@ -121,7 +121,7 @@ func Serve(t testing.TB, o Options) *Site {
 	return s
 }
 
-// Start serves the site at a loopback address such as "127.0.0.1:0", in a goroutine that Close ends.
+// Start serves the site at a loopback address such as "127.0.0.1:0" until Close is called.
 func (s *Site) Start(addr string) error {
 	var lc net.ListenConfig
 	l, err := lc.Listen(context.Background(), "tcp", addr)

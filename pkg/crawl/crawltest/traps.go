@@ -92,7 +92,8 @@ func (s *Site) addFacets(hub *page) {
 	}
 }
 
-// narrow adds links for a third filter to a page with two filters. The page's text depends only on the filters.
+// narrow adds links to a page with two filters. Each of these links adds a third filter. The page's text depends only
+// on the filters.
 func (s *Site) narrow(p *page, text string) {
 	p.text = text
 	for _, more := range []string{"brand=c", "colour=green", "size=xl", "sort=price"} {

@@ -50,8 +50,8 @@ func (r File) Allows(u *url.URL) bool {
 	return u.Path == Path || allowedBy(r.rules, u) // RFC 9309, section 2.2.2: the file itself is always allowed
 }
 
-// Parse parses a robots.txt (RFC 9309) for the crawler with the given product name. Groups that name it are merged; if
-// there are none, those for "*" apply.
+// Parse parses a robots.txt (RFC 9309) for the crawler with the given product name. Groups that name the crawler are
+// merged. If no group names it, the groups for "*" apply.
 func Parse(body []byte, product string) File {
 	var (
 		r             File

@@ -57,8 +57,8 @@ func (b *Budget) File() string {
 	return ""
 }
 
-// Entry counts an entry that is about to be taken. If the limit has already been reached, Entry returns a description
-// of the limit, like File, and otherwise "".
+// Entry counts an entry that is about to be used. It returns "", or a description of the limit if the limit has already
+// been reached.
 func (b *Budget) Entry() string {
 	if b.listed >= b.Limits.Entries {
 		return fmt.Sprintf("%d addresses were read", b.Limits.Entries)

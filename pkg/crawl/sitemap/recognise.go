@@ -25,8 +25,8 @@ func IsList(head []byte, more bool, kind content.Type) bool {
 	return (content.IsGzip(head) || kind.Media == "text/plain") && onlyAddresses(text, cut)
 }
 
-// decodeHead returns the text that head contains, decompressed and in UTF-8. The error is the reason why no more text
-// could be decoded; it is io.ErrUnexpectedEOF or similar if head ends within the data.
+// decodeHead returns the text that head contains, decompressed and in UTF-8. The error says why no more text could be
+// decoded. If the data continues after head, this is io.ErrUnexpectedEOF or a similar error.
 func decodeHead(head []byte) ([]byte, error) {
 	r, err := textOf(bytes.NewReader(head), HeadBytes, nil)
 	if err != nil {

@@ -52,8 +52,10 @@ type Entry struct {
 
 // Read parses a sitemap of any kind as a stream: urlset, sitemapindex, RSS, Atom or plain text, optionally compressed
 // by gzip. It calls `take` for every entry. If `take` fails, Read stops and returns that error. Memory use does not
-// depend on the number of entries. `limit` is the maximum number of decompressed bytes. budget, which may be nil,
-// limits several sitemaps together; once it is spent, Read fails with ErrTextSpent.
+// depend on the number of entries.
+//
+// `limit` is the maximum number of decompressed bytes. The argument budget, which may be nil, limits several sitemaps
+// together. If the budget is used up, Read fails with ErrTextSpent.
 func Read(r io.Reader, limit int64, budget *Budget, take func(Entry) error) error {
 	br, err := textOf(r, limit, budget)
 	if err != nil {

@@ -222,7 +222,8 @@ func indexFold(s, name string) int {
 // Minimum length of a session id in a segment. ASP.NET uses 24 letters and digits.
 const minSegmentSession = 20
 
-// dropSessionSegment removes "/(S(…))", which may contain other tokens in addition to the session's: "/(A(…)S(…))".
+// dropSessionSegment removes a path segment such as "/(S(…))", which holds a session id. The segment may contain other
+// tokens as well: "/(A(…)S(…))".
 func dropSessionSegment(p string) string {
 	for from := 0; ; {
 		i := strings.Index(p[from:], "/(")
@@ -300,7 +301,7 @@ func isTracking(key string) bool {
 	return trackers[key] || slices.ContainsFunc(trackerFamilies, func(f string) bool { return strings.HasPrefix(key, f) })
 }
 
-// sessions are parameters that contain a session id, whatever their value.
+// sessions are parameters that always contain a session id.
 var sessions = map[string]bool{
 	"jsessionid": true, "phpsessid": true, "asp.net_sessionid": true, "sessionid": true, "session_id": true,
 	"cfid": true, "cftoken": true, "zenid": true, "oscsid": true, "xtcsid": true, "sessid": true, "session-id": true,
