@@ -15,9 +15,9 @@ import (
 // match by accident.
 const shingleWords = 4
 
-// extractIndex holds the output of an article extractor, called the extract, and reports whether text of a page is in
-// it. Extractors find the main content but lose its structure: heading levels, tables, code, lists. So the extract only
-// decides what belongs to the content, and the page supplies the content itself.
+// extractIndex holds the extract, which is the output of an article extractor. It reports whether a text of the page is
+// in the extract. Extractors find the main content but lose its structure: heading levels, tables, code, lists. So the
+// extract only decides what belongs to the content, and the content itself is read from the page.
 type extractIndex struct {
 	grams map[[shingleWords]string]int
 	lines map[string]bool // whole blocks of fewer than 2*shingleWords words

@@ -265,8 +265,8 @@ func fragmentOf(link *html.Node) string {
 	return fragment
 }
 
-// chooseAnchor returns the id that the heading links to, or else the first candidate that does not belong to another
-// heading.
+// chooseAnchor returns the id that the heading links to. If the heading links to none, it returns the first candidate
+// that does not belong to another heading.
 func chooseAnchor(heading *html.Node, choices []anchorChoice) string {
 	links := permalinks(heading)
 	for _, c := range choices {

@@ -61,8 +61,8 @@ func codeText(n *html.Node) string {
 	return b.String()
 }
 
-// codeTable reports whether a table or division lays out code: one row or cell per line, with the line number next to
-// it.
+// codeTable reports whether a table or division lays out code. Such an element has one row or cell per line, and may
+// show line numbers next to the lines.
 func codeTable(n *html.Node) bool {
 	switch n.DataAtom {
 	case atom.Table:

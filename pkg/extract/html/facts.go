@@ -21,7 +21,8 @@ type nodeFacts struct {
 // size returns the length of nodeText, in bytes.
 func (f nodeFacts) size() int { return f.bytes + max(f.words-1, 0) }
 
-// add appends more text to the text that f describes, and updates f. next describes the appended text.
+// add updates f for a longer text. At first, f describes the beginning of the text. The argument next describes the
+// rest.
 func (f *nodeFacts) add(next nodeFacts) {
 	if next.bytes == 0 && next.open { // empty
 		return

@@ -44,8 +44,8 @@ func (w *walker) anchor(n *html.Node) {
 	}
 }
 
-// address returns the address of a link, absolute if the base is known, or "" if the link does not point to another
-// page.
+// address returns the address of a link. If the base is known, the address is absolute. The result is "" if the link
+// does not point to another page.
 func (w *walker) address(n *html.Node) string {
 	href := strings.TrimSpace(attr(n, "href"))
 	if href == "" || strings.HasPrefix(href, "#") || len(href) > format.MaxURL {

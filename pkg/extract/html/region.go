@@ -134,8 +134,8 @@ func weigh(doc *html.Node) *pageTree {
 func (w *weight) note(n *html.Node, alone bool) {
 	switch {
 	case n.DataAtom == atom.H1:
-		// An h1 that links to another page is the name of the site, unless it is the only h1, is marked as the title,
-		// or has most of its text outside the link.
+		// An h1 that links to another page is usually the name of the site. It is a title only if it is the only h1, is
+		// marked as the title, or has most of its text outside the link.
 		if alone || isPageTitle(n) || w.prose()*2 > w.letters || strings.HasPrefix(firstHref(n), "#") {
 			w.titles++
 		}
@@ -153,7 +153,7 @@ func (w *weight) note(n *html.Node, alone bool) {
 	}
 }
 
-// isPageTitle reports whether an element is the title of a Confluence page: a heading that links to the page itself.
+// isPageTitle reports whether an element is the title of a Confluence page, a heading that links to the page itself.
 func isPageTitle(n *html.Node) bool { return n.DataAtom == atom.H1 && attr(n, "id") == "title-text" }
 
 // firstHref returns the address of the first link in an element.

@@ -107,8 +107,8 @@ func (r *revealer) measure(doc *html.Node) {
 
 var quotedName = regexp.MustCompile(`['"#]([A-Za-z][\w:.-]{0,99})['"]`)
 
-// survey records which control opens which element, and counts the hidden elements of each kind, identified by rowKey.
-// It ignores controls in menus and banners.
+// survey records which control opens which element. It also counts the hidden elements of each kind, as identified by
+// rowKey. It ignores controls in menus and banners.
 func (r *revealer) survey(n *html.Node) {
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
 		if c.Type != html.ElementNode || isSurrounding(c) && !isButton(c) {

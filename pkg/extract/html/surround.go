@@ -367,7 +367,8 @@ func themeOf(doc *html.Node) pageTheme {
 	return parts
 }
 
-// plainWords are the theme classes that are common words. They count only for parts that are mostly links.
+// plainWords are classes of themes that are also common words. Such a class is ignored if the element is not mostly
+// links.
 var plainWords = format.WordSet(`related summary tabs toc navbar headerbar`)
 
 // part reports whether an element belongs to the parts around the content, judging by the classes of the page's theme.
@@ -393,8 +394,8 @@ func (t pageTheme) part(n *html.Node, w weight) bool {
 	return false
 }
 
-// hintWords are words in the names of elements around the content. They count only for elements that contain little but
-// links, buttons and fields.
+// hintWords are words in the names of elements around the content. Such a name is ignored if the element contains
+// much besides links, buttons and fields.
 var hintWords = format.WordSet(`breadcrumb breadcrumbs cookie cookies consent gdpr ccpa onetrust newsletter sharing share social socials sharebar sharethis
 	sharedaddy addthis addtoany sponsored advert adverts advertisement advertising adsbygoogle outbrain taboola pagination paginator pager skiplink
 	skip editsection backtotop back2top toctitle disqus signup signin login masthead megamenu navbar offcanvas jumpbox related recommended

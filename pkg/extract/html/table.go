@@ -236,7 +236,8 @@ func (w *walker) emitPairs(rows []gridRow) {
 	}
 }
 
-// mergeHeads joins the header rows into one, with the name of a group before the name of each of its columns.
+// mergeHeads joins the header rows into one. If a name spans a group of columns, it is put before the name of each of
+// these columns.
 func mergeHeads(rows []gridRow) []gridRow {
 	heads := 0
 	for heads < len(rows) && (rows[heads].thead || allHeads(rows[heads]) && (heads == 0 || spansInto(rows[heads-1], rows[heads]))) {
