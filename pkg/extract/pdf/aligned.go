@@ -108,7 +108,7 @@ func interleaved(rows []alignedCells) bool {
 	return slices.ContainsFunc(rows, func(r alignedCells) bool { return slices.Max(r.lines)-slices.Min(r.lines) >= len(r.lines) })
 }
 
-// woven reports whether some row consists of several lines that overlap horizontally.
+// woven reports whether any row consists of several lines that overlap horizontally.
 func woven(rows []alignedCells, lines []pdftext.Line) bool {
 	return slices.ContainsFunc(rows, func(r alignedCells) bool {
 		end := math.Inf(-1)

@@ -24,8 +24,8 @@ func (l *layout) content(lines []pdftext.Line) []pdftext.Line {
 			continue
 		}
 		numbers, before := numbersOf(text), l.shown[masked]
-		// A line in heading size, such as "Part 2", is the heading of the text that follows, even if an earlier page
-		// has a similar line.
+		// A line in the size of a heading, such as "Part 2", is the heading of the text below it. It is kept even if an
+		// earlier page has a similar line.
 		heads := !e.Artifact && e.Size >= l.body*largerThanBody && format.CountLetters(masked) > 0 && !slices.Equal(numbers, before.numbers)
 		if !heads && (before.page == 0 && format.CountLetters(masked) == 0 || before.page > 0 && countsPages(before, numberedLine{l.number, numbers})) {
 			drop[standingOf(e)] = true

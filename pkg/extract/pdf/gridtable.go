@@ -165,8 +165,8 @@ func (t *pageTable) dropEmptyColumns() {
 	}
 }
 
-// names reports whether the first row with several cells can name the columns. It can if it has a name for every column
-// except perhaps the first, or if it has merged cells that show which columns they name.
+// names reports whether the first row with several cells can name the columns. This requires a name for every column
+// except perhaps the first, or merged cells that show which columns they name.
 func (t *pageTable) names() bool {
 	for _, r := range t.rows {
 		if table.Filled(r.Cells) < 2 {

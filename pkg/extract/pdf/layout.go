@@ -192,7 +192,8 @@ func (l *layout) endsEntry(line, last pdftext.Line, leading float64) bool {
 	return isContents(text) && !startsItem(text) && numbering.FindString(text) == "" && numbering.MatchString(l.para[0].Text()) && gap > 0 && gap <= leading*widerLeading
 }
 
-// small reports whether two lines are vertically so close that one is a superscript or a fraction next to the other.
+// small reports whether the vertical distance of two lines is so small that one is a superscript or a fraction next to
+// the other.
 func (l *layout) small(a, b pdftext.Line) bool {
 	return math.Abs(a.Y-b.Y) < 0.8*max(a.Size, b.Size)
 }

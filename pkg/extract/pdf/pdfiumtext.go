@@ -84,8 +84,8 @@ func (r *pdfiumReader) page(ctx context.Context, i int, hidden []pdftext.Box) (r
 }
 
 // pdfiumWords passes the words of a page to a Builder, each as one glyph. A call into the sandbox costs as much as
-// laying out a line, so pdfiumWords requests positions only for the first and last character of a word, and the common
-// properties of a run of words only once.
+// laying out a line. So pdfiumWords requests the positions of only the first and last character of a word. It requests
+// the common properties of a run of words only once.
 type pdfiumWords struct {
 	r      *pdfiumReader
 	text   references.FPDF_TEXTPAGE

@@ -6,8 +6,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
 )
 
-// trimmed returns the grid without empty rows at its top and bottom, and without borders that no rule uses any more.
-// Such empty rows appear if a picture touches the table. It returns nil if the rest is too small for a table.
+// trimmed returns the grid without empty rows at its top and bottom, which appear if a picture touches the table. It
+// also removes borders that no rule uses any more. It returns nil if the rest is too small for a table.
 func (g *grid) trimmed(lines []pdftext.Line) *grid {
 	first, last := g.rows(), -1
 	for _, line := range lines {

@@ -249,8 +249,8 @@ func covers(r rule, from, to float64) bool {
 	return min(r.to, to)-max(r.from, from) >= closing*(to-from)
 }
 
-// stacked returns grids of horizontal rules of equal length, one below another, like the rules of tables in books and
-// the backgrounds of alternate rows.
+// stacked returns grids of horizontal rules that have the same length and are one below another. Such rules are common
+// in the tables of books, and as the edges of alternate backgrounds.
 func stacked(rules []rule) []grid {
 	const fewest = 3
 	slices.SortStableFunc(rules, func(a, b rule) int { return cmp.Compare(b.at, a.at) })

@@ -80,8 +80,8 @@ func (s *source) close() {
 	}
 }
 
-// fallback returns PDFium with the file open, or nil if PDFium cannot be used or would find nothing. Starting PDFium
-// takes a second, so it is not started if no page has content that it could find.
+// fallback returns PDFium with the file open, or nil if PDFium cannot be used. Starting PDFium takes a second, so
+// fallback also returns nil if no page has content that PDFium could find.
 func (s *source) fallback() *pdfiumReader {
 	if s.pdfium != nil || s.pdfiumErr != nil {
 		return s.pdfium

@@ -73,7 +73,7 @@ func (f *Font) loadComposite(v pdf.Value) {
 	}
 }
 
-// predefined sets up a predefined CMap. The CMap also determines the collection if the font does not.
+// predefined sets up a predefined CMap. If the font does not name its character collection, the CMap determines it.
 func (f *Font) predefined(name string, collection *string) {
 	if name == "" {
 		return
@@ -132,8 +132,8 @@ func (c *cidFont) loadGlyphs(file *pdfobject.File, desc pdf.Value) {
 	}
 }
 
-// cidMetrics reads a font's W array, with one number per entry, or its W2 array, with three. It keeps only the first
-// number of each entry.
+// cidMetrics reads a font's W or W2 array. An entry of W has one number, an entry of W2 has three. cidMetrics keeps
+// only the first number of each entry.
 func cidMetrics(w pdf.Value, numbers int) map[uint32]float64 {
 	out := map[uint32]float64{}
 	budget := maxMapped // limits the number of widths set: entries may repeat a long list or overlap

@@ -1,9 +1,10 @@
 // Package pdfobject reads the objects of PDF files: cross references, streams with their filters, and encryption with
-// an empty password. It repairs files whose cross references are unusable, and contains the scanner for content
+// an empty password. It repairs files whose cross references are unusable. It also contains the scanner for content
 // streams.
 //
-// It presents the objects as values of github.com/ledongthuc/pdf, whose own code for cross references, filters and
-// encryption loops or panics on imperfect files. Only packages pdffont and pdftext import this package.
+// The objects are presented as values of github.com/ledongthuc/pdf. That library's own code for cross references,
+// filters and encryption is not used, because it loops or panics on imperfect files. Only packages pdffont and pdftext
+// import this package.
 package pdfobject
 
 import (
@@ -244,7 +245,7 @@ func (f *File) image(number uint32) []byte {
 	return b
 }
 
-// write appends a value in PDF syntax. If the value is a dictionary, the entries listed in mark are added.
+// write appends a value in PDF syntax. If the value is a dictionary, write adds the entries in mark to it.
 func (f *File) write(b []byte, v Token, mark []Token) []byte {
 	switch v.Kind {
 	case Number:

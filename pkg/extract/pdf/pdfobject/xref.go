@@ -216,8 +216,8 @@ func objectHead(data []byte) (number, gen uint32, start int, ok bool) {
 	return number, gen, end, ok
 }
 
-// scanPacked adds the objects in object streams, unless the scan method has already found an object with the same
-// number. If several have the same number, the one in the last stream is used.
+// scanPacked adds the objects in object streams. It skips an object if the scan method has already found one with the
+// same number. If several object streams contain the same number, the last one counts.
 func (f *File) scanPacked() {
 	found := slices.SortedFunc(maps.Keys(f.scanned), func(a, b uint32) int { return cmp.Compare(f.scanned[b].at, f.scanned[a].at) })
 	for _, n := range found {

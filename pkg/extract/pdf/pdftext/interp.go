@@ -336,7 +336,7 @@ func (in *interpreter) show(s string) {
 	if f == nil || in.budget < 0 {
 		return
 	}
-	// The glyphs of a string differ only in their position, and each begins where the previous one ends.
+	// The glyphs of a string differ only in their position. Each glyph begins at the end of the previous one.
 	m := (matrix{st.size * st.scale, 0, 0, st.size, 0, st.rise}).mul(in.tm).mul(st.ctm)
 	look := in.lookOf(m)
 	before := [2]float64{m[4], m[5]}

@@ -87,8 +87,8 @@ func open(data []byte, search bool) (d *Document, err error) {
 	return d, nil
 }
 
-// HasContent reports whether the bytes contain objects and streams. Streams hold all page content and all packed
-// objects, so without them no reader can find text or pictures.
+// HasContent reports whether the bytes contain objects and streams. All page content and all packed objects are in
+// streams. Without them, no reader can find text or pictures.
 func HasContent(data []byte) bool {
 	return bytes.Contains(data, []byte("stream")) && pdfobject.HasObjects(data)
 }

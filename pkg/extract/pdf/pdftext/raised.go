@@ -174,7 +174,7 @@ func isMarks(run string) bool {
 	return true
 }
 
-// marksFollow reports whether a raised letter after a word is a note mark or an exponent, as opposed to the end of an
+// marksFollow reports whether a raised letter after a word is a note mark or an exponent. Otherwise it is the end of an
 // ordinal or abbreviation.
 func marksFollow(word, run string) bool {
 	const ordinals, shortened, fewest = "eaodrhAO", "MNDSCJV", 3

@@ -125,7 +125,7 @@ func (p *path) rectangle(m matrix, r rect) {
 	p.close()
 }
 
-// paint ends the path. It records what the path draws, and makes the path the clip if an operator asked for that.
+// paint ends the path and records what the path draws. If an operator has requested it, the path then becomes the clip.
 func (in *interpreter) paint(stroke, fill bool) {
 	p := &in.path
 	defer func() {

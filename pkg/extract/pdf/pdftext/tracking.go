@@ -41,8 +41,8 @@ func (c *cellMaker) joints(pieces []piece) []bool {
 	return joint
 }
 
-// markTracked marks the letters of letter-spaced words, on a line whose words are separated by blanks. On a line
-// without blanks, wordGapOf separates the words by the widths of the gaps.
+// markTracked marks the letters of letter-spaced words. It handles lines whose words are separated by blanks. For lines
+// without blanks, wordGapOf finds the words by the widths of the gaps.
 func markTracked(pieces []piece, mark func(int)) {
 	var runs [][]trackedGap // gaps between two blanks
 	var run []trackedGap

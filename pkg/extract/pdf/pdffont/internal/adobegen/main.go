@@ -24,8 +24,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdf/pdffont/internal/adobe"
 )
 
-// cmapNames lists the predefined CMaps of ISO 32000 and others that common PDF readers know, by collection. CMaps that
-// are Unicode encodings need no table and are left out.
+// cmapNames lists, for each character collection, the predefined CMaps of ISO 32000 and others that common PDF readers
+// know. CMaps that are Unicode encodings need no table and are left out.
 var cmapNames = map[string][]string{
 	"Adobe-GB1-6": {"GB-EUC-H", "GB-EUC-V", "GB-H", "GB-V", "GBpc-EUC-H", "GBpc-EUC-V", "GBK-EUC-H", "GBK-EUC-V", "GBKp-EUC-H",
 		"GBKp-EUC-V", "GBK2K-H", "GBK2K-V", "GBT-EUC-H", "GBT-EUC-V"},
