@@ -231,8 +231,8 @@ func (c *Crawler) page(ctx context.Context, job domain.Job, report reporter) (er
 		URL: spec.URL, ETag: spec.ETag, LastModified: spec.LastModified, Depth: spec.Depth,
 		Scope: linkScope(spec), WantLinks: spec.Site != nil && spec.Site.Follow, PastPatterns: true,
 	}
-	// A page that the settings exclude may have been found before the settings were changed, or may be read only for
-	// its links.
+	// A page that the settings exclude is requested in two cases: it was found before the settings were changed, or it
+	// is read only for its links.
 	refused := ""
 	if spec.Site != nil {
 		if refused = spec.Site.Refuses(spec.Site.Patterns(), spec.URL, spec.Depth); refused != "" && !spec.Site.ReadsLinksOnly(refused, spec.URL) {
@@ -292,8 +292,8 @@ func isRoot(spec *domain.CrawlSpec) bool {
 	return spec.Site != nil && domain.SameAddress(spec.URL, spec.Site.Root)
 }
 
-// linkScope returns the scope for the links of a page. It allows one level beyond MaxDepth, because only the catalog
-// knows whether a shorter path to a page exists.
+// linkScope returns the scope for the links of a page. It accepts links that are one level deeper than MaxDepth,
+// because only the catalog knows whether a shorter path to the linked page exists.
 func linkScope(spec *domain.CrawlSpec) *domain.SiteScope {
 	if spec.Site == nil || !spec.Site.Follow || spec.Depth < spec.Site.MaxDepth {
 		return spec.Site
@@ -303,8 +303,8 @@ func linkScope(spec *domain.CrawlSpec) *domain.SiteScope {
 	return &site
 }
 
-// reportLinks reports the links of a page. If `stored` is true, the catalog stores the links; reportLinks then also
-// reports that a page has none.
+// reportLinks reports the links of a page. If `stored` is true, the catalog stores the links, so reportLinks sends a
+// report even if there are no links.
 func reportLinks(ctx context.Context, report reporter, page crawl.Page, stored bool) error {
 	refused := leftOut(page.Refused)
 	parts := (len(page.Links) + domain.MaxLinksPerEvent - 1) / domain.MaxLinksPerEvent

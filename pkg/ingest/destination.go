@@ -38,7 +38,7 @@ type engine struct {
 	dropped bool // accessed only by the writer
 }
 
-// destinations groups the job's places by model, starting with the model of the first place. Optional places that this
+// destinations groups the job's places by model. The model of the first place comes first. Optional places that this
 // process cannot write to are dropped.
 func (i *Ingestor) destinations(ctx context.Context, job domain.Job) ([]*destination, error) {
 	var out []*destination

@@ -5,9 +5,10 @@ import (
 	"sync"
 )
 
-// VectorCache is an LRU cache of vectors. Text that several documents of a datastore share, such as page footers or
-// duplicate files, is embedded once. Entries are identified by a hash of the text, and not shared between datastores:
-// otherwise the speed of ingestion would reveal the content of other tenants. VectorCache is safe for concurrent use.
+// VectorCache is an LRU cache of vectors. It saves embedding the same text again if several documents of a datastore
+// contain it, such as page footers or duplicate files. Entries are identified by a hash of the text. They are not
+// shared between datastores, because the speed of ingestion would then reveal the content of other tenants. VectorCache
+// is safe for concurrent use.
 type VectorCache struct {
 	limit   int
 	mu      sync.Mutex

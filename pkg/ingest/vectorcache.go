@@ -50,8 +50,9 @@ type vectorCache struct {
 	cached     map[int][]float32
 }
 
-// openVectorCaches opens up to two caches of existing vectors for each destination: the vectors of the active version,
-// if they were made by the destination's model, and those that an interrupted run of the same job has written.
+// openVectorCaches opens up to two caches of existing vectors for each destination. One has the vectors of the active
+// version, if the destination's model made them. The other has the vectors that an interrupted run of the same job has
+// written.
 func (i *Ingestor) openVectorCaches(ctx context.Context, job domain.Job, destinations []*destination) error {
 	for _, d := range destinations {
 		if p := job.Previous; p != nil && p.Generation > 0 && p.Chunks > 0 && p.Place.Model == d.model {

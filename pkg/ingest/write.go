@@ -13,8 +13,9 @@ import (
 	"github.com/sluice/sluice/pkg/telemetry"
 )
 
-// batchRows is the number of chunks that are embedded and written at a time. It is large enough for a model server's
-// batch and a group commit, and small enough for frequent progress reports and for Milvus Lite (256 rows).
+// batchRows is the number of chunks that are embedded and written at a time. It is large enough to fill a model
+// server's batch and a group commit. It is small enough for frequent progress reports and for the limit of Milvus Lite
+// (256 rows).
 const batchRows = 128
 
 // writer embeds and writes the chunks of one job.
