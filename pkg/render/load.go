@@ -22,8 +22,8 @@ const (
 	idleTime     = 500 * time.Millisecond // time without requests and changes after which the page is at rest
 	// A page that has sent no requests for maxBusyTime also counts as at rest, because some pages never stop changing.
 	maxBusyTime = 3 * time.Second
-	// Timeout of one attempt to read the document. It includes the time for stopping the document's scripts, if
-	// necessary more than once.
+	// Timeout of one attempt to read the document. It includes the time for stopping the document's scripts, which may
+	// take more than one try.
 	readTimeout = 3 * time.Second
 	// Minimum time for all attempts together, however little of the page's time is left.
 	readGrace = 9 * time.Second
@@ -142,8 +142,7 @@ func (t *tab) waitIdle(ctx context.Context, address string) (late bool, err erro
 		}
 		var l pageState
 		if err := t.evaluate(ctx, stateScript+"()", &l); err != nil {
-			// Either the time is up, which the next round notices, or the page is navigating and can be evaluated
-			// later.
+			// Either the time is up, or the page is navigating and cannot be evaluated yet. The next round finds out.
 			continue
 		}
 		if strings.HasPrefix(l.Address, "chrome-error:") {
