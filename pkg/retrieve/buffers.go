@@ -71,8 +71,8 @@ func (o *datasourceSet) release() {
 	datasourceSetPool.Put(o)
 }
 
-// find collects the ids of the datasources that the hits belong to. Until the caller has looked the datasources up,
-// each of them counts as deleted.
+// find collects the ids of the datasources that the hits belong to. Each of these datasources counts as deleted until
+// the caller has looked it up.
 func (o *datasourceSet) find(hits []index.Hit) {
 	o.of, o.owners, o.ids = slices.Grow(o.of[:0], len(hits))[:len(hits)], o.owners[:0], o.ids[:0]
 	for i := range hits {

@@ -85,9 +85,9 @@ func isInWindow(a, b *candidate) bool {
 	return a.number == b.number && max(a.hit.Ordinal-b.hit.Ordinal, b.hit.Ordinal-a.hit.Ordinal) <= windowReach
 }
 
-// numberWords sets candidate.numbers: for each term of the candidate, its index in words. The index is -1 if words does
-// not contain the term, or if the engine returned no count for it. Candidates that share a slice of terms share the
-// result.
+// numberWords sets candidate.numbers. For each term of the candidate, it contains the index of the term in words. The
+// index is -1 if words does not contain the term, or if the engine returned no count for it. Candidates that share a
+// slice of terms share the result.
 func numberWords(order []*candidate, words []string) {
 	number := make(map[string]int, len(words))
 	for i, w := range words {

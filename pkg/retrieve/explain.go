@@ -74,8 +74,8 @@ func topTerms(weights map[string]float64) map[string]float64 {
 	return out
 }
 
-// stageRanks holds each candidate's rank at each stage, counted from 1. Candidates that a leg did not find have no rank
-// in that leg's map.
+// stageRanks holds the 1-based rank of each candidate at each stage. A candidate that was not found by the lexical or
+// the dense leg is not in the map of that leg.
 type stageRanks struct{ lexical, dense, fused, first map[*candidate]int }
 
 func rankStages(all []*candidate) stageRanks {

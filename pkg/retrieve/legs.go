@@ -58,8 +58,8 @@ func release(legs []leg) {
 	}
 }
 
-// rerankLegs reranks each leg by its own query. Together, the legs rerank at most as many candidates as one leg would.
-// s is the selection that will choose the fragments.
+// rerankLegs reranks the candidates of each leg by the query of that leg. All legs together rerank at most as many
+// candidates as a single leg would. The argument s is the selection that will choose the fragments.
 func (r *Retriever) rerankLegs(ctx context.Context, legs []leg, s *selection, req Request) (domain.ExplainedRerank, error) {
 	if len(legs) == 1 {
 		var second domain.ExplainedRerank

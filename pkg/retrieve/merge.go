@@ -71,8 +71,8 @@ func (p *mergedFragment) anchor() string {
 	return p.hit.Anchor
 }
 
-// text returns the texts of the fragment's chunks in reading order, without what adjacent chunks repeat, and the
-// location of this text in the document.
+// text returns the texts of the fragment's chunks in reading order, and the location of this text in the document. Text
+// that is repeated between adjacent chunks occurs only once.
 func (p *mergedFragment) text() (string, domain.TextRuns) {
 	if len(p.chunks) == 0 {
 		return p.hit.Text, p.runs()

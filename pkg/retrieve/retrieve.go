@@ -48,8 +48,8 @@ type Embedders interface {
 	Embedder(model string) (embed.Embedder, error)
 }
 
-// Catalog provides the current state of datasources and datastores. Its answers must not be stale, because rows of
-// inactive generations and of places that a datastore has left are removed at once.
+// Catalog provides the current state of datasources and datastores. Its answers must be up to date. Rows of inactive
+// generations, and of places that a datastore has left, are removed at once and could no longer be read.
 type Catalog interface {
 	// ActiveOf returns the active state of each datasource, with nil for a datasource that does not exist. The results
 	// are shared: callers must not change them.

@@ -74,8 +74,8 @@ func (k comparableKind) compare(other comparableKind) int {
 	return strings.Compare(k.model, other.model)
 }
 
-// legWeights holds, for candidates of one kind, the factors by which the lexical and the dense score are multiplied,
-// and the cosine that is subtracted from the dense score first.
+// legWeights holds the numbers that combine the two scores of a candidate of one kind. First, cosineFloor is subtracted
+// from the dense score. Then the lexical score is multiplied by words and the dense score by dense.
 type legWeights struct{ words, dense, cosineFloor float64 }
 
 func legWeightsOf(group []*candidate, qv queryVector, words bool, lexSpread float64) legWeights {
