@@ -44,8 +44,8 @@ type unsteady struct {
 	unless     *regexp.Regexp // a match is kept if this expression matches the text after it; may be nil
 }
 
-// perUnit matches the text after a number of views if the number is part of an offer, as in "10,000 views per month".
-// Such a number is content, not a counter.
+// perUnit matches the text after a number of views that belongs to an offer, as in "10,000 views per month". Such a
+// number is content, not a counter.
 var perUnit = regexp.MustCompile(`^\s*(?:per\b|/|€|\$|%|an? \pL|each\b|every\b|pro\b|par\b|por\b|im monat|included|for\b)`)
 
 // A time counts as unsteady only after words about the server or its page, because "Time: 19:00", "printed", "as of"
@@ -93,7 +93,7 @@ var wide = slices.Concat(strict, []unsteady{
 func Steady(text string) string { return without(text, wide) }
 
 // SteadyStrict removes less than Steady: ages and counters of visits stay, because they may be facts. Use it to compare
-// a page with its earlier version, because a page that is wrongly taken for unchanged stays out of date.
+// a page with its earlier version. There, a page that is wrongly taken for unchanged stays out of date.
 func SteadyStrict(text string) string { return without(text, strict) }
 
 func without(text string, parts []unsteady) string {
