@@ -7,7 +7,7 @@ chaos: ## run a fleet for CHAOS (default 30m) while all its processes are killed
 
 .PHONY: damage
 damage: ## damage every file of a data directory in every way: it must be repaired, reported or refused, never silently wrong; some minutes
-	TEST_DAMAGE=1 go test -v -timeout 0 -run 'TestADamaged|TestDamageTo' ./pkg/app
+	TEST_DAMAGE=1 go test -v -timeout 0 -run 'TestADamaged|TestDamage' ./pkg/jobs/... ./pkg/app
 
 .PHONY: backup-large
 backup-large: ## back up and restore SIZE (default 3GiB) of originals, and measure memory and speed of both

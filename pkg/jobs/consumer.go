@@ -23,6 +23,14 @@ func (b *Broker) ensureConsumer(ctx context.Context, stream string, cfg jetstrea
 }
 
 func (b *Broker) tryConsumer(ctx context.Context, stream string, cfg jetstream.ConsumerConfig) (jetstream.Consumer, error) {
+	consumer, err := b.createOrUpdateConsumer(ctx, stream, cfg)
+	if errors.Is(err, errAhead) {
+		return b.createOrUpdateConsumer(ctx, stream, cfg)
+	}
+	return consumer, err
+}
+
+func (b *Broker) createOrUpdateConsumer(ctx context.Context, stream string, cfg jetstream.ConsumerConfig) (jetstream.Consumer, error) {
 	old, err := b.js.Consumer(ctx, stream, cfg.Durable)
 	if errors.Is(err, jetstream.ErrConsumerNotFound) {
 		if cfg.DeliverPolicy, cfg.OptStartSeq, err = b.start(ctx, stream, cfg.Durable); err != nil {
@@ -39,10 +47,39 @@ func (b *Broker) tryConsumer(ctx context.Context, stream string, cfg jetstream.C
 	} else if err != nil {
 		return nil, err
 	}
+	if err := b.discardAhead(ctx, stream, old.CachedInfo()); err != nil {
+		return nil, err
+	}
 	// The start position of an existing consumer cannot be changed.
 	kept := old.CachedInfo().Config
 	cfg.DeliverPolicy, cfg.OptStartSeq, cfg.MaxWaiting = kept.DeliverPolicy, kept.OptStartSeq, kept.MaxWaiting
 	return b.js.UpdateConsumer(ctx, stream, cfg)
+}
+
+// errAhead means that a consumer was deleted because its position was damaged.
+var errAhead = errors.New("the consumer's position was beyond the last message")
+
+// discardAhead deletes a consumer that is positioned beyond the last message of its stream, and then fails with
+// errAhead. Such a consumer would skip all messages up to that position. The cause is damage to the consumer's file, or
+// the loss of the stream's last messages. In a cluster the servers agree on positions, and one that lags may report an
+// old last message.
+func (b *Broker) discardAhead(ctx context.Context, stream string, c *jetstream.ConsumerInfo) error {
+	if c.Cluster != nil && len(c.Cluster.Replicas) > 0 {
+		return nil
+	}
+	s, err := b.js.Stream(ctx, stream)
+	if err != nil {
+		return err
+	}
+	last := s.CachedInfo().State.LastSeq
+	if c.Delivered.Stream <= last && c.AckFloor.Stream <= last {
+		return nil
+	}
+	b.log.Warn("consumer is positioned beyond the last message; creating it again", "consumer", c.Name, "position", c.Delivered.Stream, "last", last)
+	if err := b.js.DeleteConsumer(ctx, stream, c.Name); err != nil && !errors.Is(err, jetstream.ErrConsumerNotFound) {
+		return err
+	}
+	return errAhead
 }
 
 // start returns the position in the stream at which a new consumer starts.
@@ -58,7 +95,7 @@ func (b *Broker) start(ctx context.Context, stream, consumer string) (jetstream.
 	if err != nil {
 		return 0, 0, err
 	}
-	if !last.appliesTo(s.CachedInfo()) {
+	if info := s.CachedInfo(); !last.appliesTo(info) || last.Floor > info.State.LastSeq {
 		return jetstream.DeliverAllPolicy, 0, nil
 	}
 	b.log.Warn("consumer was missing; creating it again at its checkpoint", "consumer", consumer, "sequence", last.Floor)

@@ -3,7 +3,6 @@ package natsd
 import (
 	"fmt"
 	"log/slog"
-	"slices"
 	"strings"
 	"sync"
 )
@@ -16,11 +15,7 @@ type logger struct {
 	cause   error         // the first fatal error
 	refused bool          // whether a write has failed since begin
 	broken  chan struct{} // closed once a write has failed
-	damaged []consumer    // consumers with unreadable state, found since begin
 }
-
-// consumer identifies the state of a consumer on disk.
-type consumer struct{ account, stream, name string }
 
 func newLogger(log *slog.Logger) *logger { return &logger{log: log, broken: make(chan struct{})} }
 
@@ -28,7 +23,7 @@ func newLogger(log *slog.Logger) *logger { return &logger{log: log, broken: make
 func (l *logger) begin() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.cause, l.damaged = nil, nil
+	l.cause = nil
 	if l.refused {
 		l.refused, l.broken = false, make(chan struct{})
 	}
@@ -51,29 +46,6 @@ func (l *logger) notice(text string) {
 		}
 		return
 	}
-}
-
-// The server's message about a consumer that it cannot recover. The server ignores such a consumer and refuses to
-// create it again.
-const (
-	lostConsumer = "Error adding consumer '%s > %s > %s': %v"
-	corruptState = "corrupt state file"
-)
-
-func (l *logger) noticeLost(format string, v []any) {
-	if strings.TrimSpace(format) != lostConsumer || len(v) != 4 || !strings.Contains(fmt.Sprint(v[3]), corruptState) {
-		return
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.damaged = append(l.damaged, consumer{fmt.Sprint(v[0]), fmt.Sprint(v[1]), fmt.Sprint(v[2])})
-}
-
-// damagedConsumers returns the consumers with unreadable state.
-func (l *logger) damagedConsumers() []consumer {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return slices.Clone(l.damaged)
 }
 
 // brokenOff returns a channel that is closed once a write has failed.
@@ -104,7 +76,6 @@ func (l *logger) Tracef(string, ...any)  {}
 func (l *logger) Warnf(format string, v ...any) {
 	text := fmt.Sprintf(format, v...)
 	l.notice(text)
-	l.noticeLost(format, v)
 	for _, n := range ignoredWarnings {
 		if strings.Contains(text, n) {
 			l.log.Debug("NATS server", "detail", text)

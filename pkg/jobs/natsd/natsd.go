@@ -102,42 +102,33 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 // Maximum wait for the shutdown after a failed start.
 const failedStartTimeout = 10 * time.Second
 
-// run starts a server. If the state of some consumers is damaged, it removes that state, because the server would
-// otherwise refuse to recreate those consumers. The processes that use these consumers then recreate them from
-// checkpoints.
+// run removes damaged files and starts a server. The processes that use the consumers recreate them from checkpoints.
 func (s *Server) run(ctx context.Context, opts *server.Options) error {
-	if err := s.try(ctx, opts.Clone()); err != nil {
+	if err := s.awaitStopped(ctx); err != nil {
 		return err
 	}
-	damaged := s.log.damagedConsumers()
-	if len(damaged) == 0 {
-		return nil
-	}
-	s.mu.Lock()
-	srv := s.srv
-	s.srv = nil
-	s.mu.Unlock()
-	end(srv)
-	for _, c := range damaged {
-		if err := os.RemoveAll(filepath.Join(s.opts.Dir, "jetstream", c.account, "streams", c.stream, "obs", c.name)); err != nil {
-			return fmt.Errorf("removing the damaged state of the NATS consumer %s: %w", c.name, err)
-		}
-		s.opts.Log.Warn("removed the damaged state of a consumer", "stream", c.stream, "consumer", c.name)
+	if err := s.removeDamaged(); err != nil {
+		return err
 	}
 	return s.try(ctx, opts)
 }
 
-// try creates a server and waits until it is ready. If the start fails, try stops the server. If stopping takes long,
-// it continues in the background. try never creates a server before the previous one has stopped, because both would
-// write to the same files.
-func (s *Server) try(ctx context.Context, opts *server.Options) error {
-	if s.stopped != nil {
-		select {
-		case <-s.stopped:
-		case <-ctx.Done():
-			return fmt.Errorf("starting the NATS server: the previous one has not stopped: %w", ctx.Err())
-		}
+// awaitStopped waits until the server of a failed start has stopped. Two servers would write to the same files.
+func (s *Server) awaitStopped(ctx context.Context) error {
+	if s.stopped == nil {
+		return nil
 	}
+	select {
+	case <-s.stopped:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("starting the NATS server: the previous one has not stopped: %w", ctx.Err())
+	}
+}
+
+// try creates a server and waits until it is ready. If the start fails, try stops the server. If stopping takes long,
+// it continues in the background.
+func (s *Server) try(ctx context.Context, opts *server.Options) error {
 	srv, err := server.NewServer(opts)
 	if err != nil {
 		return fmt.Errorf("creating the NATS server: %w", err)

@@ -40,7 +40,7 @@ func (s *Server) Broken() <-chan struct{} { return s.log.brokenOff() }
 func (s *Server) supervise(ctx context.Context) {
 	tick := time.NewTicker(checkInterval)
 	defer tick.Stop()
-	logged := false
+	logged, replaced := false, false // whether the current failure was logged, and whether it was errReplaced
 	for {
 		select {
 		case <-ctx.Done():
@@ -58,15 +58,35 @@ func (s *Server) supervise(ctx context.Context) {
 		case err == nil:
 			s.opts.Log.Info("restarted the embedded NATS server: the disk accepts writes again")
 			logged = false
-		case !logged:
+		case !logged || replaced != errors.Is(err, errReplaced):
 			s.opts.Log.Error("the embedded NATS server cannot write to its store; it restarts once the disk accepts writes", "error", err)
-			logged = true
+			logged, replaced = true, errors.Is(err, errReplaced)
 		}
 	}
 }
 
-// restart stops the server and starts a new one, if the disk accepts writes.
+// errReplaced means that the path of the directory now leads to another directory.
+var errReplaced = errors.New("another disk or directory is there now")
+
+// checkDirectory fails with errReplaced if the directory is no longer the one in which Start took the lock. This happens if the disk of
+// the directory was unmounted, or if another one was mounted over it. A server started there would find no streams, and
+// would create them on the wrong disk.
+func (s *Server) checkDirectory() error {
+	held, err := s.lock.Stat()
+	if err != nil {
+		return fmt.Errorf("checking the lock of the NATS directory: %w", err)
+	}
+	if now, err := os.Stat(s.lock.Path()); err != nil || !os.SameFile(held, now) {
+		return fmt.Errorf("%s: %w: mount the previous one again, or restart the service to use this one", s.opts.Dir, errReplaced)
+	}
+	return nil
+}
+
+// restart stops the server and starts a new one, if the directory is still the same and its disk accepts writes.
 func (s *Server) restart(ctx context.Context) error {
+	if err := s.checkDirectory(); err != nil {
+		return err
+	}
 	if err := probe(s.opts.Dir); err != nil {
 		return err
 	}

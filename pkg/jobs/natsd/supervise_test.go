@@ -6,9 +6,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -99,6 +102,51 @@ func TestAServerRecoversFromAFullDisk(t *testing.T) {
 	if s.URL() != address {
 		t.Errorf("the server has moved from %s to %s", address, s.URL())
 	}
+}
+
+// A disk that is mounted over the directory, or whose own disk is unmounted, leaves another directory at the same path.
+func TestAServerDoesNotRestartInAnotherDirectory(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "nats")
+	said := make(chan string, 100)
+	s := start(t, Options{Dir: dir, Log: slog.New(slog.NewTextHandler(lines(said), nil))})
+	away := dir + "-unmounted"
+	if err := errors.Join(os.Rename(dir, away), os.Mkdir(dir, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	s.log.Errorf("Critical write error") // as the server says it
+	for guard := time.After(testTimeout); ; {
+		select {
+		case line := <-said:
+			if !strings.Contains(line, errReplaced.Error()) {
+				continue
+			}
+		case <-guard:
+			t.Fatal("it does not say that the directory is another one")
+		}
+		break
+	}
+	if s.Ready() == nil {
+		t.Error("it is ready in a directory that is not its own")
+	}
+	if files, err := os.ReadDir(dir); err != nil || len(files) > 0 {
+		t.Errorf("it has written %v, %v", files, err)
+	}
+	if err := errors.Join(os.Remove(dir), os.Rename(away, dir)); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "it does not restart in its own directory", func() bool { return s.Ready() == nil })
+}
+
+// lines passes on what is written to a log.
+type lines chan string
+
+func (l lines) Write(line []byte) (int, error) {
+	select {
+	case l <- string(line):
+	default: // nobody reads them any more
+	}
+	return len(line), nil
 }
 
 // until waits for what comes by itself.

@@ -38,6 +38,9 @@ type process struct {
 	ended chan struct{} // closed when the process has ended
 }
 
+// Dir returns the directory of the server's stored data.
+func (s *Server) Dir() string { return s.config.Dir }
+
 // Start starts the server again with its stored data, and returns once it serves clients.
 func (s *Server) Start() {
 	s.t.Helper()

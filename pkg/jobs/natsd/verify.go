@@ -1,0 +1,216 @@
+package natsd
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/minio/highwayhash"
+	"github.com/nats-io/nats-server/v2/server"
+)
+
+// Names of the server's files and directories. The directory of a stream is jetstream/ACCOUNT/streams/NAME, and that of
+// its consumer is obs/NAME below it.
+const (
+	metaFile      = "meta.inf" // configuration, as JSON
+	sumFile       = "meta.sum" // its checksum
+	stateFile     = "o.dat"    // position of a consumer
+	consumersDir  = "obs"
+	streamsLevels = "jetstream/*/streams/*"
+)
+
+// removeDamaged checks the configuration and the position of all streams and consumers, and removes those that are
+// damaged, so that their owners recreate them. Messages stay: a recreated stream takes over the messages in its
+// directory. removeDamaged must run while no server uses the directory.
+//
+// The server checks less. It stops the whole stream of a consumer whose configuration it cannot decode ("stream is
+// offline"), uses a consumer's configuration without comparing the checksum, and reserves as much memory for a position
+// as the file asks for.
+func (s *Server) removeDamaged() error {
+	streams, err := filepath.Glob(filepath.Join(globEscape(s.opts.Dir), filepath.FromSlash(streamsLevels)))
+	if err != nil {
+		return fmt.Errorf("listing the NATS streams: %w", err)
+	}
+	for _, dir := range streams {
+		if err := s.checkStream(dir); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// globEscape returns a pattern that matches only the given path.
+func globEscape(path string) string {
+	if os.PathSeparator == '\\' {
+		return path // filepath.Glob has no escapes on Windows
+	}
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
+}
+
+func (s *Server) checkStream(dir string) error {
+	name := filepath.Base(dir)
+	if strings.HasPrefix(name, ".") {
+		return nil // deleted; the server removes it
+	}
+	switch err := checkConfig[server.FileStreamInfo](dir, name); {
+	case errors.Is(err, errNewer):
+		return fmt.Errorf("the NATS stream %s in %s: %w: start the newer version again, or restore a backup that this version made", name, dir, err)
+	case errors.Is(err, errDamaged):
+		if err := removeConfig(dir); err != nil {
+			return fmt.Errorf("removing the damaged configuration of the NATS stream %s: %w", name, err)
+		}
+		s.opts.Log.Warn("the configuration of a NATS stream was damaged; it is written again", "stream", name, "damage", err)
+	case err != nil:
+		return fmt.Errorf("checking the NATS stream %s: %w", name, err)
+	}
+	consumers, err := os.ReadDir(filepath.Join(dir, consumersDir))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("listing the consumers of the NATS stream %s: %w", name, err)
+	}
+	for _, c := range consumers {
+		if err := s.checkConsumer(filepath.Join(dir, consumersDir, c.Name()), name, c.Name()); err != nil {
+			return fmt.Errorf("checking the NATS consumer %s of stream %s: %w", c.Name(), name, err)
+		}
+	}
+	return nil
+}
+
+func (s *Server) checkConsumer(dir, stream, name string) error {
+	state, err := os.ReadFile(filepath.Join(dir, stateFile))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err == nil && !isConsumerState(state) {
+		s.opts.Log.Warn("the position of a NATS consumer was damaged; it is created again", "stream", stream, "consumer", name)
+		return os.RemoveAll(dir)
+	}
+	err = checkConfig[server.FileConsumerInfo](dir, stream+"/"+name)
+	if errors.Is(err, errDamaged) || errors.Is(err, errNewer) {
+		s.opts.Log.Warn("the configuration of a NATS consumer was damaged; it is written again", "stream", stream, "consumer", name, "damage", err)
+		return removeConfig(dir)
+	}
+	return err
+}
+
+// errDamaged means that a configuration is damaged, errNewer that it has settings unknown to this version of NATS.
+var (
+	errDamaged = errors.New("damaged")
+	errNewer   = errors.New("it was written by a newer version of NATS")
+)
+
+// checkConfig compares the configuration in a directory with its checksum, which is keyed with the given name, and
+// decodes it.
+func checkConfig[Config any](dir, name string) error {
+	text, err := os.ReadFile(filepath.Join(dir, metaFile))
+	if err != nil {
+		return missing(err)
+	}
+	want, err := os.ReadFile(filepath.Join(dir, sumFile))
+	if err != nil {
+		return missing(err)
+	}
+	key := sha256.Sum256([]byte(name))
+	sum, err := highwayhash.New64(key[:])
+	if err != nil {
+		return err
+	}
+	sum.Write(text)
+	if hex.EncodeToString(sum.Sum(nil)) != string(want) {
+		return fmt.Errorf("%w: its checksum does not match", errDamaged)
+	}
+	var config Config
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&config); err != nil {
+		return fmt.Errorf("%w: %w", errNewer, err)
+	}
+	var required struct {
+		Metadata map[string]string `json:"metadata"`
+	}
+	if err := json.Unmarshal(text, &required); err != nil {
+		return fmt.Errorf("%w: %w", errDamaged, err)
+	}
+	if level := required.Metadata[server.JSRequiredLevelMetadataKey]; level != "" {
+		if n, err := strconv.Atoi(level); err != nil || n > server.JSApiLevel {
+			return fmt.Errorf("%w: it requires API level %.20q, this version has %d", errNewer, level, server.JSApiLevel)
+		}
+	}
+	return nil
+}
+
+// missing returns errDamaged for a file that does not exist.
+func missing(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w: %w", errDamaged, err)
+	}
+	return err
+}
+
+func removeConfig(dir string) error {
+	for _, file := range []string{metaFile, sumFile} {
+		if err := os.Remove(filepath.Join(dir, file)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// First bytes of a consumer's state: a constant and the version of the format.
+const (
+	stateMagic   = 22
+	stateVersion = 2
+)
+
+// isConsumerState reports whether the state of a consumer has the server's format, and no position after another that
+// precedes it. The state has no checksum.
+func isConsumerState(state []byte) bool {
+	if len(state) < 2 || state[0] != stateMagic || state[1] != stateVersion {
+		return false
+	}
+	r := bytes.NewReader(state[2:])
+	next := func() uint64 {
+		n, err := binary.ReadUvarint(r)
+		if err != nil {
+			r = bytes.NewReader(nil)
+		}
+		return n
+	}
+	ackedConsumer, ackedStream, sentConsumer, sentStream := next(), next(), next(), next()
+	if ackedConsumer > sentConsumer || ackedStream > sentStream {
+		return false
+	}
+	pending := next()
+	if pending > uint64(r.Len()) {
+		return false
+	}
+	if pending > 0 {
+		next() // the base of the times
+	}
+	for range pending {
+		if at := next(); at == 0 || ackedStream+at > sentStream {
+			return false
+		}
+		next()
+		next()
+	}
+	redelivered, err := binary.ReadUvarint(r)
+	if err != nil || redelivered > uint64(r.Len()) {
+		return false
+	}
+	for range redelivered {
+		next()
+		if _, err := binary.ReadUvarint(r); err != nil {
+			return false
+		}
+	}
+	return r.Len() == 0
+}
