@@ -20,9 +20,9 @@ type Originals interface {
 	// Put reads r to its end and stores it as the datasource's content, under a new key. It returns once the content is
 	// stored durably.
 	Put(ctx context.Context, datasourceID, name, mimeType string, r io.Reader) (domain.Original, error)
-	// Get returns the content stored under the key. It fails with domain.CodeNotFound if the content has been removed.
-	// The caller must close the reader. Reading fails, instead of ending normally, if the content differs from what was
-	// stored.
+	// Get returns the content stored under the key after verifying it. It fails with domain.CodeNotFound if the content
+	// has been removed or is damaged. The caller must close the reader. Reading fails, instead of ending normally, if
+	// the content has been damaged since.
 	Get(ctx context.Context, key string) (io.ReadCloser, error)
 	// Delete removes content that no row refers to.
 	Delete(ctx context.Context, key string) error

@@ -1,8 +1,10 @@
 package app
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net/http"
 	"os"
@@ -215,6 +217,84 @@ func TestADamagedCatalogIsRefused(t *testing.T) {
 	}
 }
 
+// checkOriginals checks that every original is returned whole, or that the answer is an error and a repair says why.
+func (p *program) checkOriginals(docs []*document) {
+	p.t.Helper()
+	lost := 0
+	for _, d := range docs {
+		status, content := p.original(d.id)
+		switch {
+		case status == http.StatusOK && bytes.Equal(content, d.content):
+		case status == http.StatusNotFound && bytes.Contains(content, []byte(`"detail"`)):
+			lost++
+		default:
+			p.t.Errorf("the original of %s: status %d with %d bytes, want %d: %.200s", d.customID, status, len(content), len(d.content), content)
+		}
+	}
+	said := strings.Join(p.repair(), "\n")
+	if lost > 0 && !strings.Contains(said, "is damaged") && !strings.Contains(said, "are lost") {
+		p.t.Errorf("%d originals cannot be read, and the repair does not say so: %s", lost, said)
+	}
+}
+
+// original reads an original to its end.
+func (p *program) original(id string) (status int, content []byte) {
+	p.t.Helper()
+	req, err := http.NewRequestWithContext(p.t.Context(), http.MethodGet, "http://"+p.addr+"/datasources/"+id+"/original", nil)
+	p.must(err)
+	req.Header.Set("Authorization", "Bearer "+testKey)
+	resp, err := http.DefaultClient.Do(req)
+	p.must(err)
+	defer resp.Body.Close()
+	content, err = io.ReadAll(resp.Body)
+	if err != nil {
+		p.t.Errorf("the original of %s is cut off after %d bytes: %v", id, len(content), err)
+	}
+	return resp.StatusCode, content
+}
+
+// TestADamagedFileBesideTheStoresIsRepairedOrReported flips a bit in the files of a killed program's directory that are
+// part of neither index nor NATS. It starts all the same, or says what is damaged and what to do.
+func TestADamagedFileBesideTheStoresIsRepairedOrReported(t *testing.T) {
+	t.Parallel()
+	p := newProgram(t)
+	p.start()
+	store := p.newDatastore()
+	docs := mixedDocuments(t, 3)
+	p.addContent(store, docs)
+	p.kill()
+	parts := []float64{0.5}
+	if everyDamage() {
+		parts = []float64{0, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.95, 1}
+	}
+	tried := 0
+	for _, file := range filesBelow(t, p.dir, "") {
+		if top, _, _ := strings.Cut(filepath.ToSlash(file), "/"); top == datadir.Index || top == datadir.NATS || top == datadir.Catalog {
+			continue // other tests damage these
+		}
+		tried++
+		for _, part := range parts {
+			t.Run(fmt.Sprintf("%s at %.2f", file, part), func(t *testing.T) {
+				q := p.damagedCopy(t, p.dir, file, func(path string) error { return flipAt(path, part) })
+				if !q.starts() {
+					said := strings.TrimSpace(q.stderr.String())
+					last := said[strings.LastIndex(said, "\n")+1:]
+					if !strings.Contains(last, filepath.Base(file)) && !strings.Contains(last, "damaged") || !strings.Contains(last, "restore") {
+						t.Errorf("it says: %s", said)
+					}
+					return
+				}
+				q.eventually(time.Minute, "not everything is found", func() bool { return q.findsAll(store, docs) })
+				q.checkSources(docs, q.settled(store, time.Minute))
+				q.must(q.terminate())
+			})
+		}
+	}
+	if tried < 4 {
+		t.Errorf("only %d files were damaged", tried)
+	}
+}
+
 func TestDamagedNATSFilesAreRepairedOrReported(t *testing.T) {
 	t.Parallel()
 	p, store, docs := stockedDir(t, 4)
@@ -240,6 +320,7 @@ func TestDamagedNATSFilesAreRepairedOrReported(t *testing.T) {
 				}
 				q.checkSources(docs, q.settled(store, time.Minute))
 				q.checkQueries(store, docs) // the index has everything
+				q.checkOriginals(docs)
 				out, faults, code := q.command("backup", filepath.Join(t.TempDir(), "b.tar.zst"))
 				q.must(q.terminate())
 				if code != 0 && !strings.Contains(out, "lost: original") {

@@ -421,7 +421,7 @@ func TestIndexedContentOutlivesTheLossOfAllOriginals(t *testing.T) {
 	p.checkSources(docs, p.settled(store, time.Minute))
 	p.checkQueries(store, docs)
 	lost := "originals of 6 datasources are lost; their content stays searchable, but upload it again before re-indexing"
-	p.says(p.repair(), lost, "originals of 1 web page are lost and will be fetched again",
+	p.says(p.repair(), lost, "originals of 1 web page are lost or damaged and will be fetched again",
 		"7 datasources looked at: 1 to be fetched again, 6 without their original")
 	p.checkSources(docs, p.settled(store, time.Minute))
 	p.says(p.repair("--prune"), lost, "7 datasources looked at: 6 without their original") // nothing that can be found is deleted

@@ -304,4 +304,5 @@ func checkRows(t *testing.T, dir, store string) {
 type noOriginals struct{}
 
 func (noOriginals) Each(context.Context, func(string, int64, time.Time) error) error { return nil }
+func (noOriginals) Verify(context.Context, string) error                             { return nil }
 func (noOriginals) Exists(context.Context, string) (bool, error)                     { return true, nil }

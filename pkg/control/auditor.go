@@ -46,6 +46,9 @@ type Log interface {
 type OriginalsList interface {
 	Each(ctx context.Context, f func(key string, size int64, modified time.Time) error) error
 	Exists(ctx context.Context, key string) (bool, error)
+	// Verify reads an original and compares its digest. It fails with originals.ErrCorrupt if no undamaged copy exists,
+	// and with originals.ErrNotFound if the original was deleted.
+	Verify(ctx context.Context, key string) error
 }
 
 // Auditor compares the index and the store of originals with the catalog. It queues sweeps of stray rows and originals,
@@ -73,7 +76,8 @@ type Auditor struct {
 
 // Scope is the extent of an audit. Periodic audits use the zero value.
 type Scope struct {
-	// Thorough also verifies all checksums of the index, to find damage before a query does.
+	// Thorough also verifies all checksums of the index and the digests of all originals, to find damage before a query
+	// or a reader does.
 	Thorough bool
 	// Prune deletes datasources that have neither rows nor an original.
 	Prune bool
@@ -89,6 +93,7 @@ type Report struct {
 	StrayRows        int64 // rows that belong to no active generation: they are swept
 	StrayOriginals   int   // originals without a datasource: they are swept
 	MissingOriginals int   // datasources with rows but no original: they cannot be re-indexed
+	DamagedOriginals int   // datasources whose original is damaged on all servers: they cannot be re-indexed
 	Lost             int   // datasources with missing rows and no original: they cannot be repaired
 	Pruned           int   // datasources with neither rows nor an original: they were deleted
 }
@@ -165,6 +170,7 @@ func (a *Auditor) round(ctx context.Context, alarmed bool) (pause time.Duration)
 	if !report.Clean() {
 		a.Log.Info("audit found differences", "datasources", report.Datasources, "stray_rows", report.StrayRows,
 			"missing", report.Missing, "stray_originals", report.StrayOriginals, "missing_originals", report.MissingOriginals,
+			"damaged_originals", report.DamagedOriginals,
 			"refetched", report.Refetched, "lost", report.Lost)
 	}
 	return a.Every

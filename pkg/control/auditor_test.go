@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/index"
+	"github.com/sluice/sluice/pkg/originals"
 )
 
 // inventory is what lies in the one engine there is.
@@ -67,6 +69,19 @@ func (k kept) Each(_ context.Context, f func(string, int64, time.Time) error) er
 		if err := f(key, 1, modified); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// spoiled is when a damaged original was stored.
+var spoiled = time.Date(2025, 12, 31, 0, 0, 0, 0, time.UTC)
+
+func (k kept) Verify(_ context.Context, key string) error {
+	switch at, ok := k[key]; {
+	case !ok:
+		return fmt.Errorf("original %s: %w", key, originals.ErrNotFound)
+	case at.Equal(spoiled):
+		return fmt.Errorf("original %s: %w", key, originals.ErrCorrupt)
 	}
 	return nil
 }

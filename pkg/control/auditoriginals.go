@@ -2,11 +2,13 @@ package control
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/originals"
 )
 
 // originals compares the store of originals with the originals that datasources refer to.
@@ -25,7 +27,7 @@ func (a *audit) originals(ctx context.Context) error {
 	err = a.Catalog.EachOriginal(ctx, func(o catalog.OriginalRef) error {
 		if _, ok := kept[o.Key]; ok {
 			delete(kept, o.Key)
-			return nil
+			return a.verifyOriginal(ctx, o)
 		}
 		return a.handleMissingOriginal(ctx, o)
 	})
@@ -33,7 +35,10 @@ func (a *audit) originals(ctx context.Context) error {
 		return fmt.Errorf("listing referenced originals: %w", err)
 	}
 	if a.Refetched > 0 {
-		a.note("originals of %s are lost and will be fetched again", formatCount(a.Refetched, "web page"))
+		a.note("originals of %s are lost or damaged and will be fetched again", formatCount(a.Refetched, "web page"))
+	}
+	if a.DamagedOriginals > 0 {
+		a.note("originals of %s are damaged; their content stays searchable, but upload it again before re-indexing", formatCount(a.DamagedOriginals, "datasource"))
 	}
 	if a.MissingOriginals > 0 {
 		a.note("originals of %s are lost; their content stays searchable, but upload it again before re-indexing", formatCount(a.MissingOriginals, "datasource"))
@@ -55,6 +60,42 @@ func (a *audit) originals(ctx context.Context) error {
 	}
 	if a.StrayOriginals > 0 {
 		a.note("%s will be removed", formatCount(a.StrayOriginals, "stray original"))
+	}
+	return nil
+}
+
+// verifyOriginal verifies the digest of an original if the audit is thorough. A synched web page whose original is
+// damaged is fetched again. Other datasources are named.
+func (a *audit) verifyOriginal(ctx context.Context, o catalog.OriginalRef) error {
+	if !a.Thorough {
+		return nil
+	}
+	err := a.Originals.Verify(ctx, o.Key)
+	switch {
+	case err == nil, errors.Is(err, originals.ErrNotFound): // deleted in the meantime
+		return nil
+	case !errors.Is(err, originals.ErrCorrupt):
+		return fmt.Errorf("verifying the original of datasource %s: %w", o.DatasourceID, err)
+	}
+	d, err := a.Catalog.Datasource(ctx, o.WorkspaceID, o.DatasourceID)
+	if domain.CodeOf(err) == domain.CodeNotFound {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("reading datasource %s: %w", o.DatasourceID, err)
+	}
+	if d.Original == nil || d.Original.Key != o.Key {
+		return nil // replaced in the meantime
+	}
+	if d.Type == domain.TypeWebPage && d.Status == domain.StatusSynched {
+		return a.fetchAgain(ctx, d)
+	}
+	a.DamagedOriginals++
+	switch n := a.DamagedOriginals; {
+	case n <= lostListed:
+		a.note("the original of datasource %s (%s) is damaged", d.ID, d.Name)
+	case n == lostListed+1:
+		a.note("there are more such originals, which are only counted")
 	}
 	return nil
 }

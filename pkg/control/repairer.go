@@ -141,6 +141,7 @@ func (r Report) summary(consistent bool) string {
 	part(int64(r.Missing), "%d to be read again")
 	part(int64(r.Refetched), "%d to be fetched again")
 	part(int64(r.MissingOriginals), "%d without their original")
+	part(int64(r.DamagedOriginals), "%d with a damaged original")
 	part(int64(r.Lost), "%d without rows and original")
 	part(int64(r.Pruned), "%d deleted")
 	part(r.StrayRows, "stray rows: %d")

@@ -101,6 +101,14 @@ func TestARepairReportsItsActions(t *testing.T) {
 				"1 datasource looked at: 1 without rows and original",
 			},
 		},
+		"what is damaged": {
+			rows: whole, originals: kept{"uploads/src": spoiled},
+			want: []string{
+				"the original of datasource src (a.pdf) is damaged",
+				"originals of 1 datasource are damaged; their content stays searchable, but upload it again before re-indexing",
+				"1 datasource looked at: 1 with a damaged original",
+			},
+		},
 		"what it deletes of that when it is told to": {
 			stage: repairFixture{prune: true}, originals: kept{"uploads/src": {}},
 			want: []string{

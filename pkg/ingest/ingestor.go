@@ -27,7 +27,8 @@ type Events interface {
 // Originals is the store of raw content.
 type Originals interface {
 	// Take returns the content under a key. It may remove the content from a cache that serves only one reader, so only
-	// the first reader should call it. It fails with originals.ErrNotFound if the key does not exist.
+	// the first reader should call it. It fails with originals.ErrNotFound if the key does not exist, and with
+	// originals.ErrCorrupt if no undamaged copy exists.
 	Take(ctx context.Context, key string) (io.ReadCloser, error)
 }
 
@@ -185,6 +186,8 @@ func (i *Ingestor) document(ctx context.Context, job domain.Job) (*domain.Docume
 	case errors.Is(err, originals.ErrNotFound):
 		// The content was replaced or deleted, so the outcome of this job does not matter.
 		return nil, jobs.Permanent(errors.New("the content is no longer stored; upload it again"))
+	case errors.Is(err, originals.ErrCorrupt):
+		return nil, damagedOriginal(err)
 	case err != nil:
 		return nil, fmt.Errorf("reading the original: %w", err)
 	}
@@ -194,6 +197,8 @@ func (i *Ingestor) document(ctx context.Context, job domain.Job) (*domain.Docume
 	})
 	var final *extract.Error
 	switch {
+	case errors.Is(err, originals.ErrCorrupt): // damaged since Take verified it
+		return nil, damagedOriginal(err)
 	case errors.As(err, &final):
 		// Users see only the message, because the cause may contain a parser's stack trace.
 		code := domain.CodeUnsupported
@@ -205,6 +210,11 @@ func (i *Ingestor) document(ctx context.Context, job domain.Job) (*domain.Docume
 		return nil, fmt.Errorf("extracting text: %w", err)
 	}
 	return doc, nil
+}
+
+// damagedOriginal returns the error of a job whose original is damaged on all servers. A retry would read the same.
+func damagedOriginal(err error) error {
+	return jobs.Permanent(&domain.Error{Code: domain.CodeNotFound, Message: "the stored content is damaged; upload it again", Err: err})
 }
 
 // pageURL returns the base address of a web page for links and boilerplate detection, or "" for other content.

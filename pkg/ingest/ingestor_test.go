@@ -252,6 +252,20 @@ func TestIngestorClassifiesErrors(t *testing.T) {
 			},
 			permanent: true, words: "upload it again",
 		},
+		"an original that is damaged everywhere is final": {
+			spoil: func(p *ingestorFixture, _ *domain.Job) {
+				p.get = func(string) (io.ReadCloser, error) { return nil, fmt.Errorf("key: %w", originals.ErrCorrupt) }
+			},
+			permanent: true, words: "is damaged; upload it again",
+		},
+		"an original that is damaged while it is read is final": {
+			spoil: func(p *ingestorFixture, _ *domain.Job) {
+				p.extract = func(extract.Request) (*domain.Document, error) {
+					return nil, fmt.Errorf("reading the content: %w", originals.ErrCorrupt)
+				}
+			},
+			permanent: true, words: "is damaged; upload it again",
+		},
 		"a store of originals that is down passes": {
 			spoil: func(p *ingestorFixture, _ *domain.Job) {
 				p.get = func(string) (io.ReadCloser, error) { return nil, errDown }

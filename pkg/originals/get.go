@@ -16,7 +16,8 @@ import (
 
 // Get returns the content of an original, or ErrNotFound. The reader verifies the content: instead of io.EOF it returns
 // ErrCorrupt if the digest does not match, and ErrNotFound if the original was deleted during the read. It keeps one
-// chunk in memory, fails once ctx has ended, and is not safe for concurrent use. The caller must close it.
+// chunk in memory, fails once ctx has ended, and is not safe for concurrent use. The caller must close it. To know that
+// the content is undamaged before the first byte, call Verified.
 func (s *Store) Get(ctx context.Context, key string) (io.ReadCloser, error) {
 	info, err := s.find(ctx, key)
 	if err != nil {
@@ -26,16 +27,20 @@ func (s *Store) Get(ctx context.Context, key string) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &reader{ctx: ctx, store: s, info: info, sum: sum, hash: sha256.New(), next: 1}, nil
+	return s.reader(ctx, info, sum, s.nextOfAny), nil
 }
 
-// Take is like Get, but for the first reader of an original. If this Store has just put the content and still caches
+func (s *Store) reader(ctx context.Context, info jetstream.ObjectInfo, sum string, next nextChunk) *reader {
+	return &reader{ctx: ctx, store: s, next: next, info: info, sum: sum, hash: sha256.New(), at: 1}
+}
+
+// Take is like Verified, but for the first reader of an original. If this Store has just put the content and still caches
 // it, Take returns it from the cache and removes it there.
 func (s *Store) Take(ctx context.Context, key string) (io.ReadCloser, error) {
 	if content, ok := s.cache.take(key); ok {
 		return io.NopCloser(bytes.NewReader(content)), nil
 	}
-	return s.Get(ctx, key)
+	return s.Verified(ctx, key)
 }
 
 // find returns the same as lookUp, but is usually faster: it reads the metadata from any server that has it, and calls
@@ -64,16 +69,31 @@ func (s *Store) readAny(ctx context.Context, read func(context.Context) (*jetstr
 	return read(ctx)
 }
 
+// nextChunk returns the first message of a subject at or after a sequence, or jetstream.ErrMsgNotFound.
+type nextChunk func(ctx context.Context, sequence uint64, subject string) (*jetstream.RawStreamMsg, error)
+
+// nextOfAny is a nextChunk that asks any server, and the leader if that fails.
+func (s *Store) nextOfAny(ctx context.Context, sequence uint64, subject string) (*jetstream.RawStreamMsg, error) {
+	msg, err := s.readAny(ctx, func(ctx context.Context) (*jetstream.RawStreamMsg, error) {
+		return s.stream.GetMsg(ctx, sequence, jetstream.WithGetMsgSubject(subject))
+	})
+	if err != nil {
+		return s.leader.Next(ctx, sequence, subject)
+	}
+	return msg, nil
+}
+
 // reader requests one chunk at a time, so that a slow caller does not hold up other readers.
 type reader struct {
 	ctx   context.Context // context of Get, because Read has no context argument
 	store *Store
+	next  nextChunk
 	info  jetstream.ObjectInfo
 	sum   string // expected hexadecimal SHA-256
 	hash  hash.Hash
 
 	rest   []byte // unread part of the current chunk
-	next   uint64 // minimum sequence of the next chunk
+	at     uint64 // minimum sequence of the next chunk
 	chunks uint32
 	size   uint64
 	err    error // returned by later Reads
@@ -100,13 +120,7 @@ func (r *reader) fetch() error {
 		}
 		return io.EOF
 	}
-	subject := chunkPrefix + r.info.NUID
-	msg, err := r.store.readAny(r.ctx, func(ctx context.Context) (*jetstream.RawStreamMsg, error) {
-		return r.store.stream.GetMsg(ctx, r.next, jetstream.WithGetMsgSubject(subject))
-	})
-	if err != nil {
-		msg, err = r.store.leader.Next(r.ctx, r.next, subject)
-	}
+	msg, err := r.next(r.ctx, r.at, chunkPrefix+r.info.NUID)
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
 		if _, err := r.store.lookUp(r.ctx, r.info.Name); err != nil {
 			return err // deleted during the read
@@ -116,15 +130,17 @@ func (r *reader) fetch() error {
 	if err != nil {
 		return fmt.Errorf("reading original %s: %w", r.info.Name, err)
 	}
-	r.rest, r.next = msg.Data, msg.Sequence+1
+	r.rest, r.at = msg.Data, msg.Sequence+1
 	r.chunks++
 	r.size += uint64(len(msg.Data))
 	r.hash.Write(msg.Data)
 	return nil
 }
 
+var errReadAfterClose = errors.New("originals: read after close")
+
 // Close implements io.Closer. Later reads fail.
 func (r *reader) Close() error {
-	r.rest, r.err = nil, errors.New("originals: read after close")
+	r.rest, r.err = nil, errReadAfterClose
 	return nil
 }

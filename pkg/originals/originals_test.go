@@ -231,6 +231,17 @@ func TestGetChecksWhatItReads(t *testing.T) {
 		}
 		return key, info
 	}
+	// isDamaged checks that the damage is known before the first byte.
+	isDamaged := func(key string) {
+		t.Helper()
+		if _, err := s.Verified(ctx, key); !errors.Is(err, ErrCorrupt) {
+			t.Errorf("verified: error is %v, want ErrCorrupt", err)
+		}
+		_, err := Uploads{Store: s}.Get(ctx, key)
+		if domain.CodeOf(err) != domain.CodeNotFound || !strings.Contains(err.Error(), "is damaged; upload it again") {
+			t.Errorf("for a request: error is %v", err)
+		}
+	}
 	t.Run("a chunk that changed", func(t *testing.T) {
 		key, info := put()
 		if err := s.stream.Purge(ctx, jetstream.WithPurgeSubject(chunkPrefix+info.NUID)); err != nil {
@@ -244,6 +255,7 @@ func TestGetChecksWhatItReads(t *testing.T) {
 		if _, err := read(t, s, key); !errors.Is(err, ErrCorrupt) {
 			t.Errorf("error is %v, want ErrCorrupt", err)
 		}
+		isDamaged(key)
 	})
 	t.Run("a chunk that is missing", func(t *testing.T) {
 		key, info := put()
@@ -253,6 +265,7 @@ func TestGetChecksWhatItReads(t *testing.T) {
 		if _, err := read(t, s, key); !errors.Is(err, ErrCorrupt) {
 			t.Errorf("error is %v, want ErrCorrupt", err)
 		}
+		isDamaged(key)
 	})
 	t.Run("an original deleted while it is read", func(t *testing.T) {
 		key, _ := put()

@@ -25,14 +25,17 @@ func (u Uploads) Put(ctx context.Context, datasourceID, name, mimeType string, r
 	return o, domain.Transient(err, "the store of originals cannot accept content at the moment; try again shortly")
 }
 
-// Get returns the content of a key. It fails with domain.CodeNotFound if the content no longer exists.
+// Get returns the content of a key after verifying it. It fails with domain.CodeNotFound if the content no longer exists
+// or no server has an undamaged copy.
 func (u Uploads) Get(ctx context.Context, key string) (io.ReadCloser, error) {
-	content, err := u.Store.Get(ctx, key)
+	content, err := u.Store.Verified(ctx, key)
 	if errors.Is(err, ErrNotFound) {
 		return nil, &domain.Error{Code: domain.CodeNotFound, Message: "the original is no longer stored; its indexed content stays searchable", Err: err}
 	}
 	if errors.Is(err, ErrCorrupt) {
-		return nil, err
+		return nil, &domain.Error{
+			Code: domain.CodeNotFound, Message: "the stored original is damaged; upload it again; its indexed content stays searchable", Err: err,
+		}
 	}
 	return content, domain.Transient(err, "the store of originals is unreachable; try again shortly")
 }

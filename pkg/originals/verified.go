@@ -1,0 +1,231 @@
+package originals
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/sluice/sluice/pkg/jobs/quorum"
+)
+
+// Verified returns the content of an original, or ErrNotFound, after it has read the content to its end and compared the
+// digest. If the copy on one server is damaged, Verified reads those on the others. It fails with ErrCorrupt if no
+// server has an undamaged copy, and with a temporary error if a server that may have one does not answer. The reader
+// reads the content again and verifies each chunk; content of a single chunk is read only once. Otherwise the reader is
+// like that of Get.
+func (s *Store) Verified(ctx context.Context, key string) (io.ReadCloser, error) {
+	info, err := s.find(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	sum, err := digestOf(info)
+	if err != nil {
+		return nil, err
+	}
+	content, err := s.verified(ctx, info, sum, s.nextOfAny)
+	if errors.Is(err, ErrCorrupt) && s.isReplicated() {
+		content, err = s.verified(ctx, info, sum, s.leader.Next)
+	}
+	if errors.Is(err, ErrCorrupt) && s.isReplicated() {
+		corrupt := err
+		err = s.eachServer(ctx, func(one jetstream.Stream) error {
+			content, err = s.verified(ctx, info, sum, func(ctx context.Context, sequence uint64, subject string) (*jetstream.RawStreamMsg, error) {
+				return one.GetMsg(ctx, sequence, jetstream.WithGetMsgSubject(subject))
+			})
+			return err
+		})
+		if errors.Is(err, errNoServer) {
+			err = corrupt
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return content, nil
+}
+
+// Verify reads an original to its end. It returns nil if any server has an undamaged copy, and otherwise the errors of
+// Verified.
+func (s *Store) Verify(ctx context.Context, key string) error {
+	content, err := s.Verified(ctx, key)
+	if err != nil {
+		return err
+	}
+	return content.Close()
+}
+
+func (s *Store) isReplicated() bool { return s.stream.CachedInfo().Config.Replicas > 1 }
+
+// verified reads an original to its end and compares its digest.
+func (s *Store) verified(ctx context.Context, info jetstream.ObjectInfo, sum string, next nextChunk) (io.ReadCloser, error) {
+	check := s.reader(ctx, info, sum, next)
+	again := &verifiedReader{ctx: ctx, store: s, name: info.Name}
+	for {
+		err := check.fetch()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		again.chunks = append(again.chunks, chunk{sequence: check.at - 1, sum: sha256.Sum256(check.rest)})
+	}
+	if info.Chunks == 1 {
+		return io.NopCloser(bytes.NewReader(check.rest)), nil
+	}
+	return again, nil
+}
+
+// chunk is the position of a chunk in the stream, and its SHA-256.
+type chunk struct {
+	sequence uint64
+	sum      [sha256.Size]byte
+}
+
+// verifiedReader reads chunks that were verified before, one at a time.
+type verifiedReader struct {
+	ctx    context.Context // context of Verified, because Read has no context argument
+	store  *Store
+	name   string
+	chunks []chunk // those that were not requested yet
+	rest   []byte  // unread part of the current chunk
+	err    error   // returned by later Reads
+}
+
+// Read implements io.Reader.
+func (r *verifiedReader) Read(p []byte) (int, error) {
+	if len(r.rest) == 0 && r.err == nil {
+		r.err = r.fetch()
+	}
+	if len(r.rest) == 0 {
+		return 0, r.err
+	}
+	n := copy(p, r.rest)
+	r.rest = r.rest[n:]
+	return n, nil
+}
+
+// Close implements io.Closer. Later reads fail.
+func (r *verifiedReader) Close() error {
+	r.rest, r.err = nil, errReadAfterClose
+	return nil
+}
+
+func (r *verifiedReader) fetch() (err error) {
+	if len(r.chunks) == 0 {
+		return io.EOF
+	}
+	r.rest, err = r.store.chunk(r.ctx, r.name, r.chunks[0])
+	r.chunks = r.chunks[1:]
+	return err
+}
+
+// chunk returns the content of a chunk from any server that has it undamaged.
+func (s *Store) chunk(ctx context.Context, key string, c chunk) (content []byte, err error) {
+	check := func(msg *jetstream.RawStreamMsg, err error) error {
+		switch {
+		case errors.Is(err, jetstream.ErrMsgNotFound), err == nil && sha256.Sum256(msg.Data) != c.sum:
+			return ErrCorrupt
+		case err != nil:
+			return err
+		}
+		content = msg.Data
+		return nil
+	}
+	if check(s.readAny(ctx, func(ctx context.Context) (*jetstream.RawStreamMsg, error) { return s.stream.GetMsg(ctx, c.sequence) })) == nil {
+		return content, nil
+	}
+	if err = check(s.leader.At(ctx, c.sequence)); err == nil {
+		return content, nil
+	}
+	if _, lookErr := s.lookUp(ctx, key); lookErr != nil {
+		return nil, lookErr // deleted during the read
+	}
+	if s.isReplicated() {
+		if one := s.eachServer(ctx, func(one jetstream.Stream) error { return check(one.GetMsg(ctx, c.sequence)) }); !errors.Is(one, errNoServer) {
+			err = one
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading original %s: %w", key, err)
+	}
+	return content, nil
+}
+
+// errNoServer means that the copies on all servers are damaged.
+var errNoServer = errors.New("originals: no server has an undamaged copy")
+
+// eachServer calls try for each server of the cluster, with a stream that this server answers from its own copy, until
+// try does not fail with ErrCorrupt. Then it returns try's error. If a server cannot be asked, it tries the next one,
+// and fails with quorum.ErrUnavailable in the end.
+func (s *Store) eachServer(ctx context.Context, try func(jetstream.Stream) error) error {
+	var unreachable error
+	for _, address := range s.js.Conn().Servers() {
+		conn, stream, err := s.only(ctx, address)
+		if err != nil {
+			unreachable = err
+			continue
+		}
+		err = try(stream)
+		conn.Close()
+		switch {
+		case errors.Is(err, ErrCorrupt):
+		case err == nil, errors.Is(err, ErrNotFound):
+			return err
+		default:
+			unreachable = err
+		}
+	}
+	if unreachable != nil {
+		return fmt.Errorf("the copies that could be read are damaged: %w: %w", quorum.ErrUnavailable, unreachable)
+	}
+	return errNoServer
+}
+
+// connectTimeout is the time limit for connecting to one server.
+const connectTimeout = 3 * time.Second
+
+// only connects to one server. A server answers direct gets from its own copy of the stream, and asks another server
+// only if it has none. A connection of its own is the only way to address a copy.
+func (s *Store) only(ctx context.Context, address string) (*nats.Conn, jetstream.Stream, error) {
+	shared := s.js.Conn()
+	u, err := url.Parse(address)
+	if err != nil {
+		return nil, nil, fmt.Errorf("connecting to a NATS server: %w", err)
+	}
+	if current, err := url.Parse(shared.ConnectedUrl()); err == nil {
+		u.User = current.User
+	}
+	opts := shared.Opts
+	opts.Url, opts.Servers, opts.Timeout = u.String(), nil, connectTimeout
+	opts.AllowReconnect, opts.RetryOnFailedConnect, opts.IgnoreDiscoveredServers = false, false, true
+	opts.ConnectedCB, opts.ReconnectedCB, opts.ReconnectErrCB, opts.DisconnectedErrCB, opts.ClosedCB = nil, nil, nil, nil, nil
+	opts.DiscoveredServersCB, opts.LameDuckModeHandler, opts.ReconnectToServerCB = nil, nil, nil
+	opts.AsyncErrorCB = func(*nats.Conn, *nats.Subscription, error) {} // requests return their errors
+	conn, err := opts.Connect()
+	if err != nil {
+		return nil, nil, fmt.Errorf("connecting to the NATS server at %s: %w", u.Host, err)
+	}
+	stream, err := openStream(ctx, conn)
+	if err != nil {
+		conn.Close()
+		return nil, nil, fmt.Errorf("reading from the NATS server at %s: %w", u.Host, err)
+	}
+	return conn, stream, nil
+}
+
+func openStream(ctx context.Context, conn *nats.Conn) (jetstream.Stream, error) {
+	js, err := jetstream.New(conn)
+	if err != nil {
+		return nil, err
+	}
+	return js.Stream(ctx, streamName)
+}
