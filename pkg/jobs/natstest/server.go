@@ -100,7 +100,13 @@ func (s *Server) wait() {
 }
 
 // Kill kills the server, so that it cannot shut down cleanly. It does nothing if the server is not running.
-func (s *Server) Kill() {
+func (s *Server) Kill() { s.signal(syscall.SIGKILL) }
+
+// Stop shuts the server down cleanly and waits until it has ended. The server first hands over the streams that it
+// leads.
+func (s *Server) Stop() { s.signal(syscall.SIGTERM) }
+
+func (s *Server) signal(sig syscall.Signal) {
 	s.t.Helper()
 	s.mu.Lock()
 	p := s.process
@@ -109,7 +115,7 @@ func (s *Server) Kill() {
 	if p == nil {
 		return
 	}
-	_ = p.cmd.Process.Kill()
+	_ = p.cmd.Process.Signal(sig)
 	_ = p.cmd.Process.Signal(syscall.SIGCONT) // a paused server must be resumed so that it can end
 	select {
 	case <-p.ended:
