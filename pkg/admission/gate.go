@@ -69,6 +69,21 @@ func (g *Gate) Enter(ctx context.Context) bool {
 	return <-w.admitted
 }
 
+// TryEnter reports whether the caller is admitted at once. It never waits and never counts as a refusal. An admitted
+// caller must call Leave once.
+func (g *Gate) TryEnter() bool {
+	if g == nil || g.opts.Limit <= 0 {
+		return true
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.admitted >= g.opts.Limit {
+		return false
+	}
+	g.admitted++
+	return true
+}
+
 // begin admits the caller and returns nil, or queues the caller and returns its waiter.
 func (g *Gate) begin() *waiter {
 	g.mu.Lock()

@@ -3,6 +3,7 @@ package retrieve
 import (
 	"context"
 	"strings"
+	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 
@@ -21,7 +22,9 @@ type leg struct {
 	ranked []*candidate // best first
 }
 
-// searchLegs searches for the whole query, and for each part of it. The first leg is the search for the whole query.
+// searchLegs searches for the whole query, and for each part of it. The first leg is the search for the whole query. The
+// request's own permit is for one search at a time, so further legs are searched at the same time only if there are
+// permits for them.
 func (r *Retriever) searchLegs(ctx context.Context, req Request, filter index.Filter) ([]leg, error) {
 	legs := make([]leg, 1, 1+len(req.Parts))
 	legs[0].query = req.Query
@@ -30,23 +33,53 @@ func (r *Retriever) searchLegs(ctx context.Context, req Request, filter index.Fi
 			legs = append(legs, leg{query: part})
 		}
 	}
-	search := func(ctx context.Context, l *leg) error {
+	group, ctx := errgroup.WithContext(ctx)
+	vectors := r.embedLegs(ctx, legs, req.Mode)
+	search := func(i int) (err error) {
 		req := req
-		req.Query = l.query
-		var err error
-		if l.found, err = r.newQuery(ctx, req, filter).search(ctx); err == nil {
-			l.ranked = fused(l.found)
+		req.Query = legs[i].query
+		q := &query{Retriever: r, Request: req, filter: filter, embed: func(model string) (embedding, error) { return vectors(model, i) }}
+		if legs[i].found, err = q.search(ctx); err == nil {
+			legs[i].ranked = fused(legs[i].found)
 		}
 		return err
 	}
-	if len(legs) == 1 {
-		return legs, search(ctx, &legs[0])
+	var begun atomic.Int64 // legs whose search has begun
+	work := func() error {
+		for {
+			i := int(begun.Add(1)) - 1
+			if i >= len(legs) {
+				return nil
+			}
+			if err := search(i); err != nil {
+				return err
+			}
+		}
 	}
-	group, ctx := errgroup.WithContext(ctx)
-	for i := range legs {
-		group.Go(func() error { return search(ctx, &legs[i]) })
+	for n := 1; n < len(legs) && r.enter(); n++ {
+		group.Go(func() error {
+			defer r.leave()
+			return work()
+		})
 	}
+	group.Go(work)
 	return legs, group.Wait()
+}
+
+// Permits limits the number of concurrent searches.
+type Permits interface {
+	// TryEnter reports whether there is a permit. The caller must then call Leave once.
+	TryEnter() bool
+	Leave()
+}
+
+// enter reports whether one more leg may be searched at the same time.
+func (r *Retriever) enter() bool { return r.deps.Permits == nil || r.deps.Permits.TryEnter() }
+
+func (r *Retriever) leave() {
+	if r.deps.Permits != nil {
+		r.deps.Permits.Leave()
+	}
 }
 
 // release returns the memory of all candidates to the pool.

@@ -5,7 +5,10 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -128,5 +131,84 @@ func TestEachPartIsRerankedByItself(t *testing.T) {
 	}
 	if diff := cmp.Diff(map[string]int{whole: 3, first: 3, second: 3}, o.seen); diff != "" {
 		t.Error("passages by query:", diff)
+	}
+}
+
+func TestAllPartsAreEmbeddedInOneCall(t *testing.T) {
+	t.Parallel()
+	w := newFixture(hit("a", 0, 1, 1))
+	var mu sync.Mutex
+	var calls [][]string
+	w.embed = func(_ context.Context, texts []string) ([][]float32, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		calls = append(calls, texts)
+		vectors := make([][]float32, len(texts))
+		for i := range texts {
+			vectors[i] = []float32{1, float32(i)}
+		}
+		return vectors, nil
+	}
+	found, vectors := w.search, map[string][]float32{}
+	w.search = func(ctx context.Context, space index.Space, q index.Query) (index.Result, error) {
+		mu.Lock()
+		vectors[q.Text] = q.Vector
+		mu.Unlock()
+		return found(ctx, space, q)
+	}
+	const whole, first, second = "How long is the warranty and who built the pump?", "How long is the warranty", "who built the pump?"
+	if _, err := w.retriever(Options{}).Retrieve(t.Context(), ask(func(r *Request) { r.Query = whole })); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([][]string{{whole, first, second}}, calls); diff != "" {
+		t.Error("calls:", diff)
+	}
+	if diff := cmp.Diff(map[string][]float32{whole: {1, 0}, first: {1, 1}, second: {1, 2}}, vectors); diff != "" {
+		t.Error("vectors:", diff)
+	}
+}
+
+// permits hands out a limited number of permits and counts them.
+type permits struct{ free, entered, left atomic.Int64 }
+
+func (p *permits) TryEnter() bool {
+	if p.free.Add(-1) < 0 {
+		p.free.Add(1)
+		return false
+	}
+	p.entered.Add(1)
+	return true
+}
+func (p *permits) Leave() { p.left.Add(1); p.free.Add(1) }
+
+func TestPartsAreSearchedConcurrentlyWithinThePermits(t *testing.T) {
+	t.Parallel()
+	for free := range int64(4) {
+		synctest.Test(t, func(t *testing.T) {
+			w := newFixture(hit("a", 0, 1, 1))
+			found := w.search
+			var running, most atomic.Int64
+			w.search = func(ctx context.Context, space index.Space, q index.Query) (index.Result, error) {
+				n := running.Add(1)
+				defer running.Add(-1)
+				for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
+				}
+				time.Sleep(time.Second) // of the bubble's clock: all searches that may run do so now
+				return found(ctx, space, q)
+			}
+			p := &permits{}
+			p.free.Store(free)
+			r := New(Deps{Indexes: w, Embedders: w, Catalog: w, Permits: p}, Options{})
+			_, err := r.Retrieve(t.Context(), ask(func(r *Request) { r.Query, r.Parts = "warranty and builder", []string{"warranty", "builder"} }))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := min(1+free, 3); most.Load() != want {
+				t.Errorf("with %d permits, %d searches ran at once, want %d", free, most.Load(), want)
+			}
+			if p.entered.Load() != p.left.Load() || p.free.Load() != free {
+				t.Errorf("%d permits were taken and %d returned", p.entered.Load(), p.left.Load())
+			}
+		})
 	}
 }

@@ -63,12 +63,13 @@ type Catalog interface {
 	ResolveFilters(ctx context.Context, datastoreIDs []string, f domain.Filters) ([]string, error)
 }
 
-// Deps are the dependencies of a Retriever. All but the Reranker are required.
+// Deps are the dependencies of a Retriever. All but the Reranker and Permits are required.
 type Deps struct {
 	Indexes   Indexes
 	Embedders Embedders
 	Catalog   Catalog
 	Reranker  Reranker // nil: no reranking
+	Permits   Permits  // for searches of parts at the same time as others of the same query; nil: no limit
 }
 
 // Options configure a Retriever. The zero value uses the defaults.

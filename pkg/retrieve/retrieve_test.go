@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -114,7 +115,9 @@ func newFixture(hits ...index.Hit) *fixture {
 	w.search = func(_ context.Context, _ index.Space, q index.Query) (index.Result, error) {
 		return index.Result{Hits: hits[:min(len(hits), q.Limit)], MaxLexical: 10, TermWeights: map[string]float64{"gate": 2}}, nil
 	}
-	w.embed = func(context.Context, []string) ([][]float32, error) { return [][]float32{{1, 0}}, nil }
+	w.embed = func(_ context.Context, texts []string) ([][]float32, error) {
+		return slices.Repeat([][]float32{{1, 0}}, len(texts)), nil
+	}
 	w.serving = func() (domain.Place, error) { return store.Serving(), nil }
 	w.resolve = func(domain.Filters) ([]string, error) { return nil, errors.New("not asked for") }
 	return w

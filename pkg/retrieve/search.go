@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"sync"
 
 	"golang.org/x/sync/errgroup"
 
@@ -76,7 +75,7 @@ type query struct {
 	*Retriever
 	Request
 	filter index.Filter
-	embed  func(model string) (embedding, error) // cached per model
+	embed  func(model string) (embedding, error) // returns the query's vector, which is made once per model
 }
 
 // search searches all datastores.
@@ -97,21 +96,6 @@ func (q *query) search(ctx context.Context) ([]datastoreResult, error) {
 		})
 	}
 	return found, group.Wait()
-}
-
-func (r *Retriever) newQuery(ctx context.Context, req Request, filter index.Filter) *query {
-	var mu sync.Mutex
-	models := make(map[string]func() (embedding, error))
-	return &query{Retriever: r, Request: req, filter: filter, embed: func(model string) (embedding, error) {
-		mu.Lock()
-		once := models[model]
-		if once == nil {
-			once = sync.OnceValues(func() (embedding, error) { return r.embedQuery(ctx, model, req.Query, req.Mode) })
-			models[model] = once
-		}
-		mu.Unlock()
-		return once()
-	}}
 }
 
 // Maximum number of places in which a datastore is searched if it moves during the search.

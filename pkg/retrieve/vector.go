@@ -33,29 +33,64 @@ type embedding struct {
 	degraded string // set if the model is unreachable and the search continues without it
 }
 
-// embedQuery embeds the query with a model, as the mode requires.
-func (r *Retriever) embedQuery(ctx context.Context, model, query string, mode domain.SearchMode) (embedding, error) {
+// embedLegs returns a function that returns the embedding of a leg's query. All queries are embedded in one call for each
+// model, when the first of them is needed.
+func (r *Retriever) embedLegs(ctx context.Context, legs []leg, mode domain.SearchMode) func(model string, i int) (embedding, error) {
+	queries := make([]string, len(legs))
+	for i, l := range legs {
+		queries[i] = l.query
+	}
+	var mu sync.Mutex
+	models := make(map[string]func() ([]embedding, error))
+	return func(model string, i int) (embedding, error) {
+		mu.Lock()
+		once := models[model]
+		if once == nil {
+			once = sync.OnceValues(func() ([]embedding, error) { return r.embedQueries(ctx, model, queries, mode) })
+			models[model] = once
+		}
+		mu.Unlock()
+		made, err := once()
+		if err != nil {
+			return embedding{}, err
+		}
+		return made[i], nil
+	}
+}
+
+// embedQueries embeds queries with a model, as the mode requires.
+func (r *Retriever) embedQueries(ctx context.Context, model string, queries []string, mode domain.SearchMode) ([]embedding, error) {
+	made := make([]embedding, len(queries))
 	if model == "" { // a space without vectors is searched by words only
-		return embedding{}, nil
+		return made, nil
 	}
 	e, err := r.deps.Embedders.Embedder(model)
 	if err != nil {
-		return embedding{}, fmt.Errorf("finding embedding model %q: %w", model, err)
+		return nil, fmt.Errorf("finding embedding model %q: %w", model, err)
 	}
 	if known := e.Model().Dimensions; mode == domain.SearchLexical && known > 0 {
-		return embedding{queryVector: queryVector{dimensions: known}}, nil
+		for i := range made {
+			made[i].dimensions = known
+		}
+		return made, nil
 	}
-	qv, err := r.embedWith(ctx, e, model, query)
-	switch {
+	vectors, err := r.embedWith(ctx, e, model, queries)
+	switch dimensions := e.Model().Dimensions; { // a model server reports them with its first answer
 	case err == nil:
-		return qv.forMode(mode, model), nil
+		for i, qv := range vectors {
+			made[i] = qv.forMode(mode, model)
+		}
+		return made, nil
 	case ctx.Err() != nil && errors.Is(context.Cause(ctx), context.Canceled):
-		return embedding{}, err
-	case r.opts.LexicalFallback && qv.dimensions > 0 && mode == domain.SearchHybrid: // the dimensions identify the space
-		degraded := fmt.Sprintf("embedding model %q is unreachable; its datastores were searched only by words", model)
-		return embedding{qv, degraded}, nil
+		return nil, err
+	case r.opts.LexicalFallback && dimensions > 0 && mode == domain.SearchHybrid: // the dimensions identify the space
+		for i := range made {
+			made[i].dimensions = dimensions
+			made[i].degraded = fmt.Sprintf("embedding model %q is unreachable; its datastores were searched only by words", model)
+		}
+		return made, nil
 	default:
-		return embedding{}, unavailable(err, "the embedding model %q cannot be reached; try again later", model)
+		return nil, unavailable(err, "the embedding model %q cannot be reached; try again later", model)
 	}
 }
 
@@ -110,25 +145,31 @@ func (qv queryVector) forMode(mode domain.SearchMode, model string) embedding {
 	return embedding{queryVector: qv}
 }
 
-func (r *Retriever) embedWith(ctx context.Context, e embed.Embedder, model, query string) (queryVector, error) {
-	var qv queryVector
-	got, err := e.Embed(ctx, []string{query}, embed.Query)
-	qv.dimensions = e.Model().Dimensions // a model server reports them with its first answer
+func (r *Retriever) embedWith(ctx context.Context, e embed.Embedder, model string, queries []string) ([]queryVector, error) {
+	got, err := e.Embed(ctx, queries, embed.Query)
 	if err != nil {
-		return qv, fmt.Errorf("embedding the query with %q: %w", model, err)
+		return nil, fmt.Errorf("embedding the query with %q: %w", model, err)
 	}
-	if len(got) != 1 || len(got[0]) != qv.dimensions {
-		return qv, fmt.Errorf("embedding the query with %q: the model returned %d vectors, want one of %d dimensions", model, len(got), qv.dimensions)
+	if len(got) != len(queries) {
+		return nil, fmt.Errorf("embedding the query with %q: the model returned %d vectors for %d texts", model, len(got), len(queries))
 	}
-	known := (embed.Coverage(e, query) - coverageNone) / (coverageFull - coverageNone)
-	qv.weight = r.weight(model) * min(max(known, 0), 1)
-	if !zero(got[0]) {
-		qv.unfiltered = got[0]
+	vectors := make([]queryVector, len(queries))
+	for i, query := range queries {
+		qv := &vectors[i]
+		qv.dimensions = e.Model().Dimensions
+		if len(got[i]) != qv.dimensions {
+			return nil, fmt.Errorf("embedding the query with %q: the model returned a vector of %d dimensions, want %d", model, len(got[i]), qv.dimensions)
+		}
+		known := (embed.Coverage(e, query) - coverageNone) / (coverageFull - coverageNone)
+		qv.weight = r.weight(model) * min(max(known, 0), 1)
+		if !zero(got[i]) {
+			qv.unfiltered = got[i]
+		}
+		if qv.weight > 0 {
+			qv.vector = qv.unfiltered
+		}
 	}
-	if qv.weight > 0 {
-		qv.vector = qv.unfiltered
-	}
-	return qv, nil
+	return vectors, nil
 }
 
 // weight returns the weight of the dense leg for a model.
