@@ -66,6 +66,12 @@ func (a *Answerer) callModel(ctx context.Context, m chat.Model, d promptDraft, p
 		return ignored
 	}
 	p.Begin = func(ignored []string) { d.ignored(all(ignored)) }
+	if d.onCall != nil {
+		p.OnCall = func(piece chat.CallDelta) error {
+			out.delivery.Begun = true
+			return d.onCall(piece)
+		}
+	}
 	if !a.opts.Composes {
 		d.ignored(modelParameters)
 	}

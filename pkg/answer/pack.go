@@ -14,11 +14,12 @@ type promptDraft struct {
 	style        promptStyle
 	instructions string // instructions of the caller, which follow all others
 	history      []chat.Turn
-	continuation []chat.Turn     // tool calls after the question, with their results
-	declined     bool            // no model is asked, because nothing relevant was found
-	embedTokens  int64           // estimated tokens embedded for the searches
-	ignored      func([]string)  // receives the names of parameters that the model does not support
-	rewriting    chat.Completion // usage of the model that rewrote the query
+	continuation []chat.Turn                // tool calls after the question, with their results
+	declined     bool                       // no model is asked, because nothing relevant was found
+	embedTokens  int64                      // estimated tokens embedded for the searches
+	onCall       func(chat.CallDelta) error // as in Request.OnCall
+	ignored      func([]string)             // receives the names of parameters that the model does not support
+	rewriting    chat.Completion            // usage of the model that rewrote the query
 }
 
 // write composes the prompt with the given history and fragments.

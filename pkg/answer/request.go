@@ -46,6 +46,10 @@ type Request struct {
 	// that were changed or not passed on to the model. It is not called if there are none.
 	Ignored func(names []string)
 
+	// OnCall, if not nil, receives the tool calls as the model writes them. Joined together, the pieces are
+	// Answer.ToolCalls.
+	OnCall func(chat.CallDelta) error
+
 	Temperature      *float64
 	ModelName        *string
 	MaxTokens        *int

@@ -44,6 +44,28 @@ func TestToolCallsAreReturnedAndTheirResultsAnswered(t *testing.T) {
 	}
 }
 
+func TestAfterAPieceOfAToolCallNoOtherModelIsAsked(t *testing.T) {
+	t.Parallel()
+	w := newFixture(fragments()...)
+	w.complete = func(_ context.Context, p chat.Prompt, _ func(string) error) (chat.Completion, error) {
+		return chat.Completion{}, errors.Join(p.OnCall(chat.CallDelta{ID: "a", Name: "look_up"}), errors.New("down"))
+	}
+	d := w.answerer(Options{}).deps
+	d.Models = twoModels{chat.Model{Name: "first", Provider: w}, chat.Model{Name: "second", Provider: w}}
+	var pieces []chat.CallDelta
+	_, err := New(d, Options{Composes: true}).Answer(t.Context(), ask(func(r *Request) {
+		r.Tools = []chat.Tool{{Name: "look_up"}}
+		r.OnCall = func(piece chat.CallDelta) error { pieces = append(pieces, piece); return nil }
+	}), func(string) error { return nil })
+	if err == nil || len(w.prompts) != 1 || len(pieces) != 1 || pieces[0].Name != "look_up" {
+		t.Errorf("%d models were asked, pieces %+v, error %v", len(w.prompts), pieces, err)
+	}
+}
+
+type twoModels []chat.Model
+
+func (m twoModels) Models(string) []chat.Model { return m }
+
 func TestToolsNeedAModel(t *testing.T) {
 	t.Parallel()
 	for field, mod := range map[string]func(*Request){

@@ -272,7 +272,7 @@ func usageOf(a answer.Answer) ChatUsage {
 	return ChatUsage{PromptTokens: a.PromptTokens, CompletionTokens: a.CompletionTokens, TotalTokens: a.PromptTokens + a.CompletionTokens}
 }
 
-// streamChat streams the answer in chunks: the role, the text, the finish reason with the sources, the token usage if
+// streamChat streams the answer in chunks: the role, the text, pieces of tool calls, the finish reason with the sources, the token usage if
 // the client asks for it, and the end marker.
 func (s *server) streamChat(ctx context.Context, w http.ResponseWriter, t *agentRequest, c completion) error {
 	events := sse.New(w, s.options.WriteTimeout)
@@ -293,6 +293,14 @@ func (s *server) streamChat(ctx context.Context, w http.ResponseWriter, t *agent
 		}
 		begun = true
 		return send(c.chunk(chunkPiece{Delta: chunkDelta{Role: string(ChatMessageRoleAssistant), Content: new("")}}))
+	}
+	if len(t.request.Tools) > 0 {
+		t.request.OnCall = func(d answerchat.CallDelta) error {
+			if err := begin(); err != nil {
+				return err
+			}
+			return send(c.chunk(chunkPiece{Delta: chunkDelta{ToolCalls: []chunkCall{renderCallDelta(d)}}}))
+		}
 	}
 	answer, err := t.answer(ctx, func(text string) error {
 		if err := begin(); err != nil {
@@ -317,13 +325,8 @@ func (s *server) streamChat(ctx context.Context, w http.ResponseWriter, t *agent
 	return send(problem.OpenAI(problem.Explain(ctx, s.log, s.Secrets, err)))
 }
 
-// finish sends the chunks that follow the text. Each tool call is sent whole, in one chunk.
+// finish sends the chunks that follow the text and the tool calls.
 func (c completion) finish(send func(chunk any) error, a answer.Answer) error {
-	for i, call := range a.ToolCalls {
-		if err := send(c.chunk(chunkPiece{Delta: chunkDelta{ToolCalls: []chunkCall{{i, renderCall(call)}}}})); err != nil {
-			return err
-		}
-	}
 	reason := finishOf(a)
 	last := c.chunk(chunkPiece{FinishReason: &reason})
 	sources := renderSources(a.Sources)

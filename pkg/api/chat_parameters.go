@@ -85,8 +85,23 @@ func renderCall(c answerchat.ToolCall) ChatToolCall {
 	return out
 }
 
-// chunkCall is a tool call in a chunk of a stream.
+// chunkCall is a piece of a tool call in a chunk of a stream. Only the first piece of a call has id, type and name.
 type chunkCall struct {
-	Index int `json:"index"`
-	ChatToolCall
+	Index    int           `json:"index"`
+	ID       string        `json:"id,omitempty"`
+	Type     string        `json:"type,omitempty"`
+	Function chunkFunction `json:"function"`
+}
+
+type chunkFunction struct {
+	Name      string `json:"name,omitempty"`
+	Arguments string `json:"arguments"`
+}
+
+func renderCallDelta(d answerchat.CallDelta) chunkCall {
+	out := chunkCall{Index: d.Index, ID: d.ID, Function: chunkFunction{d.Name, d.Arguments}}
+	if d.Name != "" {
+		out.Type = string(ChatToolCallTypeFunction)
+	}
+	return out
 }

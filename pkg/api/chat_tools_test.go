@@ -59,10 +59,18 @@ func TestToolCallsHaveTheFormOfOpenAI(t *testing.T) {
 	s := newService(t)
 	agent := s.newAgent()
 	said := ""
-	s.answerer.answer = func(_ context.Context, _ answer.Request, emit func(string) error) (answer.Answer, error) {
+	s.answerer.answer = func(_ context.Context, r answer.Request, emit func(string) error) (answer.Answer, error) {
 		a := answer.Answer{Text: said, ToolCalls: []chat.ToolCall{{ID: "c1", Name: "look_up", Arguments: `{"a":1}`}, {ID: "c2", Name: "look_up", Arguments: "{}"}}}
-		if emit != nil && said != "" {
-			return a, emit(said)
+		if emit == nil {
+			return a, nil
+		}
+		if said != "" {
+			must(t, emit(said))
+		}
+		for _, piece := range []chat.CallDelta{
+			{ID: "c1", Name: "look_up"}, {Arguments: `{"a"`}, {Arguments: ":1}"}, {Index: 1, ID: "c2", Name: "look_up"}, {Index: 1, Arguments: "{}"},
+		} {
+			must(t, r.OnCall(piece))
 		}
 		return a, nil
 	}
@@ -92,7 +100,8 @@ func TestToolCallsHaveTheFormOfOpenAI(t *testing.T) {
 			list[0].Function.Name != "look_up" || list[0].Function.Arguments != `{"a":1}` || list[0].Index != nil {
 			t.Errorf("the choice is %+v", choice)
 		}
-		var ids, finish []string
+		var finish []string
+		var joined []chat.ToolCall
 		for line := range strings.Lines(string(s.chat(agent, object{"stream": true, "tools": []any{lookUp}}).want(200).body)) {
 			data, ok := strings.CutPrefix(strings.TrimSpace(line), "data: {")
 			if !ok {
@@ -100,18 +109,27 @@ func TestToolCallsHaveTheFormOfOpenAI(t *testing.T) {
 			}
 			var chunk body
 			must(t, json.Unmarshal([]byte("{"+data), &chunk))
-			for _, c := range chunk.Choices[0].Delta.ToolCalls {
-				if c.Index == nil || *c.Index != len(ids) || c.Function.Name != "look_up" {
-					t.Errorf("the delta is %+v", c)
+			for _, c := range chunk.Choices[0].Delta.ToolCalls { // joined as OpenAI's clients do
+				if c.Index == nil || *c.Index > len(joined) {
+					t.Fatalf("the delta is %+v", c)
 				}
-				ids = append(ids, c.ID)
+				if *c.Index == len(joined) {
+					if joined = append(joined, chat.ToolCall{}); c.Type != "function" {
+						t.Errorf("the first piece of a call is %+v", c)
+					}
+				} else if c.ID != "" || c.Type != "" || c.Function.Name != "" {
+					t.Errorf("a later piece of a call is %+v", c)
+				}
+				call := &joined[*c.Index]
+				call.ID, call.Name, call.Arguments = call.ID+c.ID, call.Name+c.Function.Name, call.Arguments+c.Function.Arguments
 			}
 			if r := chunk.Choices[0].FinishReason; r != nil {
 				finish = append(finish, *r)
 			}
 		}
-		if diff := cmp.Diff([]string{"c1", "c2", "tool_calls"}, append(ids, finish...)); diff != "" {
-			t.Errorf("the stream (-want +got):\n%s", diff)
+		want := []chat.ToolCall{{ID: "c1", Name: "look_up", Arguments: `{"a":1}`}, {ID: "c2", Name: "look_up", Arguments: "{}"}}
+		if diff := cmp.Diff(want, joined); diff != "" || len(finish) != 1 || finish[0] != "tool_calls" {
+			t.Errorf("the stream ends with %q (-want +got):\n%s", finish, diff)
 		}
 	}
 }

@@ -73,6 +73,10 @@ type Prompt struct {
 	// Begin, if not nil, is called by providers of language models before the first piece of an answer, with the API
 	// names of the parameters that the model rejected or changed.
 	Begin func(ignored []string)
+
+	// OnCall, if not nil, receives the tool calls piece by piece. Joined together, the pieces are Completion.ToolCalls.
+	// After the first piece there are no retries. The provider returns errors of OnCall unchanged.
+	OnCall func(CallDelta) error
 }
 
 // Estimated tokens of the markup around a message.

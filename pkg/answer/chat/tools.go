@@ -29,3 +29,11 @@ type ToolCall struct {
 	Name      string
 	Arguments string // as the model wrote them, usually a JSON object
 }
+
+// CallDelta is a piece of a tool call, as the model writes it. The first piece of a call has its ID and Name.
+type CallDelta struct {
+	Index     int // number of the call in the answer, from 0
+	ID        string
+	Name      string
+	Arguments string // continues the arguments of the earlier pieces
+}

@@ -107,6 +107,17 @@ func TestToolCallsAreRead(t *testing.T) {
 			prompt := withTools()
 			begun := 0
 			prompt.Begin = func([]string) { begun++ }
+			var joined []chat.ToolCall
+			prompt.OnCall = func(d chat.CallDelta) error {
+				switch {
+				case d.Index == len(joined):
+					joined = append(joined, chat.ToolCall{ID: d.ID, Name: d.Name})
+				case d.ID != "" || d.Name != "":
+					t.Errorf("a later piece has an id or a name: %+v", d)
+				}
+				joined[d.Index].Arguments += d.Arguments
+				return nil
+			}
 			got, err := p.Complete(t.Context(), prompt, func(s string) error { text.WriteString(s); return nil })
 			if err != nil {
 				t.Fatal(err)
@@ -114,10 +125,59 @@ func TestToolCallsAreRead(t *testing.T) {
 			if diff := cmp.Diff(test.want, got.ToolCalls); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
+			if diff := cmp.Diff(test.want, joined); diff != "" {
+				t.Errorf("the pieces, joined (-want +got):\n%s", diff)
+			}
 			if text.String() != test.text || begun != 1 || got.PromptTokens == 0 {
 				t.Errorf("text %q, begun %d times, completion %+v", text.String(), begun, got)
 			}
 		})
+	}
+}
+
+func TestToolCallsArePassedOnWhileTheModelWritesThem(t *testing.T) {
+	t.Parallel()
+	next := make(chan struct{})
+	p, _, _ := started(t, nil, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		send := func(data string) {
+			fmt.Fprintf(w, "data: %s\n\n", data)
+			_ = http.NewResponseController(w).Flush()
+		}
+		send(callDelta(`{"index":0,"id":"a","type":"function","function":{"name":"look_up","arguments":"{\"q\""}}`))
+		<-next // until the first piece has been passed on
+		send(callDelta(`{"index":0,"function":{"arguments":":1}"}}`))
+		send(toolCallsEnd)
+		send("[DONE]")
+	})
+	prompt := withTools()
+	var pieces []chat.CallDelta
+	prompt.OnCall = func(d chat.CallDelta) error {
+		if pieces = append(pieces, d); len(pieces) == 1 {
+			close(next)
+		}
+		return nil
+	}
+	if _, err := p.Complete(t.Context(), prompt, func(string) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	want := []chat.CallDelta{{ID: "a", Name: "look_up", Arguments: `{"q"`}, {Arguments: ":1}"}}
+	if diff := cmp.Diff(want, pieces); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestAfterAPieceOfAToolCallThereIsNoRetry(t *testing.T) {
+	t.Parallel()
+	cut := events(callDelta(`{"index":0,"id":"a","type":"function","function":{"name":"look_up","arguments":"{"}}`)) // without an end
+	for name, onCall := range map[string]func(chat.CallDelta) error{"passed on": func(chat.CallDelta) error { return nil }, "collected": nil} {
+		p, s, _ := started(t, nil, cut, events(delta("Seven years."), stop, "[DONE]"))
+		prompt := withTools()
+		prompt.OnCall = onCall
+		_, err := p.Complete(t.Context(), prompt, func(string) error { return nil })
+		if again := len(s.requests()) == 2; again != (onCall == nil) || (err == nil) != again {
+			t.Errorf("%s: %d requests, the error is %v", name, len(s.requests()), err)
+		}
 	}
 }
 

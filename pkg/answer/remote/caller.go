@@ -101,8 +101,11 @@ func (c *Caller) Complete(ctx context.Context, prompt chat.Prompt, emit func(str
 
 	adjusted := 0
 	for attempt := 1; ; {
-		r := &Reply{stallTimer: watch, next: c.limits.NextToken, emit: emit, begin: prompt.Begin, calls: toolCalls{offered: len(prompt.Params.Tools) > 0}}
+		r := &Reply{stallTimer: watch, next: c.limits.NextToken, emit: emit, begin: prompt.Begin, onCall: prompt.OnCall, calls: toolCalls{offered: len(prompt.Params.Tools) > 0}}
 		err := ask(ctx, r)
+		if err == nil {
+			err = r.finishCalls()
+		}
 		if err == nil {
 			err = r.emptyError()
 		}
@@ -155,6 +158,7 @@ type Reply struct {
 	next       time.Duration
 	emit       func(string) error
 	begin      func(ignored []string) // called before the first piece; may be nil
+	onCall     func(chat.CallDelta) error
 	emitErr    error
 	begun      bool // whether a piece has been passed on
 	estimated  int64

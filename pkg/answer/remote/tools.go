@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluice/sluice/pkg/answer/chat"
 	"github.com/sluice/sluice/pkg/bounded"
+	"github.com/sluice/sluice/pkg/chunk"
 )
 
 // Limits on the tool calls in one response.
@@ -23,11 +24,15 @@ type toolCalls struct {
 	calls   []*toolCall
 	at      map[int]*toolCall // calls by the server's index
 	bytes   int
+	started int // number of calls that were passed to onCall
 }
 
 type toolCall struct {
 	id, name  string
 	arguments strings.Builder
+	sent      int  // bytes of the arguments that were passed to onCall
+	unnamed   bool // the server sent no id with the first piece, so id was generated
+	number    int  // number among the calls that were passed to onCall, from 1; 0: none yet
 }
 
 // Call records a piece of a tool call. The first piece of a call has its id and name, as in OpenAI's API. Some servers
@@ -39,7 +44,7 @@ func (r *Reply) Call(index int, id, name, arguments string) error {
 		return nil
 	}
 	call := t.at[index]
-	if call == nil || id != "" && call.id != "" && id != call.id {
+	if call == nil || id != "" && call.id != "" && id != call.id && !call.unnamed {
 		if len(t.calls) == maxToolCalls {
 			return fmt.Errorf("tool calls: %w", bounded.ErrTooLarge)
 		}
@@ -59,8 +64,57 @@ func (r *Reply) Call(index int, id, name, arguments string) error {
 		call.name = name
 	}
 	call.arguments.WriteString(arguments)
+	return r.passCall(call, false)
+}
+
+// passCall passes the new piece of a call to onCall. A call is passed on from the time when its name is known. At the
+// end of the answer (last), a call without arguments gets an empty object.
+func (r *Reply) passCall(call *toolCall, last bool) error {
+	if r.onCall == nil || call.name == "" {
+		return nil
+	}
+	arguments := call.arguments.String()[call.sent:]
+	call.sent += len(arguments)
+	if last && call.sent == 0 {
+		arguments = noArguments
+	}
+	piece := chat.CallDelta{Index: call.number - 1, Arguments: arguments}
+	if call.number == 0 {
+		r.calls.started++
+		call.number = r.calls.started
+		if call.id == "" {
+			call.id, call.unnamed = callID(call.number), true
+		}
+		piece.Index, piece.ID, piece.Name = call.number-1, call.id, call.name
+	} else if arguments == "" {
+		return nil
+	}
+	r.stallTimer.Stop()
+	if !r.begun && r.begin != nil {
+		r.begin(r.Ignored)
+	}
+	r.begun = true
+	r.estimated += int64(chunk.Tokens(arguments))
+	r.emitErr = r.onCall(piece)
+	r.stallTimer.Reset(r.next)
+	return r.emitErr
+}
+
+// finishCalls passes on what is missing of the calls at the end of the answer.
+func (r *Reply) finishCalls() error {
+	for _, call := range r.calls.calls {
+		if err := r.passCall(call, true); err != nil {
+			return err
+		}
+	}
 	return nil
 }
+
+// noArguments are the arguments of a call for which the model wrote none.
+const noArguments = "{}"
+
+// callID returns the id of the n-th call, counted from 1, if the server sends none.
+func callID(n int) string { return fmt.Sprintf("call_%d", n) }
 
 // Called reports whether the response has tool calls.
 func (r *Reply) Called() bool { return len(r.calls.calls) > 0 }
@@ -74,10 +128,10 @@ func (t *toolCalls) complete() []chat.ToolCall {
 			continue
 		}
 		if call.ID == "" {
-			call.ID = fmt.Sprintf("call_%d", i+1)
+			call.ID = callID(i + 1)
 		}
 		if call.Arguments == "" {
-			call.Arguments = "{}"
+			call.Arguments = noArguments
 		}
 		out = append(out, call)
 	}
