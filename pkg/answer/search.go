@@ -23,6 +23,9 @@ func (a *Answerer) search(ctx context.Context, req Request, stores []domain.Data
 	}
 	p := &d.prompt
 	found, err := a.searchInConversation(ctx, req, stores, d, models)
+	if err == nil {
+		found, err = a.plan(ctx, req, stores, d, models, found)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +96,9 @@ func (a *Answerer) searchInConversation(ctx context.Context, req Request, stores
 
 // retrieve searches for one query. For parts, see retrieve.Request.
 func (a *Answerer) retrieve(ctx context.Context, req Request, stores []domain.Datastore, d *promptDraft, query string, parts []string) (retrieve.Result, error) {
-	d.embedTokens += int64(chunk.Tokens(query))
+	for _, text := range append([]string{query}, parts...) {
+		d.embedTokens += int64(chunk.Tokens(text))
+	}
 	found, err := a.deps.Retriever.Retrieve(ctx, retrieve.Request{
 		WorkspaceID: req.Agent.WorkspaceID,
 		Datastores:  stores,

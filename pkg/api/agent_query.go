@@ -232,6 +232,11 @@ func (t *agentRequest) seen(a answer.Answer) answer.Answer {
 			e.Fragments = append(e.Fragments, f)
 		}
 	}
+	if e.Plan != nil { // the model writes sub-questions from what it finds
+		plan := *e.Plan
+		e.Parts, plan.Questions, plan.Next = nil, nil, ""
+		e.Plan = &plan
+	}
 	if e.Model != nil {
 		nameless := *e.Model
 		nameless.Name = ""

@@ -53,6 +53,7 @@ func (s *server) CreateAgent(ctx context.Context, r CreateAgentRequestObject) (C
 		Name: &b.Name, Description: b.Description, ModelName: b.ModelName, Temperature: b.Temperature, Visibility: b.Visibility,
 		SystemPrompt: b.SystemPrompt, UserPrompt: b.UserPrompt, PromptType: b.PromptType, PromptTemplate: b.PromptTemplate,
 		DatastoreIds: b.DatastoreIds, Tools: b.Tools, AllowedOrigins: b.AllowedOrigins, RestrictKnowledge: b.RestrictKnowledge,
+		QueryPlanning: b.QueryPlanning,
 	}, extra)
 	agent := domain.Agent{
 		ID: idempotency.ID(ctx, s.NewID, "agent"), WorkspaceID: caller.Workspace(), ModelName: domain.DefaultModelName, Visibility: domain.Private,
@@ -125,10 +126,16 @@ func agentPatch(b AgentPatch, extra domain.AgentExtra) domain.AgentPatch {
 	if b.AllowedOrigins != nil {
 		p.AllowedOrigins = new(originsOf(*b.AllowedOrigins))
 	}
+	settings := domain.AgentExtra{}
 	if b.RestrictKnowledge != nil {
-		all := domain.AgentExtra{domain.RestrictKnowledge: json.RawMessage(strconv.FormatBool(*b.RestrictKnowledge))}
-		maps.Copy(all, extra)
-		extra = all
+		settings[domain.RestrictKnowledge] = json.RawMessage(strconv.FormatBool(*b.RestrictKnowledge))
+	}
+	if b.QueryPlanning != nil {
+		settings[domain.QueryPlanning] = json.RawMessage(strconv.FormatBool(*b.QueryPlanning))
+	}
+	if len(settings) > 0 {
+		maps.Copy(settings, extra)
+		extra = settings
 	}
 	if len(extra) > 0 {
 		p.Extra = &extra

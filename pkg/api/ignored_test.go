@@ -56,3 +56,23 @@ func TestAnAgentRestrictsKnowledge(t *testing.T) {
 	check(false)
 	s.call("PATCH", "/agents/"+id, object{"restrictKnowledge": "yes"}).want(400)
 }
+
+func TestAnAgentSwitchesQueryPlanningOff(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	id := s.call("POST", "/agents", object{"name": "a"}).want(201).object().id()
+	check := func(want bool) {
+		t.Helper()
+		if agent := s.call("GET", "/agents/"+id, nil).want(200).object(); agent["queryPlanning"] != want {
+			t.Errorf("queryPlanning is %v, want %v", agent["queryPlanning"], want)
+		}
+	}
+	check(true)
+	s.call("PATCH", "/agents/"+id, object{"queryPlanning": false, "restrictKnowledge": true}).want(200)
+	check(false)
+	s.call("PATCH", "/agents/"+id, object{"name": "b", "queryPlanning": nil}).want(200)
+	check(false)
+	s.call("PATCH", "/agents/"+id, object{"queryPlanning": 1}).want(400)
+	s.call("PATCH", "/agents/"+id, object{"queryPlanning": true}).want(200)
+	check(true)
+}

@@ -22,8 +22,8 @@ func renderAgent(a domain.Agent) Agent {
 		Tools:          make([]AgentTool, len(a.DatastoreIDs)),
 		AllowedOrigins: append([]string{}, a.AllowedOrigins...),
 		CreatedAt:      a.CreatedAt.UTC(), UpdatedAt: a.UpdatedAt.UTC(),
-		RestrictKnowledge: a.RestrictsKnowledge(),
-		PromptType:        PromptType(cmp.Or(a.PromptType, domain.PromptRaw)), // an empty type means raw
+		RestrictKnowledge: a.RestrictsKnowledge(), QueryPlanning: a.PlansQueries(),
+		PromptType: PromptType(cmp.Or(a.PromptType, domain.PromptRaw)), // an empty type means raw
 	}
 	if len(a.Extra) > 0 {
 		out.AdditionalProperties = make(map[string]any, len(a.Extra))
@@ -31,6 +31,7 @@ func renderAgent(a domain.Agent) Agent {
 			out.AdditionalProperties[name] = v
 		}
 		delete(out.AdditionalProperties, domain.RestrictKnowledge)
+		delete(out.AdditionalProperties, domain.QueryPlanning)
 	}
 	for i, id := range a.DatastoreIDs {
 		out.Tools[i] = AgentTool{Type: AgentToolTypeDatastore, DatastoreId: id}

@@ -17,7 +17,7 @@ func renderExplanation(e *domain.Explanation, withFragments bool) *Explanation {
 		Datastores: renderAll(e.Datastores, renderDatastoreExplanation),
 		Rerank:     RerankExplanation{Model: optional(e.Rerank.Model), Candidates: e.Rerank.Candidates, Error: optional(e.Rerank.Error)},
 		Terms:      e.Terms, Words: orEmpty(e.Words), Candidates: e.Candidates, Dropped: renderDropped(e.Dropped), Notes: append([]string{}, e.Notes...),
-		Model: renderModelExplanation(e.Model),
+		Model: renderModelExplanation(e.Model), Plan: renderPlanExplanation(e.Plan),
 	}
 	if len(e.Parts) > 0 {
 		out.Parts = &e.Parts
@@ -35,6 +35,16 @@ func orEmpty(m map[string][]string) map[string][]string {
 		return map[string][]string{}
 	}
 	return m
+}
+
+func renderPlanExplanation(p *domain.ExplainedPlan) *PlanExplanation {
+	if p == nil {
+		return nil
+	}
+	return &PlanExplanation{
+		Reason: PlanExplanationReason(p.Reason), Questions: append([]string{}, p.Questions...), Next: optional(p.Next), Error: optional(p.Error),
+		PromptTokens: p.PromptTokens, CompletionTokens: p.CompletionTokens,
+	}
 }
 
 func renderModelExplanation(m *domain.ExplainedModel) *ModelExplanation {

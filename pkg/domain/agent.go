@@ -59,6 +59,16 @@ func (a Agent) RestrictsKnowledge() bool {
 	return string(bytes.TrimSpace(a.Extra[RestrictKnowledge])) == "true"
 }
 
+// QueryPlanning is the name of the field that says whether a model may plan the searches of an agent. Like
+// RestrictKnowledge, it is stored in Agent.Extra.
+const QueryPlanning = "queryPlanning"
+
+// PlansQueries reports whether a model may divide a question that one search does not answer. This is so unless the
+// agent's setting is false.
+func (a Agent) PlansQueries() bool {
+	return string(bytes.TrimSpace(a.Extra[QueryPlanning])) != "false"
+}
+
 // MaxAgentExtraBytes is the maximum size of an agent's extra fields, in bytes of JSON.
 const MaxAgentExtraBytes = 16 << 10
 

@@ -3,8 +3,9 @@ package domain
 // Explanation explains how the fragments of a query were found. It contains ids, numbers, words of the query, and names
 // and headings of documents, but no other content.
 type Explanation struct {
-	Query            string   // the searched text; for an agent, the question with the context that it refers to
-	Parts            []string // the questions in Query, if there are several; each was also searched on its own
+	Query            string         // the searched text; for an agent, the question with the context that it refers to
+	Parts            []string       // the questions in Query, if there are several; each was also searched on its own
+	Plan             *ExplainedPlan // how a model divided the query; nil if no plan was needed
 	Mode             SearchMode
 	TopK             int
 	MaxPerDatasource int // 0: any number
@@ -106,6 +107,26 @@ type ExplainedDrop struct {
 	For            string // id of the chunk whose fragment contains or represents this chunk; "" if there is none
 	Rank           int    // rank before it was dropped
 	Score          float64
+}
+
+// PlanReason is the reason why a model was asked to plan the searches for a question.
+type PlanReason string
+
+// Reasons for a plan.
+const (
+	PlanComparison PlanReason = "comparison" // the question compares things that no fragment covers together
+	PlanSteps      PlanReason = "steps"      // the question has a relative clause that no fragment covers
+	PlanCoverage   PlanReason = "coverage"   // no fragment covers the question's words, or those of one of its parts
+)
+
+// ExplainedPlan describes the plan that a model made for the searches.
+type ExplainedPlan struct {
+	Reason           PlanReason
+	Questions        []string // sub-questions that were searched for; none if the plan was not used
+	Next             string   // question of the step after them, as completed from what they found; "" if there was none
+	Error            string   // reason why the plan, or its next step, was not used; "" if all of it was
+	PromptTokens     int64
+	CompletionTokens int64
 }
 
 // ExplainedModel describes the use of the model that wrote an answer.

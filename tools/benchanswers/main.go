@@ -4,6 +4,7 @@
 //
 //	go run ./tools/benchanswers [-data folder] [-answers folder] [-collections xquad-en,xquad-zh] [-questions 200] [-small]
 //	go run ./tools/benchanswers -set testdata/answers [-half tuning] [-wrong]
+//	go run ./tools/benchanswers -set testdata/answers -first-token other/sluice
 //
 // docs/answers.md describes the collections and answers, and testdata/answers/README.md the set of questions.
 package main
@@ -28,6 +29,7 @@ type settings struct {
 	set         string   // folder of a question set, measured instead of collections
 	half        string   // half of the set to measure; "": both
 	wrong       bool     // print the wrong answers to questions of the set
+	firstToken  string   // program with which the delay of the first token is compared; "": not measured
 	keep        string
 	write       string
 }
@@ -38,6 +40,9 @@ func run(ctx context.Context, args []string, out, errs io.Writer) error {
 	s, err := parse(args, errs)
 	if err != nil {
 		return err
+	}
+	if s.firstToken != "" {
+		return measureFirstToken(ctx, s, out, errs)
 	}
 	if s.set != "" {
 		return measureSet(ctx, s, out, errs)
@@ -57,14 +62,15 @@ func parse(args []string, errs io.Writer) (settings, error) {
 	flags.Path(&s.set, "set", "", "", "the folder of a question set, which is measured instead of collections")
 	flags.StringVar(&s.half, "half", "", "ask the questions of one half of the set: tuning or held-out")
 	flags.BoolVar(&s.wrong, "wrong", false, "print the wrong answers to questions of the set")
+	flags.StringVar(&s.firstToken, "first-token", "", "another program of the service: compare the delay of a chat model's first token with it, on the questions of the set")
 	flags.Path(&s.keep, "keep", "BENCH_KEEP", "", "data directory that is kept after the run")
 	flags.Write(&s.write)
 	if err := flags.Parse(args); err != nil {
 		return s, err
 	}
 	switch {
-	case s.set == "" && (s.half != "" || s.wrong):
-		return s, errors.New("-half and -wrong apply to the questions of a -set")
+	case s.set == "" && (s.half != "" || s.wrong || s.firstToken != ""):
+		return s, errors.New("-half, -wrong and -first-token apply to the questions of a -set")
 	case s.set != "" && (s.small || s.write != ""):
 		return s, errors.New("-small and -write apply to collections, not to a -set")
 	case s.half != "" && s.half != "tuning" && s.half != "held-out":

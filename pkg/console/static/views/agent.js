@@ -36,12 +36,14 @@ function settings(agent, stores) {
   const temperature = h('input', { type: 'number', min: '0', max: '1', step: '0.1', value: agent.temperature });
   const visibility = visibilitySelect(agent.visibility);
   const system = h('textarea', { rows: '8', value: agent.systemPrompt, maxlength: '32000' });
+  const planning = select([['true', 'On'], ['false', 'Off']], { value: String(agent.queryPlanning) });
   const user = h('textarea', { rows: '4', value: agent.userPrompt, maxlength: '32000' });
   return h('div', { class: 'card' },
     form('Save', async () => {
       await call('PATCH', `agents/${agent.id}`, {
         name: name.value, description: description.value, datastoreIds: chosen.read(), modelName: model.value,
         temperature: Number(temperature.value), visibility: visibility.value, systemPrompt: system.value, userPrompt: user.value,
+        queryPlanning: planning.value === 'true',
       });
       announce('Saved');
       go(`#/agents/${agent.id}`);
@@ -49,6 +51,7 @@ function settings(agent, stores) {
       field('Name', name), field('Description', description), chosen.body,
       h('div', { class: 'row' }, field('Model', model, 'The name of a model in the service\u2019s settings. If empty, the default model answers; without any model, answers quote the documents.'), field('Temperature', temperature, '0: the same answer each time. 1: more varied.'), field('Access', visibility)),
       field('System prompt', system, 'The agent\u2019s role and tone; used only with a model. The placeholders {query}, {context} and {history} are replaced by the question, the passages found and the conversation so far.'),
+      field('Query planning', planning, 'On: before it answers, the model divides a question that one search does not cover into sub-questions.'),
       field('User prompt', user, 'A template for the question, with the same placeholders. Empty: the question alone.'),
     ]),
     h('h2', {}, 'Delete'),

@@ -1,0 +1,78 @@
+package answer
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/sluice/sluice/pkg/answer/auxiliary"
+	"github.com/sluice/sluice/pkg/answer/chat"
+	"github.com/sluice/sluice/pkg/answer/planner"
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/retrieve"
+)
+
+// plan has a model divide a question that the search has not covered, and searches for the sub-questions. It returns the
+// result of the last search that succeeded: if the model fails or its plan is invalid, that is the given one.
+func (a *Answerer) plan(ctx context.Context, req Request, stores []domain.Datastore, d *promptDraft, models []chat.Model, found retrieve.Result) (retrieve.Result, error) {
+	if len(models) == 0 || !req.Agent.PlansQueries() || !a.foundSome(found) {
+		return found, nil
+	}
+	asked := d.prompt.Search
+	reason := planner.Needed(asked, found)
+	if reason == "" {
+		return found, nil
+	}
+	within, cancel := context.WithTimeout(ctx, planner.Timeout)
+	defer cancel()
+	explained := domain.ExplainedPlan{Reason: reason}
+	m := planner.Model{Model: models[0], APIName: req.model()}
+	count := func(used chat.Completion) {
+		auxiliary.Add(&d.rewriting, used)
+		explained.PromptTokens += used.PromptTokens
+		explained.CompletionTokens += used.CompletionTokens
+	}
+	p, used, err := planner.Make(within, m, asked, found.Fragments)
+	count(used)
+	if err == nil {
+		var divided retrieve.Result
+		if divided, err = a.retrieve(within, req, stores, d, asked, p.Questions); err == nil {
+			found, explained.Questions = divided, p.Questions
+		}
+	}
+	if err == nil && p.Next != "" {
+		var next string
+		next, used, err = planner.Finish(within, m, asked, p, found.Fragments)
+		count(used)
+		if err == nil && next != "" {
+			var further retrieve.Result
+			if further, err = a.retrieve(within, req, stores, d, asked, append(slices.Clip(p.Questions), next)); err == nil {
+				found, explained.Next = further, next
+			}
+		}
+	}
+	if ctx.Err() != nil {
+		return found, ctx.Err()
+	}
+	if err != nil {
+		explained.Error = "the model failed, or took too long"
+		if rule := planner.InvalidError(""); errors.As(err, &rule) {
+			explained.Error = rule.Error()
+		}
+		a.deps.Log.WarnContext(ctx, "the searches for a question were not planned in full", "model", models[0].Name, "reason", reason, "error", err)
+	}
+	if found.Explanation != nil {
+		found.Explanation.Plan = &explained
+	}
+	return found, nil
+}
+
+// foundSome reports whether a fragment is relevant enough for the prompt.
+func (a *Answerer) foundSome(found retrieve.Result) bool {
+	for i := range found.Fragments {
+		if found.Relevance(i) >= a.opts.MinScore {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,113 @@
+package planner
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/sluice/sluice/pkg/analysis"
+	"github.com/sluice/sluice/pkg/answer/coverage"
+	"github.com/sluice/sluice/pkg/answer/language"
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/question"
+	"github.com/sluice/sluice/pkg/retrieve"
+	"github.com/sluice/sluice/pkg/wordset"
+)
+
+// Thresholds for a plan. They are shares of the question's content words, by weight, that the best fragment must cover
+// so that no plan is needed.
+const (
+	minWords      = 3    // a question with fewer content words is not planned
+	coversCompare = 0.9  // for a comparison
+	coversSteps   = 0.75 // for a question with a relative clause
+	coversPlain   = 0.34 // for any other question, or part of a question
+)
+
+// Needed returns the reason why a plan is worth a call of the model, or "" if it is not. found is the result of the
+// search for the question and, if its syntax divides it, for its parts.
+//
+// Most questions need no plan: a fragment covers their words, or their syntax has divided them. A question in another
+// language than the documents is not planned either, because its words cannot be compared with theirs.
+func Needed(asked string, found retrieve.Result) domain.PlanReason {
+	page := coverage.Read(found)
+	words := page.Words(asked, nil)
+	if page.Empty() || words.Len() < minWords {
+		return ""
+	}
+	lang := language.Detect(asked)
+	if langs := page.Languages(); lang != analysis.Unknown && len(langs) > 0 && !slices.Contains(langs, lang) {
+		return ""
+	}
+	none := coverage.Words{}
+	if parts := question.Parts(asked); parts != nil {
+		for _, p := range parts {
+			if w := page.Words(p.Query, nil); w.Len() > 1 && page.Best(w, none, 0) < coversPlain {
+				return domain.PlanCoverage
+			}
+		}
+		return ""
+	}
+	best := page.Best(words, none, 0)
+	switch {
+	case best < coversCompare && compares(asked):
+		return domain.PlanComparison
+	case best < coversSteps && hasRelativeClause(asked, lang):
+		return domain.PlanSteps
+	case best < coversPlain:
+		return domain.PlanCoverage
+	}
+	return ""
+}
+
+// compares reports whether a question contains a word that asks for a comparison.
+func compares(asked string) bool {
+	return slices.ContainsFunc(language.Words(asked), func(w string) bool { return comparisons[w] }) ||
+		slices.ContainsFunc(unspacedComparisons, func(w string) bool { return strings.Contains(asked, w) })
+}
+
+var comparisons = wordset.Of(`
+	compare compared comparison difference differences differ versus vs
+	vergleiche vergleich unterschied unterschiede unterscheiden unterscheidet
+	compare comparer comparez différence différences
+	compara comparar diferencia diferencias
+	confronta confronto differenza differenze
+	comparação diferença diferenças
+	vergelijk verschil verschillen
+	сравни сравните разница отличается отличаются
+`)
+
+var unspacedComparisons = []string{"比较", "区别", "差异", "違い", "比較", "차이"}
+
+// Number of words before a relative pronoun, at least. Earlier in a question, the word is an interrogative.
+const minBeforeRelative = 3
+
+// hasRelativeClause reports whether a question contains a relative clause ("the company that built the lock"). Its
+// answer often takes two steps: the thing that the clause describes, and what is asked about it.
+func hasRelativeClause(asked string, lang analysis.Language) bool {
+	pronouns, known := relatives[lang]
+	if !known {
+		return false
+	}
+	words := strings.Fields(strings.ToLower(asked))
+	for i := minBeforeRelative; i < len(words)-1; i++ {
+		comma := strings.HasSuffix(words[i-1], ",")
+		if pronouns[strings.Trim(words[i], ",")] && (comma || !needsComma[lang]) {
+			return true
+		}
+	}
+	return false
+}
+
+var relatives = map[analysis.Language]map[string]bool{
+	"en": wordset.Of(`that who whose which whom where`),
+	"de": wordset.Of(`der die das dem den dessen deren denen`),
+	"fr": wordset.Of(`qui que dont où`),
+	"es": wordset.Of(`que quien cuyo cuya`),
+	"it": wordset.Of(`che cui`),
+	"pt": wordset.Of(`que cujo cuja`),
+	"nl": wordset.Of(`die dat wiens`),
+	"ru": wordset.Of(`который которая которое которые которого которой которым`),
+}
+
+// needsComma lists the languages in which a comma precedes a relative clause, and in which the pronouns have other uses
+// without it.
+var needsComma = map[analysis.Language]bool{"de": true, "ru": true}
