@@ -33,17 +33,20 @@ func (r *Retriever) searchLegs(ctx context.Context, req Request, filter index.Fi
 			legs = append(legs, leg{query: part})
 		}
 	}
-	group, ctx := errgroup.WithContext(ctx)
-	vectors := r.embedLegs(ctx, legs, req.Mode)
-	search := func(i int) (err error) {
+	vectors := r.embedLegs(legs, req.Mode)
+	search := func(ctx context.Context, i int) (err error) {
 		req := req
 		req.Query = legs[i].query
-		q := &query{Retriever: r, Request: req, filter: filter, embed: func(model string) (embedding, error) { return vectors(model, i) }}
+		q := &query{Retriever: r, Request: req, filter: filter, embed: func(model string) (embedding, error) { return vectors(ctx, model, i) }}
 		if legs[i].found, err = q.search(ctx); err == nil {
 			legs[i].ranked = fused(legs[i].found)
 		}
 		return err
 	}
+	if len(legs) == 1 {
+		return legs, search(ctx, 0)
+	}
+	group, ctx := errgroup.WithContext(ctx)
 	var begun atomic.Int64 // legs whose search has begun
 	work := func() error {
 		for {
@@ -51,7 +54,7 @@ func (r *Retriever) searchLegs(ctx context.Context, req Request, filter index.Fi
 			if i >= len(legs) {
 				return nil
 			}
-			if err := search(i); err != nil {
+			if err := search(ctx, i); err != nil {
 				return err
 			}
 		}

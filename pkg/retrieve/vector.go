@@ -34,15 +34,15 @@ type embedding struct {
 }
 
 // embedLegs returns a function that returns the embedding of a leg's query. All queries are embedded in one call for each
-// model, when the first of them is needed.
-func (r *Retriever) embedLegs(ctx context.Context, legs []leg, mode domain.SearchMode) func(model string, i int) (embedding, error) {
+// model, when the first of them is needed. The context of all legs must end together.
+func (r *Retriever) embedLegs(legs []leg, mode domain.SearchMode) func(ctx context.Context, model string, i int) (embedding, error) {
 	queries := make([]string, len(legs))
 	for i, l := range legs {
 		queries[i] = l.query
 	}
 	var mu sync.Mutex
 	models := make(map[string]func() ([]embedding, error))
-	return func(model string, i int) (embedding, error) {
+	return func(ctx context.Context, model string, i int) (embedding, error) {
 		mu.Lock()
 		once := models[model]
 		if once == nil {
