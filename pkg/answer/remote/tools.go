@@ -28,11 +28,11 @@ type toolCalls struct {
 }
 
 type toolCall struct {
-	id, name  string
-	arguments strings.Builder
-	sent      int  // bytes of the arguments that were passed to onCall
-	unnamed   bool // the server sent no id with the first piece, so id was generated
-	number    int  // number among the calls that were passed to onCall, from 1; 0: none yet
+	id, name    string
+	arguments   strings.Builder
+	sent        int  // bytes of the arguments that were passed to onCall
+	generatedID bool // the server sent no id with the first piece, so id was generated
+	number      int  // number among the calls that were passed to onCall, from 1; 0: none yet
 }
 
 // Call records a piece of a tool call. The first piece of a call has its id and name, as in OpenAI's API. Some servers
@@ -44,7 +44,7 @@ func (r *Reply) Call(index int, id, name, arguments string) error {
 		return nil
 	}
 	call := t.at[index]
-	if call == nil || id != "" && call.id != "" && id != call.id && !call.unnamed {
+	if call == nil || id != "" && call.id != "" && id != call.id && !call.generatedID {
 		if len(t.calls) == maxToolCalls {
 			return fmt.Errorf("tool calls: %w", bounded.ErrTooLarge)
 		}
@@ -83,7 +83,7 @@ func (r *Reply) passCall(call *toolCall, last bool) error {
 		r.calls.started++
 		call.number = r.calls.started
 		if call.id == "" {
-			call.id, call.unnamed = callID(call.number), true
+			call.id, call.generatedID = callID(call.number), true
 		}
 		piece.Index, piece.ID, piece.Name = call.number-1, call.id, call.name
 	} else if arguments == "" {
@@ -100,7 +100,7 @@ func (r *Reply) passCall(call *toolCall, last bool) error {
 	return r.emitErr
 }
 
-// finishCalls passes on what is missing of the calls at the end of the answer.
+// finishCalls passes the missing pieces of the calls to onCall at the end of the answer.
 func (r *Reply) finishCalls() error {
 	for _, call := range r.calls.calls {
 		if err := r.passCall(call, true); err != nil {
