@@ -7,6 +7,7 @@ import (
 
 	"github.com/sluice/sluice/pkg/answer/auxiliary"
 	"github.com/sluice/sluice/pkg/answer/chat"
+	"github.com/sluice/sluice/pkg/answer/language"
 	"github.com/sluice/sluice/pkg/answer/planner"
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/retrieve"
@@ -20,7 +21,8 @@ func (a *Answerer) plan(ctx context.Context, req Request, stores []domain.Datast
 	}
 	asked := d.prompt.Search
 	reason := planner.Needed(asked, found)
-	if reason == "" {
+	// The words of earlier questions that complete a follow-up need not be covered.
+	if reason == "" || reason == domain.PlanCoverage && asked != language.WithoutClientText(req.Query) {
 		return found, nil
 	}
 	within, cancel := context.WithTimeout(ctx, planner.Timeout)

@@ -462,6 +462,27 @@ func (e OpenAIErrorErrorType) Valid() bool {
 	}
 }
 
+// Defines values for PlanExplanationReason.
+const (
+	PlanExplanationReasonComparison PlanExplanationReason = "comparison"
+	PlanExplanationReasonCoverage   PlanExplanationReason = "coverage"
+	PlanExplanationReasonSteps      PlanExplanationReason = "steps"
+)
+
+// Valid indicates whether the value is a known member of the PlanExplanationReason enum.
+func (e PlanExplanationReason) Valid() bool {
+	switch e {
+	case PlanExplanationReasonComparison:
+		return true
+	case PlanExplanationReasonCoverage:
+		return true
+	case PlanExplanationReasonSteps:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for PlannedAddressDecision.
 const (
 	PlannedAddressDecisionDuplicate PlannedAddressDecision = "duplicate"
@@ -763,6 +784,7 @@ type Agent struct {
 
 	// PromptType deprecated, use systemPrompt and userPrompt; default: `raw`
 	PromptType        PromptType  `json:"promptType"`
+	QueryPlanning     bool        `json:"queryPlanning"`
 	RestrictKnowledge bool        `json:"restrictKnowledge"`
 	SystemPrompt      string      `json:"systemPrompt"`
 	Temperature       float64     `json:"temperature"`
@@ -812,6 +834,9 @@ type AgentCreate struct {
 	// PromptType deprecated, use systemPrompt and userPrompt; default: `raw`
 	PromptType *PromptType `json:"promptType,omitempty"`
 
+	// QueryPlanning whether the model may divide a question that one search does not cover into sub-questions, before it answers; omitted: true. The built-in answerer divides questions by their syntax alone
+	QueryPlanning *bool `json:"queryPlanning,omitempty"`
+
 	// RestrictKnowledge whether a message about which the documents contain nothing is declined without asking the model; omitted: false, the model is asked and may greet, translate or explain. The built-in answerer always declines
 	RestrictKnowledge *bool `json:"restrictKnowledge,omitempty"`
 
@@ -855,6 +880,9 @@ type AgentPatch struct {
 
 	// PromptType deprecated, use systemPrompt and userPrompt; default: `raw`
 	PromptType *PromptType `json:"promptType,omitempty"`
+
+	// QueryPlanning whether the model may divide a question that one search does not cover into sub-questions, before it answers; omitted: true. The built-in answerer divides questions by their syntax alone
+	QueryPlanning *bool `json:"queryPlanning,omitempty"`
 
 	// RestrictKnowledge whether a message about which the documents contain nothing is declined without asking the model; omitted: false, the model is asked and may greet, translate or explain. The built-in answerer always declines
 	RestrictKnowledge *bool `json:"restrictKnowledge,omitempty"`
@@ -1786,6 +1814,9 @@ type Explanation struct {
 	// Parts questions that the query consists of, each searched alone as well; absent if it is one question
 	Parts *[]string `json:"parts,omitempty"`
 
+	// Plan how the model divided the question for the search; missing if no plan was needed
+	Plan *PlanExplanation `json:"plan,omitempty"`
+
 	// Query the query searched for; for an agent, including what the question refers back to
 	Query string `json:"query"`
 
@@ -2087,6 +2118,27 @@ type OpenAIError struct {
 
 // OpenAIErrorErrorType defines model for OpenAIError.Error.Type.
 type OpenAIErrorErrorType string
+
+// PlanExplanation how the model divided the question for the search; missing if no plan was needed
+type PlanExplanation struct {
+	CompletionTokens int64 `json:"completion_tokens"`
+
+	// Error reason why the plan or its next question was not used
+	Error *string `json:"error"`
+
+	// Next question searched for after them
+	Next         *string `json:"next"`
+	PromptTokens int64   `json:"prompt_tokens"`
+
+	// Questions sub-questions that were searched for; empty if the plan was not used, and for callers who may not read the agent's datastores
+	Questions []string `json:"questions"`
+
+	// Reason `comparison`: it compares things that no fragment covers together; `steps`: it has a relative clause that no fragment covers; `coverage`: no fragment covers its words
+	Reason PlanExplanationReason `json:"reason"`
+}
+
+// PlanExplanationReason `comparison`: it compares things that no fragment covers together; `steps`: it has a relative clause that no fragment covers; `coverage`: no fragment covers its words
+type PlanExplanationReason string
 
 // PlannedAddress defines model for PlannedAddress.
 type PlannedAddress struct {
@@ -3036,6 +3088,14 @@ func (a *Agent) UnmarshalJSON(b []byte) error {
 		delete(object, "promptType")
 	}
 
+	if raw, found := object["queryPlanning"]; found {
+		err = json.Unmarshal(raw, &a.QueryPlanning)
+		if err != nil {
+			return fmt.Errorf("error reading 'queryPlanning': %w", err)
+		}
+		delete(object, "queryPlanning")
+	}
+
 	if raw, found := object["restrictKnowledge"]; found {
 		err = json.Unmarshal(raw, &a.RestrictKnowledge)
 		if err != nil {
@@ -3158,6 +3218,11 @@ func (a Agent) MarshalJSON() ([]byte, error) {
 	object["promptType"], err = json.Marshal(a.PromptType)
 	if err != nil {
 		return nil, fmt.Errorf("error marshaling 'promptType': %w", err)
+	}
+
+	object["queryPlanning"], err = json.Marshal(a.QueryPlanning)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'queryPlanning': %w", err)
 	}
 
 	object["restrictKnowledge"], err = json.Marshal(a.RestrictKnowledge)

@@ -80,8 +80,8 @@ var unspacedComparisons = []string{"比较", "区别", "差异", "違い", "比�
 // Number of words before a relative pronoun, at least. Earlier in a question, the word is an interrogative.
 const minBeforeRelative = 3
 
-// hasRelativeClause reports whether a question contains a relative clause ("the company that built the lock"). Its
-// answer often takes two steps: the thing that the clause describes, and what is asked about it.
+// hasRelativeClause reports whether a question contains a relative clause ("the company that built the lock"). Such a
+// question often takes two searches: one for the thing that the clause describes, and one for the rest.
 func hasRelativeClause(asked string, lang analysis.Language) bool {
 	pronouns, known := relatives[lang]
 	if !known {

@@ -42,7 +42,7 @@ const (
 
 const (
 	nextMark = "THEN:"
-	unknown  = "…" // stands for the unknown name in the question after nextMark
+	unknown  = "…" // in place of the unknown name in the question after nextMark
 	nothing  = "NONE"
 )
 
@@ -64,7 +64,7 @@ func invalid(format string, args ...any) error { return InvalidError(fmt.Sprintf
 // Plan is a plan for the searches for a question.
 type Plan struct {
 	Questions []string // sub-questions to search for
-	Next      string   // unfinished question to search for afterwards, in which unknown stands for a name; "" if there is none
+	Next      string   // question to search for afterwards, with unknown in place of a name; "" if there is none
 }
 
 // Searches returns the number of searches that the plan needs.
