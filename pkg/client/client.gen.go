@@ -2123,7 +2123,7 @@ type PlanExplanation struct {
 	// Error reason why the plan or its next question was not used
 	Error *string `json:"error"`
 
-	// Next question searched for after them
+	// Next question searched for after them, completed from what they found
 	Next         *string `json:"next"`
 	PromptTokens int64   `json:"prompt_tokens"`
 
