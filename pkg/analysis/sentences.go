@@ -196,12 +196,12 @@ func ordinal(s, after string) bool {
 	return germanArticles[strings.ToLower(lastWord(body[:len(body)-number]))]
 }
 
-// Maximum length, in bytes, of a word that firstWord and lastWord return. All words that the function ordinal compares
-// with their results are shorter.
+// Length, in bytes, of the longest word that firstWord and lastWord must find. None of the words that the function
+// ordinal looks for is longer.
 const longestWord = 16
 
-// firstWord returns the word at the start of a text, after white space. It returns "" if there is none, or if it is too
-// long.
+// firstWord returns the word at the start of a text, after white space, or "" if there is none. A word that is much
+// longer than longestWord is truncated.
 func firstWord(text string) string {
 	text = strings.TrimLeft(text[:min(len(text), longestWord+8)], " \t\n\u00a0")
 	end := strings.IndexFunc(text, func(r rune) bool { return !unicode.IsLetter(r) })
