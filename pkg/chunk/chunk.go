@@ -1,7 +1,7 @@
 // Package chunk splits an extracted document into the chunks that are indexed and returned. A chunk consists of whole
-// sentences, about 128 tokens in all. Headings stay with their text, table rows with their header; code is split by
-// lines. In measurements, small chunks do better than large ones: the same amount of returned text contains more of the
-// answers. The title and heading path of each chunk provide the context that a small chunk lacks.
+// sentences, about 128 tokens in all. Headings are kept with their text, and table rows with their header. Code is
+// split by lines. In measurements, small chunks do better than large ones: the same amount of returned text contains
+// more of the answers. The title and heading path of each chunk provide the context that a small chunk lacks.
 //
 // Splitting is deterministic: the same document and options always give the same chunks.
 package chunk

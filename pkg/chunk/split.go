@@ -11,8 +11,8 @@ import (
 )
 
 // Maximum size of a piece in bytes. It leaves room in domain.MaxChunkBytes for several pieces, their separators and a
-// repeated table header. A grapheme is split only if it is longer than this (a letter with thousands of combining
-// marks).
+// repeated table header. A single letter can exceed this size if it has thousands of combining marks. Only then is a
+// grapheme split.
 const maxPieceBytes = domain.MaxChunkBytes / 8
 
 // piece is a part of a block that is not split further.
