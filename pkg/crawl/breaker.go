@@ -92,8 +92,8 @@ func (b *breaker) served(host string) {
 	}
 }
 
-// succeeded resets the host's failure count. It does not end a current pause, because the response answers a request
-// from before the pause. `page` is the address of the page that was served, or "" if none was.
+// succeeded resets the host's failure count. It does not end a current pause, because the successful request was sent
+// before the pause began. `page` is the address of the page that was served, or "" if none was.
 func (b *breaker) succeeded(host, page string, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

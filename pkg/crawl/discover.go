@@ -22,7 +22,7 @@ type Discovery struct {
 	Complete bool
 	// Follow means that there is no sitemap: the root was emitted, and the links of the site's pages must be followed.
 	Follow bool
-	// Scope defines the addresses of the site, for the crawl jobs of its pages.
+	// Scope defines the addresses of the site. The crawl jobs of the site's pages need it.
 	Scope domain.SiteScope
 	// Moved is the new address of a site that has moved, or "". A site has moved if its root redirects to an address
 	// outside the site and the sitemaps list pages there.

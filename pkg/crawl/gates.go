@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// gates limits how many requests of this process ask for a slot at the same host. No more than the number of the host's
-// slots ask at the same time. The others wait in order of arrival. Without this order, some of them might wait for
+// gates limits how many requests of this process ask for a slot at the same host. If the host has n slots, at most n
+// requests ask at the same time. The others wait in order of arrival. Without this order, some of them might wait for
 // ever. A request does not join a queue that moves too slowly.
 type gates struct {
 	mu    sync.Mutex

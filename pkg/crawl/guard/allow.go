@@ -21,9 +21,10 @@ const maxAllowed = 1_000
 
 // ParseAllow parses a list of addresses ("10.1.2.3", "fd00::7"), ranges ("10.1.0.0/16"), host names
 // ("wiki.intranet.example") and wildcards for subdomains ("*.intranet.example"). It ignores empty entries. If the list
-// allows a host by name, connections to that name may use any private address. No entry allows link-local addresses
-// (which include cloud metadata services), multicast addresses or tunnels; an entry that lists only such addresses is
-// an error.
+// allows a host by name, connections to that name may use any private address.
+//
+// No entry can allow link-local addresses (which include cloud metadata services), multicast addresses or tunnels. An
+// entry that lists only such addresses is an error.
 func ParseAllow(list []string) (Allow, error) {
 	if len(list) > maxAllowed {
 		return Allow{}, fmt.Errorf("the list has %d entries; the limit is %d", len(list), maxAllowed)

@@ -110,8 +110,8 @@ var (
 	global6   = netip.MustParsePrefix("2000::/3") // all global unicast addresses of IPv6
 )
 
-// checkIP rejects an address that is not on the public internet. An address that embeds an IPv4 address is judged by
-// that IPv4 address.
+// checkIP rejects an address that is not on the public internet. If the address embeds an IPv4 address, only that IPv4
+// address matters.
 func (g Guard) checkIP(ip netip.Addr) error {
 	why := g.refusal(ip)
 	if why == "" {

@@ -78,7 +78,7 @@ func Resolve(base, ref string) (*url.URL, error) { return NewBase(base).Parse(re
 
 // Parse resolves a reference without normalising the result.
 func (b *Base) Parse(ref string) (*url.URL, error) {
-	// A character may take 9 bytes when escaped, so this is only a first check.
+	// This is only a first check, because a character may take 9 bytes once it is escaped.
 	if len(ref) > MaxBytes {
 		return nil, ErrTooLong
 	}
