@@ -27,11 +27,13 @@ const (
 	maxHeadingNodes = 64
 )
 
-// headingAnchors returns the fragment that makes a browser scroll to a heading, or to a term of a definition list, for
-// all headings and terms of a page. The best fragment for a heading is an id that the heading's own permalink points
-// to. The next best are, in this order, the ids of the heading, of an element in it, of a link without text next to it,
-// and of a section that begins with it. For a term, only the ids of the term and of elements in it are used. If several
-// elements have the same id, it belongs to the first of them, as in browsers.
+// headingAnchors returns the fragments of a page's headings, and of the terms in its definition lists. With such a
+// fragment, a browser scrolls to the heading or term.
+//
+// The best fragment for a heading is an id that the heading's own permalink points to. The next best are, in this
+// order, the ids of the heading, of an element in it, of a link without text next to it, and of a section that begins
+// with it. For a term, only the ids of the term and of elements in it are used. If several elements have the same id,
+// it belongs to the first of them, as in browsers.
 func headingAnchors(doc *html.Node) map[*html.Node]string {
 	a := anchorScan{owner: map[string]*html.Node{}, found: map[*html.Node][]anchorChoice{}}
 	for n := range doc.Descendants() {

@@ -8,11 +8,11 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// mainContent reads the main content of a page. It returns false if nothing was emitted. page is the source of the
-// page, or "" if the page is too large for the article extractor.
+// mainContent reads the main content of a page. It returns false if nothing was emitted. The argument page is the
+// source of the page, or "" if the page is too large for the article extractor.
 //
-// Content is everything in the page's main region except menus and similar parts, which surroundings finds. If the page
-// declares itself an article, the article extractor selects blocks from this content.
+// Content is everything in the page's main region except menus and similar parts; see the method surroundings. If the
+// page declares itself an article, the article extractor selects blocks from this content.
 func (p *reader) mainContent(doc *html.Node, page string, f *pageFacts, visible int) (bool, error) {
 	t := weigh(doc)
 	region := t.region(doc)

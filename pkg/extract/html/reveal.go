@@ -369,8 +369,8 @@ func (r *revealer) isMoreControl(n *html.Node) bool {
 	return false
 }
 
-// describes reports whether a button contains several words of text in block elements, like a response in an API
-// reference.
+// describes reports whether a button contains several words of text in block elements. In API references, for example,
+// some buttons contain the description of a response.
 func (r *revealer) describes(button *html.Node) bool {
 	const words = 3
 	for c := range button.Descendants() {

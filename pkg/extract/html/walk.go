@@ -194,8 +194,8 @@ func (w *walker) node(n *html.Node) {
 	}
 }
 
-// other reads the elements that walker.node does not handle itself. For some, the role or class decides how they are
-// read.
+// other reads the elements that walker.node does not handle itself. Some of them are read in a special way because of
+// their role or class.
 func (w *walker) other(n *html.Node) {
 	switch role := attr(n, "role"); {
 	case role == "heading" && isBlockElement(n.DataAtom):
