@@ -15,8 +15,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
 )
 
-// A font of a PDF may lack the map from its glyphs to characters, or have a wrong one. The page looks right but its
-// text is garbage. Two signs are measured: words of undecoded characters, and letter pairs that are unlike any
+// A font of a PDF may lack the map from its glyphs to characters, or have a wrong one. The page then looks right but
+// its text is garbage. There are two signs of this: words with undecoded characters, and letter pairs that occur in no
 // language.
 
 // garbledPages lists the 1-based numbers of the pages whose text looks garbled.

@@ -113,8 +113,8 @@ func (t *gridText) openRow(r int) bool {
 	return true
 }
 
-// apart reports whether a row without rules has text in several columns, but none across the border of a column. This
-// is common in tables where only every other row has a background.
+// apart reports whether a row without rules is clearly divided into columns: several columns have text, and no text
+// crosses the border between two columns. Such rows are common in tables where only every other row has a background.
 func (t *gridText) apart(band []pdftext.Line) bool {
 	parts := 0
 	for _, line := range band {

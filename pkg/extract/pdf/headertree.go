@@ -205,9 +205,9 @@ func (h *headerTree) cost(r alignedCells, c pdftext.Cell, from, to int, isBelow 
 	return cost + off
 }
 
-// evenRuns shortens the last group of a row (the first in right-to-left text) if it is longer than the other groups,
-// which must all have the same length. If names start at the left edge of their columns, nothing shows where the last
-// group ends.
+// evenRuns corrects the last group of columns in a row of names (the first group in right-to-left text). If names start
+// at the left edge of their columns, nothing shows where the last group ends. So if all other groups have the same
+// length and the last one is longer, evenRuns shortens it to that length.
 func (h *headerTree) evenRuns(runs [][2]int) [][2]int {
 	groups := slices.Clone(runs)
 	groups = slices.DeleteFunc(groups, func(r [2]int) bool { return r[0] == r[1] })

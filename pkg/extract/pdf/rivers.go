@@ -155,7 +155,8 @@ func (t *gridText) keepNamed(g *grid) {
 	}
 }
 
-// keepFilled removes the borders of columns where only a few lines have text. body holds the words of each line.
+// framesText reports whether a few rules are only a frame around the text of a page, and not the rules of a table. It
+// recognises such text by the headings or lists between the rules.
 func (g *grid) keepFilled(body [][]pdftext.Cell) {
 	const fewest = 2
 	for k := g.columns() - 1; k > 0; k-- {

@@ -80,8 +80,8 @@ func (p *program) readCFF(data []byte) {
 
 func (p *program) embedded() bool { return p.sfnt != nil || p.cff != nil || p.type1 }
 
-// named returns the text of a glyph whose name is only its number, such as "g12" or "glyph0012", or "" if the text is
-// unknown.
+// named returns the text of a glyph whose name is only its number, such as "g12" or "glyph0012". It returns "" for
+// other names, and for glyphs with unknown text.
 func (p *program) named(name string) string {
 	prefix, digits, ok := numberedName(name)
 	if !ok {
