@@ -178,8 +178,10 @@ func (t *tab) readPage(ctx, timed context.Context, late bool) (got pageContent, 
 	}
 }
 
-// stop terminates running scripts, prevents new ones, and cancels pending requests. StopLoading responds at once, and
-// the other calls as soon as no script is running.
+// URL is the DevTools endpoint of a running browser: "http://host:port", or the address of its WebSocket, "ws://…" or
+// "wss://…". That browser must support browser contexts with a proxy, as Chromium and headless_shell do. Start it with
+// --webrtc-ip-handling-policy=disable_non_proxied_udp. This flag keeps WebRTC from using the network. This package
+// closes all other ways.
 func (t *tab) stop(ctx context.Context) {
 	t.net.do(func(ctx context.Context) {
 		_, _ = cdp.Call(ctx, t.session, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
