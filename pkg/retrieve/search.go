@@ -64,7 +64,8 @@ type datastoreResult struct {
 	buffer     *buffer          // memory of the candidates; nil if there are none
 }
 
-// origin is the index that hits come from and that holds their rows.
+// serving returns the place that serves the datastore after the search has ended. If nothing suggests that the
+// datastore has moved, this is the place that was searched, and the catalog is not asked.
 type origin struct {
 	engine Searcher
 	space  index.Space

@@ -51,9 +51,8 @@ func (s *selection) distinct(ctx context.Context, sorted []*candidate, n int) ([
 	return out, nil
 }
 
-// choose goes through the candidates, best first. It merges each candidate that is adjacent to a fragment, drops each
-// that repeats a better one, and turns the others into fragments until there are topK. It reads the rows of candidates
-// only as needed.
+// reached reports whether there is a fragment that the candidate may be merged into, judging by position and rank only.
+// The method adjacent makes the final decision. It needs the candidate's row, which must have been read by then.
 func (s *selection) choose(ctx context.Context, ranked []*candidate) error {
 	rows := &reader{ranked: ranked, first: s.topK + s.topK/4}
 	for i, c := range ranked {
