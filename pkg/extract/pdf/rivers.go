@@ -155,8 +155,7 @@ func (t *gridText) keepNamed(g *grid) {
 	}
 }
 
-// framesText reports whether a few rules are only a frame around the text of a page, and not the rules of a table. It
-// recognises such text by the headings or lists between the rules.
+// keepFilled removes the borders of columns where only a few lines have text. body holds the words of each line.
 func (g *grid) keepFilled(body [][]pdftext.Cell) {
 	const fewest = 2
 	for k := g.columns() - 1; k > 0; k-- {
@@ -201,8 +200,8 @@ func reachesOver(c pdftext.Cell, borders []float64, size float64) bool {
 	return crosses
 }
 
-// framesText reports whether a few rules frame the text of a page rather than a table. It recognises text by the
-// headings or lists between the rules.
+// framesText reports whether a few rules are only a frame around the text of a page, and not the rules of a table. It
+// recognises such text by the headings or lists between the rules.
 func (l *layout) framesText(t *gridText) bool {
 	marks, all := 0, 0
 	for _, band := range t.bands {

@@ -233,9 +233,7 @@ func borders(at []float64) []float64 {
 	return out
 }
 
-// source reads the pages of a file with one of two readers. The first is package pdftext, which knows fonts, table
-// cells and form fields. The second is PDFium, compiled to WebAssembly and confined in a sandbox. PDFium reads files
-// that pdftext cannot open. It also reads pages on which the text from pdftext shows signs of wrong decoding.
+// nearest returns the index of the element of places that is nearest to the position `at`.
 func nearest(places []float64, at float64) int {
 	best, d := 0, math.Inf(1)
 	for i, p := range places {

@@ -9,8 +9,8 @@ import (
 )
 
 // source reads the pages of a file with one of two readers. The first is package pdftext, which knows fonts, table
-// cells and form fields. The second is PDFium, compiled to WebAssembly and confined in a sandbox. It reads files that
-// pdftext cannot open, and pages whose text shows measurable signs that pdftext did not decode it correctly.
+// cells and form fields. The second is PDFium, compiled to WebAssembly and confined in a sandbox. PDFium reads files
+// that pdftext cannot open. It also reads pages on which the text from pdftext shows signs of wrong decoding.
 type source struct {
 	p     *format.Parser
 	data  []byte
