@@ -112,7 +112,7 @@ func (b *Browser) checkPolicy(i *instance) {
 	})
 }
 
-// Minimum time for all attempts together. It applies even if the page has less time left.
+// attach starts the allocator's browser or connects to it. cancel ends the allocator's context.
 func (b *Browser) attach(actx context.Context, cancel context.CancelFunc) (*instance, error) {
 	debug := func(format string, args ...any) {
 		b.opts.Log.Debug("browser", "message", fmt.Sprintf(format, args...))

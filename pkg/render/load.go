@@ -25,7 +25,7 @@ const (
 	// Timeout of one attempt to read the document. It includes the time for stopping the document's scripts, which may
 	// take more than one try.
 	readTimeout = 3 * time.Second
-	// Minimum time for all attempts together, however little of the page's time is left.
+	// Minimum time for all attempts together. It applies even if the page has less time left.
 	readGrace = 9 * time.Second
 )
 
@@ -178,10 +178,8 @@ func (t *tab) readPage(ctx, timed context.Context, late bool) (got pageContent, 
 	}
 }
 
-// URL is the DevTools endpoint of a running browser: "http://host:port", or the address of its WebSocket, "ws://…" or
-// "wss://…". That browser must support browser contexts with a proxy, as Chromium and headless_shell do. Start it with
-// --webrtc-ip-handling-policy=disable_non_proxied_udp. This flag keeps WebRTC from using the network. This package
-// closes all other ways.
+// stop terminates running scripts, prevents new ones, and cancels pending requests. StopLoading responds at once, and
+// the other calls as soon as no script is running.
 func (t *tab) stop(ctx context.Context) {
 	t.net.do(func(ctx context.Context) {
 		_, _ = cdp.Call(ctx, t.session, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
