@@ -29,9 +29,9 @@ const (
 	minTermWeight = 0.05
 )
 
-// numberWords sets candidate.numbers. This slice has an element for each term of the candidate: the index of the term
-// in words, or -1 if words does not contain the term or the engine returned no count for it. Candidates that share a
-// slice of terms share the result.
+// weighDocuments sets the document scores of the candidates of one space. The candidates must be in the order that
+// byDocument returns. The map contains the weight of each query term in the space. If the engine returns no term counts
+// or the query has no terms, the document score is the chunk's own lexical score.
 func weighDocuments(order []*candidate, weights map[string]float64) {
 	words := slices.Sorted(maps.Keys(weights))
 	length := 0
@@ -85,8 +85,8 @@ func isInWindow(a, b *candidate) bool {
 	return a.number == b.number && max(a.hit.Ordinal-b.hit.Ordinal, b.hit.Ordinal-a.hit.Ordinal) <= windowReach
 }
 
-// numberWords sets candidate.numbers. For each term of the candidate, it contains the index of the term in words. The
-// index is -1 if words does not contain the term, or if the engine returned no count for it. Candidates that share a
+// numberWords sets candidate.numbers. This slice has an element for each term of the candidate: the index of the term
+// in words, or -1 if words does not contain the term or the engine returned no count for it. Candidates that share a
 // slice of terms share the result.
 func numberWords(order []*candidate, words []string) {
 	number := make(map[string]int, len(words))

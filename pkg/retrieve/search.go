@@ -64,8 +64,7 @@ type datastoreResult struct {
 	buffer     *buffer          // memory of the candidates; nil if there are none
 }
 
-// serving returns the place that serves the datastore after the search has ended. If nothing suggests that the
-// datastore has moved, this is the place that was searched, and the catalog is not asked.
+// origin is the index that hits come from and that holds their rows.
 type origin struct {
 	engine Searcher
 	space  index.Space
@@ -122,8 +121,8 @@ func (q *query) datastore(ctx context.Context, ds domain.Datastore) (datastoreRe
 	}
 }
 
-// serving returns the place that serves the datastore now that the search has ended. This is the place that was
-// searched, unless there is evidence that the datastore has moved since.
+// serving returns the place that serves the datastore after the search has ended. It asks the catalog, unless the
+// search has already found out.
 func (q *query) serving(ctx context.Context, ds domain.Datastore, res datastoreResult, err error) (domain.Place, error) {
 	switch {
 	case !res.servedFrom.IsZero():

@@ -51,8 +51,9 @@ func (s *selection) distinct(ctx context.Context, sorted []*candidate, n int) ([
 	return out, nil
 }
 
-// reached reports whether there is a fragment that the candidate may be merged into, judging by position and rank only.
-// The method adjacent makes the final decision. It needs the candidate's row, which must have been read by then.
+// choose goes through the candidates, best first. It merges each candidate that is adjacent to a fragment, drops each
+// that repeats a better one, and turns the others into fragments until there are topK. It reads the rows of candidates
+// only as needed.
 func (s *selection) choose(ctx context.Context, ranked []*candidate) error {
 	rows := &reader{ranked: ranked, first: s.topK + s.topK/4}
 	for i, c := range ranked {
@@ -120,7 +121,7 @@ func (s *selection) adjacent(c *candidate, rank int) *mergedFragment {
 }
 
 // reached reports whether there is a fragment that the candidate may be merged into, judging by position and rank only.
-// adjacent makes the final decision, for which the candidate's row must have been read.
+// The method adjacent makes the final decision. It needs the candidate's row, which must have been read by then.
 func (s *selection) reached(c *candidate, rank int) bool {
 	for _, step := range []int{-1, 1} {
 		if p := s.at[chunkPosition{c.hit.DatasourceID, c.hit.Ordinal + step}]; p != nil && p.isAdjacent(c, rank) {
