@@ -39,7 +39,7 @@ var errorWords = map[domain.Code][2]string{
 		"Use a method that the header `Allow` lists.",
 	},
 	domain.CodeConflict: {
-		"The request conflicts with the current state: the datastore already has this site, the `Idempotency-Key` belongs to another request or one in progress, the datasource cannot be stopped, or a concurrent change came first.",
+		"The request conflicts with the current state: the datastore already has this site, the `Idempotency-Key` belongs to another request or one in progress, the datasource cannot be stopped, its page cannot be drawn, or a concurrent change came first.",
 		"`detail` names the conflict. If the response has `Retry-After`, send the same request again after that time.",
 	},
 	domain.CodeTooLarge: {
@@ -51,7 +51,7 @@ var errorWords = map[domain.Code][2]string{
 		"Send the body unencoded, or convert the file to a supported type.",
 	},
 	domain.CodeRateLimit: {
-		"This key sends requests, or this visitor asks questions, faster than its limit allows, or too many crawl previews are running.",
+		"This key sends requests, or this visitor asks questions, faster than its limit allows, or too many crawl previews or page pictures are requested.",
 		"Wait for `Retry-After`, then send the same request again; an `Idempotency-Key` makes sure that nothing is done twice. The operator sets `SLUICE_LIMIT_RATE`, `SLUICE_LIMIT_VISITOR` and the limits of keys.",
 	},
 	domain.CodeUnavailable: {
