@@ -11,8 +11,7 @@ import (
 // answer. The functions in this file keep headings and text together.
 
 // trackTail records where the headings at the end of the current chunk begin. The packer calls it before it appends a
-// piece to a chunk that already has text. The piece is part of block b. The argument offset is its position in the
-// document.
+// piece to a chunk that already has text. The piece is part of block b, and offset is its position in the document.
 func (p *packer) trackTail(b domain.Block, offset int) {
 	d := &p.cur
 	switch {
