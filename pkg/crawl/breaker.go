@@ -11,9 +11,9 @@ const (
 	minPause        = 5 * time.Second
 	maxPause        = 10 * time.Minute
 
-	// A response that asks the crawler to come back later does not use up one of a page's attempts. This changes if a
-	// host sends at least maxRefusals such responses in a row, over at least maxRefusalTime. The host then counts as
-	// failing. Each such response uses up an attempt, so the host's pages eventually fail.
+	// A response that asks the crawler to come back later does not use up one of a page's attempts. But if a host sends
+	// at least maxRefusals such responses in a row, over at least maxRefusalTime, the host counts as failing. From then
+	// on, each such response uses up an attempt, so the host's pages eventually fail.
 	maxRefusals    = 3
 	maxRefusalTime = time.Hour
 )

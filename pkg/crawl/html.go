@@ -61,8 +61,8 @@ func (p *pageReader) scripted() bool { return p.signs.needsScript() }
 // wantLinks reports whether the page's links are needed.
 func (p *pageReader) wantLinks() bool { return p.req.WantLinks && p.scope != nil && p.req.Scope.Follow }
 
-// read collects the results in one pass over the elements. If another page has redirected to this one, its results are
-// cleared first.
+// read collects the results in one pass over the elements. If another page has redirected to this one, the results of
+// that page are cleared first.
 func (p *pageReader) read(root *html.Node) {
 	p.reset()
 	p.root = root

@@ -14,8 +14,8 @@ const (
 )
 
 // retrySchedule schedules the retries of fetches that did not get a slot at a host, so that they do not all come at
-// once. The schedule is only an estimate. When a fetch is retried, the host may be free or busy, and the retry of a
-// deleted fetch never comes.
+// once. The schedule is only an estimate. When a fetch is retried, the host may be free or busy, and deleted fetches
+// are never retried.
 type retrySchedule struct {
 	mu    sync.Mutex
 	hosts map[string]time.Time // time of the last scheduled retry

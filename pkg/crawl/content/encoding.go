@@ -36,8 +36,9 @@ func (e EncodingError) Error() string { return fmt.Sprintf("unknown content enco
 // Decode undoes a Content-Encoding (RFC 9110, section 8.4). It also supports formats that were not requested, because
 // some servers store only one compressed form. The caller must limit the number of bytes that it reads.
 //
-// If the first bytes of the body contradict the declared encoding, the bytes count. A value that is not an encoding,
-// such as "UTF-8", is ignored. A body with a text media type is decompressed even if no encoding is declared.
+// If the first bytes of the body contradict the declared encoding, the declaration is ignored. A value that is not an
+// encoding, such as "UTF-8", is ignored, too. A body with a text media type is decompressed even if no encoding is
+// declared.
 func Decode(r io.Reader, encoding, media string) (io.Reader, error) {
 	layers := strings.FieldsFunc(strings.ToLower(encoding), func(c rune) bool { return c == ',' || c == ' ' })
 	if len(layers) > maxEncodings {

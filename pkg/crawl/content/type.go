@@ -66,8 +66,8 @@ func Declared(header string) Type {
 }
 
 // Effective determines the type of a body from the declared type, the first bytes of the body and its file names. The
-// declaration takes precedence, unless it is generic or clearly contradicts the bytes. If there are several names, the
-// first one with a known extension counts.
+// declaration takes precedence, unless it is generic or clearly contradicts the bytes. If there are several names,
+// Effective uses the first one with a known extension.
 func Effective(header string, head []byte, names ...string) Type {
 	t := Declared(header)
 	sniffed, _, _ := strings.Cut(http.DetectContentType(head), ";")

@@ -123,8 +123,8 @@ const (
 // paging contains the names of parameters that select a page of a finite list.
 var paging = wordset.Of(`page p pg paged pagenum pageno page_no page_num seite start offset skip limit cursor after before`)
 
-// addsFilters reports whether a link adds filters to the parameters of the linking page, and then has more parameters
-// than normal. Such a link keeps all parameters of the page, and adds at least one that is not for paging.
+// addsFilters reports whether a link adds filters to the parameters of the linking page, and so exceeds the normal
+// number of parameters. Such a link keeps all parameters of the page, and adds at least one that is not for paging.
 func addsFilters(from, to *url.URL) bool {
 	had, has := parameters(from), parameters(to)
 	limit := maxAddedFilters
