@@ -217,7 +217,7 @@ func objectHead(data []byte) (number, gen uint32, start int, ok bool) {
 }
 
 // scanPacked adds the objects in object streams. It skips an object if the scan method has already found one with the
-// same number. If several object streams contain the same number, the last one counts.
+// same number. If several object streams contain the same number, the object in the last stream is used.
 func (f *File) scanPacked() {
 	found := slices.SortedFunc(maps.Keys(f.scanned), func(a, b uint32) int { return cmp.Compare(f.scanned[b].at, f.scanned[a].at) })
 	for _, n := range found {
