@@ -13,8 +13,8 @@ import (
 type Options struct {
 	// URL is the DevTools endpoint of a running browser: "http://host:port", or the address of its WebSocket, "ws://…"
 	// or "wss://…". That browser must support browser contexts with a proxy, as Chromium and headless_shell do. Start
-	// it with --webrtc-ip-handling-policy=disable_non_proxied_udp. This flag keeps WebRTC from using the network. This
-	// package closes all other ways.
+	// it with --webrtc-ip-handling-policy=disable_non_proxied_udp, which keeps WebRTC from using the network. This
+	// package closes all other ways to the network.
 	URL string
 	// Path is the executable of a local Chromium. It is started for the first page. See Find.
 	Path string
