@@ -162,8 +162,9 @@ func (s *selection) drop(c *candidate, rank int, why domain.DropReason) {
 	s.dropped.Chunks = append(s.dropped.Chunks, d)
 }
 
-// representative returns the key of the chunk that the explanation names in place of the duplicate c. This is the chunk
-// that c repeats. If that chunk is part of a fragment, it is the fragment's best chunk.
+// representative returns the key of the chunk that the explanation names in place of the duplicate c. If c repeats a
+// chunk of a fragment, this is the key of the fragment's best chunk. Otherwise, it is the key of the chunk that c
+// repeats.
 func (s *selection) representative(c *candidate) string {
 	if p := s.at[positionOf(c.duplicateOf)]; p != nil {
 		return p.hit.Key
