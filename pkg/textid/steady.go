@@ -93,7 +93,7 @@ var wide = slices.Concat(strict, []unsteady{
 func Steady(text string) string { return without(text, wide) }
 
 // SteadyStrict removes less than Steady: ages and counters of visits stay, because they may be facts. Use it to compare
-// a page with its earlier version. There, a page that is wrongly taken for unchanged stays out of date.
+// a page with its earlier version. With Steady, a changed page might be taken for unchanged, and stay out of date.
 func SteadyStrict(text string) string { return without(text, strict) }
 
 func without(text string, parts []unsteady) string {
