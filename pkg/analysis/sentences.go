@@ -165,7 +165,7 @@ func abbreviated(s string) bool {
 }
 
 // germanMonths are the names of months that can follow a day and a full stop, as in "3. Mai". Other languages need no
-// such list. Their dates have no full stop after the day, or their months are in lower case, and the rules of Unicode
+// such list. In some, no full stop follows the day. In the others, months are in lower case, and the rules of Unicode
 // never end a sentence before a lower-case word.
 var germanMonths = map[string]bool{
 	"januar": true, "jänner": true, "februar": true, "feber": true, "märz": true, "april": true, "mai": true, "juni": true, "juli": true,
