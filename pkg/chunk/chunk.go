@@ -67,9 +67,9 @@ func (c *Chunker) Sized(sizes domain.Chunking) *Chunker {
 // Chunks splits the document. The chunks contain all of its text in reading order, except for white space at their
 // ends. No chunk crosses one of the document's top-level headings. A document without text has no chunks.
 //
-// Two things are repeated. If a table does not fit into one chunk, each further chunk repeats its header. If a
-// paragraph does not fit into one chunk, each further chunk begins with the last sentence of the previous one, unless
-// that sentence is long.
+// Two things are repeated. If a table with a header does not fit into one chunk, each further chunk repeats the header.
+// If a paragraph does not fit into one chunk, each further chunk begins with the last sentence of the previous one,
+// unless that sentence is long.
 //
 // A heading shares a chunk with the beginning of its text. Headings at the end of the document are added to the chunk
 // before them. Headings form a chunk of their own only if the document has no other text, or if they leave no space for

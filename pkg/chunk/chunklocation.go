@@ -8,7 +8,7 @@ type headingContext struct {
 }
 
 // chunkLocation determines the location of a chunk, for citations. If a chunk spans several pages or headings, its
-// location is the page and the headings of most of its text, not those of its first word.
+// location is the page and the headings of most of its text. The beginning of the chunk does not matter.
 type chunkLocation struct {
 	pages   tokenCount[int]
 	heads   tokenCount[headingContext]

@@ -18,9 +18,8 @@ func (p *packer) isLong(b domain.Block, pieces []piece) bool {
 	return tokens > p.opts.TargetTokens
 }
 
-// overlapping adds the previous sentence to a piece that starts a chunk in the middle of a long paragraph, because the
-// piece often refers to that sentence. The sentence is not repeated if it is long or makes up most of the previous
-// chunk.
+// overlapping adds the previous sentence to a piece that starts a chunk in the middle of a long paragraph. Such a piece
+// often refers to that sentence. The sentence is not repeated if it is long or makes up most of the previous chunk.
 func (p *packer) overlapping(s piece) piece {
 	b := p.before
 	if b.end == 0 || b.end != s.start || b.tokens > p.opts.TargetTokens/overlapShare || p.cur.tokens < 2*b.tokens ||
