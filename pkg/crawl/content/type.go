@@ -143,10 +143,10 @@ func FileName(disposition string) string {
 	return name
 }
 
-// PageCharset determines the encoding of HTML in the same way as extraction. In order of decreasing reliability, it
-// relies on a byte order mark, valid UTF-8 that is not just ASCII, the header, a meta element, and the most plausible
-// decoding. Valid UTF-8 comes before the header, because text in other encodings is almost never valid UTF-8 by
-// accident, while headers and meta elements of converted pages are often wrong.
+// PageCharset determines the encoding of HTML in the same way as extraction. It uses the first of these that applies: a
+// byte order mark, valid UTF-8 that is not just ASCII, the header, a meta element, and the most plausible decoding.
+// Valid UTF-8 comes before the header, because text in another encoding is almost never valid UTF-8 by accident. In
+// contrast, headers and meta elements are often wrong on pages that have been converted.
 func PageCharset(head []byte, declared string) string {
 	wide := bytes.HasPrefix(head, []byte{0xff, 0xfe}) || bytes.HasPrefix(head, []byte{0xfe, 0xff})
 	if !wide && !isASCII(head) && validUTF8Prefix(head) {

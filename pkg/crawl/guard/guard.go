@@ -13,8 +13,9 @@ import (
 	"time"
 )
 
-// Guard decides which addresses may be connected to. The dialer calls it for every connection, after name resolution
-// and with the actual address of the socket, so unusual notations, redirects and changing DNS answers cannot bypass it.
+// Guard decides which addresses may be connected to. The dialer calls it for every connection, after name resolution,
+// with the actual address of the socket. So neither unusual notations nor redirects nor changing DNS answers can bypass
+// it.
 type Guard struct {
 	AllowPrivate bool                       // allow everything that configuration can allow
 	Allow        Allow                      // addresses and hosts that are allowed individually

@@ -11,9 +11,9 @@ import (
 	"github.com/sluice/sluice/pkg/wordset"
 )
 
-// Traps are endless series of addresses on badly built sites. This package recognises them from the address and the
-// linking page alone, because the crawlers of a site share no memory, and a repeated crawl must find the same pages.
-// The limits on depth and number of pages stop all other traps.
+// Traps are endless series of addresses on badly built sites. This package recognises a trap from the address and the
+// linking page alone. It cannot use more, because the crawlers of a site share no memory and a repeated crawl must find
+// the same pages. The limits on depth and number of pages stop all other traps.
 
 const (
 	maxSegments    = 20
