@@ -210,8 +210,8 @@ func dropBareHeadings(blocks []block, keep []bool) {
 	}
 }
 
-// dropLabels drops short lines before the first sentence of an article and after its last one, such as the author, the
-// date and the labels of links.
+// dropLabels drops short lines before the first sentence of an article and after its last one. Such lines are, for
+// example, the author, the date and the labels of links.
 func dropLabels(blocks []block, keep []bool) {
 	label := func(i int) bool {
 		b := blocks[i]

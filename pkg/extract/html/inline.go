@@ -208,8 +208,8 @@ func simplifyTeX(s string) string {
 	return s
 }
 
-// decoration reports whether an element in the content carries no information, like the permalink of a heading, a
-// button, a note marker or a duplicate rendering of a formula.
+// decoration reports whether an element in the content carries no information. Examples are the permalink of a heading,
+// a button, a note marker and a second rendering of a formula.
 func (w *walker) decoration(n *html.Node) bool {
 	switch n.DataAtom {
 	case atom.Button:
