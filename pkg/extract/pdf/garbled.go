@@ -101,8 +101,8 @@ func unknownOf(lines []pdftext.Line) unknownChars {
 	return u
 }
 
-// Bounds used by likeNoLanguage. The share of common letter pairs is 0.4 to 0.9 in text in 30 languages, source code,
-// lists and assembler listings, but 0.15 to 0.35 in text with substituted letters.
+// Bounds used by likeNoLanguage. The share of common letter pairs is 0.4 to 0.9 in texts of 30 languages, in source
+// code, in lists and in assembler listings. It is only 0.15 to 0.35 if letters have been substituted.
 const (
 	minLetters     = 200  // minimum number of letters; a shorter sample is no evidence
 	maxLetters     = 4000 // maximum number of letters; a longer sample adds no evidence

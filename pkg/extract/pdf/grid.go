@@ -116,8 +116,8 @@ func (l *layout) takeReaching(g *grid, items []placed) []placed {
 	return items
 }
 
-// framesPage reports whether a few horizontal rules enclose most lines of a page with many lines, like the rules below
-// a running title and above a footer.
+// framesPage reports whether a few horizontal rules enclose most lines of a page with many lines. Such rules are often
+// below a running title and above a footer.
 func (g *grid) framesPage(inside, all int) bool {
 	const maxRules, manyLines = 4, 20
 	return g.parts == nil && len(g.ys) <= maxRules && inside > manyLines && inside*5 > all*3

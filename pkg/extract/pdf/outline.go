@@ -50,8 +50,8 @@ func (o outlineLevels) level(page int, text string) int {
 	return 0
 }
 
-// levelOf returns the outline level of a paragraph. It looks up the whole text, and then each line, because the outline
-// may contain only a part of the heading, such as the title below "Chapter 3".
+// levelOf returns the outline level of a paragraph. It looks up the whole text, and then each line. The outline may
+// contain only one line of the heading, such as the title below "Chapter 3".
 func (o outlineLevels) levelOf(page int, text string, lines []pdftext.Line) int {
 	if len(o) == 0 {
 		return 0

@@ -185,8 +185,8 @@ func (in *interpreter) paintedBox(p paintBox) {
 	}
 }
 
-// judge counts the invisible text once the whole page has been read, because the picture of a scanned page may be
-// painted after the text layer that makes the page searchable.
+// judge counts the invisible text. It is called after the whole page has been read, because the picture of a scanned
+// page may be painted after the invisible text that makes the page searchable.
 func (in *interpreter) judge() {
 	u := &in.unseen
 	for i, s := range in.suspects {
