@@ -116,9 +116,8 @@ func (c *Crawler) classify(ctx context.Context, err error, job domain.Job, repor
 		return jobs.Snooze(e.RetryAfter, err)
 	case e.Deferred && e.Err == nil:
 		return c.postpone(ctx, report, postponement{delay: e.RetryAfter, tries: job.Tries, since: job.Since, cause: e})
-	// The page or its host has failed. In both cases, the fetch counts as an attempt. If a failure of the host did not
-	// count, pages of a host that is down could wait for weeks before they fail, because only a few pages are requested
-	// between two pauses of the host.
+	// The page or its host has failed. In both cases, the fetch counts as an attempt. Otherwise, pages of a host that
+	// is down could wait for weeks before they fail. Only a few of them are requested between two pauses of the host.
 	default:
 		return c.retry(ctx, report, e, err)
 	}
