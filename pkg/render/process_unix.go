@@ -15,7 +15,7 @@ func killGroup(p *os.Process) {
 	}
 }
 
-// inGroup starts the browser in a process group of its own, so that all its processes can be killed together and
+// inGroup starts the browser in a process group of its own. All its processes can then be killed together, and they
 // receive no signals from the terminal.
 func inGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
