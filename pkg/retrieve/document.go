@@ -7,11 +7,11 @@ import (
 	"slices"
 )
 
-// A document usually covers a subject in several chunks. If only the best chunk of each document counted, a short
-// document with the query's words close together would rank above a long one that says more. Therefore the lexical
-// score has two parts: the score of the chunk, and the score of its window, which consists of the chunk and its
-// neighbours in the document. Only chunks that are candidates count towards the score of a window. A short document
-// fits in one window; in a book, only the text near the chunk counts.
+// A document usually covers a subject in several chunks. If only its best chunk counted, a long document would rank
+// below a short one that says less but has the query's words close together. Therefore the lexical score has two parts:
+// the score of the chunk, and the score of its window, which consists of the chunk and its neighbours in the document.
+// Only chunks that are candidates count towards the score of a window. A short document fits in one window; in a book,
+// only the text near the chunk counts.
 const (
 	// windowReach is the number of chunks on each side of a chunk that belong to its window. With values below 4,
 	// articles and abstracts of up to ten chunks are ranked worse than by BM25 over whole documents. Passages of long

@@ -32,8 +32,9 @@ type mergedFragment struct {
 	bytes  int
 }
 
-// isAdjacent reports whether the candidate is next to the fragment's chunks and ranks at most mergeWithin behind the
-// best of them, and whether the fragment has fewer than maxMerged chunks.
+// isAdjacent reports whether the candidate may be added to the fragment, judging by position and rank only. It must be
+// next to the fragment's chunks and rank at most mergeWithin behind the best of them. The fragment must have fewer than
+// maxMerged chunks.
 func (p *mergedFragment) isAdjacent(c *candidate, rank int) bool {
 	first, last := p.candidate, p.candidate
 	if n := len(p.chunks); n > 0 {

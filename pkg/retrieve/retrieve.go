@@ -120,9 +120,10 @@ type Result struct {
 	// fragment. Of near-duplicates, only the best is returned.
 	//
 	// Scores are comparable between responses. A score of 1 means that a fragment contains every word of the query many
-	// times and has the same meaning. Without relevant content, all scores are low. In a reranked result, Score is the
-	// reranker's score. A fragment that was not reranked, because it is not among the best MaxReranked candidates,
-	// keeps its first score, multiplied by the lowest score of the reranked ones.
+	// times and has the same meaning. Without relevant content, all scores are low.
+	//
+	// In a reranked result, Score is the reranker's score. Only the best MaxReranked candidates are reranked. For any
+	// other fragment, Score is its first score, multiplied by the lowest score of the reranked candidates.
 	Fragments []domain.Fragment
 	// FirstScores holds each fragment's score before reranking. It is nil if the result is not reranked.
 	FirstScores []float64
@@ -131,8 +132,8 @@ type Result struct {
 	TermWeights map[string]float64
 	// Candidates is the number of chunks that were ranked. In a small datastore, all chunks are ranked.
 	Candidates int
-	// Degraded is "" unless something is missing from the result. It then says that LexicalFallback was used, that the
-	// reranker failed, or that the mode is dense but a model knows none of the words in the query.
+	// Degraded is "" unless something is missing from the result. It then says what happened: LexicalFallback was used,
+	// the reranker failed, or the mode is dense and a model knows none of the words in the query.
 	Degraded string
 	// Explanation is nil unless Request.Explain is set.
 	Explanation *domain.Explanation

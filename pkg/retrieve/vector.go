@@ -33,8 +33,8 @@ type embedding struct {
 	degraded string // set if the model is unreachable and the search continues without it
 }
 
-// embedLegs returns a function that returns the embedding of a leg's query. All queries are embedded in one call for each
-// model, when the first of them is needed. The context of all legs must end together.
+// embedLegs returns a function that returns the embedding of a leg's query. All queries are embedded together when the
+// first embedding is needed, in one call for each model. All legs must have contexts that end at the same time.
 func (r *Retriever) embedLegs(legs []leg, mode domain.SearchMode) func(ctx context.Context, model string, i int) (embedding, error) {
 	queries := make([]string, len(legs))
 	for i, l := range legs {
