@@ -3,8 +3,8 @@
 // Web servers put values into a page that differ with each request: nonces, CSRF tokens, the time, view counters.
 // Steady removes them from the text, so that its Hash stays the same from request to request.
 //
-// A Sketch is a MinHash of the text's shingles: the share of equal values in two sketches estimates the share of
-// shingles that two texts have in common (Broder, "On the resemblance and containment of documents", 1997). Each
-// shingle is hashed only once (Li, Owen, Zhang, "One Permutation Hashing", 2012), and eight bits of each value are kept
-// (Li, König, "b-Bit Minwise Hashing", 2010).
+// A Sketch is a MinHash of the text's shingles (Broder, "On the resemblance and containment of documents", 1997). The
+// share of equal values in two sketches estimates the share of shingles that two texts have in common. To save time,
+// each shingle is hashed only once (Li, Owen, Zhang, "One Permutation Hashing", 2012). To save memory, only eight bits
+// of each value are kept (Li, König, "b-Bit Minwise Hashing", 2010).
 package textid
