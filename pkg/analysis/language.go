@@ -49,8 +49,8 @@ func Detect(text string) Language {
 // Minimum number of words for detection by trigrams, which is used if the function words give no clear result.
 const minTrigramWords = 25
 
-// detectLatin returns the language of a text in Latin letters. words are its first words, and votes is the result of
-// votesOf for these words.
+// detectLatin returns the language of a text in Latin letters. The argument words holds its first words, and votes is
+// the result of votesOf for these words.
 func detectLatin(text string, words []string, votes []uint64) Language {
 	if lang, ok := latinVotes.elect(votes); ok && (lang == English || distinct(words, lang) >= 2) {
 		return lang
