@@ -108,8 +108,8 @@ func (c *Crawler) discover(ctx context.Context, spec domain.CrawlSpec, emit func
 	return d.result, err
 }
 
-// siteScope completes the job's definition of the site. derived means that the job names no root, so the site is
-// determined by the location of its sitemap.
+// siteScope completes the job's definition of the site. The result derived is true if the job names no root. The site
+// is then determined by the location of its sitemap.
 func siteScope(spec domain.CrawlSpec) (s domain.SiteScope, derived bool, err error) {
 	if spec.Site != nil {
 		s = *spec.Site

@@ -147,8 +147,8 @@ func sleep(ctx context.Context, d time.Duration) error {
 
 var errHostFails = errors.New("the host fails")
 
-// deferred returns the error for a fetch that must be retried after d. Its message says why the fetch has to wait.
-// delay is the Crawl-delay of the host's robots.txt.
+// deferred returns the error for a fetch that must be retried after d. Its message says why the fetch has to wait. The
+// argument delay is the Crawl-delay of the host's robots.txt.
 func (p *politeness) deferred(u, host string, delay, d time.Duration) *Error {
 	why, fails := p.breaker.pauseReason(host, p.now())
 	switch {
