@@ -98,8 +98,8 @@ func markTracked(pieces []piece, mark func(int)) {
 	}
 }
 
-// evenGaps returns the median of the gaps between letters. ok reports whether they are as wide and as even as in
-// letter-spaced text.
+// evenGaps returns the median of the gaps between letters. The result ok reports whether these gaps are as wide and as
+// even as in letter-spaced text.
 func evenGaps(gaps []trackedGap) (median float64, ok bool) {
 	var widths []float64
 	size := 0.0
