@@ -166,7 +166,7 @@ func crawlerSettings(c *Config) Group {
 		{Env: "SLUICE_CRAWL_ALLOW", set: text(&c.CrawlAllow), Unset: "none",
 			Doc: "Comma-separated private addresses that the crawler may reach: `10.1.0.0/16`, `192.168.1.7`, `*.corp.example`."},
 		{Env: "SLUICE_ALLOW_PRIVATE_ADDRESSES", Default: "false", set: boolean(&c.AllowPrivate),
-			Doc: "Let the crawler reach all private addresses. Set it only if every user may see their content."},
+			Doc: "Let the crawler reach all private addresses; set it only if every user may see their content."},
 		{Env: "SLUICE_CRAWL_PROXY", Secret: true, set: proxy(&c.CrawlProxy), Unset: "none",
 			Doc: "Proxy for all requests of the crawler, `http://`, `https://` or `socks5://`, with user and password if required."},
 		{Env: "CHROME_URL", Secret: true, set: text(&c.ChromeURL), Unset: "`SLUICE_CHROMIUM`",
