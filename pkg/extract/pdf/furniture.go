@@ -41,8 +41,8 @@ func (l *layout) content(lines []pdftext.Line) []pdftext.Line {
 	return slices.DeleteFunc(slices.Clone(lines), func(line pdftext.Line) bool { return drop[standingOf(line)] })
 }
 
-// furnitureLines returns the lines of a page that may be headers or footers: those at its edges, unless the page has
-// only a few lines, and those marked as artifacts in the file.
+// furnitureLines returns the lines of a page that may be headers or footers. These are the lines that the file marks as
+// artifacts. They are also the lines at the edges of the page, unless the page has only a few lines.
 func furnitureLines(lines []pdftext.Line) []pdftext.Line {
 	var found []pdftext.Line
 	if len(lines) > maxPlainLines {
@@ -68,8 +68,8 @@ type standing struct {
 
 func standingOf(l pdftext.Line) standing { return standing{l.Cells[0].X0, l.Y, l.Text()} }
 
-// running reports whether at least two of the last pages had this line at this height, like the running title of a
-// chapter.
+// running reports whether at least two of the most recent pages had this line at this height, like the running title of
+// a chapter.
 func (l *layout) running(masked string, y float64) bool {
 	n := 0
 	for _, page := range l.recent {

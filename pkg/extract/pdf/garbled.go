@@ -107,9 +107,8 @@ const (
 	minLetters     = 200  // minimum number of letters; a shorter sample is no evidence
 	maxLetters     = 4000 // maximum number of letters; a longer sample adds no evidence
 	minCommonShare = 0.35 // minimum share of common letter pairs
-	// minCoincidence is the minimum probability that two random letters of the sample are the same. The probability is
-	// 0.05 to 0.08 in all languages and does not change if letters are substituted; for random codes and part numbers
-	// it is 0.04.
+	// minCoincidence is the minimum probability that two random letters of the sample are the same. In all languages,
+	// the probability is 0.05 to 0.08, even if letters are substituted. For random codes and part numbers, it is 0.04.
 	minCoincidence = 0.055
 	// minRepeated is the minimum share of words that occur more than once. Lists of codes have fewer such words.
 	minRepeated = 0.15
@@ -221,8 +220,7 @@ func (s *letterSample) repeats() bool {
 	return len(s.words) >= minWords && float64(again) >= minRepeated*float64(all)
 }
 
-// commonShare returns the fraction of the sample's letter pairs that are common in a language, for the language that
-// fits best.
+// commonShare returns the fraction of the sample's letter pairs that are common in the language that fits best.
 func (s *letterSample) commonShare() float64 {
 	var all int
 	in := make([]int, len(commonPairs()))
