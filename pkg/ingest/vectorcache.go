@@ -24,8 +24,8 @@ const (
 	// Maximum gap, in unneeded rows, between two rows that are read together.
 	maxVectorGap = 32
 	// optionalFailures is the number of runs of a job that may fail because of an engine that the job does not need.
-	// Later runs continue without that engine. A job does not need vectors to copy, and it does not need a place that
-	// serves no searches.
+	// Later runs continue without that engine. Such an engine holds only vectors that the job could copy, or rows in a
+	// place that serves no searches.
 	optionalFailures = 2
 )
 
