@@ -42,7 +42,7 @@ func declaresArticle(f *pageFacts, doc *html.Node) bool {
 	return article || countEntries(doc) == 1
 }
 
-// hasMainPartClass reports whether an element has a class or id in mainPartClasses.
+// hasMainPartClass reports whether any element of a page has a class or id in mainPartClasses.
 func hasMainPartClass(doc *html.Node) bool {
 	for n := range doc.Descendants() {
 		if n.Type != html.ElementNode || n.DataAtom != atom.Div && n.DataAtom != atom.Main && n.DataAtom != atom.Article && n.DataAtom != atom.Body && n.DataAtom != atom.Section {

@@ -381,7 +381,8 @@ func (r *revealer) describes(button *html.Node) bool {
 	return false
 }
 
-// hasVisibleSibling reports whether a sibling of the same kind is visible, like the open panel of a set of tabs.
+// hasVisibleSibling reports whether an element has a visible sibling of the same kind. For example, only one panel of a
+// set of tabs is visible.
 func hasVisibleSibling(n *html.Node) bool {
 	if attr(n, "class") == "" || n.DataAtom == atom.Li || n.DataAtom == atom.Tr {
 		return false
