@@ -280,8 +280,8 @@ func (c *pdfiumWords) startRun(n int, b structs.FPDF_FS_RECTF) bool {
 	return c.size > 0 && c.size < 1e5
 }
 
-// span returns the start and the end of a word on its baseline. Boxes are parallel to the page's edges, so the end of
-// rotated text is calculated from its direction.
+// span returns the start and the end of a word on its baseline. PDFium's boxes are parallel to the edges of the page,
+// so the end of a rotated word is calculated from the direction of the word.
 func (c *pdfiumWords) span(first, last structs.FPDF_FS_RECTF) (from, to [2]float64) {
 	left, right := float64(min(first.Left, last.Left)), float64(max(first.Right, last.Right))
 	bottom, top := float64(min(first.Bottom, last.Bottom)), float64(max(first.Top, last.Top))
