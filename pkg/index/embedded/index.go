@@ -32,8 +32,9 @@ type Options struct {
 	// The index waits until Alarm returns, so Alarm must return immediately. It must not use the index.
 	Alarm func()
 	// Set by tests.
-	sizes    vector.Thresholds
-	idleTime time.Duration // time without writes after which a space is settled
+	sizes     vector.Thresholds
+	testWrite func(dir string) error // default: testWrite
+	idleTime  time.Duration          // time without writes after which a space is settled
 	// Log receives errors of background work. Default slog.Default().
 	Log *slog.Logger
 }
@@ -80,6 +81,10 @@ type Index struct {
 	ivfs      queue // spaces whose IVF build is due
 	ivfWorker sync.WaitGroup
 	building  ivfBuilds
+
+	closing   chan struct{} // closed by Close
+	testWrite func(dir string) error
+	diskTests sync.WaitGroup // tests of the disk after failed commits
 }
 
 var _ index.Index = (*Index)(nil)
@@ -109,12 +114,16 @@ func Open(dir string, opts Options) (*Index, error) {
 		dir: dir, max: cmp.Or(opts.MaxOpenSpaces, defaultOpenSpaces), log: opts.Log, alarm: opts.Alarm, stop: stop,
 		caches:  cache.NewCaches(cmp.Or(opts.CacheBytes, defaultCacheBytes), cmp.Or(opts.RowCacheBytes, defaultRowBytes)),
 		permits: semaphore.NewWeighted(maxSearches()), analyzers: newAnalyzers(processors.Count()),
-		spaces:   make(map[spaceKey]*handle),
+		spaces:  make(map[spaceKey]*handle),
+		closing: make(chan struct{}), testWrite: opts.testWrite,
 		dropping: make(map[string]bool), damaged: make(map[spaceKey]index.Space), changed: make(chan struct{}), merges: queue{spaces: make(chan index.Space, mergeQueue)},
 		sizes: opts.sizes, ivfs: queue{spaces: make(chan index.Space, mergeQueue)},
 	}
 	if x.log == nil {
 		x.log = slog.Default()
+	}
+	if x.testWrite == nil {
+		x.testWrite = testWrite
 	}
 	if x.alarm == nil {
 		x.alarm = func() {}
@@ -153,6 +162,8 @@ func (x *Index) Close() error {
 	x.broadcast()
 	x.mu.Unlock()
 	x.stop()
+	close(x.closing)
+	x.diskTests.Wait()
 	x.idleSpaces.end()
 	x.merger.Wait()
 	x.ivfWorker.Wait()

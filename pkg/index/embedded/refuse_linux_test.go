@@ -25,6 +25,7 @@ func refuse(t *testing.T, dir, pattern string, f func()) {
 		t.Fatal(err)
 	}
 	defer onlyRead.Close()
+	replaced := false
 	for _, link := range open {
 		n, err := strconv.Atoi(filepath.Base(link))
 		if to, linkErr := os.Readlink(link); err != nil || linkErr != nil || to != files[0] || n == int(onlyRead.Fd()) {
@@ -43,8 +44,10 @@ func refuse(t *testing.T, dir, pattern string, f func()) {
 				t.Error(err)
 			}
 		}()
-		f()
-		return
+		replaced = true
 	}
-	t.Fatalf("%s is not open", files[0])
+	if !replaced {
+		t.Fatalf("%s is not open", files[0])
+	}
+	f()
 }

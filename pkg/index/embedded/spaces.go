@@ -31,6 +31,7 @@ type handle struct {
 	space *store.Space // set while the space is open
 	refs  int          // number of uses in progress
 	used  uint64       // value of useCount at the last use
+	disk  diskState    // set once the space is broken; see mustReopen
 }
 
 type handleState uint8
@@ -114,8 +115,8 @@ func (x *Index) acquire(ctx context.Context, id index.Space, create bool) (*hand
 		h := x.spaces[key]
 		switch {
 		case x.dropping[key.datastore] || h != nil && h.state != open:
-		case h != nil && h.space.IsBroken():
-			if h.refs == 0 {
+		case h != nil && x.mustReopen(h):
+			if h.disk == accepting && h.refs == 0 {
 				x.logError(x.closeSpace(h))
 				continue
 			}
@@ -176,16 +177,18 @@ func (x *Index) count(h *handle) {
 	h.used = x.useCount
 }
 
-// release must be called by each user of a space when done. If there are no other users, it closes a broken space and
-// removes an empty one.
+// release must be called by each user of a space when done. If there are no other users, it removes an empty space, and
+// closes a broken one once the disk accepts writes.
 func (x *Index) release(h *handle) {
 	x.mu.Lock()
 	h.refs--
 	switch {
 	case h.refs > 0:
 	case h.space.IsBroken():
-		x.logError(x.closeSpace(h))
-		return
+		if x.mustReopen(h) && h.disk == accepting {
+			x.logError(x.closeSpace(h))
+			return
+		}
 	case h.space.IsEmpty():
 		x.logError(x.removeFiles(h))
 		return
@@ -201,11 +204,12 @@ func (x *Index) logError(err error) {
 	}
 }
 
-// lruHandle returns the least recently used open space that is not in use, or nil. The caller must hold mu.
+// lruHandle returns the least recently used open space that is neither in use nor broken, or nil. The caller must hold
+// mu.
 func (x *Index) lruHandle() *handle {
 	var oldest *handle
 	for _, h := range x.spaces {
-		if h.state == open && h.refs == 0 && (oldest == nil || h.used < oldest.used) {
+		if h.state == open && h.refs == 0 && !h.space.IsBroken() && (oldest == nil || h.used < oldest.used) {
 			oldest = h
 		}
 	}

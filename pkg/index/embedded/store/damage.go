@@ -163,7 +163,7 @@ func (s *Space) MarkForReopen() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	was := s.broken
-	s.broken = true
+	s.broken, s.readable = true, false
 	return !was
 }
 

@@ -55,6 +55,8 @@ type Space struct {
 	pinned  *Snapshot           // the snapshot that an IVF is being built from
 	idle    bool                // whether there has been no write for a while
 	broken  bool                // whether the space must be reopened before its next use
+	// readable says of a broken space whether it can be read until then.
+	readable bool
 }
 
 // ErrNotFound means that the space was never written.
@@ -218,7 +220,7 @@ func (s *Space) commit(ctx context.Context, change func(tx *sql.Tx, next *Snapsh
 	defer s.mu.Unlock()
 	if err != nil {
 		// The outcome is unknown until the database is read again.
-		s.broken = true
+		s.broken, s.readable = true, true
 		return fmt.Errorf("committing: %w", corrupt(err))
 	}
 	s.current = next
@@ -244,6 +246,14 @@ func (s *Space) IsBroken() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.broken
+}
+
+// IsReadable reports whether a broken space can still be read, because only a commit has failed. Readers find the version
+// that the database then has.
+func (s *Space) IsReadable() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.broken && s.readable
 }
 
 // IsEmpty reports whether the space has no rows.

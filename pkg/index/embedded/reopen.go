@@ -1,0 +1,98 @@
+package embedded
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+)
+
+// diskState says whether the disk accepts writes after a failed commit.
+type diskState uint8
+
+const (
+	unknown   diskState = iota
+	underTest           // unknown, and a test is running
+	refusing            // the last test failed; another follows
+	accepting
+)
+
+const (
+	// Interval between two tests of the disk.
+	diskTestInterval = time.Second
+	// Number of bytes that a test writes.
+	diskTestBytes = 256 << 10
+)
+
+// mustReopen reports whether an open space must be closed and opened again before its next use, because it is broken.
+// The space may be closed when h.disk is accepting. The caller must hold mu.
+//
+// After a failed commit, a space is opened again only once the disk accepts writes. Opening needs a write: on a disk that
+// has become read-only, no search could read the space any more. Until then, the last commit can be read, and writes
+// fail.
+func (x *Index) mustReopen(h *handle) bool {
+	if !h.space.IsBroken() {
+		return false
+	}
+	if !h.space.IsReadable() {
+		h.disk = accepting
+	}
+	if h.disk == unknown && !x.closed { // Close waits for tests that began before
+		h.disk = underTest
+		x.awaitWrites(h)
+	}
+	return h.disk != refusing
+}
+
+// awaitWrites tests the disk in the background until it accepts writes.
+func (x *Index) awaitWrites(h *handle) {
+	x.diskTests.Go(func() {
+		tick := time.NewTicker(diskTestInterval)
+		defer tick.Stop()
+		for !x.testDisk(h) {
+			select {
+			case <-x.closing:
+				return
+			case <-tick.C:
+			}
+		}
+	})
+}
+
+// testDisk tests the disk once, and reports whether it accepts writes.
+func (x *Index) testDisk(h *handle) bool {
+	err := x.testWrite(x.dir)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	defer x.broadcast()
+	if err != nil {
+		if h.disk == underTest {
+			x.log.Error("an index cannot be written; it can still be searched", "datastore", h.key.datastore, "error", err)
+		}
+		h.disk = refusing
+		return false
+	}
+	h.disk = accepting
+	return true
+}
+
+// testWrite checks that the disk of a directory accepts writes. It returns nil if the directory does not exist, because
+// then the disk is not the cause of the failure. The file has a name that Open removes.
+func testWrite(dir string) (err error) {
+	f, err := os.CreateTemp(dir, droppedPrefix+"test-*")
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("testing a write to the index: %w", err)
+	}
+	defer func() { err = errors.Join(err, f.Close(), os.Remove(f.Name())) }()
+	if _, err := f.Write(make([]byte, diskTestBytes)); err != nil {
+		return fmt.Errorf("testing a write to the index: %w", err)
+	}
+	if err := f.Sync(); err != nil {
+		return fmt.Errorf("testing a write to the index: %w", err)
+	}
+	return nil
+}
