@@ -77,7 +77,7 @@ func newOnOwnDisk(t *testing.T) (f *faulty, disk string) {
 	if said, err := exec.Command("mkfs.ext4", "-q", image).CombinedOutput(); err != nil {
 		t.Skipf("there is no file system to be made: %v, %s", err, said)
 	}
-	return newOnDisk(t, `mount -o loop `+image+` "$0" && rm -rf "$0/lost+found"`, "unshare", "-m")
+	return newOnDisk(t, `mount -o loop,errors=remount-ro `+image+` "$0" && rm -rf "$0/lost+found"`, "unshare", "-m")
 }
 
 // TestAHangingDiskIsReportedAndRecovers has the disk of the data directory take no write, and say nothing, for a while.

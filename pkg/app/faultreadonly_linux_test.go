@@ -1,0 +1,113 @@
+package app
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// turnReadOnly has the file system at a mount point of a process take no more writes, as ext4 does after an error of its
+// disk.
+func turnReadOnly(t *testing.T, pid int, mountPoint string) {
+	t.Helper()
+	mounts, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "mounts"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(mounts)) {
+		fields := strings.Fields(line) // device, mount point, …
+		if len(fields) < 2 || fields[1] != mountPoint {
+			continue
+		}
+		trigger := filepath.Join("/sys/fs/ext4", filepath.Base(fields[0]), "trigger_fs_error")
+		if err := os.WriteFile(trigger, []byte("1"), 0o200); err != nil {
+			t.Skipf("the file system cannot be made to fail: %v", err)
+		}
+		return
+	}
+	t.Fatalf("%s is not mounted", mountPoint)
+}
+
+// TestADiskThatTurnsReadOnlyKeepsQueries has the file system of the data directory turn read-only for good, under load
+// that then grows. What was written before is read all the same.
+func TestADiskThatTurnsReadOnlyKeepsQueries(t *testing.T) {
+	f, disk := newOnOwnDisk(t)
+	r := f.prepare("readonly")
+	reads := slices.DeleteFunc(slices.Clone(r.steps), func(s *step) bool {
+		return s.name != "query" && s.name != "list" && s.name != "chunks" && s.name != "original"
+	})
+	const few, many, rounds = 2, 16, 40
+	var answered atomic.Int64
+	var load sync.WaitGroup
+	turned := make(chan struct{})
+	failed := make(chan string, (few+many)*len(reads))
+	// read has clients repeat each request, and make a number of rounds after the disk has turned.
+	read := func(clients int) {
+		for range clients {
+			for _, s := range reads {
+				load.Go(func() {
+					own := *s
+					for after := 0; after < rounds; {
+						select {
+						case <-turned:
+							after++
+						default:
+						}
+						if own.send(f.program); !own.done() {
+							failed <- own.name + ": " + own.judge() + " " + string(own.reply.body)
+							return
+						}
+						answered.Add(1)
+					}
+				})
+			}
+		}
+	}
+	read(few)
+	for i := range few { // writes are in progress, too
+		load.Go(func() {
+			for n := 0; ; n++ {
+				var made source
+				name := fmt.Sprintf("%s-%d-%d", r.name, i, n)
+				if err := f.upload(r.store, name, "", []byte(aboutWord(name)), &made); err != nil {
+					return
+				}
+			}
+		})
+	}
+	f.eventually(time.Minute, "the requests are not answered", func() bool { return answered.Load() > 10*few*int64(len(reads)) })
+	// Pages of mapped files that are on disk can be written again only if the file system lets them.
+	root, err := os.Open(disk)
+	f.must(err)
+	f.must(unix.Syncfs(int(root.Fd())))
+	f.must(root.Close())
+	turnReadOnly(t, f.cmd.Process.Pid, f.dir)
+	close(turned)
+	read(many)
+	f.eventually(time.Minute, "the disk that is read-only is not told", func() bool {
+		status, down := f.ready()
+		return status == http.StatusServiceUnavailable && slices.Contains(down, "disk")
+	})
+	f.strike(r)
+	load.Wait()
+	close(failed)
+	for what := range failed {
+		t.Error(what)
+	}
+	for _, s := range reads {
+		if !s.done() {
+			t.Errorf("%s needs no write, and is refused: %s, %v", s.name, s.reply.body, s.reply.err)
+		}
+	}
+	f.kill()
+}
