@@ -60,11 +60,15 @@ func newQuestion(p chat.Prompt, fragments []domain.Fragment) question {
 	if search == "" {
 		search = p.Question
 	}
-	q := question{terms: analysis.Query(search, langs)}
+	lang := language.Detect(p.Question)
+	if lang != analysis.Unknown && !seen[lang] {
+		langs = append(langs, lang) // for its function words and endings
+	}
+	q := question{terms: analysis.Query(search, langs), lang: lang}
 	q.names = termsIn(q.terms, append(language.Names(p.Question), borrowedNames(search, p.Question)...))
 	q.own = termsIn(q.terms, language.Words(p.Question))
 	q.kin = make([][]string, len(q.terms))
-	q.wants, q.lang = wantIn(p.Question), language.Detect(p.Question)
+	q.wants = wantIn(p.Question)
 	q.implied = termsIn(q.terms, slices.DeleteFunc(language.Words(p.Question), func(w string) bool { return !q.wants.covers(w) }))
 	q.unspaced = strings.ContainsFunc(p.Question, language.IsUnspaced)
 	rare := 0.0
