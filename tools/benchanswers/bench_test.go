@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sluice/sluice/pkg/eval/service"
+	"github.com/sluice/sluice/tools/internal/bench"
 )
 
 func TestATextHoldsAnAnswer(t *testing.T) {
@@ -182,9 +183,25 @@ func TestTheTableSaysWhatWasMeasured(t *testing.T) {
 func TestFlagsAreChecked(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{{"-answers", "x", "more"}, {"-answers", ""}, {"-answers", "x", "-questions", "-1"}, {"-answers", "x", "-small", "-write", "f"},
-		{"-answers", "x", "-half", "tuning"}, {"-set", "x", "-half", "third"}, {"-set", "x", "-small"}} {
+		{"-answers", "x", "-half", "tuning"}, {"-set", "x", "-half", "third"}, {"-set", "x", "-small"}, {"-answers", "x", "-small", "-joined"}} {
 		if _, err := parse(args, &strings.Builder{}); err == nil {
 			t.Errorf("%v is taken", args)
 		}
+	}
+}
+
+func TestJoinedQuestionsCountThePartsThatAnAnswerHolds(t *testing.T) {
+	gold := map[string][]string{"a": {"Lund"}, "b": {"1987"}}
+	q := bench.Joined{Text: "Where and when?", Parts: []string{"a", "b"}}
+	answer := func(text string) exchange {
+		return exchange{answer: service.Answer{Text: "From the documents:\n\n" + text, Sources: []service.Fragment{{}}}}
+	}
+	var r joinedResult
+	r.add(answer("In Lund [1], in 1987 [2]."), q, gold)
+	r.add(answer("In Lund [1]."), q, gold)
+	r.add(answer("In Malmö [1]."), q, gold)
+	r.add(exchange{}, q, gold)
+	if r != (joinedResult{all: 1, some: 2, declined: 1}) {
+		t.Errorf("the figures are %+v", r)
 	}
 }

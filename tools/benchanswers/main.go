@@ -2,7 +2,7 @@
 // collections of documents over HTTP, asks an agent the questions of each collection and compares the answers with the
 // collection's gold answers. It also asks questions that the documents do not answer. The output is Markdown.
 //
-//	go run ./tools/benchanswers [-data folder] [-answers folder] [-collections xquad-en,xquad-zh] [-questions 200] [-small]
+//	go run ./tools/benchanswers [-data folder] [-answers folder] [-collections xquad-en,xquad-zh] [-questions 200] [-small | -joined]
 //	go run ./tools/benchanswers -set testdata/answers [-half tuning] [-wrong]
 //	go run ./tools/benchanswers -set testdata/answers -first-token other/sluice
 //
@@ -26,6 +26,7 @@ type settings struct {
 	collections []string // empty: all that have answers
 	questions   int      // maximum per collection; 0: all
 	small       bool     // measure small datastores instead of whole collections
+	joined      bool     // ask pairs of questions as one
 	set         string   // folder of a question set, measured instead of collections
 	half        string   // half of the set to measure; "": both
 	wrong       bool     // print the wrong answers to questions of the set
@@ -59,6 +60,7 @@ func parse(args []string, errs io.Writer) (settings, error) {
 	flags.List(&s.collections, "collections", "BENCH_COLLECTIONS", "", "the collections that have answers, parted by commas")
 	flags.IntVar(&s.questions, "questions", 0, "maximum questions per collection; 0: all")
 	flags.BoolVar(&s.small, "small", false, "measure datastores of 1 to 30 documents drawn from the collections instead of whole collections")
+	flags.BoolVar(&s.joined, "joined", false, "ask questions of two parts, joined from two questions of the collection")
 	flags.Path(&s.set, "set", "", "", "the folder of a question set, which is measured instead of collections")
 	flags.StringVar(&s.half, "half", "", "ask the questions of one half of the set: tuning or held-out")
 	flags.BoolVar(&s.wrong, "wrong", false, "print the wrong answers to questions of the set")
@@ -71,14 +73,16 @@ func parse(args []string, errs io.Writer) (settings, error) {
 	switch {
 	case s.set == "" && (s.half != "" || s.wrong || s.firstToken != ""):
 		return s, errors.New("-half, -wrong and -first-token apply to the questions of a -set")
-	case s.set != "" && (s.small || s.write != ""):
-		return s, errors.New("-small and -write apply to collections, not to a -set")
+	case s.set != "" && (s.small || s.joined || s.write != ""):
+		return s, errors.New("-small, -joined and -write apply to collections, not to a -set")
 	case s.half != "" && s.half != "tuning" && s.half != "held-out":
 		return s, fmt.Errorf("-half is %q; it must be tuning or held-out", s.half)
 	case s.set == "" && s.answers == "":
 		return s, errors.New("set -answers or BENCH_ANSWERS to the folder that contains the answers")
-	case s.small && s.write != "":
-		return s, errors.New("-small has no section of figures to -write")
+	case s.small && s.joined:
+		return s, errors.New("-small and -joined are two measurements; give one of them")
+	case (s.small || s.joined) && s.write != "":
+		return s, errors.New("-small and -joined have no section of figures to -write")
 	case s.questions < 0:
 		return s, fmt.Errorf("-questions is %d; it must not be negative", s.questions)
 	}

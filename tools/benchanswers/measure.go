@@ -34,8 +34,11 @@ func measure(ctx context.Context, s settings, out, errs io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	if s.small {
+	switch {
+	case s.small:
 		return measureAllSmall(ctx, s, b, wanted, out, errs)
+	case s.joined:
+		return measureAllJoined(ctx, s, b, wanted, out, errs)
 	}
 	var results []result
 	for _, name := range wanted {

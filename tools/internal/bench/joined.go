@@ -1,0 +1,55 @@
+package bench
+
+import (
+	"math/rand/v2"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// JoinedQuestions is the number of questions that Join makes.
+const JoinedQuestions = 100
+
+// joinedSeed is the random seed; it is fixed, so that each run joins the same questions.
+const joinedSeed = 31
+
+// conjunctions are the words that join two questions, by language. The name of a collection ends with its language.
+// Questions in languages that are not listed are joined only with question marks.
+var conjunctions = map[string]string{
+	"en": " and ", "reddit": " and ", "es": " y ", "it": " e ", "ro": " și ", "ru": " и ", "el": " και ", "tr": " ve ", "hi": " और ", "vi": " và ", "ar": " و", "zh": "，",
+}
+
+// Joined is a question with several parts, made by joining questions of a collection.
+type Joined struct {
+	Text  string
+	Parts []string // ids of the joined questions
+}
+
+// Join makes JoinedQuestions questions with n parts. Half of them are joined with question marks, half with the conjunction of the
+// language.
+func Join(c Collection, n int) []Joined {
+	random := rand.New(rand.NewPCG(joinedSeed, uint64(n)))
+	_, language, _ := strings.Cut(c.Name, "-")
+	conjunction, ok := conjunctions[language]
+	out := make([]Joined, 0, JoinedQuestions)
+	for i := range JoinedQuestions {
+		var j Joined
+		var text strings.Builder
+		for k, q := range random.Perm(len(c.Questions))[:min(n, len(c.Questions))] {
+			asked := strings.TrimRight(strings.TrimSpace(c.Questions[q].Text), "?？؟.")
+			j.Parts = append(j.Parts, c.Questions[q].ID)
+			switch {
+			case k == 0:
+				text.WriteString(asked)
+			case ok && i%2 == 1:
+				first, size := utf8.DecodeRuneInString(asked)
+				text.WriteString(conjunction + string(unicode.ToLower(first)) + asked[size:])
+			default:
+				text.WriteString("? " + asked)
+			}
+		}
+		j.Text = text.String() + "?"
+		out = append(out, j)
+	}
+	return out
+}
