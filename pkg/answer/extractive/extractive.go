@@ -150,10 +150,16 @@ func (e *Provider) findAnswer(ctx context.Context, p chat.Prompt, say phrases) (
 		room = *p.Params.MaxTokens - chunk.Tokens(say.Quotes)
 	}
 	clauses := clausesOf(p.Question)
-	quotes := pick(q.sentences(fragments), p.Fragments, room)
 	pages := pagesOf(fragments)
+	quotes := pick(q.sentences(pages), p.Fragments, room)
+	certain := slices.ContainsFunc(quotes, func(s sentence) bool { return s.evidence.certain })
+	if about := q.topicsOf(""); len(clauses) == 1 && !certain {
+		if at, _ := q.best(pages, about); at >= 0 && q.lacks(pages, at, about) {
+			return out, nil
+		}
+	}
 	if !q.sureOfAll(quotes, pages, clauses) {
-		most := min(passageCharacters, max(min(room, passageCharacters), 1)*charactersPerToken)
+		most := min(formCharacters, max(min(room, formCharacters), 1)*charactersPerToken)
 		passages, unanswered := q.passagesFor(clauses, pages, len(quotes) > 0, most)
 		if len(passages) == 0 && len(clauses) > 1 {
 			passages, unanswered = q.passagesFor([]string{p.Question}, pages, len(quotes) > 0, most)
@@ -215,6 +221,9 @@ func (q question) sure(quotes []sentence, pages []page, about topics) bool {
 			continue
 		}
 		own := q.covered(about, s.said)
+		if !pages[s.fragment].prose() {
+			own = min(own, q.covered(q.asked(about), s.said))
+		}
 		whole := s.single() || ends(s.text)
 		if own >= sureShare || whole && own >= ownShare && q.covered(about, s.said, pages[s.fragment].title) >= titledShare {
 			return true
@@ -268,13 +277,20 @@ func (e *Provider) analyse(ctx context.Context, p chat.Prompt, fragments []domai
 	return q, nil
 }
 
-// sentences scores the candidate sentences of fragments.
-func (q question) sentences(fragments []domain.Fragment) []sentence {
+// sentences scores the candidate sentences of the pages that may answer the question. If a document lacks the topics of
+// the question, only the row that the question identifies is a candidate.
+func (q question) sentences(pages []page) []sentence {
 	var out []sentence
-	for i, f := range fragments {
-		if holdsOptions(f, q.options) && holdsCodes(f, q.codes) {
-			out = append(out, q.readFragment(i, f, fragments[0].Score)...)
+	about := q.topicsOf("")
+	for i, p := range pages {
+		if !q.eligible(p, about) {
+			continue
 		}
+		found := q.readFragment(i, p.fragment, pages[0].fragment.Score)
+		if q.lacks(pages, i, about) {
+			found = slices.DeleteFunc(found, func(s sentence) bool { return !s.evidence.certain })
+		}
+		out = append(out, found...)
 	}
 	return out
 }

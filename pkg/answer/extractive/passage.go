@@ -1,7 +1,6 @@
 package extractive
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,16 +16,18 @@ import (
 // topics are the terms of a question, or of a clause, that an answer has to be about.
 type topics []bool
 
-// topicsOf marks the terms of a clause that carry a topic. If the clause contains only names, topicsOf marks the topics
-// of the whole question, including those from earlier questions.
+// topicsOf returns the terms of a clause that carry a topic. For a clause with fewer than two terms that are not names,
+// it returns the topic terms of the whole question, including those taken from earlier questions.
 func (q question) topicsOf(clause string) topics {
 	out := topics(termsIn(q.terms, strings.Fields(clause)))
-	any := false
+	said := 0
 	for i := range out {
 		out[i] = out[i] && q.own[i] && !q.framing[i]
-		any = any || out[i] && !q.names[i]
+		if out[i] && !q.names[i] {
+			said++
+		}
 	}
-	if !any {
+	if said < 2 && (said == 0 || strings.TrimSpace(clause) == strings.TrimSpace(q.text)) {
 		for i := range out {
 			out[i] = !q.framing[i]
 		}
@@ -153,6 +154,9 @@ func (q question) window(p page, about topics, characters int) (begin, end int) 
 		}
 		return n
 	}
+	if p.prose() {
+		characters = min(characters, passageCharacters)
+	}
 	if length(0, len(p.lines)) <= characters {
 		return 0, len(p.lines)
 	}
@@ -195,6 +199,17 @@ func (q question) window(p page, about topics, characters int) (begin, end int) 
 	return begin, end
 }
 
+// prose reports whether most lines of a page end like sentences.
+func (p page) prose() bool {
+	n := 0
+	for _, l := range p.lines {
+		if ends(l.text) {
+			n++
+		}
+	}
+	return 2*n >= len(p.lines)
+}
+
 // distinctive returns the topics that distinguish the lines of a page: those that are neither names nor in the
 // headings. If there are none, it returns all topics.
 func (q question) distinctive(p page, about topics) topics {
@@ -234,11 +249,14 @@ func (p page) grown(begin, end int, after bool) (int, int) {
 }
 
 const (
-	passageCharacters = 700 // maximum length of one passage
+	passageCharacters = 500  // maximum length of a passage of prose
+	formCharacters    = 1200 // maximum length of a part of a form, receipt or table
 
-	// A passage is quoted if it and its headings contain at least minCover of the topics. If there is no such passage,
+	// A passage is quoted if it and its headings contain at least minCover of the topics, or loneCover if no sentence is
+	// likely to be an answer. If there is no such passage,
 	// sentences of a fragment are quoted if the fragment and its headings contain at least keptCover of the topics.
 	minCover  = 0.5
+	loneCover = 0.6
 	keptCover = 0.3
 
 	// A sentence is quoted without its surroundings if it contains at least sureShare of the topics. If the sentence
@@ -278,10 +296,10 @@ func (q question) best(pages []page, about topics) (at int, cover float64) {
 	at = -1
 	most := 0.0
 	for i, p := range pages {
-		if q.strange[i] || !q.eligible(p, about) {
+		if q.strange[i] || len(p.lines) == 0 || !q.eligible(p, about) {
 			continue
 		}
-		score := p.fragment.Score/max(pages[0].fragment.Score, minScore) + q.covered(about, p.own)
+		score := p.fragment.Score/max(pages[0].fragment.Score, minScore) + q.covered(q.asked(about), p.own) + 0.5*q.covered(about, p.own)
 		if score > most {
 			at, most, cover = i, score, q.covered(about, p.own, p.title)
 		}
@@ -289,43 +307,14 @@ func (q question) best(pages []page, about topics) (at int, cover float64) {
 	return at, cover
 }
 
-// eligible reports whether a page contains the numbers, codes and options of the topics. If values of the requested
-// kind are recognisable by their form, as e-mail addresses are, the page must also contain such a value.
-func (q question) eligible(p page, about topics) bool {
-	if len(p.lines) == 0 || !holdsOptions(p.fragment, q.options) || !holdsCodes(p.fragment, q.codes) {
-		return false
-	}
-	if (q.wants.plain() || q.wants.kind == wantMass) && !q.wants.heldBy(p.fragment.Text) &&
-		(q.wants.kind != wantMoney || !amount.MatchString(p.fragment.Text)) {
-		return false
-	}
-	if _, coded := q.lacksNames(p.own, p.title); coded {
-		return false
-	}
-	for _, pair := range q.numbered {
-		if at := occurrences(p.own.at, q.terms[pair[0]]); about[pair[1]] && len(at) > 0 && distance(at, occurrences(p.own.at, q.terms[pair[1]])) > 1 &&
-			distance(occurrences(p.title.at, q.terms[pair[0]]), occurrences(p.title.at, q.terms[pair[1]])) > 1 {
-			return false
-		}
-	}
-	return true
-}
-
-// amount matches a number with two decimals, which in receipts and invoices is a price.
-var amount = regexp.MustCompile(`\d[.,]\d{2}(?:\D|$)`)
-
 // passagesFor returns the passages about each clause of a question, in reading order within a fragment, and the clauses
 // that no passage answers. If supported is true, a sentence of the fragments is likely to be an answer, and pages are
 // checked less strictly. Each passage has at most the given number of characters.
 func (q question) passagesFor(clauses []string, pages []page, supported bool, characters int) (out []passage, unanswered []string) {
-	least := minCover
-	if len(q.options) > 0 {
-		least = 0 // enough, because the page contains the option
-	}
 	for _, clause := range clauses {
 		about := q.topicsOf(clause)
 		at, cover := q.best(pages, about)
-		if at < 0 || cover < least || q.unheardOf(pages, about) || !supported && !q.speaksOf(pages[at], about) {
+		if at < 0 || !q.answers(pages, at, about, cover, supported) {
 			unanswered = append(unanswered, clause)
 			continue
 		}
@@ -336,34 +325,26 @@ func (q question) passagesFor(clauses []string, pages []page, supported bool, ch
 	return out, unanswered
 }
 
-// Minimum share of the topics other than names that a page must contain to be quoted if no sentence is likely to be an
-// answer.
-const otherTopics = 0.4
-
-// Minimum share of the clause's total weight at which a missing topic matters: if no page contains such a topic, the
-// documents do not answer the clause.
-const unheardShare = 0.3
-
-// unheardOf reports whether an important topic is missing from all pages. A topic is important if it has at least
-// unheardShare of the total weight and is as rare as a word can be.
-func (q question) unheardOf(pages []page, about topics) bool {
-	if q.few || q.unspaced || len(q.options) > 0 {
-		return false
+// answers reports whether a passage of pages[at] may answer a clause. cover is the share of the topics that the page
+// contains. See passagesFor.
+func (q question) answers(pages []page, at int, about topics, cover float64, supported bool) bool {
+	p := pages[at]
+	least := minCover
+	switch {
+	case len(q.options) > 0:
+		least = 0 // enough, because the page contains the option
+	case !supported && p.prose():
+		least = loneCover
 	}
-	total := 0.0
-	for i, w := range q.weights {
-		if about[i] {
-			total += w
-		}
-	}
-	for i, w := range q.weights {
-		if about[i] && w >= q.rare && w >= unheardShare*total &&
-			!slices.ContainsFunc(pages, func(p page) bool { return q.holds(p.own, i)+q.holds(p.title, i) > 0 }) {
-			return true
-		}
-	}
-	return false
+	return cover >= least && !q.lacks(pages, at, about) && (supported || q.speaksOf(p, about))
 }
+
+// Minimum share of the topics other than names that a page must contain to be quoted if no sentence is likely to be an
+// answer. Prose uses more of the words of a question than a form.
+const (
+	otherTopics = 0.4
+	proseTopics = 0.5
+)
 
 // speaksOf reports whether a page is about the property that the question asks for, such as a colour, and not only
 // about the things that the question names. If the page is a table, all names must be in the same row.
@@ -377,7 +358,11 @@ func (q question) speaksOf(p page, about topics) bool {
 		others[i] = about[i] && !q.names[i]
 		any = any || others[i]
 	}
-	if any && q.covered(others, p.own, p.title) < otherTopics {
+	least := otherTopics
+	if p.prose() {
+		least = proseTopics
+	}
+	if any && q.covered(others, p.own, p.title) < least {
 		return false
 	}
 	named := make([]bool, len(about))

@@ -43,6 +43,8 @@ type question struct {
 	rare     float64  // weight of the rarest word of the search
 	few      bool     // the datastore has too few chunks for word frequencies to mean anything
 	numbered [][2]int // pairs of a word and the number next to it
+	months   []int    // months next to a day or a year
+	text     string   // the question itself
 }
 
 // newQuestion analyses the question for the languages of the fragments. Words from the previous question weigh less
@@ -76,9 +78,12 @@ func newQuestion(p chat.Prompt, fragments []domain.Fragment) question {
 		rare = max(rare, w)
 	}
 	even := evenness(p.Candidates, rare)
+	framing := termsIn(q.terms, slices.DeleteFunc(language.Words(search), func(w string) bool {
+		return !language.FramingWords[w] && language.QuestionWords[w] == nil && !analysis.IsFunctionWord(w, lang)
+	}))
 	for i, t := range q.terms {
 		w := termWeight(p.TermWeights, t, rare) + even
-		frames := slices.ContainsFunc(t.Forms, func(f string) bool { return language.FramingWords[f] || language.QuestionWords[f] != nil })
+		frames := framing[i] || slices.ContainsFunc(t.Forms, func(f string) bool { return language.FramingWords[f] || language.QuestionWords[f] != nil })
 		q.framing = append(q.framing, frames)
 		switch {
 		case frames:
@@ -97,6 +102,7 @@ func newQuestion(p chat.Prompt, fragments []domain.Fragment) question {
 	}
 	q.options, q.numbered = optionsIn(p.Question), q.numberedTerms(p.Question)
 	q.addConcepts(p.Question, langs)
+	q.months, q.text = monthsIn(p.Question), p.Question
 	return q
 }
 

@@ -72,10 +72,7 @@ func (q question) readFragment(i int, f domain.Fragment, best float64) []sentenc
 	lang := analysis.Detect(f.Text)
 	var analyzer analysis.Analyzer // caches stems
 	read := func(s string) wording { return wording{at: positions(analyzer.Terms(s, lang))} }
-	names, coded := q.lacksNames(read(f.Text), read(titleOf(f)))
-	if coded {
-		return nil
-	}
+	names, _ := q.lacksNames(read(f.Text), read(titleOf(f)))
 	parts := partsOf(f)
 	titles := titlesOf(f, parts)
 	headings := make(map[string]wording)

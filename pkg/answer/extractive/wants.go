@@ -46,7 +46,7 @@ var (
 	timeWords  = wordset.Of(`when wann quand cuándo wanneer когда`)
 	massWords  = wordset.Of(`heavy weigh weighs weight schwer wiegt gewicht lourd pèse pèsent poids pesa peso weegt zwaar весит`)
 	phoneWords = wordset.Of(`phone telephone telefon telefonnummer rufnummer téléphone teléfono telefono telefone telefoonnummer телефон`)
-	mailWords  = wordset.Of(`email mail courriel emailadresse mailadresse`)
+	mailWords  = wordset.Of(`email mail courriel correo emailadresse mailadresse`)
 	sendWords  = wordset.Of(`number nummer numéro número numero address adresse dirección indirizzo endereço номер адрес`) // no topic in a question for a phone number or mail address
 
 	// otherWords ask for something other than a value, even if the question mentions one: who pays the costs, where the

@@ -24,6 +24,14 @@ var FramingWords = wordset.Of(`
 	comprou pagou
 	bedraagt gekocht betaald betekent
 	каков какова каково каковы означает значит
+	number name amount time one must may might possible allowed call run
+	nummer name anzahl uhrzeit darf dürfen muss müssen soll sollen wurde wurden wird werden noch einmal schnell häufig heißt
+	numéro nom nombre montant délai heure temps fréquence peut peuvent doit doivent
+	número nombre hora tiempo puede pueden debe deben queda quedan antelación
+	numero nome ora tempo può possono deve devono va vanno viene vengono entro
+	número nome hora horas tempo pode podem deve devem feito feita feitos feitas
+	nummer naam welk uur mag mogen moet moeten kan kunnen worden wordt volgens betaalt
+	каком какому какую каких часто нужно можно должен должна должны который которая которое которого которой которые номер час часа время звонить заплатить
 `)
 
 // isCapitalised reports whether a word begins with a capital letter.
