@@ -56,7 +56,7 @@ func (a *Answerer) translate(ctx context.Context, d *promptDraft, found []domain
 		}
 		return ""
 	}
-	if strings.ContainsRune(text, '\n') || strings.EqualFold(text, query) || utf8.RuneCountInString(text) > retrieve.MaxQueryCharacters {
+	if strings.ContainsRune(text, '\n') || strings.EqualFold(text, query) || max(utf8.RuneCountInString(text), analysis.NormalLength(text, retrieve.MaxQueryCharacters)) > retrieve.MaxQueryCharacters {
 		return ""
 	}
 	return text

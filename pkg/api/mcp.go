@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/gin-gonic/gin"
 
@@ -108,11 +107,11 @@ func (l mcpLibrary) search(ctx context.Context, caller access.Caller, q mcp.Sear
 
 // queryFaults checks a query that no schema has checked, and returns its faults.
 func (s *server) queryFaults(field, query string) []domain.FieldError {
-	switch n := utf8.RuneCountInString(query); {
-	case strings.TrimSpace(query) == "":
+	if strings.TrimSpace(query) == "" {
 		return []domain.FieldError{{Field: field, Message: "is empty; it must contain text"}}
-	case n > s.options.MaxQueryChars:
-		return []domain.FieldError{{Field: field, Message: fmt.Sprintf("has %d characters; the limit is %d", n, s.options.MaxQueryChars)}}
+	}
+	if fault := s.lengthFault(query); fault != "" {
+		return []domain.FieldError{{Field: field, Message: fault}}
 	}
 	return nil
 }

@@ -17,6 +17,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/sluice/sluice/pkg/analysis"
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/embed"
 	"github.com/sluice/sluice/pkg/index"
@@ -97,7 +98,7 @@ const (
 type Request struct {
 	WorkspaceID string // every datastore must belong to it
 	Datastores  []domain.Datastore
-	Query       string // 1 to MaxQueryCharacters characters
+	Query       string // 1 to MaxQueryCharacters characters, also after normalisation (see analysis.NormalLength)
 
 	// Parts are the questions that Query consists of, at most question.MaxParts. The parts are searched in addition to
 	// Query. Together, all these searches return at most TopK fragments. If Parts is nil, question.Parts finds them; if
@@ -232,6 +233,8 @@ func (r *Retriever) validate(req Request) (Request, error) {
 		faults = append(faults, domain.FieldError{Field: "query", Message: "must not be empty"})
 	case n > MaxQueryCharacters:
 		faults = append(faults, domain.FieldError{Field: "query", Message: fmt.Sprintf("has %d characters; the maximum is %d", n, MaxQueryCharacters)})
+	case analysis.NormalLength(req.Query, MaxQueryCharacters) > MaxQueryCharacters:
+		faults = append(faults, domain.FieldError{Field: "query", Message: fmt.Sprintf("has more than %d characters after Unicode normalisation (NFKC), the maximum; shorten it", MaxQueryCharacters)})
 	}
 	if req.TopK == 0 {
 		req.TopK = DefaultTopK

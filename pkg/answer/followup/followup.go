@@ -30,10 +30,12 @@ const maxLinks = 5
 // question that refers back ("and how does it close?") rarely finds the right passage.
 func searchQuery(question string, history []chat.Turn) string {
 	topic := topicOf(history, question)
-	budget := retrieve.MaxQueryCharacters - utf8.RuneCountInString(question) - 1
+	// Count after normalisation, as Retrieve does. The question has been checked, but the topic has not.
+	budget := retrieve.MaxQueryCharacters - max(utf8.RuneCountInString(question), analysis.NormalLength(question, retrieve.MaxQueryCharacters)) - 1
 	if runes := []rune(topic); len(runes) > budget {
 		topic = string(runes[:max(budget, 0)])
 	}
+	topic = analysis.NormalPrefix(topic, max(budget, 0))
 	return strings.TrimSpace(topic + " " + question)
 }
 

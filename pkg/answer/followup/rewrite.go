@@ -101,7 +101,7 @@ const (
 // must be one line of similar length that consists of words of the conversation. It must contain the names, the numbers
 // and most of the words of the original, and no words that refer back.
 func isFaithful(written, question string, history []chat.Turn) bool {
-	length := utf8.RuneCountInString(written)
+	length := max(utf8.RuneCountInString(written), analysis.NormalLength(written, retrieve.MaxQueryCharacters))
 	if length == 0 || length > min(retrieve.MaxQueryCharacters, 3*utf8.RuneCountInString(question)+300) || strings.ContainsAny(written, "\n\r") {
 		return false
 	}

@@ -1,0 +1,58 @@
+package analysis_test
+
+import (
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/sluice/sluice/pkg/analysis"
+)
+
+func TestNormalLength(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]int{
+		"":                          0,
+		"harbour":                   7,
+		"\uFDFA":                    18,
+		"\uFB01x":                   3, // the ligature fi
+		"e\u0301":                   1,
+		strings.Repeat("\u3300", 3): 12,
+	} {
+		if got := analysis.NormalLength(text, 1000); got != want || got != utf8.RuneCountInString(norm.NFKC.String(text)) {
+			t.Errorf("%q has %d characters, want %d", text, got, want)
+		}
+		if got := analysis.NormalPrefix(text, want); got != text {
+			t.Errorf("%q is cut to %q", text, got)
+		}
+	}
+	for text, want := range map[string]string{"harbour": "harb", "\uFDFAx": "", "ab\u2474c": "ab", "ab\uFB01c": "ab\uFB01"} {
+		if got := analysis.NormalPrefix(text, 4); got != want {
+			t.Errorf("%q is cut to %q, want %q", text, got, want)
+		}
+	}
+}
+
+// TestEveryCharacterThatGrowsIsCounted has a query of each character that becomes longer.
+func TestEveryCharacterThatGrowsIsCounted(t *testing.T) {
+	t.Parallel()
+	growing := 0
+	for r := range unicode.MaxRune + 1 {
+		if !utf8.ValidRune(r) {
+			continue
+		}
+		n := utf8.RuneCountInString(norm.NFKC.String(string(r)))
+		if n == 1 {
+			continue
+		}
+		growing++
+		if got := analysis.NormalLength(strings.Repeat(string(r), 5), 10_000); got != 5*n {
+			t.Errorf("%U five times has %d characters, want %d", r, got, 5*n)
+		}
+	}
+	if growing < 500 {
+		t.Errorf("%d characters grow", growing)
+	}
+}
