@@ -22,6 +22,10 @@ backup-fleet: ## back up a fleet with the tools of PostgreSQL and NATS, as docs/
 overload: ## load a service on one processor with three times its capacity, for OVERLOAD (default 30s)
 	TEST_OVERLOAD=$(or $(OVERLOAD),30s) go test -v -timeout 0 -run TestOverload ./pkg/app
 
+.PHONY: fairness
+fairness: ## measure how a tenant fares while another attacks by streams, slow uploads, searches and documents, each for FAIRNESS (default 60s)
+	TEST_FAIRNESS=$(or $(FAIRNESS),60s) go test -v -timeout 0 -run TestFairness ./pkg/app
+
 .PHONY: soak
 soak: ## run mixed load at 80% of the capacity for SOAK (default 10m), during which nothing may grow; then make overload
 	TEST_SOAK=$(or $(SOAK),10m) go test -v -timeout 0 -run TestSoak ./pkg/app

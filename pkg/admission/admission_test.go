@@ -14,13 +14,16 @@ import (
 	"github.com/sluice/sluice/pkg/admission"
 )
 
+// flow is the only flow of the tests in this file.
+const flow = "flow"
+
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestAGateWithoutALimitAdmitsAll(t *testing.T) {
 	t.Parallel()
 	g := admission.New(admission.Options{})
 	for range 1000 {
-		if !g.Enter(t.Context()) {
+		if _, in := g.Enter(t.Context(), flow); !in {
 			t.Fatal("one was refused")
 		}
 	}
@@ -37,7 +40,7 @@ func TestTheLimitIsNotExceeded(t *testing.T) {
 		var all sync.WaitGroup
 		for range clients {
 			all.Go(func() {
-				in := g.Enter(t.Context())
+				slot, in := g.Enter(t.Context(), flow)
 				mu.Lock()
 				if !in {
 					refused++
@@ -52,7 +55,7 @@ func TestTheLimitIsNotExceeded(t *testing.T) {
 				mu.Lock()
 				within--
 				mu.Unlock()
-				g.Leave()
+				slot.Leave()
 			})
 		}
 		all.Wait()
@@ -60,7 +63,7 @@ func TestTheLimitIsNotExceeded(t *testing.T) {
 			t.Errorf("%d were within at once, %d served, %d refused", peak, served, refused)
 		}
 		for range limit { // every place has been given back
-			if !g.Enter(t.Context()) {
+			if _, in := g.Enter(t.Context(), flow); !in {
 				t.Error("a place was lost")
 			}
 		}
@@ -71,9 +74,9 @@ func TestAWaiterIsRefusedAtItsTimeout(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := admission.New(admission.Options{Limit: 1, Waiting: 10, OverloadTimeout: 25 * time.Millisecond})
-		g.Enter(t.Context())
+		g.Enter(t.Context(), flow)
 		began := time.Now()
-		if g.Enter(t.Context()) || time.Since(began) != 25*time.Millisecond {
+		if _, in := g.Enter(t.Context(), flow); in || time.Since(began) != 25*time.Millisecond {
 			t.Errorf("decided after %v", time.Since(began))
 		}
 		if g.Refused() != time.Now() {
@@ -82,7 +85,7 @@ func TestAWaiterIsRefusedAtItsTimeout(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
 		began = time.Now()
-		if g.Enter(ctx) || time.Since(began) != time.Millisecond {
+		if _, in := g.Enter(ctx, flow); in || time.Since(began) != time.Millisecond {
 			t.Errorf("one that has left was decided after %v", time.Since(began))
 		}
 	})
@@ -93,21 +96,21 @@ func TestOverloadServesTheNewestFirst(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := admission.New(admission.Options{Limit: 1, Waiting: 2, OverloadTimeout: time.Minute})
-		g.Enter(t.Context())
+		first, _ := g.Enter(t.Context(), flow)
 		var order []string
 		var all sync.WaitGroup
 		for _, name := range []string{"first", "second", "third"} {
 			all.Go(func() {
-				if g.Enter(t.Context()) {
+				if slot, in := g.Enter(t.Context(), flow); in {
 					order = append(order, name)
-					g.Leave()
+					slot.Leave()
 					return
 				}
 				order = append(order, name+" refused")
 			})
 			synctest.Wait()
 		}
-		g.Leave()
+		first.Leave()
 		all.Wait()
 		if want := []string{"first refused", "third", "second"}; len(order) != 3 || order[0] != want[0] || order[1] != want[1] || order[2] != want[2] {
 			t.Errorf("the order was %v", order)
@@ -137,13 +140,13 @@ func (v *callers) comes(t *testing.T, name string) {
 	stay := v.stay
 	v.all.Go(func() {
 		came := time.Now()
-		in := v.gate.Enter(t.Context())
+		slot, in := v.gate.Enter(t.Context(), flow)
 		v.mu.Lock()
 		v.seen = append(v.seen, caller{name, in, time.Since(came)})
 		v.mu.Unlock()
 		if in {
 			time.Sleep(stay)
-			v.gate.Leave()
+			slot.Leave()
 		}
 	})
 	synctest.Wait()
@@ -315,8 +318,8 @@ func TestBackpressureEnds(t *testing.T) {
 		if took := wait(); took != 0 || stood != -1 {
 			t.Errorf("stood back for %v though nobody was refused", took)
 		}
-		g.Enter(t.Context())
-		g.Enter(t.Context())
+		g.Enter(t.Context(), flow)
+		g.Enter(t.Context(), flow)
 		time.Sleep(100 * time.Millisecond)
 		if took := wait(); took != 400*time.Millisecond || stood != took {
 			t.Errorf("stood back for %v after one refusal", took)
@@ -326,7 +329,7 @@ func TestBackpressureEnds(t *testing.T) {
 		go func() { // refuses for ever
 			defer close(refusals)
 			for ctx.Err() == nil {
-				g.Enter(ctx)
+				g.Enter(ctx, flow)
 				time.Sleep(50 * time.Millisecond)
 			}
 		}()

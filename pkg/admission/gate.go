@@ -1,10 +1,15 @@
-// Package admission limits concurrent work, so that an overloaded process keeps its throughput and refuses the excess
-// at once.
+// Package admission shares limited resources fairly: requests, open streams, document readers and memory.
 //
-// Beyond its limit a Gate queues callers. A burst is served first in, first out, with a long time-out. Once the queue
-// has been non-empty for an interval, waiting only adds latency. The time-out is then short and the newest caller is
-// served first, because the oldest has the least chance of being answered in time. This is adaptive LIFO with CoDel
-// time-outs, see RFC 8289, section 3.1, and Maurer, "Fail at Scale", ACM Queue 13 (2015), 8.
+// A Gate has a limited number of slots and queues the callers beyond it. Each caller belongs to a flow, such as its
+// workspace. Free slots go to the waiting flow that has used the least, measured by the time that its callers held
+// their slots. So a flow with many or expensive callers delays itself, not the others. This is start-time fair queueing
+// (Goyal, Vin and Cheng, SIGCOMM 1996) with costs that become known only afterwards, as in the API server of
+// Kubernetes.
+//
+// Within a flow, a burst is served first in, first out, with a long time-out. Once the flow's queue has been non-empty
+// for an interval, waiting only adds latency. The time-out is then short and the newest caller is served first, because
+// the oldest has the least chance of being answered in time. This is adaptive LIFO with CoDel time-outs, see RFC 8289,
+// section 3.1, and Maurer, "Fail at Scale", ACM Queue 13 (2015), 8.
 package admission
 
 import (
@@ -16,143 +21,224 @@ import (
 
 // Options are the limits of a Gate. The zero value admits every caller.
 type Options struct {
-	Limit           int           // maximum number of callers admitted at once; 0: no limit
-	Waiting         int           // maximum queue length; beyond it, one caller is refused: in a burst the newest, otherwise the oldest
-	OverloadTimeout time.Duration // time-out for a caller that arrives during sustained load
-	Burst           time.Duration // time-out for a caller that arrives in a burst
-	Interval        time.Duration // how long the queue may be non-empty before a burst counts as sustained load; 0: all load is sustained
+	Limit   int // number of slots; 0: no limit
+	Waiting int // maximum queue length; beyond it, a caller of the flow with the longest queue is refused; -1: no maximum
+
+	// Time-outs of waiting callers: OverloadTimeout for callers that arrive during sustained load, Burst for those that
+	// arrive in a burst. If OverloadTimeout is 0, callers wait until their context ends, and each flow is served first
+	// in, first out.
+	OverloadTimeout, Burst time.Duration
+	// Interval is how long the queue of a flow may be non-empty before a burst counts as sustained load. If it is 0,
+	// all load is sustained.
+	Interval time.Duration
+
+	// Spare is the number of slots that are kept for flows that hold none.
+	Spare int
+	// Share keeps more slots free the more a flow holds: a flow that holds n slots gets another only if more than
+	// Share*n are free. A single flow can therefore hold 1/(1+Share) of all slots, and slots remain for any number of
+	// other flows. 0: no such limit.
+	Share float64
+	// Alone lifts Spare and Share for a flow that has had the gate to itself for so long. The next caller of another
+	// flow may then have to wait for a slot. 0: never.
+	Alone time.Duration
 }
 
-// Length of the cool-down after a refusal, in multiples of Options.Interval. During the cool-down no load counts as a
-// burst, so that short gaps do not end overload mode.
+// Length of the cool-down after a refusal, in multiples of Options.Interval. During the cool-down no load of the flow
+// counts as a burst, so that short gaps do not end overload mode.
 const cooldownIntervals = 10
 
 // Gate admits a limited number of callers at once. A nil Gate admits every caller.
 type Gate struct {
 	opts Options
 
-	mu          sync.Mutex
-	admitted    int
-	waiting     []*waiter // in order of arrival
-	queuedSince time.Time // when the queue last became non-empty
-	refused     time.Time // time of the last refusal
+	mu       sync.Mutex
+	used     int // weight of all admitted callers
+	queued   int // number of waiting callers
+	arrivals uint64
+	flows    map[string]*flow
+	sweepAt  int           // number of flows at which idle ones are removed
+	clock    time.Duration // virtual time: the start of the last admission, in slot time of one flow
+	latest   time.Duration // the highest virtual time of any flow
+	mean     time.Duration // mean cost of all flows, the first estimate for a new one
+	refused  time.Time     // time of the last refusal
+
+	last     *flow     // the flow of the last caller
+	switched time.Time // when a caller of another flow than last arrived
 }
 
 // waiter is a queued caller. The goroutine that removes it from the queue admits or refuses it, exactly once.
 type waiter struct {
-	admitted chan bool
+	flow     *flow
+	weight   int
+	arrival  uint64
+	admitted chan *Slot // receives nil if the caller is refused
 	timeout  time.Duration
 }
 
-// New returns a gate with the given limits.
-func New(o Options) *Gate { return &Gate{opts: o} }
+// Slot is the permission of an admitted caller. A nil Slot belongs to a gate without a limit.
+type Slot struct {
+	gate     *Gate
+	flow     *flow
+	weight   int
+	began    time.Time
+	estimate time.Duration // what the flow was charged in advance
+}
 
-// Enter reports whether the caller is admitted. An admitted caller must call Leave once. Enter returns false if the
-// gate is full and the caller was not admitted before its time-out or the end of ctx.
-func (g *Gate) Enter(ctx context.Context) bool {
+// New returns a gate with the given limits.
+func New(o Options) *Gate {
+	o.Spare = min(o.Spare, o.Limit-1) // a gate with one slot cannot keep one free
+	return &Gate{opts: o, flows: map[string]*flow{}, sweepAt: minSweep}
+}
+
+// Enter reports whether a caller of the flow is admitted. An admitted caller must call Leave on the slot once. Enter
+// returns false if the gate is full and the caller was not admitted before its time-out or the end of ctx.
+func (g *Gate) Enter(ctx context.Context, flow string) (*Slot, bool) {
+	return g.EnterWeighted(ctx, flow, 1)
+}
+
+// EnterWeighted does the same as Enter for a caller that needs several slots at once. If there are not so many, it
+// needs all of those that are not spare.
+func (g *Gate) EnterWeighted(ctx context.Context, flow string, weight int) (*Slot, bool) {
 	if g == nil || g.opts.Limit <= 0 {
-		return true
+		return nil, true
 	}
-	w := g.begin()
+	slot, w := g.begin(flow, min(weight, g.opts.Limit-g.opts.Spare))
 	if w == nil {
-		return true
+		return slot, slot != nil
 	}
-	timer := time.NewTimer(w.timeout)
-	defer timer.Stop()
+	var expired <-chan time.Time
+	if w.timeout > 0 {
+		timer := time.NewTimer(w.timeout)
+		defer timer.Stop()
+		expired = timer.C
+	}
 	select {
-	case in := <-w.admitted:
-		return in
-	case <-timer.C:
+	case slot = <-w.admitted:
+		return slot, slot != nil
+	case <-expired:
 	case <-ctx.Done():
 	}
 	g.timeOut(w)
-	return <-w.admitted
+	slot = <-w.admitted
+	return slot, slot != nil
 }
 
-// TryEnter reports whether the caller is admitted at once. It never waits and never counts as a refusal. An admitted
-// caller must call Leave once.
-func (g *Gate) TryEnter() bool {
+// TryEnter reports whether a caller of the flow is admitted at once. It never waits and never counts as a refusal. An
+// admitted caller must call Leave on the slot once.
+func (g *Gate) TryEnter(flow string) (*Slot, bool) {
 	if g == nil || g.opts.Limit <= 0 {
-		return true
+		return nil, true
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.admitted >= g.opts.Limit {
-		return false
+	f := g.flow(flow)
+	if g.queued > 0 || !g.fits(f, 1) {
+		return nil, false
 	}
-	g.admitted++
-	return true
+	return g.admit(f, 1), true
 }
 
-// begin admits the caller and returns nil, or queues the caller and returns its waiter.
-func (g *Gate) begin() *waiter {
+// begin admits the caller and returns its slot, refuses it and returns nothing, or queues it and returns its waiter.
+func (g *Gate) begin(name string, weight int) (*Slot, *waiter) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.admitted < g.opts.Limit {
-		g.admitted++
-		return nil
+	f := g.flow(name)
+	if f != g.last {
+		if g.last != nil {
+			g.switched = time.Now()
+		}
+		g.last = f
+	}
+	if g.queued == 0 && g.fits(f, weight) {
+		return g.admit(f, weight), nil
 	}
 	now := time.Now()
-	if len(g.waiting) == 0 {
-		g.queuedSince = now
+	if len(f.waiting) == 0 {
+		f.queuedSince = now
 	}
-	w := &waiter{admitted: make(chan bool, 1), timeout: g.opts.OverloadTimeout}
-	burst := g.isBurst(now)
+	burst := g.isBurst(f, now)
+	w := &waiter{flow: f, weight: weight, arrival: g.arrivals, admitted: make(chan *Slot, 1), timeout: g.opts.OverloadTimeout}
 	if burst {
 		w.timeout = g.opts.Burst
 	}
-	g.waiting = append(g.waiting, w)
-	switch {
-	case len(g.waiting) <= g.opts.Waiting:
-	case burst:
-		g.refuse(len(g.waiting) - 1)
-	default:
-		g.refuse(0)
+	g.arrivals++
+	g.queued++
+	f.waiting = append(f.waiting, w)
+	g.dispatch()
+	if g.opts.Waiting >= 0 && g.queued > g.opts.Waiting {
+		g.refuseOne(now)
 	}
-	return w
+	return nil, w
 }
 
-// isBurst reports whether the current load counts as a burst. The caller holds the lock.
-func (g *Gate) isBurst(now time.Time) bool {
-	return now.Sub(g.queuedSince) < g.opts.Interval && (g.refused.IsZero() || now.Sub(g.refused) >= cooldownIntervals*g.opts.Interval)
+// isBurst reports whether the flow's load counts as a burst. The caller holds the lock.
+func (g *Gate) isBurst(f *flow, now time.Time) bool {
+	return now.Sub(f.queuedSince) < g.opts.Interval && !g.isCooling(f, now)
+}
+
+// isCooling reports whether a caller of the flow was refused not long ago.
+func (g *Gate) isCooling(f *flow, now time.Time) bool {
+	return !f.refused.IsZero() && now.Sub(f.refused) < cooldownIntervals*g.opts.Interval
+}
+
+// refuseOne refuses a caller of the flow with the longest queue: in a burst its newest caller, otherwise its oldest.
+func (g *Gate) refuseOne(now time.Time) {
+	var longest *flow
+	for _, f := range g.flows {
+		if len(f.waiting) == 0 {
+			continue
+		}
+		if longest == nil || len(f.waiting) > len(longest.waiting) || len(f.waiting) == len(longest.waiting) && f.before(longest, g.clock) == longest {
+			longest = f
+		}
+	}
+	at := 0
+	if g.isBurst(longest, now) {
+		at = len(longest.waiting) - 1
+	}
+	g.refuse(longest, at)
 }
 
 // timeOut refuses the waiter unless it has already been admitted or refused.
 func (g *Gate) timeOut(w *waiter) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if at := slices.Index(g.waiting, w); at >= 0 {
-		g.refuse(at)
+	if at := slices.Index(w.flow.waiting, w); at >= 0 {
+		g.refuse(w.flow, at)
+		g.dispatch() // it may have kept slots free for its weight
 	}
 }
 
-// refuse removes the waiter at the given index from the queue and refuses it. The caller holds the lock.
-func (g *Gate) refuse(at int) {
-	w := g.waiting[at]
-	g.waiting = slices.Delete(g.waiting, at, at+1)
-	g.refused = time.Now()
-	w.admitted <- false
+// refuse removes the waiter at the given index from the flow's queue and refuses it. The caller holds the lock.
+func (g *Gate) refuse(f *flow, at int) {
+	w := g.dequeue(f, at)
+	f.refused = time.Now()
+	g.refused = f.refused
+	w.admitted <- nil
 }
 
-// Leave passes the caller's slot to a waiter: during a burst to the oldest one, otherwise to the newest. If no caller
-// is waiting, it frees the slot.
-func (g *Gate) Leave() {
-	if g == nil || g.opts.Limit <= 0 {
+func (g *Gate) dequeue(f *flow, at int) *waiter {
+	w := f.waiting[at]
+	f.waiting = slices.Delete(f.waiting, at, at+1)
+	g.queued--
+	return w
+}
+
+// Leave returns the slot, charges its flow for the time that it was held, and admits the next callers.
+func (s *Slot) Leave() {
+	if s == nil {
 		return
 	}
+	g := s.gate
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	next := len(g.waiting) - 1
-	if next < 0 {
-		g.admitted--
-		return
+	g.used -= s.weight
+	s.flow.held -= s.weight
+	g.settle(s.flow, s.estimate, time.Since(s.began), s.weight)
+	g.dispatch()
+	if g.used == 0 && g.queued == 0 {
+		g.clock = g.latest // what was used before counts no longer
 	}
-	if g.isBurst(time.Now()) {
-		next = 0
-	}
-	w := g.waiting[next]
-	g.waiting = slices.Delete(g.waiting, next, next+1)
-	w.admitted <- true
 }
 
 // Refused returns the time of the last refusal, or the zero time if there was none.
@@ -163,4 +249,25 @@ func (g *Gate) Refused() time.Time {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.refused
+}
+
+// Capacity returns the number of callers that can be admitted or waiting at the same time, or -1 if there is no limit.
+func (g *Gate) Capacity() int {
+	if g == nil || g.opts.Limit <= 0 || g.opts.Waiting < 0 {
+		return -1
+	}
+	return g.opts.Limit + g.opts.Waiting
+}
+
+// Held returns the number of slots that the flow holds.
+func (g *Gate) Held(name string) int {
+	if g == nil {
+		return 0
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if f := g.flows[name]; f != nil {
+		return f.held
+	}
+	return 0
 }

@@ -15,8 +15,10 @@ import (
 	"time"
 
 	"github.com/sluice/sluice/pkg/admission"
+	"github.com/sluice/sluice/pkg/answer"
 	"github.com/sluice/sluice/pkg/api"
 	"github.com/sluice/sluice/pkg/api/admit"
+	"github.com/sluice/sluice/pkg/domain"
 )
 
 // closedLoop is a gate that lets one in, and has nobody wait.
@@ -48,7 +50,8 @@ func TestExcessRequestsAreRefusedByClass(t *testing.T) {
 	}
 	s.key = "" // unusedID looks
 	for full, gate := range gates {
-		if !gate.Enter(t.Context()) {
+		slot, ok := gate.Enter(t.Context(), "other")
+		if !ok {
 			t.Fatalf("the gate of %s is not open", full)
 		}
 		for class, all := range requests {
@@ -79,7 +82,7 @@ func TestExcessRequestsAreRefusedByClass(t *testing.T) {
 				}
 			}
 		}
-		gate.Leave()
+		slot.Leave()
 	}
 	metrics := string(s.call("GET", "/metrics", nil).body)
 	for class, all := range requests {
@@ -92,22 +95,94 @@ func TestExcessRequestsAreRefusedByClass(t *testing.T) {
 	}
 }
 
-// TestAnOpenStreamHoldsNoPermit opens a stream where one may be served at a time, and asks for something else.
-func TestAnOpenStreamHoldsNoPermit(t *testing.T) {
+// TestStreamsDoNotBlockOtherRequests opens as many streams as one key may have, then as many as its workspace may have.
+// All other requests are served, and streams of other workspaces too.
+func TestStreamsDoNotBlockOtherRequests(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, func(o *api.Options, _ *api.Deps) {
-		o.Admission = admit.Options{Others: closedLoop(), MaxOpen: 1}
+		o.Admission = admit.Options{Others: closedLoop(), MaxOpen: 12}
 	})
 	s.watcher.watch = func(context.Context, string) (<-chan string, error) { return make(chan string), nil }
-	res := s.open("GET", "/datastores/"+s.datastore+"/events", "")
-	_, err := res.Body.Read(make([]byte, 1))
-	must(t, err)
-	a := s.call("GET", "/agents", nil) // its place is free again, but there are as many streams as may be open
-	requireRefused(t, a)
-	if !strings.Contains(string(a.body), "open streams") {
-		t.Errorf("the gate did not open again: %s", a.body)
+	path := "/datastores/" + s.datastore + "/events"
+	stream := func(s *service, path string) {
+		t.Helper()
+		res := s.open("GET", path, "")
+		if res.StatusCode != 200 {
+			t.Fatalf("a stream is answered %d", res.StatusCode)
+		}
+		_, err := res.Body.Read(make([]byte, 1))
+		must(t, err)
 	}
+	refused := func(s *service, path, reason string) {
+		t.Helper()
+		a := s.call("GET", path, nil)
+		if requireRefused(t, a); !strings.Contains(a.problem(503).Detail, reason) {
+			t.Errorf("the answer is %s", a.body)
+		}
+	}
+	for range 4 { // a third of all
+		stream(s.service, path)
+	}
+	refused(s.service, path, "this key has 4 open streams, its share of the 12 that may be open (SLUICE_LIMIT_OPEN)")
+	second := s.as(s.newKey(domain.APIKey{WorkspaceID: s.ws, Scopes: []domain.Scope{domain.ScopeRead}}))
+	for range 2 { // half of all, with the others
+		stream(second, path)
+	}
+	refused(second, path, "this workspace has 6 open streams")
+	s.call("GET", "/agents", nil).want(200)
 	s.call("GET", "/healthz", nil).want(200)
+	s.call("POST", "/datastores/"+s.datastore+"/query", object{"query": "anything"}).want(200)
+
+	other := s.stranger()
+	other.call("GET", "/agents", nil).want(200)
+	theirs := "/datastores/" + other.newDatastore() + "/events"
+	for range 2 { // a third of the rest
+		stream(other, theirs)
+	}
+	refused(other, theirs, "this key has 2 open streams")
+}
+
+// TestAClosedStreamIsNotCounted opens and closes more streams than may be open.
+func TestAClosedStreamIsNotCounted(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, func(o *api.Options, _ *api.Deps) { o.Admission = admit.Options{MaxOpen: 1} })
+	s.watcher.watch = func(context.Context, string) (<-chan string, error) {
+		ended := make(chan string)
+		close(ended)
+		return ended, nil
+	}
+	for range 5 {
+		s.call("GET", "/datastores/"+s.datastore+"/events", nil).want(200)
+	}
+}
+
+// TestStreamsOfVisitorsAreCounted has visitors of a public agent open all streams that one address may have.
+func TestStreamsOfVisitorsAreCounted(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, func(o *api.Options, _ *api.Deps) { o.Admission = admit.Options{MaxOpen: 4} })
+	release := make(chan struct{})
+	t.Cleanup(func() { close(release) })
+	s.answerer.answer = func(ctx context.Context, _ answer.Request, emit func(string) error) (answer.Answer, error) {
+		if err := emit("so"); err != nil {
+			return answer.Answer{}, err
+		}
+		select {
+		case <-release:
+		case <-ctx.Done():
+		}
+		return answer.Answer{}, ctx.Err()
+	}
+	agent := s.newAgent(object{"visibility": "public"})
+	visitor := s.as("")
+	for range 2 {
+		_, err := visitor.open("POST", "/agents/"+agent+"/query", `{"query":"what?","streaming":true}`).Body.Read(make([]byte, 1))
+		must(t, err)
+	}
+	a := visitor.call("POST", "/agents/"+agent+"/query", object{"query": "what?", "streaming": true})
+	if requireRefused(t, a); !strings.Contains(a.problem(503).Detail, "this address has 2 open streams") {
+		t.Errorf("the answer is %s", a.body)
+	}
+	s.call("GET", "/agents", nil).want(200)
 }
 
 // TestASlowBodyHoldsNoPermit has a client send a body by and by where one search may be served at a time: others are
@@ -128,7 +203,7 @@ func TestASlowBodyHoldsNoPermit(t *testing.T) {
 	_, err = io.WriteString(conn, body[5:])
 	must(t, err)
 	(<-answered).want(200)
-	if !gate.Enter(t.Context()) {
+	if _, ok := gate.Enter(t.Context(), "other"); !ok {
 		t.Error("a place was lost")
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluice/sluice/pkg/answer"
 	"github.com/sluice/sluice/pkg/api/access"
+	"github.com/sluice/sluice/pkg/api/admit"
 	"github.com/sluice/sluice/pkg/api/idempotency"
 	"github.com/sluice/sluice/pkg/api/problem"
 	"github.com/sluice/sluice/pkg/api/sse"
@@ -32,6 +33,9 @@ func (s *server) queryAgent(ctx context.Context, id string, body AgentQuery, exp
 	if err != nil {
 		return nil, err
 	}
+	if err := s.checkLength("query", body.Query); err != nil {
+		return nil, err
+	}
 	if caller.Workspace() != agent.WorkspaceID {
 		if err := visitorRule(body, s.options.VisitorMaxTokens); err != nil {
 			return nil, err
@@ -50,6 +54,9 @@ func (s *server) queryAgent(ctx context.Context, id string, body AgentQuery, exp
 	}
 	t.request.Explain, t.reads, t.holds = explain, caller.MayRead(agent.WorkspaceID), holds
 	if body.Streaming != nil && *body.Streaming {
+		if err := admit.OpenStream(ctx, agent.WorkspaceID); err != nil {
+			return nil, err
+		}
 		return func(w http.ResponseWriter) error { return s.streamAnswer(ctx, w, t) }, nil
 	}
 	var ignored *string

@@ -54,8 +54,12 @@ func (s *server) identify(c *gin.Context, op *document.Operation) (access.Caller
 	}
 	key, err := s.keyring.Lookup(ctx, secret)
 	if err != nil {
+		if domain.CodeOf(err) == domain.CodeUnauthorized {
+			s.flows.Forget(secret)
+		}
 		return access.Caller{}, err
 	}
+	s.flows.LearnKey(key)
 	if !coversScope(key, op) {
 		return access.Caller{Key: key}, problem.Forbidden("the key %q lacks the scope %s", key.Name, op.Scope)
 	}
@@ -69,11 +73,19 @@ func (s *server) isPublic(ctx context.Context, id string, op *document.Operation
 	if !op.Public || !domain.ValidID(id) {
 		return problem.MissingKey()
 	}
+	var workspace string
 	var err error
 	if op.Scope == domain.ScopeQuery {
-		_, err = s.Agents.PublicAgent(ctx, id)
+		var agent domain.Agent
+		agent, err = s.Agents.PublicAgent(ctx, id)
+		workspace = agent.WorkspaceID
 	} else {
-		_, err = s.Datastores.PublicDatastore(ctx, id)
+		var store domain.Datastore
+		store, err = s.Datastores.PublicDatastore(ctx, id)
+		workspace = store.WorkspaceID
+	}
+	if err == nil {
+		s.flows.LearnPublic(id, workspace)
 	}
 	if domain.CodeOf(err) == domain.CodeNotFound {
 		return problem.MissingKey()

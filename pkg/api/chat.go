@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/sluice/sluice/pkg/answer"
 	answerchat "github.com/sluice/sluice/pkg/answer/chat"
 	"github.com/sluice/sluice/pkg/api/access"
+	"github.com/sluice/sluice/pkg/api/admit"
 	"github.com/sluice/sluice/pkg/api/jsonbody"
 	"github.com/sluice/sluice/pkg/api/problem"
 	"github.com/sluice/sluice/pkg/api/rules"
@@ -66,6 +66,9 @@ func (s *server) CreateChatCompletion(ctx context.Context, r CreateChatCompletio
 	}
 	c := completion{id: "chatcmpl-" + s.NewID(), created: s.Now().Unix(), model: agent.ID}
 	if orZero(r.Body.Stream) {
+		if err := admit.OpenStream(ctx, agent.WorkspaceID); err != nil {
+			return nil, err
+		}
 		c.usage = r.Body.StreamOptions != nil && orZero(r.Body.StreamOptions.IncludeUsage)
 		return written(func(w http.ResponseWriter) error { return s.streamChat(ctx, w, t, c) }), nil
 	}
@@ -123,9 +126,8 @@ func (s *server) readChat(messages []ChatMessage) (chat, error) {
 	c.before, c.question = c.before[:last], c.before[last].Text
 	c.instructions = strings.Join(instructions, "\n\n")
 	var faults []domain.FieldError
-	if n := utf8.RuneCountInString(c.question); n > s.options.MaxQueryChars {
-		faults = append(faults, domain.FieldError{Field: fmt.Sprintf("messages[%d].content", asked), Message: fmt.Sprintf(
-			"has %d characters; the limit is %d. Add documents to a datastore of the agent instead", n, s.options.MaxQueryChars)})
+	if fault := s.lengthFault(c.question); fault != "" {
+		faults = append(faults, domain.FieldError{Field: fmt.Sprintf("messages[%d].content", asked), Message: fault + ". Add documents to a datastore of the agent instead"})
 	}
 	if n := len(c.instructions); n > maxInstructions {
 		faults = append(faults, domain.FieldError{Field: "messages", Message: fmt.Sprintf("contains system messages of %d bytes in total; the limit is %s", n, jsonbody.ByteSize(maxInstructions))})

@@ -48,7 +48,7 @@ func (s *server) check(c *gin.Context) {
 				s.fail(c, upload.TooLarge(s.options.MaxUploadBytes))
 				return
 			}
-			c.Request = transfer.PaceUpload(c.Writer, c.Request, limit, s.options.ReadTimeout)
+			c.Request = transfer.LimitUpload(c.Writer, c.Request, limit)
 		} else {
 			body, more, err := s.checkBody(c, op)
 			if err != nil {

@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/sluice/sluice/pkg/api/access"
+	"github.com/sluice/sluice/pkg/api/admit"
 	"github.com/sluice/sluice/pkg/api/problem"
 	"github.com/sluice/sluice/pkg/api/transfer"
 	"github.com/sluice/sluice/pkg/api/upload"
@@ -73,6 +74,9 @@ func (s *server) GetOriginal(ctx context.Context, r GetOriginalRequestObject) (G
 		return nil, err
 	}
 	if err := hasOriginal(d); err != nil {
+		return nil, err
+	}
+	if err := admit.OpenStream(ctx, d.WorkspaceID); err != nil {
 		return nil, err
 	}
 	content, err := s.Originals.Get(ctx, d.Original.Key)

@@ -111,6 +111,9 @@ func (s *server) queryDatastore(ctx context.Context, id string, body DatastoreQu
 	if err != nil {
 		return retrieve.Result{}, err
 	}
+	if err := s.checkLength("query", body.Query); err != nil {
+		return retrieve.Result{}, err
+	}
 	req := retrieve.Request{
 		WorkspaceID: d.WorkspaceID, Datastores: []domain.Datastore{d}, Query: body.Query, TopK: cmp.Or(orZero(body.TopK), defaultTopK), Filters: filtersOf(body.Filters),
 		Mode: domain.SearchMode(orZero(body.Mode)), Rerank: body.Rerank, MaxPerDatasource: orZero(body.MaxPerDatasource), Explain: explain,

@@ -280,3 +280,22 @@ func TestRequestsToChaindeskHostsHaveTheFormOfItsRetriever(t *testing.T) {
 		}
 	}
 }
+
+// TestQueriesThatGrowAreRefused sends queries that are short enough until they are normalised, to every endpoint.
+func TestQueriesThatGrowAreRefused(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	long := strings.Repeat("\uFDFA", 8000)
+	for path, body := range map[string]object{
+		"/datastores/" + s.datastore + "/query": {"query": long},
+		"/agents/" + s.agent + "/query":         {"query": long},
+		"/v1/chat/completions":                  {"model": s.agent, "messages": []object{{"role": "user", "content": long}}},
+	} {
+		a := s.call("POST", path, body)
+		if a.status != 400 || !strings.Contains(string(a.body), "has more than 8000 characters (SLUICE_LIMIT_QUERY) after Unicode normalisation") {
+			t.Errorf("%s: %d %s", path, a.status, a.body)
+		}
+	}
+	a := s.call("POST", "/datastores/"+s.datastore+"/query", object{"query": strings.Repeat("\uFB01", 4000)})
+	a.want(200)
+}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sluice/sluice/pkg/api/access"
+	"github.com/sluice/sluice/pkg/api/admit"
 	"github.com/sluice/sluice/pkg/api/problem"
 	"github.com/sluice/sluice/pkg/api/transfer"
 	"github.com/sluice/sluice/pkg/catalog"
@@ -26,6 +27,9 @@ func (s *server) ExportConversations(ctx context.Context, r ExportConversationsR
 		server: s, workspace: caller.Workspace(), key: caller.Key,
 		filter: conversationFilter(p.AgentId, p.VisitorId, p.From, p.To, p.Query),
 		csv:    orZero(p.Format) == ExportConversationsParamsFormatCsv,
+	}
+	if err := admit.OpenStream(ctx, e.workspace); err != nil {
+		return nil, err
 	}
 	first, next, err := s.Conversations.Conversations(ctx, e.workspace, e.filter, catalog.Page{})
 	if err != nil {

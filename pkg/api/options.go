@@ -44,7 +44,7 @@ type Options struct {
 
 	Heartbeat      time.Duration // interval between comment lines in a silent stream; default 15 s
 	WriteTimeout   time.Duration // time limit for sending one piece of a response; default 30 s
-	ReadTimeout    time.Duration // time limit for reading a JSON body, or one piece of an upload; default 30 s
+	ReadTimeout    time.Duration // longest pause within a body, which must otherwise arrive at transfer.MinRate; default 30 s
 	ReadyTimeout   time.Duration // time limit for all checks of /readyz together; default 2 s
 	PlanTimeout    time.Duration // time limit for planning a site; default 20 s
 	KeyTimeout     time.Duration // time limit for looking up a key, so that a hanging catalog is noticed before work begins; default 10 s

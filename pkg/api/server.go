@@ -37,6 +37,7 @@ type server struct {
 	served    func() (document.Served, error) // the OpenAPI document as it is sent to clients
 	log       *slog.Logger
 	keyring   access.Keyring
+	flows     *access.Flows
 	cors      access.CORS
 	audit     *access.Audit
 	limits    *access.RateLimits
@@ -85,6 +86,7 @@ func New(o Options, d Deps) (http.Handler, error) {
 			return document.Serve(openAPI, o.documented(), o.Engines, o.EmbeddingModels)
 		}),
 		keyring:   access.Keyring{Keys: d.KeyFinder, Now: d.Now, Log: d.Log},
+		flows:     access.NewFlows(),
 		cors:      access.CORS{Origins: o.CORSOrigins, RateLimits: limits, Agents: d.Agents},
 		audit:     access.NewAudit(d.Audit, d.Now),
 		limits:    limits,
@@ -94,7 +96,7 @@ func New(o Options, d Deps) (http.Handler, error) {
 		plans:     make(chan struct{}, maxPlans),
 	}
 	s.mcp = s.newMCP()
-	g, err := admit.New(o.Admission, admit.Server{ReadTimeout: o.ReadTimeout, Secrets: d.Secrets, NewID: d.NewID, Metrics: d.Metrics}, headAsGet(s.routes()))
+	g, err := admit.New(o.Admission, admit.Server{ReadTimeout: o.ReadTimeout, WriteTimeout: o.WriteTimeout, Secrets: d.Secrets, NewID: d.NewID, FlowOf: s.flows.Of, Metrics: d.Metrics}, headAsGet(s.routes()))
 	if err != nil {
 		return nil, err
 	}

@@ -68,3 +68,39 @@ func TestATooLargeBodyIsRefusedAtOnce(t *testing.T) {
 		}
 	}
 }
+
+// TestADrippingClientIsDisconnected sends a byte now and then, each within the time-out: the service answers long before
+// the body is complete.
+func TestADrippingClientIsDisconnected(t *testing.T) {
+	t.Parallel()
+	s := newService(t, func(o *api.Options, _ *api.Deps) { o.ReadTimeout = 200 * time.Millisecond })
+	for path, contentType := range map[string]string{"/agents": "application/json", "/datastores/upsert/x": "application/json", "/datasources": "multipart/form-data; boundary=x"} {
+		const length = 1_000_000
+		conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+		must(t, err)
+		_, err = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n", path, s.key, contentType, length)
+		must(t, err)
+		sent := make(chan int)
+		go func() {
+			n := 0
+			for ; n < length; n++ {
+				if _, err := io.WriteString(conn, " "); err != nil {
+					break
+				}
+				time.Sleep(20 * time.Millisecond)
+			}
+			sent <- n
+		}()
+		res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		must(t, err)
+		body, err := io.ReadAll(res.Body)
+		must(t, err)
+		_ = conn.Close()
+		if n := <-sent; n == length {
+			t.Errorf("%s: the whole body was read", path)
+		}
+		if res.StatusCode != http.StatusBadRequest || !strings.Contains(string(body), "at least 8 KiB per second") {
+			t.Errorf("%s: %d %s", path, res.StatusCode, body)
+		}
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/sluice/sluice/pkg/api/access"
+	"github.com/sluice/sluice/pkg/api/admit"
 	"github.com/sluice/sluice/pkg/api/problem"
 	"github.com/sluice/sluice/pkg/api/sse"
 	"github.com/sluice/sluice/pkg/domain"
@@ -82,6 +83,9 @@ func (s *server) WatchDatastore(ctx context.Context, r WatchDatastoreRequestObje
 	ctx, caller := access.CallerOf(ctx)
 	store, err := s.datastore(ctx, caller, r.Id)
 	if err != nil {
+		return nil, err
+	}
+	if err := admit.OpenStream(ctx, store.WorkspaceID); err != nil {
 		return nil, err
 	}
 	return written(func(w http.ResponseWriter) error {

@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/sluice/sluice/pkg/admission"
+	"github.com/sluice/sluice/pkg/api/access"
 	"github.com/sluice/sluice/pkg/api/admit"
 	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/config"
@@ -30,6 +31,14 @@ const (
 	otherTimeoutFactor = 10 // time-out of other requests as a multiple of the queries' time-out; no user is waiting for them
 	burstTimeout       = 10 // time-out in a burst as a multiple of the time-out under sustained load
 	burstInterval      = 4  // longest burst as a multiple of the time-out
+
+	// Shares of a workspace while others send requests, see admission.Options.Share. Requests that keep a processor busy
+	// get a quarter of their slots, which is one per processor for queries, so that those of other workspaces need not
+	// share a processor with many. The rest mostly waits for other servers or for clients, and gets half of its slots.
+	computedShare, awaitedShare = 3, 1
+	// aloneTime is how long a workspace must have been the only one before it may use all slots. Uploads are never
+	// alone, because they may hold their slots for minutes.
+	aloneTime = 10 * time.Second
 )
 
 // Limits on how long ingestion pauses while queries are being refused. A pause ends when no query has been refused for
@@ -48,23 +57,32 @@ type admissionGates struct {
 
 func newAdmission(c config.Config, r prometheus.Registerer) *admissionGates {
 	count := processors.Count()
-	searches, answers := computedPerProcessor, computedPerProcessor
+	type class struct {
+		perProcessor int
+		share        float64
+		timeout      time.Duration
+		alone        time.Duration
+	}
+	searches := class{computedPerProcessor, computedShare, c.AdmissionWait, aloneTime}
 	if c.HasRemoteIndex() || c.EmbedModel != "" || c.RerankURL != "" {
-		searches, answers = awaitedPerProcessor, awaitedPerProcessor
+		searches.perProcessor, searches.share = awaitedPerProcessor, awaitedShare
 	}
+	answers := searches
 	if slices.ContainsFunc(chatProviders(c), chatProvider.configured) {
-		answers = composedPerProcessor
+		answers.perProcessor, answers.share = composedPerProcessor, awaitedShare
 	}
-	gate := func(limit, perProcessor int, timeout time.Duration) *admission.Gate {
-		limit = cmp.Or(limit, perProcessor*count)
+	others := class{otherPerProcessor, computedShare, otherTimeoutFactor * c.AdmissionWait, aloneTime}
+	uploads := class{otherPerProcessor, awaitedShare, otherTimeoutFactor * c.AdmissionWait, 0}
+	gate := func(limit int, o class) *admission.Gate {
+		limit = cmp.Or(limit, o.perProcessor*count)
 		return admission.New(admission.Options{
-			Limit: limit, Waiting: waitingPerPermit * limit,
-			OverloadTimeout: timeout, Burst: burstTimeout * timeout, Interval: burstInterval * timeout,
+			Limit: limit, Waiting: waitingPerPermit * limit, Share: o.share, Alone: o.alone,
+			OverloadTimeout: o.timeout, Burst: burstTimeout * o.timeout, Interval: burstInterval * o.timeout,
 		})
 	}
 	g := &admissionGates{
-		searches: gate(c.LimitSearches, searches, c.AdmissionWait), answers: gate(c.LimitAnswers, answers, c.AdmissionWait),
-		uploads: gate(c.LimitUploads, otherPerProcessor, otherTimeoutFactor*c.AdmissionWait), others: gate(c.LimitRequests, otherPerProcessor, otherTimeoutFactor*c.AdmissionWait),
+		searches: gate(c.LimitSearches, searches), answers: gate(c.LimitAnswers, answers),
+		uploads: gate(c.LimitUploads, uploads), others: gate(c.LimitRequests, others),
 	}
 	stood := prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "sluice_jobs_stood_back_seconds_total", Help: "Seconds that jobs of this process paused because queries were being rejected.",
@@ -81,6 +99,15 @@ func (g *admissionGates) of(c config.Config, r *storageCheck) admit.Options {
 	return admit.Options{
 		Searches: g.searches, Answers: g.answers, Uploads: g.uploads, Others: g.others, MaxOpen: c.LimitOpen, CheckStorage: r.check,
 	}
+}
+
+// searchPermits lets a query search several parts at the same time, as far as its workspace has permits for searches.
+type searchPermits struct{ gate *admission.Gate }
+
+// TryEnter implements retrieve.Permits.
+func (p searchPermits) TryEnter(workspace string) (leave func(), ok bool) {
+	slot, ok := p.gate.TryEnter(access.WorkspaceFlow(workspace))
+	return slot.Leave, ok
 }
 
 // storageCheck checks whether more content can be accepted: whether the outbox has room for more jobs, and the disk for

@@ -98,7 +98,7 @@ func (s *Service) stopServing() error {
 }
 
 func (s *Service) handler() (http.Handler, error) {
-	deps := retrieve.Deps{Indexes: searchers{s.engines}, Embedders: instrument.QueryEmbedders(s.embedders), Catalog: s.catalog, Permits: s.admission.searches}
+	deps := retrieve.Deps{Indexes: searchers{s.engines}, Embedders: instrument.QueryEmbedders(s.embedders), Catalog: s.catalog, Permits: searchPermits{s.admission.searches}}
 	if s.reranker != nil {
 		deps.Reranker = s.reranker
 	}

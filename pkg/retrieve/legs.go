@@ -59,9 +59,13 @@ func (r *Retriever) searchLegs(ctx context.Context, req Request, filter index.Fi
 			}
 		}
 	}
-	for n := 1; n < len(legs) && r.enter(); n++ {
+	for n := 1; n < len(legs); n++ {
+		leave, ok := r.enter(req.WorkspaceID)
+		if !ok {
+			break
+		}
 		group.Go(func() error {
-			defer r.leave()
+			defer leave()
 			return work()
 		})
 	}
@@ -71,18 +75,16 @@ func (r *Retriever) searchLegs(ctx context.Context, req Request, filter index.Fi
 
 // Permits limits the number of concurrent searches.
 type Permits interface {
-	// TryEnter reports whether there is a permit. The caller must then call Leave once.
-	TryEnter() bool
-	Leave()
+	// TryEnter reports whether there is a permit for a search of the workspace. The caller must then call leave once.
+	TryEnter(workspace string) (leave func(), ok bool)
 }
 
 // enter reports whether one more leg may be searched at the same time.
-func (r *Retriever) enter() bool { return r.deps.Permits == nil || r.deps.Permits.TryEnter() }
-
-func (r *Retriever) leave() {
-	if r.deps.Permits != nil {
-		r.deps.Permits.Leave()
+func (r *Retriever) enter(workspace string) (leave func(), ok bool) {
+	if r.deps.Permits == nil {
+		return func() {}, true
 	}
+	return r.deps.Permits.TryEnter(workspace)
 }
 
 // release returns the memory of all candidates to the pool.

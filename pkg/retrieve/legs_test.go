@@ -171,15 +171,14 @@ func TestAllPartsAreEmbeddedInOneCall(t *testing.T) {
 // permits hands out a limited number of permits and counts them.
 type permits struct{ free, entered, left atomic.Int64 }
 
-func (p *permits) TryEnter() bool {
+func (p *permits) TryEnter(string) (func(), bool) {
 	if p.free.Add(-1) < 0 {
 		p.free.Add(1)
-		return false
+		return nil, false
 	}
 	p.entered.Add(1)
-	return true
+	return func() { p.left.Add(1); p.free.Add(1) }, true
 }
-func (p *permits) Leave() { p.left.Add(1); p.free.Add(1) }
 
 func TestPartsAreSearchedConcurrentlyWithinThePermits(t *testing.T) {
 	t.Parallel()

@@ -1,5 +1,6 @@
-// Package admit limits the number of concurrent requests of each class. It rejects requests beyond the limit before
-// they cost anything. To determine the class, it looks only at the method and the path. pkg/api may import it.
+// Package admit limits the number of concurrent requests of each class, and of open streams, and shares them between
+// workspaces. It rejects requests beyond a limit before they cost anything. To determine the class, it looks only at
+// the method and the path. pkg/api may import it.
 package admit
 
 import (
@@ -11,7 +12,6 @@ import (
 	"net/http"
 	"runtime"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -33,13 +33,14 @@ const (
 )
 
 // Options limit how many requests run concurrently. A request counts towards the limit of its class until its response
-// begins. Open streams therefore do not count towards it; MaxOpen limits them. The zero value has no limits.
+// begins. Open streams therefore do not count towards it; MaxOpen limits them, and other requests are admitted however
+// many streams are open. The zero value has no limits.
 type Options struct {
 	// The gates of the classes: queries of datastores, questions to agents, uploads, and everything else. A nil gate
 	// sets no limit.
 	Searches, Answers, Uploads, Others *admission.Gate
 
-	MaxOpen int // maximum number of responses that have begun but not ended; at the limit, new requests are rejected; 0: no limit
+	MaxOpen int // maximum number of open streams; also of other responses that have begun but not ended; 0: no limit
 
 	// CheckStorage is called for each upload. If it returns an error, the upload is rejected because there is no room
 	// for more content. It may be nil.
@@ -48,10 +49,13 @@ type Options struct {
 
 // Server holds the settings of the surrounding server that New needs.
 type Server struct {
-	ReadTimeout time.Duration  // time limit for reading the body of a rejected request
-	Secrets     domain.Secrets // removed from responses
-	NewID       func() string  // generates the id of a request
-	Metrics     prometheus.Registerer
+	ReadTimeout time.Duration // time limit for reading the body of a rejected request
+	// WriteTimeout is the time limit for sending a response, or one piece of a stream.
+	WriteTimeout time.Duration
+	Secrets      domain.Secrets               // removed from responses
+	NewID        func() string                // generates the id of a request
+	FlowOf       func(r *http.Request) string // the flow that a request belongs to, see access.Flows
+	Metrics      prometheus.Registerer
 }
 
 const (
@@ -66,7 +70,8 @@ type handler struct {
 	next      http.Handler
 	of        map[string]*admission.Gate
 	opts      Options
-	open      atomic.Int64 // number of responses that have begun but not ended
+	streams   *streams
+	requests  *admission.Gate // counts requests until they have been served, except streams; nil: no limit
 	lingering transfer.Lingerer
 	refused   *prometheus.CounterVec
 }
@@ -74,7 +79,7 @@ type handler struct {
 // Reasons for rejecting requests, used as the values of a metric's label.
 const (
 	refusedBusy    = "busy" // too many concurrent requests of the class
-	refusedOpen    = "open" // too many open streams
+	refusedOpen    = "open" // too many open streams, or clients that do not read their responses
 	refusedStorage = "room" // no room for more content
 )
 
@@ -82,7 +87,7 @@ const (
 func New(o Options, s Server, next http.Handler) (http.Handler, error) {
 	g := &handler{server: s, next: next, opts: o, of: map[string]*admission.Gate{
 		classSearch: o.Searches, classAnswer: o.Answers, classUpload: o.Uploads, classOther: o.Others,
-	}, refused: prometheus.NewCounterVec(prometheus.CounterOpts{
+	}, streams: newStreams(o.MaxOpen), refused: prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "sluice_http_refused_total", Help: "Requests rejected before any work was done, by class and cause.",
 	}, []string{"class", "cause"})}
 	if err := s.Metrics.Register(g.refused); err != nil {
@@ -92,7 +97,23 @@ func New(o Options, s Server, next http.Handler) (http.Handler, error) {
 		g.refused.WithLabelValues(class, refusedBusy)
 	}
 	g.refused.WithLabelValues(classUpload, refusedStorage)
+	g.requests = g.unfinished()
 	return g, nil
+}
+
+// unfinished returns a gate for all requests of a workspace together, or nil if there is no limit. The gates of the
+// classes count a request only until its response begins. Without this gate, a client that sends requests and does not
+// read the responses could fill the memory.
+func (g *handler) unfinished() *admission.Gate {
+	limit := g.opts.MaxOpen
+	for _, gate := range g.of {
+		capacity := gate.Capacity()
+		if capacity < 0 || limit == 0 {
+			return nil
+		}
+		limit += capacity
+	}
+	return admission.New(admission.Options{Limit: limit, Share: shareOfWorkspace})
 }
 
 // classOf returns the class of a request. It depends only on the method and the path.
@@ -122,21 +143,28 @@ func classOf(method, path string) string {
 // its header and a short response.
 func (g *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	class := classOf(r.Method, r.URL.Path)
+	limitWrites(w, g.server.WriteTimeout)
 	if class == classAlways {
 		g.next.ServeHTTP(w, r)
 		return
 	}
-	if g.opts.MaxOpen > 0 && g.open.Load() >= int64(g.opts.MaxOpen) {
-		g.refuse(w, r, class, refusedOpen, "the limit of open streams is reached; try again in a moment")
+	flow := g.server.FlowOf(r)
+	unfinished, ok := g.requests.Enter(r.Context(), flow)
+	if !ok {
+		g.refuse(w, r, class, refusedOpen, fmt.Sprintf("%d requests of this workspace are unfinished, its share of those that may be (SLUICE_LIMIT_OPEN); "+
+			"read the responses, and try again", g.requests.Held(flow)))
 		return
 	}
 	gate := g.of[class]
-	if !gate.Enter(r.Context()) {
+	slot, ok := gate.Enter(r.Context(), flow)
+	if !ok {
+		unfinished.Leave()
 		g.refuse(w, r, class, refusedBusy, busy)
 		return
 	}
-	p := &permit{ResponseWriter: w, server: g, gate: gate, class: class, held: true}
+	p := &permit{ResponseWriter: w, server: g, gate: gate, flow: flow, class: class, slot: slot, held: true, unfinished: unfinished}
 	defer p.end()
+	r = r.WithContext(context.WithValue(r.Context(), permitKey{}, p))
 	if class == classUpload && g.opts.CheckStorage != nil {
 		if err := g.opts.CheckStorage(r.Context()); err != nil {
 			g.refuse(w, r, class, refusedStorage, err.Error())
@@ -177,40 +205,51 @@ func (g *handler) refuse(w http.ResponseWriter, r *http.Request, class, cause, m
 	problem.Write(w, problem.FormOf(r.URL.Path), id, e)
 }
 
-// permit is the slot of an admitted request. It is released when the response begins, or while the request waits for a
-// slow body. Apart from the timer for a slow body, only the request's goroutine uses it.
+// limitWrites disconnects a client that does not read its response within the time limit, from now on. Streams set a
+// new limit for each piece.
+func limitWrites(w http.ResponseWriter, limit time.Duration) {
+	if limit > 0 {
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(limit)) // fails in tests without a connection
+	}
+}
+
+// permit holds the slots of an admitted request. The slot of its class is released when the response begins, or while
+// the request waits for a slow body. Apart from the timer for a slow body, only the request's goroutine uses it.
 type permit struct {
 	http.ResponseWriter
-	server *handler
-	gate   *admission.Gate
-	class  string
-	held   bool
-	begun  bool
+	server     *handler
+	gate       *admission.Gate
+	flow       string
+	class      string
+	slot       *admission.Slot // of the class
+	held       bool            // whether slot is held
+	begun      bool            // whether the response has begun
+	unfinished *admission.Slot
+	streams    []*admission.Slot // of an open stream
 }
 
 // begin is called when the response begins.
 func (p *permit) begin() {
-	if p.begun {
-		return
+	if !p.begun {
+		p.begun = true
+		limitWrites(p.ResponseWriter, p.server.server.WriteTimeout)
+		p.release()
 	}
-	p.begun = true
-	p.server.open.Add(1)
-	p.release()
 }
 
 func (p *permit) release() {
 	if p.held {
 		p.held = false
-		p.gate.Leave()
+		p.slot.Leave()
 	}
 }
 
-// end is called when the request has been served. It releases the slot if it is still held, and stops counting the
-// response as open.
+// end is called when the request has been served. It releases all slots that are still held.
 func (p *permit) end() {
 	p.release()
-	if p.begun {
-		p.server.open.Add(-1)
+	p.unfinished.Leave()
+	for _, s := range p.streams {
+		s.Leave()
 	}
 }
 
@@ -244,7 +283,7 @@ func (b *releasingBody) Read(p []byte) (int, error) {
 	if !b.permit.held {
 		return b.ReadCloser.Read(p)
 	}
-	timer := time.AfterFunc(slowBodyTime, b.permit.gate.Leave)
+	timer := time.AfterFunc(slowBodyTime, b.permit.slot.Leave)
 	n, err := b.ReadCloser.Read(p)
 	if timer.Stop() {
 		return n, err
@@ -253,10 +292,11 @@ func (b *releasingBody) Read(p []byte) (int, error) {
 	if err != nil && !errors.Is(err, io.EOF) {
 		return n, err
 	}
-	if !b.permit.gate.Enter(b.ctx) {
+	slot, ok := b.permit.gate.Enter(b.ctx, b.permit.flow)
+	if !ok {
 		b.permit.server.refused.WithLabelValues(b.permit.class, refusedBusy).Inc()
 		return n, &domain.Error{Code: domain.CodeUnavailable, Message: busy, RetryAfter: retryMin * time.Second}
 	}
-	b.permit.held = true
+	b.permit.slot, b.permit.held = slot, true
 	return n, err
 }

@@ -22,10 +22,10 @@ func (n *discardWriter) WriteHeader(int)             {}
 // BenchmarkRefusal has a search refused at a gate that nobody leaves: what of a refusal is ours, and not the server's.
 func BenchmarkRefusal(b *testing.B) {
 	gate := admission.New(admission.Options{Limit: 1})
-	if !gate.Enter(b.Context()) {
+	if _, ok := gate.Enter(b.Context(), "other"); !ok {
 		b.Fatal("an empty gate refuses")
 	}
-	g, err := New(Options{Searches: gate}, Server{Metrics: prometheus.NewRegistry(), NewID: domain.NewID}, http.NotFoundHandler())
+	g, err := New(Options{Searches: gate}, Server{Metrics: prometheus.NewRegistry(), NewID: domain.NewID, FlowOf: func(*http.Request) string { return "" }}, http.NotFoundHandler())
 	if err != nil {
 		b.Fatal(err)
 	}

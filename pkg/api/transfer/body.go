@@ -1,12 +1,11 @@
-// Package transfer reads request bodies and writes long responses within limits of size and time. For uploads and
-// responses, the time limits apply to each piece. The package does not look at the content; pkg/api and the packages
-// below it may import it.
+// Package transfer reads request bodies and writes long responses within limits of size and time. Bodies must arrive at
+// a minimum rate; for responses, the time limit applies to each piece. The package does not look at the content; pkg/api
+// and the packages below it may import it.
 package transfer
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -22,7 +21,7 @@ type contextKey int
 
 const (
 	sentKey contextKey = iota
-	pacedKey
+	uploadKey
 )
 
 // IsMultipart reports whether the body is multipart/form-data.
@@ -76,16 +75,16 @@ func RefuseEncoded(r *http.Request) error {
 	return nil
 }
 
-// ExpectBody sets the deadline for reading the request's body, and returns a request that tracks whether its body has
-// been read to the end. The deadline is lifted once the body has arrived. If the request is rejected earlier, the
-// deadline limits how long the server waits for the rest.
+// ExpectBody returns a request whose body must arrive at MinRate or faster after the first timeout, without pauses as
+// long as that. The request tracks whether its body has been read to the end. The deadline is lifted once the body has
+// arrived. If the request is rejected earlier, the deadline limits how long the server waits for the rest.
 func ExpectBody(w http.ResponseWriter, r *http.Request, timeout time.Duration) *http.Request {
 	if r.ContentLength == 0 {
 		return r
 	}
-	// Ignore the error: without a connection, as in tests, there are no deadlines and no slow clients.
-	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(timeout))
-	body := &sentBody{ReadCloser: r.Body}
+	now := time.Now()
+	body := &sentBody{ReadCloser: r.Body, control: http.NewResponseController(w), pace: pace{began: now, timeout: timeout}}
+	_ = body.control.SetReadDeadline(body.pace.deadline(now, 0)) // ignore the error, as Read does
 	r = r.WithContext(context.WithValue(r.Context(), sentKey, body))
 	r.Body = body
 	return r
@@ -100,7 +99,7 @@ func ReadError(err error, timeout time.Duration) error {
 	case err == nil, errors.As(err, &tooLarge), errors.As(err, &ours):
 		return err
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return &domain.Error{Code: domain.CodeInvalid, Message: fmt.Sprintf("the body did not arrive within %s", timeout), Err: err}
+		return &domain.Error{Code: domain.CodeInvalid, Message: pace{timeout: timeout}.String(), Err: err}
 	default:
 		return &domain.Error{Code: domain.CodeInvalid, Message: "the body ended before it was complete", Err: err}
 	}

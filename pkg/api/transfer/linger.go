@@ -16,19 +16,6 @@ const (
 	maxLingering = 64 // maximum number of clients whose rejected requests a Lingerer reads at the same time
 )
 
-// sentBody is a request body that records whether it has been read to its end. Only the request's goroutine uses it.
-type sentBody struct {
-	io.ReadCloser
-	ended bool // whether the body has been read to its end, or reading it failed
-}
-
-// Read implements io.Reader.
-func (b *sentBody) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	b.ended = b.ended || err != nil
-	return n, err
-}
-
 // Linger is used for rejected requests whose client is still sending a large body. It gives the client time to read the
 // response. Most clients read the response only after they have sent everything, and lose it if the connection is
 // closed earlier. The caller writes the response and then calls the returned function, which reads the body for a
@@ -75,6 +62,6 @@ func lingerOn(w http.ResponseWriter, r *http.Request, sent *sentBody) (after fun
 		if control.Flush() != nil || control.SetReadDeadline(time.Now().Add(lingerTime)) != nil {
 			return
 		}
-		_, _ = io.CopyN(io.Discard, sent, lingerBytes) // ignore errors: the connection is closed in any case
+		_, _ = io.CopyN(io.Discard, sent.ReadCloser, lingerBytes) // without the pace of sent; ignore errors: the connection is closed in any case
 	}
 }

@@ -2,44 +2,81 @@ package transfer
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"time"
 )
 
-// pacedBody is the body of an upload. The time-out applies to each piece, not to the whole upload.
-type pacedBody struct {
-	io.ReadCloser
-	control *http.ResponseController
-	header  http.Header // header of the response
+// MinRate is the rate at which a body must arrive, in bytes per second. It is about that of a slow mobile network. A
+// slower client could keep a slot for uploads for hours at hardly any cost.
+const MinRate = 8 << 10
+
+// pace limits how slowly a body may arrive: nothing for at most timeout, and as a whole at MinRate or faster, apart from
+// the first timeout. So a body may take timeout and one second for each MinRate bytes.
+type pace struct {
+	began   time.Time
 	timeout time.Duration
 }
 
-// PaceUpload returns the request with a body for uploads: each piece must arrive within timeout, and the whole body may
-// have at most limit bytes.
-func PaceUpload(w http.ResponseWriter, r *http.Request, limit int64, timeout time.Duration) *http.Request {
-	body := &pacedBody{ReadCloser: http.MaxBytesReader(w, r.Body, limit), control: http.NewResponseController(w), header: w.Header(), timeout: timeout}
-	r = r.WithContext(context.WithValue(r.Context(), pacedKey, body))
-	r.Body = body
-	return r
+// deadline returns the time by which more of the body must have arrived.
+func (p pace) deadline(now time.Time, received int64) time.Time {
+	stalled := now.Add(p.timeout)
+	slow := p.began.Add(p.timeout + time.Duration(float64(received)/MinRate*float64(time.Second)))
+	if slow.Before(stalled) {
+		return slow
+	}
+	return stalled
+}
+
+func (p pace) String() string {
+	return fmt.Sprintf("the body did not arrive within %s and then with at least %d KiB per second; send it faster, or less at once", p.timeout, MinRate>>10)
+}
+
+// sentBody is a request body that must arrive at a certain pace. It records whether it has been read to its end. Only
+// the request's goroutine uses it.
+type sentBody struct {
+	io.ReadCloser
+	control  *http.ResponseController
+	pace     pace
+	received int64
+	ended    bool // whether the body has been read to its end, or reading it failed
 }
 
 // Read implements io.Reader.
-func (b *pacedBody) Read(p []byte) (int, error) {
+func (b *sentBody) Read(p []byte) (int, error) {
 	// Ignore the error: without a connection, as in tests, there are no deadlines and no slow clients.
-	_ = b.control.SetReadDeadline(time.Now().Add(b.timeout))
-	return b.ReadCloser.Read(p)
+	_ = b.control.SetReadDeadline(b.pace.deadline(time.Now(), b.received))
+	n, err := b.ReadCloser.Read(p)
+	b.received += int64(n)
+	b.ended = b.ended || err != nil
+	return n, err
+}
+
+// upload is a body that is read while it is being processed.
+type upload struct {
+	control *http.ResponseController
+	header  http.Header // header of the response
+}
+
+// LimitUpload returns the request with a body of at most limit bytes, for handlers that read the body themselves.
+func LimitUpload(w http.ResponseWriter, r *http.Request, limit int64) *http.Request {
+	u := &upload{control: http.NewResponseController(w), header: w.Header()}
+	body := http.MaxBytesReader(w, r.Body, limit)
+	r = r.WithContext(context.WithValue(r.Context(), uploadKey, u))
+	r.Body = body
+	return r
 }
 
 // FinishUpload removes the read deadline if the upload is complete, because the client is now waiting for the response.
 // If the upload is incomplete, the connection is closed after the response.
 func FinishUpload(ctx context.Context, complete bool) {
-	b, ok := ctx.Value(pacedKey).(*pacedBody)
+	u, ok := ctx.Value(uploadKey).(*upload)
 	switch {
 	case !ok:
 	case complete:
-		_ = b.control.SetReadDeadline(time.Time{})
+		_ = u.control.SetReadDeadline(time.Time{})
 	default:
-		b.header.Set("Connection", "close")
+		u.header.Set("Connection", "close")
 	}
 }

@@ -75,7 +75,7 @@ func (f *Form) Close() error {
 type Options struct {
 	TempDir     string        // directory of the temporary file
 	MaxBytes    int64         // maximum size of the file
-	ReadTimeout time.Duration // the time-out passed to PaceUpload, for error messages
+	ReadTimeout time.Duration // the time-out passed to transfer.ExpectBody, for error messages
 }
 
 // MaxBody returns the maximum size of the whole form in bytes.

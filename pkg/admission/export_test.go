@@ -1,0 +1,8 @@
+package admission
+
+// Flows returns the number of flows that the gate keeps.
+func Flows(g *Gate) int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return len(g.flows)
+}

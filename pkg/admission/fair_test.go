@@ -1,0 +1,284 @@
+package admission_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sluice/sluice/pkg/admission"
+)
+
+// queue is a gate with callers that report in which order they were admitted.
+type queue struct {
+	gate *admission.Gate
+	all  sync.WaitGroup
+
+	mu    sync.Mutex
+	order []string
+}
+
+// join adds a caller of the flow, who holds its slot for the given time, and returns once the caller waits or is
+// decided.
+func (q *queue) join(ctx context.Context, flow string, weight int, stay time.Duration) {
+	q.all.Go(func() {
+		slot, in := q.gate.EnterWeighted(ctx, flow, weight)
+		q.mu.Lock()
+		if in {
+			q.order = append(q.order, flow)
+		} else {
+			q.order = append(q.order, "-"+flow)
+		}
+		q.mu.Unlock()
+		if in {
+			time.Sleep(stay)
+			slot.Leave()
+		}
+	})
+	synctest.Wait()
+}
+
+func (q *queue) served() string {
+	q.all.Wait()
+	return strings.Join(q.order, " ")
+}
+
+// TestFlowsTakeTurns queues ten callers of one flow before three of another.
+func TestFlowsTakeTurns(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := &queue{gate: admission.New(admission.Options{Limit: 1, Waiting: -1})}
+		for range 10 {
+			q.join(t.Context(), "a", 1, time.Millisecond)
+		}
+		for range 3 {
+			q.join(t.Context(), "b", 1, time.Millisecond)
+		}
+		if got, want := q.served(), "a b a b a b a a a a a a a"; got != want {
+			t.Errorf("served %s, want %s", got, want)
+		}
+	})
+}
+
+// TestFlowsShareTimeNotCallers has a flow whose callers hold a slot ten times as long as those of the other.
+func TestFlowsShareTimeNotCallers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := &queue{gate: admission.New(admission.Options{Limit: 1, Waiting: -1})}
+		for range 20 {
+			q.join(t.Context(), "dear", 1, 10*time.Millisecond)
+		}
+		for range 100 {
+			q.join(t.Context(), "cheap", 1, time.Millisecond)
+		}
+		q.served()
+		dear := 0
+		for _, flow := range q.order[:55] {
+			if flow == "dear" {
+				dear++
+			}
+		}
+		// 5 × 10 ms and 50 × 1 ms are the same time.
+		if dear < 4 || dear > 7 {
+			t.Errorf("%d of the first 55 callers were dear ones: %v", dear, q.order[:55])
+		}
+	})
+}
+
+// TestIdleFlowsSaveUpNothing lets one flow alone use the gate for a while. Then both take turns: neither the time that
+// the one has used nor the time that the other could have used counts.
+func TestIdleFlowsSaveUpNothing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := &queue{gate: admission.New(admission.Options{Limit: 1, Waiting: -1})}
+		q.join(t.Context(), "late", 1, time.Millisecond)
+		q.served()
+		for range 100 {
+			q.join(t.Context(), "early", 1, time.Millisecond)
+		}
+		time.Sleep(50*time.Millisecond + time.Microsecond)
+		for range 20 {
+			q.join(t.Context(), "late", 1, time.Millisecond)
+		}
+		q.served()
+		at := slices.Index(q.order[1:], "late") + 1
+		if turns := q.order[at : at+20]; strings.Count(strings.Join(turns, " "), "late") != 10 {
+			t.Errorf("not in turns: %v", turns)
+		}
+	})
+}
+
+// TestAFlowLeavesSlotsToOthers has one flow take all that it can get, then a second one, and so on.
+func TestAFlowLeavesSlotsToOthers(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		options admission.Options
+		want    []int // slots of the first flow, of the second flow, and so on
+	}{
+		{admission.Options{Limit: 9}, []int{9, 0}},
+		{admission.Options{Limit: 9, Spare: 1}, []int{8, 1, 0}},
+		{admission.Options{Limit: 1, Spare: 1}, []int{1, 0}},
+		{admission.Options{Limit: 12, Share: 1}, []int{6, 3, 2, 1, 0}},
+		{admission.Options{Limit: 8, Share: 3}, []int{2, 2, 1, 1, 1, 1, 0}},
+		{admission.Options{Limit: 64, Share: 0.25}, []int{52, 10, 2, 0}},
+		{admission.Options{Limit: 1, Share: 1}, []int{1, 0}},
+	} {
+		t.Run(fmt.Sprintf("%+v", c.options), func(t *testing.T) {
+			t.Parallel()
+			g := admission.New(c.options)
+			for i, want := range c.want {
+				flow := fmt.Sprint(i)
+				for range 100 {
+					g.Enter(t.Context(), flow)
+				}
+				if got := g.Held(flow); got != want {
+					t.Errorf("flow %d has %d slots, want %d", i, got, want)
+				}
+			}
+		})
+	}
+}
+
+// TestASpareSlotIsGivenAtOnce has a flow with many waiting callers, and another flow that comes later.
+func TestASpareSlotIsGivenAtOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := &queue{gate: admission.New(admission.Options{Limit: 3, Waiting: -1, Spare: 1})}
+		for range 20 {
+			q.join(t.Context(), "many", 1, time.Hour)
+		}
+		began := time.Now()
+		for range 3 {
+			q.join(t.Context(), "few", 1, time.Minute)
+		}
+		ends := time.Now()
+		if q.order[2] != "few" || ends != began {
+			t.Errorf("the order was %v", q.order)
+		}
+		time.Sleep(3 * time.Minute)
+		if got, want := strings.Join(q.order, " "), "many many few few few"; got != want {
+			t.Errorf("after three minutes: %s", got)
+		}
+		q.served()
+	})
+}
+
+// TestTheLongestQueueIsRefused fills the queue by one flow: its callers are refused, not those of the other.
+func TestTheLongestQueueIsRefused(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := &queue{gate: admission.New(admission.Options{Limit: 1, Waiting: 4, OverloadTimeout: time.Minute})}
+		for range 5 {
+			q.join(t.Context(), "many", 1, time.Second)
+		}
+		q.join(t.Context(), "few", 1, time.Second)
+		q.join(t.Context(), "few", 1, time.Second)
+		if got, want := q.served(), "many -many -many few many few many"; got != want {
+			t.Errorf("served %s, want %s", got, want)
+		}
+	})
+}
+
+// TestOneFlowsOverloadIsNotAnothers refuses callers of one flow. A caller of the other may still wait as long as in a
+// burst.
+func TestOneFlowsOverloadIsNotAnothers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := longTimeout(1)
+		for range 3 {
+			go g.Enter(t.Context(), "many")
+			synctest.Wait()
+		}
+		time.Sleep(time.Second)
+		began := time.Now()
+		if _, in := g.Enter(t.Context(), "few"); in || time.Since(began) != 250*time.Millisecond {
+			t.Errorf("decided after %v", time.Since(began))
+		}
+	})
+}
+
+// TestHeavyCallersAreNotOvertakenForever has light callers of one flow arrive all the time while a heavy one of another
+// waits.
+func TestHeavyCallersAreNotOvertakenForever(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := &queue{gate: admission.New(admission.Options{Limit: 8, Waiting: -1, Spare: 2})}
+		for range 6 {
+			q.join(t.Context(), "light", 1, 10*time.Millisecond)
+		}
+		q.join(t.Context(), "heavy", 100, 10*time.Millisecond)
+		for range 50 {
+			q.join(t.Context(), "light", 1, 10*time.Millisecond)
+			time.Sleep(time.Millisecond)
+		}
+		q.served()
+		if at := slices.Index(q.order, "heavy"); at < 0 || at > 10 {
+			t.Errorf("the heavy caller was number %d", at)
+		}
+	})
+}
+
+// TestACallerWhoGivesUpFreesTheQueue cancels a caller who waits for more slots than are free.
+func TestACallerWhoGivesUpFreesTheQueue(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := &queue{gate: admission.New(admission.Options{Limit: 4, Waiting: -1})}
+		q.join(t.Context(), "a", 3, time.Minute)
+		ctx, cancel := context.WithCancel(t.Context())
+		q.join(ctx, "heavy", 4, time.Minute)
+		q.join(t.Context(), "b", 1, time.Minute)
+		cancel()
+		synctest.Wait()
+		if got, want := strings.Join(q.order, " "), "a -heavy b"; got != want && got != "a b -heavy" {
+			t.Errorf("served %s, want %s", got, want)
+		}
+		q.served()
+	})
+}
+
+// TestIdleFlowsAreForgotten sends callers of very many flows.
+func TestIdleFlowsAreForgotten(t *testing.T) {
+	t.Parallel()
+	g := admission.New(admission.Options{Limit: 4, Waiting: 4, OverloadTimeout: time.Hour, Interval: time.Hour})
+	for n := range 100_000 {
+		slot, in := g.Enter(t.Context(), fmt.Sprint(n))
+		if !in {
+			t.Fatal("one was refused")
+		}
+		slot.Leave()
+	}
+	if n := admission.Flows(g); n > 1000 {
+		t.Errorf("%d flows are kept", n)
+	}
+}
+
+// TestAFlowAloneMayTakeAll has one flow use a gate alone, until another flow comes.
+func TestAFlowAloneMayTakeAll(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := &queue{gate: admission.New(admission.Options{Limit: 4, Waiting: -1, Share: 3, Alone: 10 * time.Second})}
+		fill := func(flow string, want int) {
+			t.Helper()
+			for range 8 {
+				q.join(t.Context(), flow, 1, time.Second)
+			}
+			if got := q.gate.Held(flow); got != want {
+				t.Errorf("%s has %d slots, want %d", flow, got, want)
+			}
+		}
+		fill("a", 4)
+		fill("b", 0)
+		time.Sleep(time.Second) // the first four have left
+		if a, b := q.gate.Held("a"), q.gate.Held("b"); a+b > 3 || a == 0 || b == 0 {
+			t.Errorf("a has %d slots, b %d", a, b)
+		}
+		q.served()
+		time.Sleep(10 * time.Second)
+		fill("b", 4)
+		q.served()
+	})
+}

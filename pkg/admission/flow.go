@@ -1,0 +1,175 @@
+package admission
+
+import (
+	"slices"
+	"time"
+)
+
+// flow holds the callers that share one part of a gate, for example those of one workspace.
+type flow struct {
+	held    int       // weight of its admitted callers
+	waiting []*waiter // in order of arrival
+
+	used     time.Duration // virtual time at which its next caller starts, at the earliest
+	estimate time.Duration // mean cost of its callers
+
+	queuedSince time.Time // when its queue last became non-empty
+	refused     time.Time // when one of its callers was last refused
+}
+
+const (
+	// minSweep is the number of flows up to which a gate keeps idle flows.
+	minSweep = 256
+	// minCost is the least cost of a caller, so that flows take turns even if their callers cost nothing.
+	minCost = time.Microsecond
+	// estimateWeight is the weight of the mean so far in the estimate of the next cost, as a multiple of the last
+	// cost's weight.
+	estimateWeight = 7
+)
+
+// start returns the virtual time at which the flow's next caller starts. A flow cannot save up time in which it is
+// idle.
+func (f *flow) start(clock time.Duration) time.Duration { return max(f.used, clock) }
+
+// before returns the flow whose caller is admitted first: the one that has used less or, if both have used the same,
+// the one that holds less or has waited longer. Both must have waiting callers.
+func (f *flow) before(other *flow, clock time.Duration) *flow {
+	mine, others := f.start(clock), other.start(clock)
+	switch {
+	case mine != others:
+		if mine < others {
+			return f
+		}
+	case f.held != other.held:
+		if f.held < other.held {
+			return f
+		}
+	case f.waiting[0].arrival < other.waiting[0].arrival:
+		return f
+	}
+	return other
+}
+
+// flow returns the flow of that name. If it is new, it may remove idle flows.
+func (g *Gate) flow(name string) *flow {
+	if f := g.flows[name]; f != nil {
+		return f
+	}
+	if len(g.flows) >= g.sweepAt {
+		g.sweep()
+	}
+	f := &flow{estimate: g.mean}
+	g.flows[name] = f
+	return f
+}
+
+// sweep removes flows that are idle and have no debts, so that the number of flows in memory is bounded by the number
+// of callers.
+func (g *Gate) sweep() {
+	now := time.Now()
+	for name, f := range g.flows {
+		if f.held == 0 && len(f.waiting) == 0 && f.used <= g.clock && !g.isCooling(f, now) {
+			delete(g.flows, name)
+		}
+	}
+	if len(g.flows) >= g.sweepAt { // forget debts rather than grow
+		for name, f := range g.flows {
+			if f.held == 0 && len(f.waiting) == 0 {
+				delete(g.flows, name)
+			}
+		}
+	}
+	g.sweepAt = max(minSweep, 2*len(g.flows))
+}
+
+// fits reports whether the flow may take that many slots now.
+func (g *Gate) fits(f *flow, weight int) bool {
+	return g.opts.Limit-g.used >= weight && g.mayTake(f, weight)
+}
+
+// mayTake reports whether enough slots would stay free for other flows.
+func (g *Gate) mayTake(f *flow, weight int) bool {
+	free := g.opts.Limit - g.used
+	if g.opts.Alone > 0 && f == g.last && time.Since(g.switched) >= g.opts.Alone {
+		return free > 0
+	}
+	return Allows(f.held, free, g.opts.Share) && (f.held == 0 || free-weight >= g.opts.Spare)
+}
+
+// Allows reports whether a flow that holds some slots may take another one while that many are free; see Options.Share.
+func Allows(held, free int, share float64) bool {
+	return free > 0 && float64(free) > share*float64(held)
+}
+
+// dispatch admits waiting callers as long as there are slots for them.
+func (g *Gate) dispatch() {
+	for g.queued > 0 && g.used < g.opts.Limit {
+		f, at := g.next()
+		if f == nil {
+			return
+		}
+		w := g.dequeue(f, at)
+		w.admitted <- g.admit(f, w.weight)
+	}
+}
+
+// next returns the flow that is served next, and the index of its caller.
+func (g *Gate) next() (*flow, int) {
+	var candidates []*flow
+	for _, f := range g.flows {
+		if len(f.waiting) > 0 {
+			candidates = append(candidates, f)
+		}
+	}
+	if len(candidates) > 1 {
+		slices.SortFunc(candidates, func(a, b *flow) int {
+			if a.before(b, g.clock) == a {
+				return -1
+			}
+			return 1
+		})
+	}
+	blocked := false // whether an earlier flow is waiting for more slots than are free
+	now := time.Now()
+	for _, f := range candidates {
+		at := 0
+		if g.opts.OverloadTimeout > 0 && !g.isBurst(f, now) {
+			at = len(f.waiting) - 1
+		}
+		weight := f.waiting[at].weight
+		switch {
+		case !g.mayTake(f, weight) && f.held > 0:
+		case g.opts.Limit-g.used < weight:
+			blocked = true
+		case blocked && (f.held > 0 || weight > g.opts.Spare):
+			// Otherwise a stream of light callers could delay a heavy one forever.
+		default:
+			return f, at
+		}
+	}
+	return nil, 0
+}
+
+// admit gives the flow its slots and charges it with the likely cost.
+func (g *Gate) admit(f *flow, weight int) *Slot {
+	g.clock = f.start(g.clock)
+	g.used += weight
+	f.held += weight
+	s := &Slot{gate: g, flow: f, weight: weight, began: time.Now(), estimate: max(f.estimate, minCost)}
+	g.charge(f, s.estimate*time.Duration(weight))
+	return s
+}
+
+func (g *Gate) charge(f *flow, cost time.Duration) {
+	f.used = max(f.start(g.clock)+cost, 0)
+	g.latest = max(g.latest, f.used)
+}
+
+// settle replaces the estimate that the flow was charged with by the true cost.
+func (g *Gate) settle(f *flow, estimate, cost time.Duration, weight int) {
+	cost = max(cost, minCost)
+	f.used += (cost - estimate) * time.Duration(weight)
+	g.latest = max(g.latest, f.used)
+	f.estimate = (estimateWeight*f.estimate + cost) / (estimateWeight + 1)
+	g.mean = (estimateWeight*g.mean + cost) / (estimateWeight + 1)
+}

@@ -1,0 +1,98 @@
+package access
+
+import (
+	"net/http"
+	"net/netip"
+	"strings"
+	"sync"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// maxKnown is the maximum number of keys and public resources whose workspaces Flows remembers.
+const maxKnown = 20_000
+
+// Flows says for which workspace a request is, so that the service's capacity can be shared between workspaces before
+// anything is read from the catalog. It remembers the workspaces of keys that were valid, and of public resources that
+// were queried without a key. All other requests belong to the address that they come from.
+//
+// A flow decides only how long a request waits and which one is rejected under load. It grants no access, so it does no
+// harm if it is outdated.
+type Flows struct {
+	mu    sync.Mutex
+	known map[string]string // flow by the hash of a key, or by the id of a public resource
+}
+
+// NewFlows returns Flows that know no keys.
+func NewFlows() *Flows { return &Flows{known: map[string]string{}} }
+
+// Of returns the flow of a request.
+func (f *Flows) Of(r *http.Request) string {
+	secret, err := Bearer(r.Header.Get("Authorization"))
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch {
+	case err != nil:
+	case secret != "":
+		if flow, ok := f.known[domain.HashKey(secret)]; ok {
+			return flow
+		}
+	default:
+		for segment := range strings.SplitSeq(r.URL.Path, "/") {
+			if !domain.ValidID(segment) {
+				continue
+			}
+			if flow, ok := f.known[segment]; ok {
+				return flow
+			}
+		}
+	}
+	return AddressFlow(r.RemoteAddr)
+}
+
+// WorkspaceFlow returns the flow of requests with keys of the workspace.
+func WorkspaceFlow(id string) string { return "workspace " + id }
+
+// VisitorFlow returns the flow of requests without a key to public resources of the workspace. It differs from that of
+// its keys, so that visitors cannot keep the owner out.
+func VisitorFlow(id string) string { return "visitors of " + id }
+
+// AddressFlow returns the flow of requests from an address. An IPv6 address stands for its network, because its user
+// may choose the rest.
+func AddressFlow(remote string) string {
+	host := Host(remote)
+	if ip, err := netip.ParseAddr(host); err == nil && ip.Unmap().Is6() {
+		if network, err := ip.WithZone("").Prefix(64); err == nil {
+			host = network.String()
+		}
+	}
+	return "address " + host
+}
+
+// LearnKey remembers the workspace of a valid key.
+func (f *Flows) LearnKey(key domain.APIKey) { f.learn(key.Hash, WorkspaceFlow(key.WorkspaceID)) }
+
+// LearnPublic remembers the workspace of a public agent or datastore.
+func (f *Flows) LearnPublic(id, workspace string) { f.learn(id, VisitorFlow(workspace)) }
+
+func (f *Flows) learn(name, flow string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.known[name] == flow {
+		return
+	}
+	if len(f.known) >= maxKnown {
+		for other := range f.known { // any one: it is learnt again with its next request
+			delete(f.known, other)
+			break
+		}
+	}
+	f.known[name] = flow
+}
+
+// Forget removes a key that is no longer valid.
+func (f *Flows) Forget(secret string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.known, domain.HashKey(secret))
+}
