@@ -96,8 +96,8 @@ func (g *Gate) Enter(ctx context.Context, flow string) (*Slot, bool) {
 	return g.EnterWeighted(ctx, flow, 1)
 }
 
-// EnterWeighted does the same as Enter for a caller that needs several slots at once. If there are not so many, it
-// needs all of those that are not spare.
+// EnterWeighted does the same as Enter for a caller that needs several slots together. A caller that needs more than
+// all slots gets all that are not spare.
 func (g *Gate) EnterWeighted(ctx context.Context, flow string, weight int) (*Slot, bool) {
 	if g == nil || g.opts.Limit <= 0 {
 		return nil, true
@@ -237,7 +237,7 @@ func (s *Slot) Leave() {
 	g.settle(s.flow, s.estimate, time.Since(s.began), s.weight)
 	g.dispatch()
 	if g.used == 0 && g.queued == 0 {
-		g.clock = g.latest // what was used before counts no longer
+		g.clock = g.latest // forget how much each flow has used
 	}
 }
 

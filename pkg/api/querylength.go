@@ -8,8 +8,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// lengthFault returns what is wrong with the length of a query, or "" if nothing is. A query is normalised before it is
-// searched, which may make it many times longer, so both lengths are limited.
+// lengthFault returns the reason why a query is too long, or "" if its length is allowed. A query is normalised before
+// it is searched, which may make it many times longer, so both lengths are limited.
 func (s *server) lengthFault(query string) string {
 	limit := s.options.MaxQueryChars
 	if n := utf8.RuneCountInString(query); n > limit {

@@ -69,8 +69,8 @@ func TestATooLargeBodyIsRefusedAtOnce(t *testing.T) {
 	}
 }
 
-// TestADrippingClientIsDisconnected sends a byte now and then, each within the time-out: the service answers long before
-// the body is complete.
+// TestADrippingClientIsDisconnected sends a byte now and then, each within the time-out: the service answers long
+// before the body is complete.
 func TestADrippingClientIsDisconnected(t *testing.T) {
 	t.Parallel()
 	s := newService(t, func(o *api.Options, _ *api.Deps) { o.ReadTimeout = 200 * time.Millisecond })

@@ -32,9 +32,10 @@ const (
 	burstTimeout       = 10 // time-out in a burst as a multiple of the time-out under sustained load
 	burstInterval      = 4  // longest burst as a multiple of the time-out
 
-	// Shares of a workspace while others send requests, see admission.Options.Share. Requests that keep a processor busy
-	// get a quarter of their slots, which is one per processor for queries, so that those of other workspaces need not
-	// share a processor with many. The rest mostly waits for other servers or for clients, and gets half of its slots.
+	// Shares of a workspace while others send requests, see admission.Options.Share. Requests that keep a processor
+	// busy get a quarter of their slots, which is one per processor for queries, so that those of other workspaces need
+	// not share a processor with many. The rest mostly waits for other servers or for clients, and gets half of its
+	// slots.
 	computedShare, awaitedShare = 3, 1
 	// aloneTime is how long a workspace must have been the only one before it may use all slots. Uploads are never
 	// alone, because they may hold their slots for minutes.

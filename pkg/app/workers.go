@@ -18,10 +18,13 @@ import (
 	"github.com/sluice/sluice/pkg/telemetry/instrument"
 )
 
+// directText is the maximum size of texts that are read without a child process, in bytes.
+const directText = 1 << 20
+
 // newExtractor returns a document extractor. If cacheDir is "", it uses the user's cache directory.
 func newExtractor(c config.Config, cacheDir, temp string, log *slog.Logger) *extract.Extractor {
 	return extract.New(extract.Options{
-		Concurrency: readers(c), MaxMemory: int64(c.ExtractMemory), Timeout: c.ExtractTimeout, CacheDir: cacheDir, TempDir: temp,
+		Concurrency: readers(c), Direct: directText, MaxMemory: int64(c.ExtractMemory), Timeout: c.ExtractTimeout, CacheDir: cacheDir, TempDir: temp,
 		Log: log,
 	})
 }
@@ -48,8 +51,8 @@ func (d drawer) Draw(ctx context.Context, content io.Reader, page int) ([]byte, 
 
 // readers returns how many documents are extracted concurrently. Extraction keeps a processor busy, so more than one
 // document per processor would gain nothing. At least two are extracted concurrently, so that one long document does
-// not block all others.
-func readers(c config.Config) int { return min(c.IngestConcurrency, max(2, processors.Count())) }
+// not block all others. One more reader is kept for workspaces that have none.
+func readers(c config.Config) int { return min(c.IngestConcurrency, max(2, processors.Count())+1) }
 
 // newReader returns the extractor and chunker for the command that shows how a file is read.
 func newReader(c config.Config) (*extract.Extractor, *chunk.Chunker) {

@@ -155,7 +155,7 @@ func ingestionSettings(c *Config) Group {
 		{Env: "SLUICE_WINDOW", Default: "0", set: number(&c.Window, 0, 100_000),
 			Doc: "Unfinished jobs in the job stream; 0: 64 with the embedded NATS server, 256 with `NATS_URL`."},
 		{Env: "SLUICE_EXTRACT_MEMORY", Default: "3GiB", set: size(&c.ExtractMemory, 512<<20), Doc: "Address space of a process that reads a document."},
-		{Env: "SLUICE_EXTRACT_TIMEOUT", Default: "2m", set: duration(&c.ExtractTimeout), Doc: "Time limit for reading a document."},
+		{Env: "SLUICE_EXTRACT_TIMEOUT", Default: "2m", set: duration(&c.ExtractTimeout), Doc: "Time limit to read a document; below 2 MiB less, at least 15 s."},
 	}}
 }
 

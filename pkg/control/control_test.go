@@ -17,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/sluice/sluice/pkg/catalog"
+	"github.com/sluice/sluice/pkg/catalog/pipeline"
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/index"
 	"github.com/sluice/sluice/pkg/jobs"
@@ -39,7 +40,7 @@ type outbox struct {
 	wake      chan struct{}
 }
 
-func (o *outbox) Outbox(_ context.Context, limit int) ([]domain.Job, error) {
+func (o *outbox) Next(_ context.Context, _ *pipeline.Window, limit int) ([]domain.Job, error) {
 	return append([]domain.Job(nil), o.jobs[:min(limit, len(o.jobs))]...), nil
 }
 
@@ -58,8 +59,10 @@ func (o *outbox) Apply(_ context.Context, ev domain.Event) (catalog.Applied, err
 	o.ended = append(o.ended, ev)
 	return catalog.Applied{}, nil
 }
-func (o *outbox) InFlight(context.Context) (int64, error) { return o.inFlight, nil }
-func (o *outbox) OutboxWake() <-chan struct{}             { return o.wake }
+func (o *outbox) InFlightByWorkspace(context.Context) (map[string]int, error) {
+	return map[string]int{"": int(o.inFlight)}, nil
+}
+func (o *outbox) OutboxWake() <-chan struct{} { return o.wake }
 
 type publish func(domain.Job) (uint64, error)
 

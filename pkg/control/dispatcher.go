@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sluice/sluice/pkg/catalog"
+	"github.com/sluice/sluice/pkg/catalog/pipeline"
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/jobs"
 )
@@ -17,11 +18,12 @@ import (
 // Outbox stores accepted jobs until they are published. OutboxWake fires when there may be a new job or free space
 // in the window.
 type Outbox interface {
-	Outbox(ctx context.Context, limit int) ([]domain.Job, error) // fair to all workspaces, new content before replays
-	PublishedAll(ctx context.Context, jobs []domain.Job) error   // the Generation of each job must be set
+	// Next returns the jobs to publish next: fair to all workspaces, new content before replays.
+	Next(ctx context.Context, w *pipeline.Window, limit int) ([]domain.Job, error)
+	PublishedAll(ctx context.Context, jobs []domain.Job) error // the Generation of each job must be set
 	DeferJob(ctx context.Context, job domain.Job, until time.Time) error
 	Apply(ctx context.Context, ev domain.Event) (catalog.Applied, error)
-	InFlight(ctx context.Context) (int64, error)
+	InFlightByWorkspace(ctx context.Context) (map[string]int, error)
 	OutboxWake() <-chan struct{}
 }
 
@@ -31,9 +33,9 @@ type Publisher interface {
 	Publish(ctx context.Context, job domain.Job) (generation uint64, err error)
 }
 
-// Dispatcher publishes jobs from the outbox to the stream. The stream has at most Window unfinished jobs at any time.
-// The other jobs wait in the outbox. From there, they are published fairly: an upload need not wait for the bulk import
-// of another workspace.
+// Dispatcher publishes jobs from the outbox to the stream. The stream has at most Window unfinished jobs at any time,
+// and always has room for jobs of workspaces that have few there. The other jobs wait in the outbox. From there, they
+// are published fairly: an upload need not wait for the bulk import of another workspace.
 type Dispatcher struct {
 	Outbox Outbox
 	Jobs   Publisher
@@ -54,6 +56,9 @@ const (
 	parallelPublishes = 16
 	// How long a job that the stream has refused waits before it is published again. Meanwhile, other jobs overtake it.
 	refusedDelay = 30 * time.Second
+	// windowShare is the share of the window that stays free for other workspaces, see admission.Options.Share: a
+	// single workspace can fill four fifths of the window, a second one four fifths of the rest, and so on.
+	windowShare = 0.25
 )
 
 // Run dispatches until ctx ends.
@@ -62,15 +67,16 @@ func (d *Dispatcher) Run(ctx context.Context) {
 }
 
 func (d *Dispatcher) round(ctx context.Context) (more bool, err error) {
-	inFlight, err := d.Outbox.InFlight(ctx)
+	inFlight, err := d.Outbox.InFlightByWorkspace(ctx)
 	if err != nil {
 		return false, fmt.Errorf("counting jobs in flight: %w", err)
 	}
-	free := min(int64(d.Window)-inFlight, outboxBatch)
+	window := pipeline.NewWindow(d.Window, windowShare, inFlight)
+	free := min(window.Free(), outboxBatch)
 	if free <= 0 {
 		return false, nil
 	}
-	due, err := d.Outbox.Outbox(ctx, int(free))
+	due, err := d.Outbox.Next(ctx, window, free)
 	if err != nil {
 		return false, fmt.Errorf("reading the outbox: %w", err)
 	}
@@ -95,7 +101,7 @@ func (d *Dispatcher) round(ctx context.Context) (more bool, err error) {
 		}
 		return false, errors.Join(faults...)
 	}
-	return int64(len(due)) == free, d.mark(ctx, published)
+	return len(due) == free, d.mark(ctx, published)
 }
 
 // notPublished is a job that could not be published.

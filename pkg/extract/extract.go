@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sluice/sluice/pkg/admission"
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/extract/format"
 	"github.com/sluice/sluice/pkg/extract/sandbox"
@@ -21,8 +23,8 @@ import (
 // clockFactor is the ratio of the wall-clock limit to the CPU time limit of a document.
 const clockFactor = 3
 
-// Limits for an Extractor that draws pages. Without compiled code of PDFium in the cache folder, compiling it takes most
-// of the time and memory.
+// Limits for an Extractor that draws pages. Without compiled code of PDFium in the cache folder, compiling it takes
+// most of the time and memory.
 const (
 	DrawMemory  = 1 << 30          // bytes
 	DrawTimeout = 20 * time.Second // CPU time
@@ -30,13 +32,17 @@ const (
 
 // Options configure an Extractor. Zero fields get their defaults.
 type Options struct {
-	// Concurrency is the maximum number of child processes. Each reads one document at a time. Default: one per
-	// processor, up to 4.
+	// Concurrency is the maximum number of child processes. Each reads one document at a time. If there are several,
+	// one is kept for workspaces that have no document in the others. Default: one per processor, up to 4, and one
+	// more.
 	Concurrency int
+	// Direct is the maximum size of plain text and CSV files that are read in this process, in bytes. Their readers are
+	// simple and take time in proportion to the size, so these files need not wait for a child. Default: none are.
+	Direct int64
 	// MaxMemory is the maximum memory for reading one document, in bytes. Default 2 GiB.
 	MaxMemory int64
-	// Timeout is the maximum CPU time for reading one document. The wall-clock limit is clockFactor times as long, so
-	// that valid documents do not fail on a busy machine. Default 2 minutes.
+	// Timeout is the maximum CPU time for reading a large document; see cpuLimit. The wall-clock limit is clockFactor
+	// times as long, so that valid documents do not fail on a busy machine. Default 2 minutes.
 	Timeout time.Duration
 	// MaxText is the maximum size of a document's text, in bytes. Default 64 MiB.
 	MaxText int64
@@ -58,7 +64,7 @@ type Options struct {
 
 func (o Options) withDefaults() Options {
 	if o.Concurrency <= 0 {
-		o.Concurrency = min(runtime.NumCPU(), 4)
+		o.Concurrency = min(runtime.NumCPU(), 4) + 1
 	}
 	if o.MaxMemory <= 0 {
 		o.MaxMemory = 2 << 30
@@ -89,13 +95,30 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
+const (
+	// smallFileTime is the CPU time that any file may take. It includes compiling PDFium, which takes several seconds
+	// in a new data directory.
+	smallFileTime = 15 * time.Second
+	// largeFile is the size in bytes from which on a file may take the whole time limit.
+	largeFile = 2 << 20
+)
+
+// cpuLimit returns the CPU time that reading a file of the size may take. A small file that takes long is hostile or
+// damaged, and would keep a child from reading other files.
+func (o Options) cpuLimit(size int64) time.Duration {
+	least := min(smallFileTime, o.Timeout)
+	share := float64(min(size, largeFile)) / largeFile
+	return (least + time.Duration(share*float64(o.Timeout-least))).Truncate(time.Millisecond)
+}
+
 // Request is a document to read, as a file or as a stream.
 type Request struct {
-	Path     string    // a file that this process can open; "" if Reader is set
-	Reader   io.Reader // the document's bytes; written to a temporary file first
-	Name     string    // file name, a hint for the format; "" if unknown
-	Declared string    // MIME type declared by the sender, with parameters; "" if unknown
-	URL      string    // address of the page; "" if none
+	Workspace string    // workspaces take turns; a document without one takes turns with all
+	Path      string    // a file that this process can open; "" if Reader is set
+	Reader    io.Reader // the document's bytes; written to a temporary file first
+	Name      string    // file name, a hint for the format; "" if unknown
+	Declared  string    // MIME type declared by the sender, with parameters; "" if unknown
+	URL       string    // address of the page; "" if none
 	// PlainRows writes table rows as tab-separated cells instead of "column: value; …".
 	PlainRows bool
 }
@@ -104,7 +127,7 @@ type Request struct {
 type Extractor struct {
 	opts   Options
 	limits format.Limits
-	slots  chan struct{}
+	slots  *admission.Gate
 	ctx    context.Context // cancelled by Close
 	cancel context.CancelCauseFunc
 
@@ -131,15 +154,15 @@ func New(o Options) *Extractor {
 	return &Extractor{
 		opts:   o,
 		limits: format.Limits{MaxInput: o.MaxInput, MaxText: o.MaxText, CacheDir: o.CacheDir}.WithDefaults(),
-		slots:  make(chan struct{}, o.Concurrency),
+		slots:  admission.New(admission.Options{Limit: o.Concurrency, Spare: 1, Waiting: -1}),
 		ctx:    ctx,
 		cancel: cancel,
 	}
 }
 
-// Extract reads one document. If Concurrency other documents are already being read, it waits for one of them to
-// finish. An *Error means that the document cannot be read and that a retry would not help. Any other error comes from
-// the child process or the context, so a retry may succeed.
+// Extract reads one document. If no child may read it now, it waits for its workspace's turn. An *Error means that the
+// document cannot be read and that a retry would not help. Any other error comes from the child process or the context,
+// so a retry may succeed.
 func (x *Extractor) Extract(ctx context.Context, req Request) (*domain.Document, error) {
 	answer, err := x.ask(ctx, req, 0)
 	return answer.Document, err
@@ -173,30 +196,53 @@ func (x *Extractor) ask(ctx context.Context, req Request, page int) (none sandbo
 		defer os.Remove(path)
 		req.Path = path
 	}
-	select {
-	case x.slots <- struct{}{}:
-		defer func() { <-x.slots }()
-	case <-ctx.Done():
-		return none, fmt.Errorf("waiting for an extraction process: %w", context.Cause(ctx))
-	case <-x.ctx.Done():
-		return none, errClosed
-	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	detach := context.AfterFunc(x.ctx, func() { cancel(errClosed) })
-	defer detach()
-	return x.askChild(ctx, req, page)
-}
-
-func (x *Extractor) askChild(ctx context.Context, req Request, page int) (none sandbox.Answer, err error) {
 	f, err := openDocument(req.Path)
 	if err != nil {
 		return none, err
 	}
 	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return none, fmt.Errorf("opening the document: %w", err)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	detach := context.AfterFunc(x.ctx, func() { cancel(errClosed) })
+	defer detach()
+	if page == 0 && info.Size() <= x.opts.Direct && isSimple(f, req) {
+		doc, err := Parse(ctx, format.Source{Data: f, Size: info.Size(), Name: req.Name, Declared: req.Declared, URL: req.URL, PlainRows: req.PlainRows}, x.limits)
+		return sandbox.Answer{Document: doc}, err
+	}
+	slot, ok := x.slots.Enter(ctx, cmp.Or(req.Workspace, req.Path))
+	if !ok {
+		if x.ctx.Err() != nil {
+			return none, errClosed
+		}
+		return none, fmt.Errorf("waiting for an extraction process: %w", context.Cause(ctx))
+	}
+	defer slot.Leave()
+	return x.askChild(ctx, f, info.Size(), req, page)
+}
+
+// isSimple reports whether the file is plain text or CSV, judging by its first bytes as Parse does.
+func isSimple(f *os.File, req Request) bool {
+	head := make([]byte, format.HeadBytes)
+	n, err := f.ReadAt(head, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return false // a child reports the error
+	}
+	switch DetectType(head[:n], req.Name, req.Declared) {
+	case format.TypeText, format.TypeCSV:
+		return true
+	}
+	return false
+}
+
+func (x *Extractor) askChild(ctx context.Context, f *os.File, size int64, req Request, page int) (none sandbox.Answer, err error) {
+	limit := x.opts.cpuLimit(size)
 	child := sandbox.Request{
 		Path: req.Path, Name: req.Name, Declared: req.Declared, URL: req.URL, PlainRows: req.PlainRows,
-		CPUSeconds: uint64(x.opts.Timeout.Seconds()) + 1, Limits: x.limits, Page: page,
+		CPUSeconds: uint64(limit.Seconds()) + 1, Limits: x.limits, Page: page,
 	}
 	for attempt := 0; ; attempt++ {
 		w, err := x.take()

@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -133,5 +134,65 @@ func TestChildrenAreRecycledAndRetired(t *testing.T) {
 	}
 	if _, err := os.Stat(child.Dir); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the child's temporary files remain: %v", err)
+	}
+}
+
+func TestSmallFilesGetLittleTime(t *testing.T) {
+	t.Parallel()
+	o := Options{Timeout: 2 * time.Minute}
+	for size, want := range map[int64]time.Duration{
+		0: 15 * time.Second, 3 << 10: 15153 * time.Millisecond, 1 << 20: 67500 * time.Millisecond, 2 << 20: 2 * time.Minute, 200 << 20: 2 * time.Minute,
+	} {
+		if got := o.cpuLimit(size); got != want {
+			t.Errorf("%d bytes may take %v, want %v", size, got, want)
+		}
+	}
+	if got := (Options{Timeout: time.Second}).cpuLimit(0); got != time.Second {
+		t.Errorf("with a limit of a second, a small file may take %v", got)
+	}
+}
+
+// TestSimpleFilesNeedNoChild has all children busy: text and small CSV files are read all the same.
+func TestSimpleFilesNeedNoChild(t *testing.T) {
+	t.Parallel()
+	x := NewTestExtractor(t, Options{Concurrency: 2, Direct: 1000})
+	for _, workspace := range []string{"one", "another"} { // the other has the child that is kept for it
+		slot, ok := x.slots.Enter(t.Context(), workspace)
+		if !ok {
+			t.Fatal("no child is free")
+		}
+		defer slot.Leave()
+	}
+	for name, content := range map[string]string{"note.txt": "The answer.", "table.csv": "name,answer\nall,42\n"} {
+		doc, err := x.Extract(t.Context(), Request{Name: name, Reader: strings.NewReader(content)})
+		if err != nil || len(doc.Blocks) == 0 {
+			t.Errorf("%s: %+v, %v", name, doc, err)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for name, content := range map[string]string{"page.html": "<p>The answer.", "long.txt": strings.Repeat("The answer. ", 100)} {
+		if _, err := x.Extract(ctx, Request{Name: name, Reader: strings.NewReader(content)}); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s did not wait for a child: %v", name, err)
+		}
+	}
+}
+
+// TestAChildIsKeptForOtherWorkspaces has one workspace use all children that it may, and then another one.
+func TestAChildIsKeptForOtherWorkspaces(t *testing.T) {
+	t.Parallel()
+	x := NewTestExtractor(t, Options{Concurrency: 3})
+	for range 2 {
+		if _, ok := x.slots.Enter(t.Context(), "many"); !ok {
+			t.Fatal("no child is free")
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := x.Extract(ctx, Request{Workspace: "many", Reader: strings.NewReader("# One more")}); !errors.Is(err, context.Canceled) {
+		t.Errorf("one more document was read: %v", err)
+	}
+	if _, err := x.Extract(t.Context(), Request{Workspace: "few", Name: "a.md", Reader: strings.NewReader("# The answer")}); err != nil {
+		t.Error(err)
 	}
 }

@@ -3,8 +3,7 @@ package ingest
 import (
 	"context"
 
-	"golang.org/x/sync/semaphore"
-
+	"github.com/sluice/sluice/pkg/admission"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
@@ -23,23 +22,24 @@ const (
 )
 
 // Admission limits how many documents are in memory at the same time, weighted by their sizes. The size is known only
-// after reading, since a small file may contain a large document. A nil Admission sets no limit. It is safe for
+// after reading, since a small file may contain a large document. Workspaces take turns, and there is room for one
+// more long document of workspaces that have none in memory. A nil Admission sets no limit. It is safe for
 // concurrent use.
 type Admission struct {
-	reading chan struct{}
-	weights int64
-	texts   *semaphore.Weighted
+	reading *admission.Gate
+	texts   *admission.Gate
 }
 
 // NewAdmission returns an Admission that admits up to `long` long documents at the same time, or ShortPerLong times as
 // many short ones. A few more documents may be in memory while they are being read. At most `readers` documents are
 // read concurrently.
 func NewAdmission(readers, long int) *Admission {
-	parts := int64(max(long, 1)) * ShortPerLong
+	gate := func(limit, spare int) *admission.Gate {
+		return admission.New(admission.Options{Limit: limit + spare, Spare: spare, Waiting: -1})
+	}
 	return &Admission{
-		reading: make(chan struct{}, min(max(readers, 1)+maxWaitingDocuments, max(long, 1))),
-		weights: parts,
-		texts:   semaphore.NewWeighted(parts),
+		reading: gate(min(max(readers, 1)+maxWaitingDocuments, max(long, 1)), 1),
+		texts:   gate(max(long, 1)*ShortPerLong, ShortPerLong),
 	}
 }
 
@@ -48,29 +48,28 @@ func NewAdmission(readers, long int) *Admission {
 //
 // A document that is waiting for admission keeps its reading slot, so only a few documents are in memory at a time.
 // This cannot deadlock, because an admitted document never waits for a reading slot.
-func (r *Admission) read(ctx context.Context, read func() (*domain.Document, error)) (doc *domain.Document, leave func(), err error) {
+func (r *Admission) read(ctx context.Context, workspace string, read func() (*domain.Document, error)) (doc *domain.Document, leave func(), err error) {
 	if r == nil {
 		doc, err = read()
 		return doc, func() {}, err
 	}
-	select {
-	case r.reading <- struct{}{}:
-		defer func() { <-r.reading }()
-	case <-ctx.Done():
+	slot, ok := r.reading.Enter(ctx, workspace)
+	if !ok {
 		return nil, nil, context.Cause(ctx)
 	}
+	defer slot.Leave()
 	if doc, err = read(); err != nil {
 		return nil, nil, err
 	}
-	weight := min(weightOf(doc), r.weights)
-	if err := r.texts.Acquire(ctx, weight); err != nil {
-		return nil, nil, err
+	room, ok := r.texts.EnterWeighted(ctx, workspace, weightOf(doc))
+	if !ok {
+		return nil, nil, context.Cause(ctx)
 	}
-	return doc, func() { r.texts.Release(weight) }, nil
+	return doc, room.Leave, nil
 }
 
 // weightOf returns the weight of a document, as a number of short documents.
-func weightOf(doc *domain.Document) int64 {
+func weightOf(doc *domain.Document) int {
 	size := 0
 	for _, b := range doc.Blocks {
 		size += len(b.Text)

@@ -15,6 +15,7 @@ type admissionTest struct {
 	t         *testing.T
 	admission *Admission
 	ctx       context.Context
+	workspace string
 	reading   chan struct{} // taken by each read while it lasts
 	inside    chan func()   // to leave with
 	failed    chan error
@@ -28,7 +29,7 @@ func newAdmissionTest(t *testing.T, admission *Admission, ctx context.Context) *
 func (c *admissionTest) comes(n, text int) {
 	for range n {
 		go func() {
-			_, leave, err := c.admission.read(c.ctx, func() (*domain.Document, error) {
+			_, leave, err := c.admission.read(c.ctx, c.workspace, func() (*domain.Document, error) {
 				c.reading <- struct{}{}
 				return &domain.Document{Blocks: []domain.Block{{Text: strings.Repeat("a", text)}}}, nil
 			})
@@ -102,7 +103,7 @@ func TestAFailedOrCancelledDocumentFreesItsWeight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		admission := NewAdmission(1, 1)
 		damaged := errors.New("damaged")
-		if _, _, err := admission.read(t.Context(), func() (*domain.Document, error) { return nil, damaged }); !errors.Is(err, damaged) {
+		if _, _, err := admission.read(t.Context(), "", func() (*domain.Document, error) { return nil, damaged }); !errors.Is(err, damaged) {
 			t.Errorf("the error is %v", err)
 		}
 		first := newAdmissionTest(t, admission, t.Context())
@@ -122,5 +123,23 @@ func TestAFailedOrCancelledDocumentFreesItsWeight(t *testing.T) {
 		last.comes(1, longText)
 		last.want(1, 1)
 		last.empty()
+	})
+}
+
+// TestAWorkspaceLeavesRoomForOthers has one workspace bring in all the documents that it may, and then another one.
+func TestAWorkspaceLeavesRoomForOthers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		admission := NewAdmission(1, 2)
+		many := newAdmissionTest(t, admission, t.Context())
+		many.comes(20, longText+1)
+		many.want(1, 3) // two more wait
+		few := newAdmissionTest(t, admission, t.Context())
+		few.workspace = "few"
+		few.comes(2, shortText)
+		few.want(1, 2) // one at a time
+		few.empty()
+		many.empty()
+		many.want(0, 20)
 	})
 }

@@ -126,7 +126,7 @@ func (i *Ingestor) Handle(ctx context.Context, job domain.Job) error {
 	}
 	progress := startProgress(ctx, report, "extracting", i.logger())
 	defer progress.stop()
-	doc, leave, err := i.Admission.read(ctx, func() (*domain.Document, error) { return i.document(ctx, job) })
+	doc, leave, err := i.Admission.read(ctx, job.WorkspaceID, func() (*domain.Document, error) { return i.document(ctx, job) })
 	if err != nil {
 		return err
 	}
@@ -193,7 +193,7 @@ func (i *Ingestor) document(ctx context.Context, job domain.Job) (*domain.Docume
 	}
 	defer body.Close()
 	doc, err := measureStage(ctx, i.Measure, StageExtract, func(ctx context.Context) (*domain.Document, error) {
-		return i.Extractor.Extract(ctx, extract.Request{Reader: body, Name: job.Original.Name, Declared: job.Original.MIMEType, URL: pageURL(job)})
+		return i.Extractor.Extract(ctx, extract.Request{Workspace: job.WorkspaceID, Reader: body, Name: job.Original.Name, Declared: job.Original.MIMEType, URL: pageURL(job)})
 	})
 	var final *extract.Error
 	switch {

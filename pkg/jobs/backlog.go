@@ -14,7 +14,7 @@ import (
 // Backlog counts the unfinished jobs of a lane.
 type Backlog struct {
 	Waiting uint64 // not yet delivered: the pending messages of the lane's consumer
-	Taken   uint64 // delivered: running, or waiting for a retry
+	Taken   uint64 // delivered: running, or waiting for a turn or a retry
 	Retried uint64 // the jobs in Taken that were delivered more than once
 }
 

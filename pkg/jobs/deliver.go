@@ -47,6 +47,11 @@ func (w *worker) deliver(msg jetstream.Msg) {
 	}
 	d.job.Generation = meta.Sequence.Stream
 	d.log = w.log.With("job", d.job.ID, "datasource", d.job.DatasourceID, "generation", d.job.Generation)
+	slot, ok := d.turn()
+	if !ok {
+		return
+	}
+	defer slot.Leave()
 	runIt := false
 	d.settle(func(ctx context.Context) (Result, error) {
 		var r Result

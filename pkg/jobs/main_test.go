@@ -85,9 +85,12 @@ func newBroker(t testing.TB) *Broker {
 	return openBroker(t, connect(t, startServer(t, natsd.Options{NoSync: true})), Options{})
 }
 
+// workspace is the workspace of the jobs that newJob makes.
+var workspace = domain.NewID()
+
 func newJob(kind domain.JobKind) domain.Job {
 	return domain.Job{
-		ID: domain.NewID(), Kind: kind, WorkspaceID: domain.NewID(), DatastoreID: domain.NewID(),
+		ID: domain.NewID(), Kind: kind, WorkspaceID: workspace, DatastoreID: domain.NewID(),
 		DatasourceID: domain.NewID(), Type: domain.TypeFile, Name: "a.pdf",
 	}
 }

@@ -27,7 +27,10 @@ func TestTheOldestJobIsTheOneThatHasWaitedLongest(t *testing.T) {
 	publish(t, b, newJob(domain.JobCrawl)) // of another lane
 	publish(t, b, newJob(domain.JobIngest))
 	first := oldest("before the first worker")
-	publish(t, b, newJob(domain.JobIngest))
+	const more = 60 // so many that no worker receives all of them at once
+	for range more {
+		publish(t, b, newJob(domain.JobIngest))
+	}
 	if again := oldest("with another behind it"); first.Before(before) || !again.Equal(first) {
 		t.Errorf("the oldest is of %v, then of %v", first, again)
 	}
@@ -42,9 +45,13 @@ func TestTheOldestJobIsTheOneThatHasWaitedLongest(t *testing.T) {
 	if second := oldest("while the first runs"); !second.After(first) {
 		t.Errorf("the first is taken, and the oldest of %v, not after %v", second, first)
 	}
-	go func() { <-begun }()
+	go func() {
+		for range more {
+			<-begun
+		}
+	}()
 	close(release)
-	for range 2 {
+	for range 1 + more {
 		receive(t, w.outcomes, "an outcome")
 	}
 	if at := oldest("when all is done"); !at.IsZero() {

@@ -30,7 +30,9 @@ type Handler func(ctx context.Context, job domain.Job) error
 // WorkerOptions configure a worker. All workers of a lane share AckWait and MaxAckPending: the last one to start sets
 // them, so all workers should use the same values.
 type WorkerOptions struct {
-	Concurrency int // jobs at a time in this process; default 2
+	// Concurrency is the maximum number of jobs of one workspace at a time in this process. One more is run for
+	// workspaces that have no other job running here. Default 2.
+	Concurrency int
 	// AckWait is how long a worker may be silent before its jobs are delivered again. A worker extends the leases of
 	// its running jobs three times in that time. AckWait must be longer than a leader election, during which no
 	// extension arrives; otherwise jobs run twice. Default 30 s. If workers and server share a process, 5 s are enough.
@@ -137,6 +139,7 @@ func (b *Broker) Work(ctx context.Context, lane domain.Lane, o WorkerOptions, h 
 		retry: backoff{min: o.RetryMin, max: o.RetryMax},
 		log:   b.log.With("lane", lane),
 		held:  map[uint64]bool{},
+		turns: newTurns(o),
 	}
 	// If the servers are down now, the loop waits for them.
 	if _, err := w.consumer(ctx); err != nil && !errors.Is(err, ErrUnavailable) {
@@ -146,7 +149,7 @@ func (b *Broker) Work(ctx context.Context, lane domain.Lane, o WorkerOptions, h 
 		return err
 	}
 	var slots sync.WaitGroup
-	for range o.Concurrency {
+	for range o.Concurrency + 1 + ahead(o.Concurrency) {
 		slots.Go(func() { w.loop(ctx) })
 	}
 	finished := make(chan struct{})
@@ -177,6 +180,7 @@ type worker struct {
 	stopping context.Context // ends when the worker must accept no more jobs
 	retry    backoff
 	log      *slog.Logger
+	turns    *turns
 
 	mu   sync.Mutex
 	held map[uint64]bool // generations being processed

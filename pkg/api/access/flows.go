@@ -57,8 +57,8 @@ func WorkspaceFlow(id string) string { return "workspace " + id }
 // its keys, so that visitors cannot keep the owner out.
 func VisitorFlow(id string) string { return "visitors of " + id }
 
-// AddressFlow returns the flow of requests from an address. An IPv6 address stands for its network, because its user
-// may choose the rest.
+// AddressFlow returns the flow of requests from an address. All addresses of an IPv6 network count as one, because
+// their user can choose among them.
 func AddressFlow(remote string) string {
 	host := Host(remote)
 	if ip, err := netip.ParseAddr(host); err == nil && ip.Unmap().Is6() {

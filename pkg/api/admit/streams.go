@@ -14,7 +14,7 @@ import (
 // Shares of the open streams, as values of admission.Options.Share. However many workspaces have streams, some remain
 // for others.
 const (
-	shareOfWorkspace = 1 // at most as many as remain free: a single workspace can have half of all
+	shareOfWorkspace = 1 // as many as remain free: a single workspace can have half of all
 	shareOfKey       = 2 // a single key can have a third
 )
 

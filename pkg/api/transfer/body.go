@@ -1,6 +1,6 @@
 // Package transfer reads request bodies and writes long responses within limits of size and time. Bodies must arrive at
-// a minimum rate; for responses, the time limit applies to each piece. The package does not look at the content; pkg/api
-// and the packages below it may import it.
+// a minimum rate; for responses, the time limit applies to each piece. The package does not look at the content;
+// pkg/api and the packages below it may import it.
 package transfer
 
 import (

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/catalog/catalogtest/world"
+	"github.com/sluice/sluice/pkg/catalog/pipeline"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
@@ -59,6 +60,35 @@ func testOutbox(t *testing.T, open world.Open) {
 				world.OK(t, w.Published(w.Ctx, jobs[0], w.Seq))
 			}
 			world.Equal(t, 3, len(turn))
+		}
+	})
+	t.Run("each workspace leaves room in the window to others", func(t *testing.T) {
+		t.Parallel()
+		w := world.New(t, open)
+		others := []func(*catalog.NewDatasource){func(*catalog.NewDatasource) {}, foreign(w), foreign(w)}
+		publish := func() (taken map[string]int) {
+			taken = map[string]int{}
+			inFlight, err := w.InFlightByWorkspace(w.Ctx)
+			world.OK(t, err)
+			window := pipeline.NewWindow(10, 0.5, inFlight)
+			jobs, err := w.Next(w.Ctx, window, 100)
+			world.OK(t, err)
+			for _, job := range jobs {
+				taken[job.WorkspaceID]++
+				w.Seq++
+				world.OK(t, w.Published(w.Ctx, job, w.Seq))
+			}
+			return taken
+		}
+		for n, want := range []int{7, 2, 1} { // of 10, of 3 and of 1
+			var workspace string
+			for range 20 {
+				workspace = w.CreateFile(others[n]).WorkspaceID
+			}
+			taken := publish()
+			world.Equal(t, want, taken[workspace])
+			world.Equal(t, 1, len(taken))
+			world.Equal(t, 0, len(publish()))
 		}
 	})
 	t.Run("a workspace with much fills what others leave, and no job is offered twice", func(t *testing.T) {

@@ -28,16 +28,22 @@ func (c *Pipeline) OutboxBacklog(ctx context.Context) (due int64, oldest time.Ti
 	return due, oldest, nil
 }
 
-// Outbox returns up to `limit` due jobs in the order in which they should be published: by priority, then round robin
-// by workspace, then oldest first. The round robin continues where the last call ended, so a small limit is as fair as
-// a large one. Jobs stay in the outbox until Published is called.
+// Outbox does the same as Next, without a window.
 func (c *Pipeline) Outbox(ctx context.Context, limit int) ([]domain.Job, error) {
+	return c.Next(ctx, nil, limit)
+}
+
+// Next returns up to limit due jobs in the order in which they should be published: by priority, then round robin by
+// workspace, then oldest first. It leaves out jobs of workspaces that have their share of the window, and counts the
+// jobs that it returns as in the window. The round robin continues where the last call ended, so a small limit is as
+// fair as a large one. Jobs stay in the outbox until Published is called.
+func (c *Pipeline) Next(ctx context.Context, w *Window, limit int) ([]domain.Job, error) {
 	var jobs []domain.Job
 	for _, p := range []record.Priority{record.PriorityFresh, record.PriorityPages, record.PriorityReplay} {
 		if len(jobs) >= limit {
 			break
 		}
-		more, err := c.roundRobin(ctx, p, limit-len(jobs))
+		more, err := c.roundRobin(ctx, p, w, limit-len(jobs))
 		if err != nil {
 			return nil, fmt.Errorf("reading the outbox: %w", err)
 		}
@@ -48,11 +54,11 @@ func (c *Pipeline) Outbox(ctx context.Context, limit int) ([]domain.Job, error) 
 
 // roundRobin reads up to `limit` jobs of one priority. It finds workspaces and jobs by lookups in the index
 // outbox_turn, and reads no jobs that it does not return. So its cost does not grow with the outbox.
-func (c *Pipeline) roundRobin(ctx context.Context, p record.Priority, limit int) ([]domain.Job, error) {
+func (c *Pipeline) roundRobin(ctx context.Context, p record.Priority, w *Window, limit int) ([]domain.Job, error) {
 	c.lastMu.Lock()
 	defer c.lastMu.Unlock()
 	now := db.Micros(c.db.Now())
-	queues, err := c.queues(ctx, p, now, limit)
+	queues, err := c.queues(ctx, p, w, now, limit)
 	if err != nil || len(queues) == 0 {
 		return nil, err
 	}
@@ -68,7 +74,11 @@ func (c *Pipeline) roundRobin(ctx context.Context, p record.Priority, limit int)
 		share := (limit - total + len(waiting) - 1) / len(waiting)
 		var more []*queue // queues that may have more jobs
 		for _, q := range waiting {
-			full, err := c.extend(ctx, p, q, now, share)
+			n := min(share, q.room-len(q.jobs))
+			if n <= 0 {
+				continue
+			}
+			full, err := c.extend(ctx, p, q, now, n)
 			if err != nil {
 				return nil, err
 			}
@@ -82,7 +92,7 @@ func (c *Pipeline) roundRobin(ctx context.Context, p record.Priority, limit int)
 	var jobs []domain.Job
 	for i := 0; i < rounds; i++ {
 		for _, q := range queues {
-			if i < len(q.jobs) && len(jobs) < limit {
+			if i < len(q.jobs) && len(jobs) < limit && w.take(q.workspace) {
 				jobs = append(jobs, q.jobs[i])
 				c.last[p] = q.workspace
 			}
@@ -94,14 +104,15 @@ func (c *Pipeline) roundRobin(ctx context.Context, p record.Priority, limit int)
 // queue holds the jobs that have been read so far for one workspace and priority.
 type queue struct {
 	workspace string
+	room      int // maximum number of its jobs that the window may take
 	jobs      []domain.Job
 	notBefore int64 // of the last job that was read
 	seq       int64
 }
 
-// queues returns an empty queue for each workspace that has due jobs of the priority, but no more than `limit` queues.
-// It starts with the workspace that follows the one served last.
-func (c *Pipeline) queues(ctx context.Context, p record.Priority, now int64, limit int) ([]*queue, error) {
+// queues returns an empty queue for each workspace that has due jobs of the priority and room in the window, but no
+// more than `limit` queues. It starts with the workspace that follows the one served last.
+func (c *Pipeline) queues(ctx context.Context, p record.Priority, w *Window, now int64, limit int) ([]*queue, error) {
 	var out []*queue
 	first := c.last[p]
 	// The first query does not check due times; otherwise it would have to scan all jobs of a workspace in which many
@@ -125,9 +136,13 @@ func (c *Pipeline) queues(ctx context.Context, p record.Priority, now int64, lim
 			return nil, err
 		default:
 			after = ws
+			room := w.room(ws)
+			if room == 0 {
+				continue
+			}
 			switch _, err := db.ScanString(c.db.Read.QueryRow(ctx, due, p, ws, now)); {
 			case err == nil:
-				out = append(out, &queue{workspace: ws, notBefore: -1})
+				out = append(out, &queue{workspace: ws, room: room, notBefore: -1})
 			case !errors.Is(err, sql.ErrNoRows):
 				return nil, err
 			}
@@ -238,6 +253,21 @@ func (c *Pipeline) InFlight(ctx context.Context) (int64, error) {
 		return 0, fmt.Errorf("counting jobs in flight: %w", err)
 	}
 	return n, nil
+}
+
+// InFlightByWorkspace returns the same as InFlight, for each workspace that has such datasources.
+func (c *Pipeline) InFlightByWorkspace(ctx context.Context) (map[string]int, error) {
+	// Counting here keeps the database from sorting. There are only as many rows as fit into the window.
+	workspaces, err := db.Collect(ctx, c.db.Read, db.ScanString,
+		`SELECT workspace_id FROM datasources WHERE place = 2 AND place <> 1 AND `+record.Live+` AND `+record.NotDeleted)
+	if err != nil {
+		return nil, fmt.Errorf("counting jobs in flight: %w", err)
+	}
+	all := map[string]int{}
+	for _, workspace := range workspaces {
+		all[workspace]++
+	}
+	return all, nil
 }
 
 // MaxGeneration returns the highest generation that any job has had so far, or 0 if there was no job. It includes jobs

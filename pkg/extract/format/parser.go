@@ -11,6 +11,9 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
+// HeadBytes is the number of bytes at the beginning of a document from which its format is detected.
+const HeadBytes = 4096
+
 // Source is a document to parse: its content, with random access, and its metadata.
 type Source struct {
 	Data     io.ReaderAt
@@ -39,7 +42,7 @@ func (r *Registry) Parse(ctx context.Context, src Source, lim Limits, emit func(
 	if src.Size > lim.MaxInput {
 		return nil, Errorf(TooLarge, "the file has %s; the limit is %s", SizeText(src.Size), SizeText(lim.MaxInput))
 	}
-	head := make([]byte, min(src.Size, 4096))
+	head := make([]byte, min(src.Size, HeadBytes))
 	n, err := src.Data.ReadAt(head, 0)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("reading the file: %w", err)

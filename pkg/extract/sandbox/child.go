@@ -57,6 +57,7 @@ func RunIfAsked(read ParseFunc, draw DrawFunc) {
 	// documents and then stops the children itself; a child that died earlier would look as if its document had killed
 	// it.
 	signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	yieldProcessor()
 	if err := limitMemory(memory); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(2)

@@ -27,3 +27,6 @@ func confine([]string) (missing []string) { return nil }
 
 // childAttributes returns nil on this system: a child exits when its input ends.
 func childAttributes() *syscall.SysProcAttr { return nil }
+
+// yieldProcessor does nothing: there is no common way to lower the priority of a process.
+func yieldProcessor() {}

@@ -1,0 +1,49 @@
+package pipeline
+
+import "github.com/sluice/sluice/pkg/admission"
+
+// Window counts the jobs in the stream by workspace. The zero value has no room; a nil Window has room for every job.
+type Window struct {
+	free  int
+	share float64
+	held  map[string]int
+}
+
+// NewWindow returns a window for size jobs, of which those in inFlight are taken. share is the part that each workspace
+// leaves to others, as in admission.Options.Share.
+func NewWindow(size int, share float64, inFlight map[string]int) *Window {
+	w := &Window{free: size, share: share, held: inFlight}
+	for _, n := range inFlight {
+		w.free -= n
+	}
+	return w
+}
+
+// Free returns the number of jobs for which there is room.
+func (w *Window) Free() int { return w.free }
+
+// take counts another job of the workspace, unless the workspace has its share.
+func (w *Window) take(workspace string) bool {
+	if w == nil {
+		return true
+	}
+	if !admission.Allows(w.held[workspace], w.free, w.share) {
+		return false
+	}
+	w.held[workspace]++
+	w.free--
+	return true
+}
+
+// room returns the number of jobs of the workspace that the window takes if no other workspace has any.
+func (w *Window) room(workspace string) int {
+	const unlimited = 1 << 30
+	if w == nil {
+		return unlimited
+	}
+	held, free, n := w.held[workspace], w.free, 0
+	for admission.Allows(held, free, w.share) {
+		held, free, n = held+1, free-1, n+1
+	}
+	return n
+}
