@@ -98,7 +98,8 @@ func (g *Gate) mayTake(f *flow, weight int) bool {
 
 // Allows reports whether a flow that holds some slots may take another one while that many are free; see Options.Share.
 func Allows(held, free int, share float64) bool {
-	return free > 0 && float64(free) > share*float64(held)
+	const rounding = 1e-9 // more than the rounding errors of a share such as 25/7
+	return free > 0 && float64(free) > share*float64(held)+rounding
 }
 
 // dispatch admits waiting callers as long as there are slots for them.

@@ -32,11 +32,10 @@ const (
 	burstTimeout       = 10 // time-out in a burst as a multiple of the time-out under sustained load
 	burstInterval      = 4  // longest burst as a multiple of the time-out
 
-	// Shares of a workspace while others send requests, see admission.Options.Share. Requests that keep a processor
-	// busy get a quarter of their slots, which is one per processor for queries, so that those of other workspaces need
-	// not share a processor with many. The rest mostly waits for other servers or for clients, and gets half of its
-	// slots.
-	computedShare, awaitedShare = 3, 1
+	// awaitedShare is the share of a workspace while others send requests that mostly wait for other servers or for
+	// clients, see admission.Options.Share: a workspace gets half of their slots. For requests that keep a processor
+	// busy, see computedShare.
+	awaitedShare = 1
 	// aloneTime is how long a workspace must have been the only one before it may use all slots. Uploads are never
 	// alone, because they may hold their slots for minutes.
 	aloneTime = 10 * time.Second
@@ -64,7 +63,7 @@ func newAdmission(c config.Config, r prometheus.Registerer) *admissionGates {
 		timeout      time.Duration
 		alone        time.Duration
 	}
-	searches := class{computedPerProcessor, computedShare, c.AdmissionWait, aloneTime}
+	searches := class{computedPerProcessor, computedShare(count, computedPerProcessor, count-1), c.AdmissionWait, aloneTime}
 	if c.HasRemoteIndex() || c.EmbedModel != "" || c.RerankURL != "" {
 		searches.perProcessor, searches.share = awaitedPerProcessor, awaitedShare
 	}
@@ -72,7 +71,10 @@ func newAdmission(c config.Config, r prometheus.Registerer) *admissionGates {
 	if slices.ContainsFunc(chatProviders(c), chatProvider.configured) {
 		answers.perProcessor, answers.share = composedPerProcessor, awaitedShare
 	}
-	others := class{otherPerProcessor, computedShare, otherTimeoutFactor * c.AdmissionWait, aloneTime}
+	others := class{otherPerProcessor, computedShare(count, otherPerProcessor, count), otherTimeoutFactor * c.AdmissionWait, aloneTime}
+	if c.DatabaseURL != "" {
+		others.share = awaitedShare
+	}
 	uploads := class{otherPerProcessor, awaitedShare, otherTimeoutFactor * c.AdmissionWait, 0}
 	gate := func(limit int, o class) *admission.Gate {
 		limit = cmp.Or(limit, o.perProcessor*count)
@@ -94,6 +96,13 @@ func newAdmission(c config.Config, r prometheus.Registerer) *admissionGates {
 		Observe: func(d time.Duration) { stood.Add(d.Seconds()) },
 	}
 	return g
+}
+
+// computedShare returns the share with which a single workspace gets so many slots, at least one, while others send
+// requests. Queries leave one processor to others, because a request that shares its processor with a busy one may wait
+// for it several times, 10 ms each.
+func computedShare(processors, perProcessor, slots int) float64 {
+	return float64(processors*perProcessor)/float64(max(slots, 1)) - 1
 }
 
 func (g *admissionGates) of(c config.Config, r *storageCheck) admit.Options {

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice/sluice/pkg/admission"
 	"github.com/sluice/sluice/pkg/extract/extracttest"
 	"github.com/sluice/sluice/pkg/loadtest"
 )
@@ -339,6 +340,20 @@ func TestFairness(t *testing.T) {
 			victim.settled(time.Minute)
 			t.Logf("the victim's content was searchable after %v", time.Since(began).Round(time.Millisecond))
 		})
+	}
+}
+
+// TestAWorkspaceLeavesAProcessor has one workspace take all slots for computed queries that it may.
+func TestAWorkspaceLeavesAProcessor(t *testing.T) {
+	t.Parallel()
+	for count, want := range map[int]int{1: 1, 2: 1, 3: 2, 8: 7, 64: 63} {
+		gate := admission.New(admission.Options{Limit: computedPerProcessor * count, Share: computedShare(count, computedPerProcessor, count-1)})
+		for range computedPerProcessor * count {
+			gate.Enter(t.Context(), "one")
+		}
+		if got := gate.Held("one"); got != want {
+			t.Errorf("with %d processors, one workspace has %d slots, want %d", count, got, want)
+		}
 	}
 }
 
