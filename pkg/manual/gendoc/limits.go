@@ -40,7 +40,7 @@ var parts = []struct {
 		{"api/upload", "MaxCustomID", number, "characters of a `custom_id`"},
 		{"domain", "MaxMetadataBytes", bytesOf, "metadata of a datasource, as JSON"},
 		{"api/jsonbody", "maxFilterValues", number, "alternatives in one filter"},
-		{"api/transfer", "MinRate", bytesOf, "body that must arrive in each second after the first 30 (a minimum)"},
+		{"api/transfer", "MinRate", bytesOf, "body that arrives per second, after 30 (a minimum)"},
 		{"api", "maxInstructions", bytesOf, "instructions in a request in OpenAI's format"},
 		{"api", "maxModels", number, "agents that `/v1/models` lists"},
 		{"api", "maxMessageBytes", bytesOf, "message of the Model Context Protocol"},
