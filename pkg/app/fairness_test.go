@@ -243,12 +243,12 @@ func (t *tenant) stream(ctx context.Context) (net.Conn, int) {
 }
 
 func uploadHead(t *tenant) string {
-	return fmt.Sprintf("POST /datasources HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: multipart/form-data; boundary=x\r\nContent-Length: 90000\r\n\r\n"+
-		"--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.txt\"\r\n\r\n", t.key)
+	return fmt.Sprintf("POST /datasources HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: multipart/form-data; boundary=x\r\nContent-Length: 90000\r\n\r\n"+
+		"--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.txt\"\r\n\r\n", t.addr, t.key)
 }
 
 func upsertHead(t *tenant) string {
-	return fmt.Sprintf("POST /datastores/upsert/%s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: 90000\r\n\r\n", t.store, t.key)
+	return fmt.Sprintf("POST /datastores/upsert/%s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: 90000\r\n\r\n", t.store, t.addr, t.key)
 }
 
 // drip sends the head of a request, and then a byte now and then, over many connections.
