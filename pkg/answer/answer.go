@@ -56,17 +56,18 @@ type Options struct {
 	//   - Before the search, a model rewrites a follow-up question so that it stands alone. Without Composes, words of
 	//     earlier questions are added to the search query instead.
 	//   - If the prompt template has no placeholder for documents, no search is made.
-	//   - If the search finds nothing relevant, a model translates the question into the language of the documents for a
-	//     second search. If that finds nothing either, the model still answers, unless the agent restricts knowledge.
+	//   - If the search finds nothing relevant, a model translates the question into the language of the documents, and
+	//     the translation is searched for. If the second search finds nothing either, the model still answers, unless
+	//     the agent restricts knowledge.
 	Composes bool
 
 	lockTime time.Duration // lifetime of locks, for tests; default defaultLockTime
 }
 
-// DefaultMinScore is the default minimum relevance of a fragment. Measurements on collections in several languages,
-// with lexical search alone and with the built-in model, show which questions are left without a relevant fragment: up
-// to 4% of those that the collection answers, 34% to 98% of those about other subjects, and 26% to 32% of those about
-// similar subjects.
+// DefaultMinScore is the default minimum relevance of a fragment. It was measured on collections in several languages,
+// with lexical search alone and with the built-in model. No fragment reached it for up to 4% of the questions that the
+// collection answers, 34% to 98% of the questions about other subjects, and 26% to 32% of the questions about similar
+// subjects.
 const DefaultMinScore = 0.25
 
 // storeTimeout is the time limit for storing an exchange after the client has disconnected.
@@ -137,10 +138,10 @@ func New(deps Deps, opts Options) *Answerer {
 // the answer, because the reader has seen it and may continue from there. If the provider fails, nothing is stored, so
 // that the question can be asked again.
 //
-// The error is domain.CodeInvalid if the request is invalid (it lists every fault), domain.CodeNotFound if the
-// conversation does not belong to the agent and visitor, domain.CodeUnavailable if an engine or the model does not
-// respond in time, or the error of emit. Storing may fail after all text has been emitted. ConversationID and VisitorID
-// of the Answer are set as soon as they are known, even if Answer fails.
+// Answer fails with domain.CodeInvalid if the request is invalid, with domain.CodeNotFound if the conversation does not
+// belong to the agent and visitor, and with domain.CodeUnavailable if an engine or the model does not respond in time.
+// It returns errors of emit unchanged. It may also fail after all text has been emitted, because the exchange cannot be
+// stored. Even then, the returned ConversationID and VisitorID are set if they are known.
 func (a *Answerer) Answer(ctx context.Context, req Request, emit func(text string) error) (Answer, error) {
 	if err := req.check(); err != nil {
 		return Answer{}, err
@@ -215,8 +216,8 @@ func (a *Answerer) Answer(ctx context.Context, req Request, emit func(text strin
 	return ans, errors.Join(err, a.store(kept, s, req.Query, ans.Text, ans.Sources))
 }
 
-// decline writes a sentence, in the language of the question, which says that the documents do not answer the question.
-// stopped is true if a stop sequence ended the text.
+// decline writes that the documents do not answer the question, in the language of the question. stopped is true if a
+// stop sequence ended the text.
 func decline(d *citation.Delivery, question string, history []chat.Turn) (stopped bool, err error) {
 	err = d.Write(language.PhrasesFor(question, history, nil).NoAnswer)
 	if errors.Is(err, citation.ErrStopped) {
@@ -225,8 +226,8 @@ func decline(d *citation.Delivery, question string, history []chat.Turn) (stoppe
 	return false, err
 }
 
-// timedOut replaces the error that the answer's own time-out causes with a readable one. It returns other errors
-// unchanged.
+// timedOut returns a readable error if err means that the time limit for the answer has passed. It returns other errors
+// unchanged. outer is the caller's context, without that time limit.
 func (a *Answerer) timedOut(outer context.Context, err error) error {
 	if outer.Err() != nil || !errors.Is(err, context.DeadlineExceeded) || domain.CodeOf(err) != domain.CodeInternal {
 		return err

@@ -18,8 +18,8 @@ type outcome struct {
 	stopped    bool // a stop sequence ended the answer
 }
 
-// complete calls the models in order until one has emitted text. Emitted text cannot be taken back, so if a model fails
-// after its first piece, the answer fails.
+// complete calls the models in order until one has emitted text. If that model then fails, the answer fails, because
+// emitted text cannot be taken back.
 func (a *Answerer) complete(ctx context.Context, name string, d promptDraft, emit func(string) error) (outcome, error) {
 	models := a.deps.Models.Models(name)
 	for i, m := range models {

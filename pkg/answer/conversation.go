@@ -50,10 +50,10 @@ type session struct {
 
 // openSession finds or creates the conversation of a request, and waits for its lock.
 //
-// A conversation is created if the request names none or if its id is not in use, because clients may choose ids. It is
-// stored with its first answer, so that a failed question leaves nothing behind. A conversation of another workspace,
-// agent or visitor counts as not found. A request with a conversation but no visitor continues as the conversation's
-// visitor, since the id cannot be guessed.
+// openSession creates a conversation if the request has no conversation id, or if no conversation has that id: clients
+// may choose ids. A new conversation is stored with its first answer, so that a failed question leaves nothing behind.
+// A conversation of another workspace, agent or visitor counts as not found. A request that has a conversation id but
+// no visitor id acts for the conversation's visitor, because conversation ids cannot be guessed.
 func (a *Answerer) openSession(ctx context.Context, req Request) (session, error) {
 	if req.ConversationID == "" {
 		id := req.NewConversationID
