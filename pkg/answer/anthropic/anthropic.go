@@ -66,9 +66,9 @@ func New(opts Options) (*Provider, error) {
 // Version of the API.
 const version = "2023-06-01"
 
-// Complete implements chat.Provider. The API has no penalties, and accepts either temperature or topP; if both are set,
-// temperature is used. The response is always streamed, even if the prompt does not ask for it, because the stream
-// shows that the server is still working.
+// Complete implements chat.Provider. The API does not support presence and frequency penalties. It accepts only one of
+// temperature and topP; if both are set, Complete sends temperature. Complete always requests a stream, because a
+// stream shows that the server is still working.
 func (p *Provider) Complete(ctx context.Context, prompt chat.Prompt, emit func(string) error) (chat.Completion, error) {
 	return p.caller.Complete(ctx, prompt, emit, func(ctx context.Context, r *remote.Reply) error {
 		body, sent := p.body(prompt)
