@@ -19,8 +19,8 @@ type Provider interface {
 	// ctx is done.
 	//
 	// It fails with a *domain.Error whose message may be shown to callers; the error wraps ErrTooLong if the prompt
-	// exceeds the model's context window. A failure before the first piece may be retried. After that there are no
-	// retries, because pieces cannot be taken back.
+	// exceeds the model's context window. Failed requests may be retried until the first piece has been emitted, but
+	// not afterwards, because pieces cannot be taken back.
 	Complete(ctx context.Context, p Prompt, emit func(text string) error) (Completion, error)
 }
 
@@ -29,8 +29,8 @@ var ErrTooLong = errors.New("the prompt is longer than the model's window")
 
 // Models maps model names to models.
 type Models interface {
-	// Models returns the models for one of domain.ModelNames, in the order in which to try them. There is at least one.
-	// If a model fails without emitting text, the next one is called.
+	// Models returns the models to use for a model name of the API (see domain.ModelNames), in the order in which to
+	// try them. There is at least one. If a model fails without emitting text, the next one is called.
 	Models(name string) []Model
 }
 
@@ -70,12 +70,12 @@ type Prompt struct {
 
 	NoDatastores bool // the agent has no datastores
 
-	// Begin, if not nil, is called by providers of language models before the first piece of an answer, with the API
+	// Begin may be nil. A provider with a language model calls it before the first piece of an answer, with the API
 	// names of the parameters that the model rejected or changed.
 	Begin func(ignored []string)
 
 	// OnCall, if not nil, receives the tool calls piece by piece. Joined together, the pieces are Completion.ToolCalls.
-	// After the first piece there are no retries. The provider returns errors of OnCall unchanged.
+	// Once OnCall has received a piece, the request is not retried. The provider returns errors of OnCall unchanged.
 	OnCall func(CallDelta) error
 }
 
