@@ -97,9 +97,9 @@ func hostOf(address string) string {
 	return strings.ToLower(u.Host)
 }
 
-// addressRun returns the number of bytes at the beginning of s that may belong to an address, at most maxAddressBytes,
-// and whether a delimiter follows them. Delimiters are white space, "<", "[", letters of a script without spaces, and
-// punctuation outside ASCII. A character that is cut off at the end of s is not counted.
+// addressRun returns the number of bytes at the beginning of s that may belong to an address, at most maxAddressBytes.
+// ended is true if a delimiter follows these bytes. Delimiters are white space, "<", "[", letters of a script without
+// spaces, and punctuation outside ASCII. If s ends within a character, the bytes of that character are not counted.
 func addressRun(s string) (n int, ended bool) {
 	for n < len(s) && n < maxAddressBytes {
 		if s[n] < utf8.RuneSelf {

@@ -7,13 +7,14 @@ import (
 	"unicode/utf8"
 )
 
-// citationFilter finds the citation marks in streamed text. It alone defines what a mark is, for model answers,
-// documents in a prompt, quotations and earlier messages. Text that is not a mark passes unchanged.
+// citationFilter finds the citation marks in streamed text, and passes all other text unchanged. The same filter is
+// used for model answers, documents in a prompt, quotations and earlier messages, so that all agree on what a mark is.
 //
 // Marks are [1], [1, 2], [1-3], [document 1], [^1], 【1†source】, the same in the brackets 【】 and ［］, and with full-width
-// digits. Numbers are 1 to 999. The following are text, not marks: code between backticks or fences, subscripts such as
-// arr[2] (see subscripted), and lists and ranges after a word that takes them, such as pages [3-5] (see rangedWords).
-// Text is held back only while it may become a mark, and for a few bytes after a mark that may be a subscript.
+// digits. Numbers are 1 to 999. The following are text, not marks: code between backticks or fences; subscripts, such
+// as arr[2] (see subscripted); and numbers that belong to the word before them, such as pages [3-5] (see rangedWords).
+// The filter holds back only text that may become a mark. After a mark that may be a subscript, it waits for a few more
+// bytes.
 type citationFilter struct {
 	action    markAction
 	fragments int             // number of fragments in the prompt, numbered from 1
@@ -26,8 +27,8 @@ type citationFilter struct {
 	left      string // end of the emitted text, at most maxNameBytes; "" after a removed mark
 	subscript bool   // left ends in a subscript
 
-	// open means that the emitted text may end with the beginning of a mark, such as "[1, ". If a mark is removed
-	// there, the texts before and after it must not be joined, because together they could form another mark.
+	// open means that the emitted text may end with the beginning of a mark, such as "[1, ". If the next mark is
+	// removed, the texts before and after it must not be joined, because together they could form another mark.
 	open bool
 }
 
@@ -179,14 +180,14 @@ func (c *citationFilter) plain(s string) int {
 // mayOpen reports whether b may be the first byte of a mark's opening bracket.
 func mayOpen(b byte) bool { return b == '[' || b == "【"[0] || b == "［"[0] }
 
-// isSpace reports whether b is white space that is removed together with the mark after it. Spaces always are. Tabs are
-// only if all marks are removed; otherwise they are kept, because they separate the cells of a table.
+// isSpace reports whether b is white space that is removed together with the mark after it. A space always is. A tab
+// may separate the cells of a table, so it is removed only if the filter removes all marks.
 func (c *citationFilter) isSpace(b byte) bool { return b == ' ' || b == '\t' && c.action == remove }
 
 // names reports whether n is the number of a fragment.
 func (c *citationFilter) names(n int) bool { return n >= 1 && n <= c.fragments }
 
-// cite writes a mark, and the space before it, according to the action.
+// cite applies the filter's action to a mark and the space before it, and writes the result to out.
 func (c *citationFilter) cite(out *strings.Builder, space, raw string, numbers []int) {
 	if c.action == parenthesize {
 		c.pass(out, space+"("+strings.Trim(raw, " []【】［］")+")")
@@ -216,7 +217,7 @@ func (c *citationFilter) cite(out *strings.Builder, space, raw string, numbers [
 	}
 }
 
-// pass writes text and updates the state that depends on it.
+// pass writes text that is not a mark to out, and updates the filter's state.
 func (c *citationFilter) pass(out *strings.Builder, text string) {
 	if text == "" {
 		return
@@ -332,8 +333,8 @@ func parseMark(s string) (mark, markState) {
 // sourceSuffix starts a suffix that some models add to the number: 【1†source】.
 const sourceSuffix = "†"
 
-// labelAt returns the length of a label with its separator, or 0 if there is none. open means that the text ends before
-// this can be decided.
+// labelAt returns the length of the label at the beginning of s, with its separator, or 0 if there is no label. open
+// means that s is too short to decide.
 func labelAt(s string) (length int, open bool) {
 	if strings.HasPrefix(s, "^") {
 		return 1, false
