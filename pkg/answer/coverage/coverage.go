@@ -17,8 +17,8 @@ import (
 const (
 	maxFragments = 10 // maximum number of fragments that are analysed
 
-	// Minimum length of a stem, in characters, at which a longer stem that begins with it counts as related, such as
-	// "weigh" and "weight".
+	// Two stems are related if one begins with the other, such as "weight" with "weigh", and the shorter one has at
+	// least this number of characters.
 	minCommonStem = 5
 	stemShare     = 0.8 // share of a word's weight that counts if only the beginning of its stem is found
 )
@@ -135,9 +135,9 @@ func (w Words) Without(others Words) Words {
 	return out
 }
 
-// Best returns the highest share of the words, by weight, that a single fragment of the page contains. It considers
-// only fragments that contain at least the given share of the context's words, or all fragments if the context has no
-// words. If there are no such fragments or no words, Best returns 0.
+// Best returns the largest share of words, by weight, that a single fragment of the page contains. It ignores fragments
+// that contain less than the given share of the words in context. If context is empty, it considers all fragments. If
+// no fragment is left or words is empty, Best returns 0.
 func (p Page) Best(words, context Words, share float64) float64 {
 	best := 0.0
 	for _, f := range p.fragments {
@@ -159,7 +159,7 @@ func (p Page) All(words Words) float64 {
 	return words.in(all)
 }
 
-// in returns the share of the words, by weight, that are among the terms of a fragment.
+// in returns the weighted share of the words that are among the terms of a fragment.
 func (w Words) in(terms map[string]bool) float64 {
 	if w.total == 0 {
 		return 0
