@@ -51,8 +51,8 @@ var conceptsOf, conceptWords = func() (map[string][]int, [][]string) {
 	return of, words
 }()
 
-// addConcepts adds related words to the terms of the question: for each term, the index terms of other words for the
-// same concepts, in the languages of the fragments. Like addKin, it does not extend names.
+// addConcepts adds related words to the terms of the question. If a term belongs to a concept, it adds the other words
+// of that concept, as index terms in the languages of the fragments. Like addKin, it adds nothing to names.
 func (q *question) addConcepts(asked string, langs []analysis.Language) {
 	for _, w := range language.Words(asked) {
 		of := conceptsOf[w]

@@ -42,8 +42,8 @@ const (
 	nearBest = 2.5
 	// Two sentences whose words overlap by more than this share count as repetitions.
 	sameTerms = 0.7
-	// If the best quotation is a row or entry, any other quoted row or entry must contain at least this fraction of the
-	// question's words that the best one contains.
+	// If the best quotation is a row or entry, another row or entry is quoted only if its share of the question's words
+	// is at least this fraction of the best one's share.
 	sameThing = 0.95
 )
 
@@ -77,7 +77,8 @@ func (e *Provider) Complete(ctx context.Context, p chat.Prompt, emit func(text s
 	return chat.Completion{}, nil
 }
 
-// finding is the content of an answer: functions that format its pieces in a given language, and the quoted fragments.
+// finding is the content of an answer. Each element of pieces is a function that formats one piece with the phrases of
+// a language. fragments are the quoted fragments.
 type finding struct {
 	pieces    []func(phrases) string
 	fragments []domain.Fragment
@@ -125,8 +126,8 @@ func quoted(fragments []domain.Fragment, f domain.Fragment) bool {
 	return slices.ContainsFunc(fragments, func(other domain.Fragment) bool { return other.ChunkID == f.ChunkID && other.Text == f.Text })
 }
 
-// named returns pieces of an answer, one for each unanswered part of the question. A piece says that the documents do
-// not answer that part.
+// named returns a piece of the answer for each unanswered part of the question, which says that the documents do not
+// answer this part.
 func named(unanswered []string) []func(phrases) string {
 	var out []func(phrases) string
 	for _, part := range unanswered {
@@ -137,8 +138,9 @@ func named(unanswered []string) []func(phrases) string {
 	return out
 }
 
-// findAnswer selects what to quote. Sentences that are likely to be the answer are quoted alone. Otherwise findAnswer
-// quotes a passage for each clause of the question: the one that contains the largest share of the clause's topics.
+// findAnswer selects what to quote. If there are sentences that are likely to be the answer, it quotes only them.
+// Otherwise it quotes, for each clause of the question, the passage that contains the largest share of the clause's
+// topics.
 func (e *Provider) findAnswer(ctx context.Context, p chat.Prompt, say phrases) (out finding, err error) {
 	fragments := p.Fragments[:min(len(p.Fragments), maxReadFragments)]
 	q, err := e.analyse(ctx, p, fragments)
@@ -206,9 +208,9 @@ func (q question) sureOfAll(quotes []sentence, pages []page, clauses []string) b
 	return true
 }
 
-// sure reports whether quotations, without the text around them, answer the question. They do if one of them contains
-// most of the topics, is code, belongs to a list that was asked for as a whole, or is the row with the code that the
-// question names.
+// sure reports whether the quotations answer the question without the text around them. One of these is enough: a
+// quotation that contains most of the topics, a block of program code, an entry of a list that the question asks for as
+// a whole, or the table row that identifies finds for the question.
 func (q question) sure(quotes []sentence, pages []page, about topics) bool {
 	for _, s := range quotes {
 		if s.kind == partRow && isForm(strings.Split(columnsOf(s.text), "\n")) {
@@ -248,15 +250,16 @@ func (q question) beside(quotes []sentence, passages []passage, pages []page, to
 	})
 }
 
-// saysMore reports whether a sentence contains a topic beyond the names and headings. A sentence that only repeats the
-// name of a company, for example, answers nothing. If all topics are names or in the headings, any topic is enough.
+// saysMore reports whether a sentence contains a topic that is neither a name nor in the headings. A sentence that only
+// repeats the name of a company, for example, answers nothing. If all topics are names or in the headings, saysMore
+// reports whether the sentence contains any of them.
 func (q question) saysMore(s sentence, pages []page, about topics) bool {
 	return q.covered(q.distinctive(pages[s.fragment], about), s.said) > 0
 }
 
-// supported reports whether one of the quotations is likely to be an answer even if no passage has enough of the
-// topics. This is the case if the datastore has too few chunks for meaningful word frequencies, or if the quotation is
-// a whole sentence and its fragment contains some of the topics.
+// supported reports whether a quotation is likely to be an answer although no passage contains enough of the topics. It
+// is, if the datastore has too few chunks for meaningful word frequencies. It also is, if the quotation is a whole
+// sentence and its fragment contains some of the topics.
 func (q question) supported(quotes []sentence, pages []page) bool {
 	about := q.topicsOf("")
 	return slices.ContainsFunc(quotes, func(s sentence) bool {

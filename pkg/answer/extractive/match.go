@@ -34,8 +34,8 @@ func (q question) look(own, before, heading, under wording) (e evidence) {
 }
 
 // lacksNames returns the share of the question's names that a fragment lacks, as a negative number. coded is true if
-// one of these names is a number or code. In that case the fragment is about another model, year or version, and does
-// not answer the question.
+// one of the missing names is a number or code. Such a fragment is about another model, year or version, and does not
+// answer the question.
 func (q question) lacksNames(whole, heading wording) (share float64, coded bool) {
 	names, lacking := 0.0, 0.0
 	for i, name := range q.names {
@@ -54,15 +54,17 @@ func (q question) lacksNames(whole, heading wording) (share float64, coded bool)
 	return -lacking / names, coded
 }
 
-// Minimum share of the question's other words that a row with all names of the question must contain; see identifies.
+// A row with all names of the question must contain at least this share of the question's other words; see the method
+// identifies.
 const halfHeld = 0.5
 
-// Share of the question's words, except names, that is enough for tells even if the rarest word is missing.
+// If a part contains this share of the question's words, except names, the method tells accepts the part without the
+// rarest word.
 const nearlyAll = 0.75
 
 // tells reports whether a row, an entry or a block of code is about the subject of the question. The part and its
-// heading must together contain all names of the question, and either the question's rarest other word or nearly all of
-// its other words. The names and the rarest word may also be in the previous sentence, which often announces code.
+// heading must together contain all names in the question. Of the question's other words, they must contain the rarest
+// or nearly all. The names and the rarest word may also be in the previous sentence, which often announces code.
 func (q question) tells(own, before, heading wording) bool {
 	if q.unspaced { // terms are pairs of characters, many of which are not words, so none can be required
 		return true
@@ -90,8 +92,8 @@ func (q question) share(own, heading wording) float64 {
 // identifies reports whether a row is about the thing that the question names, and contains the requested information.
 // The row must contain all names of the question. In addition:
 //
-//   - If none of the names is a code, the row must contain half of the other words, and either a column whose name is
-//     one of these words or a value of the requested kind.
+//   - If none of the names is a code, the row must contain half of the question's other words. It must also have a
+//     column that is named by one of the other words, or contain a value of the requested kind.
 //   - If one of the names is a code, half of the other words are enough.
 //   - If one of the names is a code and the row is in another language than the question, the other words cannot match.
 //     The code is then enough, unless the question asks for a kind of value that the row lacks.
@@ -148,8 +150,8 @@ func (q question) holds(t wording, i int) float64 {
 	return 0
 }
 
-// near looks at each pair of neighbouring terms in the question. It returns the share of the pairs, by weight, whose
-// terms are also close together in this text.
+// near looks at each pair of neighbouring terms in the question. It returns the weighted share of pairs whose terms are
+// also close together in the text. `at` maps each term of the text to its positions.
 func (q question) near(at map[string][]int) float64 {
 	sum, total := 0.0, 0.0
 	for i := 1; i < len(q.terms); i++ {

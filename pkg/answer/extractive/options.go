@@ -23,7 +23,8 @@ func optionsIn(question string) []string {
 	return out
 }
 
-// holdsOptions reports whether a fragment contains one of the options as a whole word, or whether there are no options.
+// holdsOptions reports whether a fragment contains one of the options as a whole word. It returns true if there are no
+// options.
 func holdsOptions(f domain.Fragment, options []string) bool {
 	if len(options) == 0 {
 		return true

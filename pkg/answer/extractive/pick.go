@@ -69,9 +69,8 @@ func (s sentence) is(other sentence) bool {
 	return s.fragment == other.fragment && s.position == other.position
 }
 
-// listOf returns the entries of the list that contains the given entry, from the beginning of the list up to the
-// maximum length. tokens limits the total length of the other entries. If the given entry is not among them, listOf
-// returns it alone.
+// listOf returns the list that contains the given entry, cut at the maximum length. tokens limits the total length of
+// the other entries. If the cut would remove the given entry, listOf returns that entry alone.
 func listOf(entry sentence, all []sentence, tokens int) []sentence {
 	list := slices.DeleteFunc(slices.Clone(all), func(s sentence) bool { return !s.sameList(entry) })
 	slices.SortFunc(list, func(a, b sentence) int { return cmp.Compare(a.position, b.position) })
@@ -119,7 +118,7 @@ func inReadingOrder(sentences []sentence) {
 //   - sentences of fragments that lack the rarest word of the question, if another fragment contains it;
 //   - sentences without a value of the requested kind, if the best sentence contains one;
 //   - mere headings and labels, if the best is a full sentence;
-//   - rows and entries that contain fewer of the question's words than the best, if the best is a row or an entry. They
+//   - if the best is a row or an entry, other rows and entries that contain fewer of the question's words, because they
 //     describe other things.
 func candidates(sentences []sentence) []sentence {
 	slices.SortStableFunc(sentences, func(a, b sentence) int { return cmp.Compare(b.score, a.score) })

@@ -44,8 +44,8 @@ func (q question) properNames(asked string) []properName {
 	return out
 }
 
-// rarestOf returns the name that consists of the given words, represented by the rarest of them or, if several are
-// equally rare, by the last of those. ok is false if none of the words is a term of the question.
+// rarestOf returns the name that consists of the given words. The rarest word represents it, or the last of several
+// equally rare ones. ok is false if none of the words is a term of the question.
 func (q question) rarestOf(words []string) (name properName, ok bool) {
 	for _, w := range words {
 		for i, is := range termsIn(q.terms, []string{w}) {
@@ -57,10 +57,11 @@ func (q question) rarestOf(words []string) (name properName, ok bool) {
 	return name, ok
 }
 
-// strangers reports, for each fragment, whether it is about a city, person or thing other than those that the question
-// names. It is a stranger if neither the fragment, nor its headings, nor another result from its datasource contains a
-// name of the question. Fragments in another language are never strangers, because they may spell names differently. If
-// the question's language is unknown, no fragment is a stranger, because the capitalised words may be ordinary nouns.
+// strangers reports for each fragment whether it is a stranger: about a city, person or thing that the question does
+// not name. A fragment is a stranger if no name in the question occurs in the fragment, its headings, or another result
+// from its datasource. Fragments in another language are never strangers, because they may spell names differently. If
+// the question's language is unknown, no fragment is a stranger, because capitalised words in the question may be
+// ordinary nouns.
 func (q question) strangers(fragments []domain.Fragment) []bool {
 	out := make([]bool, len(fragments))
 	if len(q.proper) == 0 || q.lang == analysis.Unknown {

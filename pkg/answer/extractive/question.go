@@ -107,9 +107,9 @@ func newQuestion(p chat.Prompt, fragments []domain.Fragment) question {
 }
 
 // evenness returns a constant to add to the weight of every word, or 0 if the datastore has enough chunks. With few
-// chunks, rarity is unreliable: with a single chunk, each word in it weighs 0.3 and every other word 1.4, so even a
-// passage that answers the question seems to contain few of its words. The constant raises the weight of a word that no
-// chunk contains to evenBelow. See ADR 43.
+// chunks, weights by rarity are misleading. If there is only one chunk, for example, each word in it weighs 0.3 and
+// every other word 1.4, so that even a passage with the answer seems to contain few of the question's words. The
+// constant is chosen so that a word that is in no chunk weighs evenBelow. See ADR 43.
 func evenness(chunks int, rare float64) float64 {
 	if chunks == 0 {
 		return 0
@@ -127,8 +127,9 @@ func borrowedNames(search, asked string) []string {
 	return language.Names("… " + before) // a capitalised first word is then not ignored
 }
 
-// rarestTerms marks the question's own terms with the greatest weight, except names. If all other terms only phrase the
-// question, rarestTerms marks the word for the requested property, such as "old" in "how old is Tom".
+// rarestTerms marks the rarest terms of the question, which are those with the greatest weight. It ignores names, terms
+// from earlier questions, and words that only phrase the question. If nothing is left, rarestTerms marks the word for
+// the requested property, such as "old" in "how old is Tom".
 func (q question) rarestTerms() []bool {
 	most := 0.0
 	for i, w := range q.weights {

@@ -134,9 +134,9 @@ func (q question) saysNoMore(t wording) bool {
 	return !q.unspaced && held >= len(t.at)
 }
 
-// titlesOf returns a function that returns the titles above a part: the name of its datasource, the headings of its
-// section, and the heading above the part within the fragment. If the last of the section's headings is also in the
-// fragment's text, that heading is returned only for the parts directly below it.
+// titlesOf returns a function that returns the titles above a part of the fragment: the datasource's name, the headings
+// of the section, and the nearest heading above the part in the fragment's text. If the last of the section's headings
+// is also in the fragment's text, only the parts directly below it have it as a title.
 func titlesOf(f domain.Fragment, parts []part) func(part) string {
 	title, above := lastHeading(f.Heading), ""
 	if i := strings.LastIndex(f.Heading, headingSeparator); i >= 0 {
@@ -167,8 +167,9 @@ func (q question) value(t wording) float64 {
 	return -1
 }
 
-// lists reports whether the question asks for a whole list rather than one entry of it. It does if the heading of the
-// list contains words of the question and the entry contains none, or if the heading contains nearly all of them.
+// lists reports whether the question asks for the whole list that a part belongs to. It does if the heading of the list
+// contains words of the question and the part itself contains none. For an entry of a list, it also does if the heading
+// contains nearly all words of the question.
 func (q question) lists(kind partKind, own, heading wording) bool {
 	itself, above := 0.0, 0.0
 	for i, w := range q.weights {

@@ -49,8 +49,8 @@ var (
 	mailWords  = wordset.Of(`email mail courriel correo emailadresse mailadresse`)
 	sendWords  = wordset.Of(`number nummer numéro número numero address adresse dirección indirizzo endereço номер адрес`) // no topic in a question for a phone number or mail address
 
-	// otherWords ask for something other than a value, even if the question mentions one: who pays the costs, where the
-	// price list is.
+	// otherWords ask for something other than a value, even if the question mentions a value, as in "who pays the
+	// costs" and "where is the price list".
 	otherWords = wordset.Of(`who whom whose where why wer wem wen wo warum wieso wozu qui où pourquoi quién dónde chi dove perché quem onde waar waarom кто где почему`)
 
 	// genericWords ask for something without indicating its kind.
@@ -63,8 +63,8 @@ var (
 		commence commencer débute lieu empieza comienza inizia comincia começa begint начинается`)
 )
 
-// Maximum number of words before the one that asks for a time, as in "until when". Further into the sentence, "when" is
-// a conjunction.
+// Maximum number of words before a word such as "when" that asks for a time ("until when"). Later in a question, "when"
+// is a conjunction.
 const maxLead = 3
 
 // wantIn returns the kind of value that a question asks for. A question with several parts, or about how to do
@@ -114,8 +114,8 @@ func countAt(words []string) int {
 	return -1
 }
 
-// unitsIn returns the index terms of the unit that the question counts: the first word after "how many", at which
-// `words` begins. It returns nil if there is no such unit, as in "how many are there".
+// unitsIn returns the index terms of the unit that a "how many" question asks for, such as "days". words are the words
+// after "how many"; the first one is the unit. unitsIn returns nil if there is no unit, as in "how many are there".
 func unitsIn(words []string) map[string]bool {
 	if len(words) > 0 && (words[0] == "de" || words[0] == "d") { // combien de jours
 		words = words[1:]
