@@ -23,8 +23,8 @@ type Question struct {
 	rewritten bool // InContext was written by a model
 }
 
-// New returns a question with its queries. Questions that refer back are searched in context, and so are short
-// questions without names, because they may be about the subject of the previous question.
+// New returns a question with its queries. The question gets a query in context if it refers back. A short question
+// without names gets one, too, because it may be about the subject of the previous question.
 func New(asked string, history []chat.Turn) Question {
 	q := Question{Alone: language.WithoutClientText(asked), history: history}
 	previous := previousQuestion(history)
@@ -66,8 +66,9 @@ func (q Question) HasTopic() bool {
 	return !hasNoTopic(language.Words(q.Alone), language.Detect(q.Alone))
 }
 
-// Parts returns the value of retrieve.Request.Parts for the query InContext. A one-part question to which words of an
-// earlier question were added is not split.
+// Parts returns the value of retrieve.Request.Parts for the query InContext. An empty list, other than nil, prevents
+// the search from splitting the query. It is returned if the question has only one part and words of an earlier
+// question were added.
 func (q Question) Parts() []string {
 	if q.rewritten || question.Parts(q.Alone) != nil {
 		return nil
@@ -85,14 +86,15 @@ const (
 	fewer        = 0.5  // fraction of the other result's coverage up to which the result in context covers too little
 )
 
-// PrefersContext reports whether the result of the search in context fits the question better than the result of the
-// search for the question alone.
+// PrefersContext chooses between two search results: `alone` for the question alone, and inContext for the question in
+// context. It reports whether inContext fits the question better.
 //
-// If the question lacks a subject ("how much does it weigh?", "and in winter?"), the result in context fits better,
-// unless only the other result covers the question's content words. If the question may have a subject of its own ("and
-// what does JIT mean?"), the result in context fits better in two cases: one of its fragments is about the earlier
-// subject and covers the question's content words about as well as the best fragment of the other result, or the
-// question refers back or was rewritten, and the other result does not cover its content words.
+// If the question lacks a subject ("how much does it weigh?", "and in winter?"), inContext fits better, unless only
+// `alone` covers the question's content words. If the question may have a subject of its own ("and what does JIT
+// mean?"), inContext fits better in two cases:
+//
+//   - One of its fragments is about the earlier subject, and covers the question's content words about as well as the best fragment of `alone`.
+//   - The question refers back or was rewritten, and `alone` does not cover its content words.
 func (q Question) PrefersContext(alone, inContext retrieve.Result) bool {
 	a, c := coverage.Read(alone), coverage.Read(inContext)
 	words := c.Words(q.Alone, refersOrContinues)

@@ -39,9 +39,9 @@ func searchQuery(question string, history []chat.Turn) string {
 	return strings.TrimSpace(topic + " " + question)
 }
 
-// topicOf returns the topic of the questions before a follow-up. It goes back to the last question that stands alone or
-// contains a name, and returns the part of it that still applies (see contextOf), followed by later follow-ups that add
-// more than a pronoun.
+// topicOf returns the topic of a follow-up question. It goes back to the last question that stands alone or contains a
+// name, and takes the part of that question that still applies (see contextOf). It adds the questions asked since then,
+// unless they contain a word that refers back.
 func topicOf(history []chat.Turn, question string) string {
 	topic, links := "", 0
 	for _, t := range slices.Backward(history) {
@@ -61,9 +61,9 @@ func topicOf(history []chat.Turn, question string) string {
 }
 
 // contextOf returns the part of an earlier question that applies to a follow-up. If the follow-up names something new,
-// that name replaces the old one, so the earlier question is returned without its names. If the follow-up contains a
-// pronoun, the pronoun stands for the names, so only the names are returned. Otherwise the whole earlier question is
-// returned.
+// contextOf returns the earlier question without its names, because the new name replaces them. If the follow-up
+// contains a pronoun, contextOf returns only the names, because the pronoun stands for them. Otherwise it returns the
+// whole earlier question.
 func contextOf(previous, question string) string {
 	old := language.Names(previous)
 	switch {
