@@ -252,9 +252,9 @@ const (
 	passageCharacters = 500  // maximum length of a passage of prose
 	formCharacters    = 1200 // maximum length of a part of a form, receipt or table
 
-	// A passage is quoted if it and its headings contain at least minCover of the topics, or loneCover if no sentence is
-	// likely to be an answer. If there is no such passage,
-	// sentences of a fragment are quoted if the fragment and its headings contain at least keptCover of the topics.
+	// A passage is quoted if it and its headings contain at least minCover of the topics, or loneCover if no sentence
+	// is likely to be an answer. If there is no such passage, sentences of a fragment are quoted if the fragment and
+	// its headings contain at least keptCover of the topics.
 	minCover  = 0.5
 	loneCover = 0.6
 	keptCover = 0.3
@@ -339,8 +339,8 @@ func (q question) answers(pages []page, at int, about topics, cover float64, sup
 	return cover >= least && !q.lacks(pages, at, about) && (supported || q.speaksOf(p, about))
 }
 
-// Minimum share of the topics other than names that a page must contain to be quoted if no sentence is likely to be an
-// answer. Prose uses more of the words of a question than a form.
+// If no sentence is likely to be an answer, a page is quoted only if it contains at least this share of the topics, not
+// counting names. The share is higher for prose, which uses more of a question's words than a form.
 const (
 	otherTopics = 0.4
 	proseTopics = 0.5
