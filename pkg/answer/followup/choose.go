@@ -93,7 +93,8 @@ const (
 // `alone` covers the question's content words. If the question may have a subject of its own ("and what does JIT
 // mean?"), inContext fits better in two cases:
 //
-//   - One of its fragments is about the earlier subject, and covers the question's content words about as well as the best fragment of `alone`.
+//   - One of its fragments is about the earlier subject, and covers the question's content words about as well as the
+//     best fragment of `alone`.
 //   - The question refers back or was rewritten, and `alone` does not cover its content words.
 func (q Question) PrefersContext(alone, inContext retrieve.Result) bool {
 	a, c := coverage.Read(alone), coverage.Read(inContext)
