@@ -114,6 +114,11 @@ bench-retrieval: build ## measure retrieval quality on the collections in BENCH_
 bench-answers: build ## measure the built-in answerer on the collections in BENCH_IR whose answers are in BENCH_ANSWERS; docs/answers.md
 	go run ./tools/benchanswers -api $(BIN)/sluice
 
+.PHONY: bench-support
+bench-support: ## plant wrong figures, names and negations in sentences, and measure how well the support of answers finds them; docs/history/answers.md
+	go test -v -count 1 -run TestPlantedErrorsAreFound ./pkg/answer/support
+	go test -run '^$$' -bench . -benchmem ./pkg/answer/support
+
 .PHONY: bench-questions
 bench-questions: build ## measure the built-in answerer and the best fragment on our own questions in eight languages; HALF: tuning or held-out; docs/answers.md
 	go run ./tools/benchanswers -api $(BIN)/sluice -set testdata/answers $(if $(HALF),-half $(HALF)) $(if $(WRONG),-wrong)

@@ -17,6 +17,7 @@ import (
 	"github.com/sluice/sluice/pkg/answer/chat"
 	"github.com/sluice/sluice/pkg/answer/citation"
 	"github.com/sluice/sluice/pkg/answer/language"
+	"github.com/sluice/sluice/pkg/answer/lineends"
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/retrieve"
 )
@@ -83,6 +84,10 @@ type Answer struct {
 	// the fragments that its words appear to come from, each with Citation 0. If the documents do not answer the
 	// question, there are no sources.
 	Sources []domain.Fragment
+
+	// Sentences are the sentences of Text, with the parts of the sources that support them. They are nil if the answer is
+	// incomplete or JSON.
+	Sentences []domain.AnswerSentence
 
 	// Explanation describes how the fragments were found, including those that were not relevant enough for the prompt,
 	// and the model's usage. It is nil if it was not requested or the agent has no datastores.
@@ -208,6 +213,10 @@ func (a *Answerer) Answer(ctx context.Context, req Request, emit func(text strin
 	if err != nil && (!left || strings.TrimSpace(ans.Text) == "") {
 		return ans, a.timedOut(outer, err)
 	}
+	ans.Text = lineends.Normalize(ans.Text)
+	if err == nil && req.ResponseFormat == nil {
+		ans.Judge(req.Agent)
+	}
 	if req.Ephemeral || len(ans.ToolCalls) > 0 {
 		return ans, err
 	}
@@ -243,6 +252,7 @@ func (a *Answerer) timedOut(outer context.Context, err error) error {
 func (a *Answerer) prepare(ctx context.Context, req Request, s session, stream bool) (d promptDraft, e *domain.Explanation, err error) {
 	d.style, d.history, d.instructions, d.ignored = req.style(), s.history, req.Instructions, req.reportIgnored
 	d.continuation, d.onCall = req.Continuation, req.OnCall
+	d.drops = req.Agent.UnsupportedMode() == domain.DropUnsupported
 	d.prompt = chat.Prompt{
 		Model:    req.model(),
 		Stream:   stream,

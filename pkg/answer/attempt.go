@@ -7,6 +7,7 @@ import (
 
 	"github.com/sluice/sluice/pkg/answer/chat"
 	"github.com/sluice/sluice/pkg/answer/citation"
+	"github.com/sluice/sluice/pkg/answer/support"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
@@ -59,6 +60,9 @@ func (a *Answerer) completeBy(ctx context.Context, m chat.Model, d promptDraft, 
 // callModel sends one prompt to a model.
 func (a *Answerer) callModel(ctx context.Context, m chat.Model, d promptDraft, p chat.Prompt, emit func(string) error) (out outcome, err error) {
 	out.delivery = citation.NewDelivery(p, emit)
+	if d.drops && len(p.Fragments) > 0 && p.Params.ResponseFormat == nil {
+		out.delivery.Use(support.NewGate(p.Fragments))
+	}
 	all := func(ignored []string) []string {
 		if asked := d.prompt.Params.MaxTokens; asked != nil && *asked != *p.Params.MaxTokens && !slices.Contains(ignored, "maxTokens") {
 			return append(slices.Clip(ignored), "maxTokens")

@@ -15,6 +15,7 @@ type promptDraft struct {
 	instructions string // instructions of the caller, which follow all others
 	history      []chat.Turn
 	continuation []chat.Turn                // tool calls after the question, with their results
+	drops        bool                       // unsupported sentences are removed from the answer
 	declined     bool                       // no model is asked, because nothing relevant was found
 	embedTokens  int64                      // estimated tokens embedded for the searches
 	onCall       func(chat.CallDelta) error // as in Request.OnCall

@@ -157,6 +157,7 @@ func TestAnotherWorkspaceSeesNothing(t *testing.T) {
 		{"POST", "/datasources", object{"datastoreId": s.datastore, "type": "text", "config": object{"text": "t"}}},
 		{"GET", "/datasources/" + s.datasource, nil},
 		{"GET", "/datasources/" + s.datasource + "/chunks", nil},
+		{"GET", "/datasources/" + s.datasource + "/text", nil},
 		{"POST", "/datasources/" + s.datasource + "/resync", nil},
 		{"DELETE", "/datasources/" + s.datasource, nil},
 		{"GET", "/conversations/" + s.conversation, nil},

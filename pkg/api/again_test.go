@@ -51,6 +51,7 @@ func (s *service) keeping(asked *atomic.Int64) {
 		a := answer.Answer{
 			Text: fmt.Sprintf("answer %d [1].", asked.Add(1)), ConversationID: v.ID, VisitorID: v.VisitorID, Sources: []domain.Fragment{source}, PromptTokens: 5, CompletionTokens: 2,
 		}
+		a.Judge(r.Agent)
 		return a, s.catalog.AppendMessages(ctx, v.ID,
 			domain.Message{ID: domain.NewID(), Role: domain.RoleUser, Text: r.Query},
 			domain.Message{ID: domain.NewID(), Role: domain.RoleAssistant, Text: a.Text, Sources: a.Sources})

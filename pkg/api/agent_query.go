@@ -8,11 +8,11 @@ import (
 	"strings"
 
 	"github.com/sluice/sluice/pkg/answer"
+	"github.com/sluice/sluice/pkg/answer/lineends"
 	"github.com/sluice/sluice/pkg/api/access"
 	"github.com/sluice/sluice/pkg/api/admit"
 	"github.com/sluice/sluice/pkg/api/idempotency"
 	"github.com/sluice/sluice/pkg/api/problem"
-	"github.com/sluice/sluice/pkg/api/sse"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
@@ -139,7 +139,9 @@ func (s *server) storedAnswer(ctx context.Context, agent domain.Agent, body Agen
 		asked, said := messages[i-1], messages[i]
 		if asked.Role == domain.RoleUser && said.Role == domain.RoleAssistant && asked.Text == body.Query &&
 			!asked.CreatedAt.Before(idempotency.Begun(ctx)) {
-			return &answer.Answer{Text: said.Text, ConversationID: v.PublicID(), VisitorID: v.VisitorID, Sources: said.Sources}, nil
+			repeated := &answer.Answer{Text: said.Text, ConversationID: v.PublicID(), VisitorID: v.VisitorID, Sources: said.Sources}
+			repeated.Judge(agent)
+			return repeated, nil
 		}
 	}
 	return nil, nil
@@ -197,13 +199,13 @@ func (t *agentRequest) ask(ctx context.Context, emit func(string) error) (AgentA
 // answer is like ask, but returns the answer before it is rendered for an endpoint. The answer contains only what the
 // caller may see, and all its line breaks are LF.
 func (t *agentRequest) answer(ctx context.Context, emit func(string) error) (answer.Answer, error) {
-	var clean sse.LineEnds
 	if emit == nil {
 		answer, err := t.server.Answerer.Answer(ctx, t.request, nil)
 		t.count(ctx, answer)
-		answer.Text = clean.Next(answer.Text) + clean.Close()
+		answer.Text = lineends.Normalize(answer.Text)
 		return t.seen(answer), err
 	}
+	var clean lineends.Normalizer
 	var text strings.Builder
 	pass := func(piece string) error {
 		if piece == "" {
@@ -255,8 +257,7 @@ func (t *agentRequest) seen(a answer.Answer) answer.Answer {
 
 // renderAnswerText renders an answer that was not sent in pieces.
 func renderAnswerText(a answer.Answer) AgentAnswer {
-	var clean sse.LineEnds
-	return renderAnswer(a, clean.Next(a.Text)+clean.Close())
+	return renderAnswer(a, lineends.Normalize(a.Text))
 }
 
 // count adds the answer's tokens to the account's usage.

@@ -53,7 +53,7 @@ func (s *server) CreateAgent(ctx context.Context, r CreateAgentRequestObject) (C
 		Name: &b.Name, Description: b.Description, ModelName: b.ModelName, Temperature: b.Temperature, Visibility: b.Visibility,
 		SystemPrompt: b.SystemPrompt, UserPrompt: b.UserPrompt, PromptType: b.PromptType, PromptTemplate: b.PromptTemplate,
 		DatastoreIds: b.DatastoreIds, Tools: b.Tools, AllowedOrigins: b.AllowedOrigins, RestrictKnowledge: b.RestrictKnowledge,
-		QueryPlanning: b.QueryPlanning,
+		QueryPlanning: b.QueryPlanning, UnsupportedSentences: b.UnsupportedSentences,
 	}, extra)
 	agent := domain.Agent{
 		ID: idempotency.ID(ctx, s.NewID, "agent"), WorkspaceID: caller.Workspace(), ModelName: domain.DefaultModelName, Visibility: domain.Private,
@@ -132,6 +132,9 @@ func agentPatch(b AgentPatch, extra domain.AgentExtra) domain.AgentPatch {
 	}
 	if b.QueryPlanning != nil {
 		settings[domain.QueryPlanning] = json.RawMessage(strconv.FormatBool(*b.QueryPlanning))
+	}
+	if b.UnsupportedSentences != nil {
+		settings[domain.UnsupportedSentences] = json.RawMessage(strconv.Quote(string(*b.UnsupportedSentences)))
 	}
 	if len(settings) > 0 {
 		maps.Copy(settings, extra)

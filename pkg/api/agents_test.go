@@ -20,7 +20,7 @@ func TestAnAgentHasAllItsFields(t *testing.T) {
 	bare := s.call("POST", "/agents", object{"name": " Bare "}).want(201).object()
 	want := object{
 		"id": bare.id(), "name": "Bare", "description": "", "modelName": "llm_3_5_turbo", "temperature": 0.0, "visibility": "private",
-		"systemPrompt": "", "userPrompt": "", "promptType": "raw", "promptTemplate": "", "datastoreIds": []any{}, "tools": []any{}, "allowedOrigins": []any{}, "restrictKnowledge": false, "queryPlanning": true,
+		"systemPrompt": "", "userPrompt": "", "promptType": "raw", "promptTemplate": "", "datastoreIds": []any{}, "tools": []any{}, "allowedOrigins": []any{}, "restrictKnowledge": false, "queryPlanning": true, "unsupportedSentences": "mark",
 		"createdAt": bare["createdAt"], "updatedAt": bare["updatedAt"],
 	}
 	if diff := cmp.Diff(want, bare); diff != "" {

@@ -25,7 +25,7 @@ func TestUnknownFieldsOfAnAgentAreStored(t *testing.T) {
 		decoder.UseNumber()
 		var all object
 		must(t, decoder.Decode(&all))
-		for _, name := range append([]string{"createdAt", "updatedAt", "allowedOrigins", "restrictKnowledge", "queryPlanning"}, agentFields...) {
+		for _, name := range append([]string{"createdAt", "updatedAt", "allowedOrigins", "restrictKnowledge", "queryPlanning", "unsupportedSentences"}, agentFields...) {
 			if _, there := all[name]; !there {
 				t.Errorf("%s is missing: %s", name, a.body)
 			}

@@ -213,9 +213,11 @@ type chatChunk struct {
 
 	Usage json.RawMessage `json:"usage,omitempty"` // absent unless the client asks for usage; then null in all chunks except the last
 
-	Sources        *[]Source `json:"sources,omitempty"` // sent with the finish reason
-	ConversationID string    `json:"conversationId,omitempty"`
-	VisitorID      string    `json:"visitorId,omitempty"`
+	Sources        *[]Source         `json:"sources,omitempty"` // sent with the finish reason
+	Sentences      *[]AnswerSentence `json:"sentences,omitempty"`
+	Grounded       *bool             `json:"grounded,omitempty"`
+	ConversationID string            `json:"conversationId,omitempty"`
+	VisitorID      string            `json:"visitorId,omitempty"`
 }
 
 type chunkPiece struct {
@@ -252,7 +254,8 @@ func (c completion) whole(a answer.Answer) ChatCompletion {
 	}
 	out := ChatCompletion{
 		Id: c.id, Object: ChatCompletionObjectChatCompletion, Created: c.created, Model: c.model,
-		Choices: []ChatChoice{choice}, Usage: usageOf(a), Sources: renderSources(a.Sources), ConversationId: optional(a.ConversationID),
+		Choices: []ChatChoice{choice}, Usage: usageOf(a), Sources: renderSources(a.Sources),
+		Sentences: renderSentences(a, a.Text), Grounded: len(a.Sources) > 0, ConversationId: optional(a.ConversationID),
 	}
 	if out.ConversationId != nil {
 		out.VisitorId = &a.VisitorID
@@ -331,8 +334,8 @@ func (s *server) streamChat(ctx context.Context, w http.ResponseWriter, t *agent
 func (c completion) finish(send func(chunk any) error, a answer.Answer) error {
 	reason := finishOf(a)
 	last := c.chunk(chunkPiece{FinishReason: &reason})
-	sources := renderSources(a.Sources)
-	last.Sources, last.ConversationID = &sources, a.ConversationID
+	last.Sources, last.Sentences = new(renderSources(a.Sources)), new(renderSentences(a, a.Text))
+	last.Grounded, last.ConversationID = new(len(a.Sources) > 0), a.ConversationID
 	if last.ConversationID != "" {
 		last.VisitorID = a.VisitorID
 	}

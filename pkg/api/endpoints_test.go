@@ -162,6 +162,11 @@ var endpoints = map[string]endpoint{
 			t.Errorf("not a first page of two: %s", a.body)
 		}
 	}, bad: []badRequest{noKey(), missing("/datasources/" + unusedID + "/chunks"), {name: "a broken cursor", request: request{path: "/datasources/{datasource}/chunks?cursor=x"}, status: 400, field: "cursor"}}},
+	"GetText": {check: func(t *testing.T, a *response) {
+		if !strings.HasPrefix(string(a.body), "chunk 0\n\n chunk 1\n\n ") {
+			t.Errorf("the text is %q", a.body)
+		}
+	}, bad: []badRequest{noKey(), missing("/datasources/" + unusedID + "/text"), {name: "a site, which has none", request: request{path: "/datasources/{site}/text"}, status: 404}}},
 	"UpdateDatasource": {good: request{path: "/datasources/{site}", body: object{"config": object{"refresh": "24h"}}}, check: hasFields(datasourceFields...), bad: []badRequest{noKey(), {name: "a refresh that is none", request: request{path: "/datasources/{site}", body: object{"config": object{"refresh": "often"}}}, status: 400, field: "config.refresh"}, {name: "an id that is not there", request: request{path: "/datasources/" + unusedID, body: object{"config": object{}}}, status: 404}}},
 	"GetOriginal": {check: func(t *testing.T, a *response) {
 		if string(a.body) != "The trial lasts 30 days." {

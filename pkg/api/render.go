@@ -23,7 +23,8 @@ func renderAgent(a domain.Agent) Agent {
 		AllowedOrigins: append([]string{}, a.AllowedOrigins...),
 		CreatedAt:      a.CreatedAt.UTC(), UpdatedAt: a.UpdatedAt.UTC(),
 		RestrictKnowledge: a.RestrictsKnowledge(), QueryPlanning: a.PlansQueries(),
-		PromptType: PromptType(cmp.Or(a.PromptType, domain.PromptRaw)), // an empty type means raw
+		UnsupportedSentences: UnsupportedSentences(a.UnsupportedMode()),
+		PromptType:           PromptType(cmp.Or(a.PromptType, domain.PromptRaw)), // an empty type means raw
 	}
 	if len(a.Extra) > 0 {
 		out.AdditionalProperties = make(map[string]any, len(a.Extra))
@@ -32,6 +33,7 @@ func renderAgent(a domain.Agent) Agent {
 		}
 		delete(out.AdditionalProperties, domain.RestrictKnowledge)
 		delete(out.AdditionalProperties, domain.QueryPlanning)
+		delete(out.AdditionalProperties, domain.UnsupportedSentences)
 	}
 	for i, id := range a.DatastoreIDs {
 		out.Tools[i] = AgentTool{Type: AgentToolTypeDatastore, DatastoreId: id}
@@ -121,7 +123,7 @@ func renderSources(fragments []domain.Fragment) []Source {
 		out[i] = Source{
 			Text: f.Text, Score: f.Score, Source: f.Source, DatasourceId: f.DatasourceId, DatasourceName: f.DatasourceName,
 			ChunkId: f.ChunkId, CustomId: f.CustomId, Page: f.Page, Heading: f.Heading, Offset: f.Offset,
-			MimeType: f.MimeType, Metadata: f.Metadata, Citation: fragment.Citation,
+			MimeType: f.MimeType, Metadata: f.Metadata, Citation: fragment.Citation, Highlights: renderHighlights(fragment),
 		}
 	}
 	return out
@@ -130,7 +132,7 @@ func renderSources(fragments []domain.Fragment) []Source {
 func renderAnswer(a answer.Answer, text string) AgentAnswer {
 	return AgentAnswer{
 		Answer: text, ConversationId: a.ConversationID, VisitorId: a.VisitorID, Sources: renderSources(a.Sources),
-		Explanation: renderExplanation(a.Explanation, true),
+		Sentences: renderSentences(a, text), Grounded: len(a.Sources) > 0, Explanation: renderExplanation(a.Explanation, true),
 	}
 }
 

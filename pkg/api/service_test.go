@@ -21,6 +21,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/sluice/sluice/pkg/answer"
+	"github.com/sluice/sluice/pkg/answer/lineends"
 	"github.com/sluice/sluice/pkg/api"
 	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/crawl"
@@ -409,6 +410,7 @@ func (r *retriever) Retrieve(ctx context.Context, q retrieve.Request) (retrieve.
 var fragment = domain.Fragment{
 	ChunkID: "c", Text: "The trial lasts 30 days.", Score: 0.75, Source: "handbook.pdf#page=3", DatasourceID: "ds",
 	DatasourceName: "handbook.pdf", Page: 3, Heading: "Trial", MIMEType: "application/pdf", Metadata: map[string]any{"author": "Ada"},
+	Runs: domain.TextRuns{{Length: 24}},
 }
 
 type answerer struct {
@@ -442,6 +444,8 @@ func tokens(pieces ...string) func(context.Context, answer.Request, func(string)
 		if answer.VisitorID == "" {
 			answer.VisitorID = newVisitor
 		}
+		answer.Text = lineends.Normalize(answer.Text)
+		answer.Judge(r.Agent)
 		return answer, nil
 	}
 }

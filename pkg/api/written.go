@@ -11,6 +11,7 @@ func (f written) VisitQueryAgentAliasResponse(w http.ResponseWriter) error      
 func (f written) VisitCreateChatCompletionResponse(w http.ResponseWriter) error { return f(w) }
 func (f written) VisitGetOriginalResponse(w http.ResponseWriter) error          { return f(w) }
 func (f written) VisitGetPictureResponse(w http.ResponseWriter) error           { return f(w) }
+func (f written) VisitGetTextResponse(w http.ResponseWriter) error              { return f(w) }
 func (f written) VisitExportConversationsResponse(w http.ResponseWriter) error  { return f(w) }
 func (f written) VisitWatchDatastoreResponse(w http.ResponseWriter) error       { return f(w) }
 func (f written) VisitGetDocsResponse(w http.ResponseWriter) error              { return f(w) }

@@ -65,7 +65,7 @@ func (p *Program) ask(ctx context.Context, c *client.Client, f askFlags, questio
 		}
 		return p.PrintJSON(map[string]any{
 			"agentId": agent, "answer": answer.Answer, "sources": answer.Sources, "conversationId": answer.ConversationId,
-			"visitorId": answer.VisitorId,
+			"visitorId": answer.VisitorId, "sentences": answer.Sentences, "grounded": answer.Grounded,
 		})
 	}
 	begun := false
@@ -98,6 +98,12 @@ func (p *Program) writeSources(answer *client.AgentAnswer) {
 			where = strings.TrimSuffix(name+", "+where, ", ")
 		}
 		fmt.Fprintf(p.Out, "%s%s\n", mark, where)
+	}
+	characters := []rune(answer.Answer)
+	for _, s := range answer.Sentences {
+		if s.Unsupported && s.End <= len(characters) {
+			fmt.Fprintf(p.Out, "Not supported by the sources: %s\n", oneLine(string(characters[s.Start:s.End])))
+		}
 	}
 	if Terminal(p.Out) {
 		fmt.Fprintf(p.Out, "\nTo continue: --conversation %s\n", answer.ConversationId)

@@ -14,7 +14,7 @@ import (
 
 // Remote returns the commands that use a running service.
 func (p *Program) Remote() []*cobra.Command {
-	return []*cobra.Command{p.datastoresCommand(), p.ingestCommand(), p.importCommand(), p.queryCommand(), p.askCommand()}
+	return []*cobra.Command{p.agentsCommand(), p.datastoresCommand(), p.ingestCommand(), p.importCommand(), p.queryCommand(), p.askCommand()}
 }
 
 // connected returns the RunE function of a command. The function connects to the service and calls do.

@@ -70,6 +70,19 @@ func (c *Client) GetOriginal(ctx context.Context, id string) (*Original, error) 
 	return &Original{resp.Body, disposition["filename"], resp.Header.Get("Content-Type"), resp.ContentLength}, nil
 }
 
+// GetText opens the text that was read from a datasource, which can be read until the context ends. Positions in the
+// text count bytes. The caller must close it.
+func (c *Client) GetText(ctx context.Context, id string) (io.ReadCloser, error) {
+	if err := check(id); err != nil {
+		return nil, err
+	}
+	resp, err := c.endpoints.GetText(withOptions(ctx, requestOptions{stream: true}), id)
+	if err != nil {
+		return nil, err
+	}
+	return resp.Body, nil
+}
+
 // ResyncDatasource re-indexes a datasource. For the modes, see [Client.ResyncDatastore].
 func (c *Client) ResyncDatasource(ctx context.Context, id string, mode ResyncMode) (queued int64, err error) {
 	got, err := postByID[ResyncDatasourceParams, Resync, ResyncResult](ctx, id, nil, Resync{Mode: &mode}, c.endpoints.ResyncDatasource)

@@ -2,6 +2,7 @@ package console_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -27,6 +28,7 @@ func TestModules(t *testing.T) {
 	c.waitVisible("input[name=key]")
 	t.Run("answers are written as elements and nothing else", func(t *testing.T) { testMarkdown(t, c) })
 	t.Run("hostile answers are written quickly", func(t *testing.T) { testMarkdownTime(t, c) })
+	t.Run("unsupported sentences are marked", func(t *testing.T) { testUnsupported(t, c) })
 	t.Run("a fragment is found in its original", func(t *testing.T) { testLocate(t, c) })
 	t.Run("events are read however they are cut", func(t *testing.T) { testEvents(t, c) })
 	t.Run("addresses lead to views", func(t *testing.T) { testRoutes(t, c) })
@@ -116,6 +118,32 @@ func testMarkdownTime(t *testing.T, c *tab) {
 		t.Logf("%s: %.0f ms", name, fastest)
 		if fastest > 500 {
 			t.Errorf("%s: rendering takes %.0f ms", name, fastest)
+		}
+	}
+}
+
+func testUnsupported(t *testing.T, c *tab) {
+	const mark = `<mark class="unsupported" title="The sources do not support this sentence.">`
+	for name, test := range map[string]struct {
+		text       string
+		start, end int
+		want       string
+	}{
+		"a sentence":               {"Grüße 👩‍👧. It is **7**. End.", 11, 23, "<p>Grüße 👩‍👧. " + mark + "It is <strong>7</strong>.</mark> End.</p>"},
+		"an item":                  {"- a\n- b c\n", 6, 9, "<ul><li>a</li><li>" + mark + "b c</mark></li></ul>"},
+		"two lines":                {"One\ntwo.", 0, 8, "<p>" + mark + "One</mark><br>" + mark + "two.</mark></p>"},
+		"half of strong text":      {"**a. b.**", 2, 5, "<p><strong>" + mark + "a. </mark>b.</strong></p>"},
+		"across strong text":       {"a **b. c** d", 0, 6, "<p>a <strong>b. c</strong> d</p>"},
+		"characters of the marks":  {"\uE000x\uE001 y", 4, 5, "<p>x " + mark + "y</mark></p>"},
+		"more than the answer has": {"x", 0, 9, "<p>" + mark + "x</mark></p>"},
+	} {
+		got := module[string](c, "markdown.js", "markdown, unsupportedMarks", fmt.Sprintf(`(() => {
+			const place = document.createElement('div');
+			place.append(...markdown(unsupportedMarks(%s, [{start: 0, end: 1, unsupported: false}, {start: %d, end: %d, unsupported: true}]), () => null));
+			return place.getHTML();
+		})()`, js(test.text), test.start, test.end))
+		if got != test.want {
+			t.Errorf("%s: %q is\n%s, want\n%s", name, test.text, got, test.want)
 		}
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/sluice/sluice/pkg/domain"
 )
 
 // citationFilter finds the citation marks in streamed text, and passes all other text unchanged. The same filter is
@@ -30,6 +32,8 @@ type citationFilter struct {
 	// open means that the emitted text may end with the beginning of a mark, such as "[1, ". If the next mark is
 	// removed, the texts before and after it must not be joined, because together they could form another mark.
 	open bool
+
+	found func(start, end int, numbers []int) // called for each mark of a text that is read as a whole; may be nil
 }
 
 // markAction is what a citationFilter does with a mark.
@@ -81,6 +85,24 @@ func Without(text string, sources int) string {
 		sources = allFragments
 	}
 	return strings.TrimSpace(remove.apply(text, sources))
+}
+
+// Mark is a citation mark in an answer.
+type Mark struct {
+	Start, End int // bytes
+	Numbers    []int
+}
+
+// Marks returns the citation marks of an answer with the given sources.
+func Marks(text string, sources []domain.Fragment) []Mark {
+	var out []Mark
+	c := newCitationFilter(len(sources))
+	for _, f := range sources {
+		c.learnArrays(f.Text)
+	}
+	c.found = func(start, end int, numbers []int) { out = append(out, Mark{start, end, numbers}) }
+	c.read(text, true)
+	return out
 }
 
 // write processes the next piece and returns the text that can be emitted.
@@ -140,6 +162,9 @@ func (c *citationFilter) read(s string, last bool) string {
 			c.pass(&out, s[start:end])
 			c.subscript = true
 		default:
+			if c.found != nil {
+				c.found(i, end, slices.DeleteFunc(slices.Clone(m.numbers), func(n int) bool { return !c.names(n) }))
+			}
 			c.cite(&out, s[start:i], s[i:end], m.numbers)
 		}
 		i = end

@@ -20,6 +20,7 @@ const maxAnswerBytes = 1 << 20
 type Delivery struct {
 	fragments []domain.Fragment
 	stop      stopFilter         // applied to the provider's text before all checks
+	gate      Gate               // applied after stop; nil: all sentences pass
 	cites     *citationFilter    // nil: the text is JSON, whose arrays look like citations
 	links     *linkFilter        // applied after cites, because removing a mark may join text; nil: links are not checked
 	emit      func(string) error // nil: the text is only collected
@@ -27,6 +28,17 @@ type Delivery struct {
 	Text      strings.Builder
 	Failed    error // the error that emit returned
 }
+
+// Gate removes sentences from an answer while it is written.
+type Gate interface {
+	// Write takes the next piece and returns the text that can be passed on.
+	Write(piece string) string
+	// Close returns the text held back.
+	Close() string
+}
+
+// Use makes a gate read the provider's text, before citations are checked and numbered.
+func (d *Delivery) Use(g Gate) { d.gate = g }
 
 // NewDelivery returns a Delivery for the answer to a prompt. If the agent has no datastores, links are not checked,
 // because no document can have injected them. If only this prompt has no documents, links are checked, because earlier
@@ -52,6 +64,9 @@ func (d *Delivery) Write(piece string) error {
 		return domain.Errorf(domain.CodeUnavailable, "the model's answer is longer than the limit of %d bytes; set a lower maxTokens", maxAnswerBytes)
 	}
 	text, stopped := d.stop.write(piece)
+	if d.gate != nil {
+		text = d.gate.Write(text)
+	}
 	if d.cites != nil {
 		text = d.cites.write(text)
 	}
@@ -67,6 +82,10 @@ func (d *Delivery) Write(piece string) error {
 // Finish emits the text that the checks still hold back.
 func (d *Delivery) Finish() error {
 	text := d.stop.close()
+	if d.gate != nil {
+		text = d.gate.Write(text) + d.gate.Close()
+		d.gate = nil // Finish may be called again, for the text that replaces an empty answer
+	}
 	if d.cites != nil {
 		text = d.cites.write(text) + d.cites.close()
 	}

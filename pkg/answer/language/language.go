@@ -38,6 +38,18 @@ var phrasebook = map[analysis.Language]Phrases{
 	"ko": {"문서의 원문은 다음과 같습니다:", "문서에서 이 질문의 답을 찾을 수 없습니다.", "이 에이전트에는 아직 문서가 없습니다.", "“", "”", "문서에 답이 없는 부분:"},
 }
 
+// IsPhrase reports whether a sentence of an answer is one of the texts that the service itself writes, or begins with
+// the text that introduces an unanswered part of a question.
+func IsPhrase(sentence string) bool {
+	sentence = strings.TrimSpace(sentence)
+	for _, p := range phrasebook {
+		if sentence == p.Quotes || sentence == p.NoAnswer || sentence == p.Empty || strings.HasPrefix(sentence, p.Unanswered) {
+			return true
+		}
+	}
+	return false
+}
+
 // functionWords are used to detect the language of a question that is too short for analysis.Detect.
 var functionWords = map[analysis.Language]string{
 	"en": "when how who where why what which is are do does did can could may should must the of and to for in with my your it",

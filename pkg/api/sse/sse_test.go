@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/sluice/sluice/pkg/answer/lineends"
 )
 
 // FuzzPieces cuts a text into pieces and checks that what reaches a client, which drops the first line of an event's
@@ -13,7 +15,7 @@ func FuzzPieces(f *testing.F) {
 		f.Add(text, uint8(1), uint8(2))
 	}
 	f.Fuzz(func(t *testing.T, text string, first, second uint8) {
-		var clean LineEnds
+		var clean lineends.Normalizer
 		var got strings.Builder
 		writer := TokenWriter{Buffer: true, Send: func(piece string) error {
 			if piece == "" || piece[0] == '\n' || piece == "[DONE]" || strings.HasPrefix(piece, "[ERROR]") || strings.ContainsAny(piece, "\r\ufeff") || !utf8.ValidString(piece) {
@@ -40,9 +42,7 @@ func FuzzPieces(f *testing.F) {
 		if err := writer.Close(); err != nil {
 			t.Fatal(err)
 		}
-		var whole LineEnds
-		want := whole.Next(text) + whole.Close()
-		if got.String() != want {
+		if want := lineends.Normalize(text); got.String() != want {
 			t.Errorf("%q, want %q", got.String(), want)
 		}
 	})

@@ -15,6 +15,23 @@ export function markdown(text, cite = () => null) {
   return blocks(text.replace(/\r\n?/g, '\n').split('\n'), cite, 0);
 }
 
+/**
+ * Encloses the unsupported sentences of an answer, except rows of tables, in characters for private use, for markdown to
+ * mark them.
+ * @param {string} text
+ * @param {{ start: number, end: number, unsupported: boolean }[]} sentences
+ */
+export function unsupportedMarks(text, sentences) {
+  const characters = Array.from(text, (c) => (c === '\uE000' || c === '\uE001' ? '' : c));
+  const out = [];
+  let at = 0;
+  for (const s of sentences.filter(({ unsupported }) => unsupported)) {
+    out.push(characters.slice(at, s.start).join(''), characters.slice(s.start, s.end).join('').replace(/^(?!\s*\|)[^\n]*\S[^\n]*$/gm, '\uE000$&\uE001'));
+    at = s.end;
+  }
+  return out.join('') + characters.slice(at).join('');
+}
+
 /** @param {string[]} lines @param {Cite} cite @param {number} depth @returns {any[]} */
 function blocks(lines, cite, depth) {
   const out = [];
@@ -99,9 +116,10 @@ function table(head, rows, cite) {
     h('tbody', {}, rows.map((r) => h('tr', {}, cells(r).map((c) => h('td', {}, c)))))));
 }
 
-// The alternatives are tried in this order at each position. None matches across lines. Each stops at the next mark of
-// its kind or after a fixed length: otherwise a text of opening marks would be read to its end from every one of them.
-const marks = /`([^`]+)`|\*\*(?=\S)(.+?)\*\*|__(?=\S)(.{1,500}?)__(?!\w)|(?<!\*)\*(?=[^\s*])([^*]+?)\*(?!\*)|\[(\d{1,3})\](?!\()|\[([^[\]]+)\]\((https?:\/\/[^\s)]{1,2000})\)|(https?:\/\/[^\s<>"']*[^\s<>"'.,;:!?)\]])/;
+// The alternatives are tried in this order at each position. None matches across lines. The first is text between the
+// characters with which unsupportedMarks encloses unsupported sentences. Each stops at the next mark of its kind or after
+// a fixed length: otherwise a text of opening marks would be read to its end from every one of them.
+const marks = /\uE000([^\uE000\uE001]+)\uE001|`([^`]+)`|\*\*(?=\S)(.+?)\*\*|__(?=\S)(.{1,500}?)__(?!\w)|(?<!\*)\*(?=[^\s*])([^*]+?)\*(?!\*)|\[(\d{1,3})\](?!\()|\[([^[\]]+)\]\((https?:\/\/[^\s)]{1,2000})\)|(https?:\/\/[^\s<>"']*[^\s<>"'.,;:!?)\]])/;
 
 // Names after which brackets are a subscript, as in code, and not a citation. The rules are the same as in subscript.go
 // in package answer.
@@ -120,6 +138,9 @@ function subscripted(before, after) {
   return names.some((pattern) => pattern.test(end)) || (name.test(end) && codeFollows.test(after));
 }
 
+/** Removes marks of unsupported sentences that other markup has cut in two. @param {string} text */
+const plain = (text) => text.replace(/[\uE000\uE001]/g, '');
+
 /** @param {string} text @param {Cite} cite @returns {any[]} */
 function inline(text, cite) {
   const out = [];
@@ -127,12 +148,13 @@ function inline(text, cite) {
   for (let rest = text; rest;) {
     const m = marks.exec(rest);
     if (!m) {
-      out.push(rest);
+      out.push(plain(rest));
       break;
     }
-    out.push(rest.slice(0, m.index));
-    const [whole, code, strong, strong2, em, number, label, target, address] = m;
-    if (code !== undefined) out.push(h('code', {}, code));
+    out.push(plain(rest.slice(0, m.index)));
+    const [whole, unsupported, code, strong, strong2, em, number, label, target, address] = m;
+    if (unsupported) out.push(h('mark', { class: 'unsupported', title: 'The sources do not support this sentence.' }, inline(unsupported, cite)));
+    else if (code !== undefined) out.push(h('code', {}, code));
     else if (strong ?? strong2) out.push(h('strong', {}, inline(strong ?? strong2, cite)));
     else if (em) out.push(h('em', {}, inline(em, cite)));
     else if (number) {

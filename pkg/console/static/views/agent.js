@@ -3,7 +3,7 @@ import { all, call, get } from '../api.js';
 import { h } from '../dom.js';
 import { go } from '../router.js';
 import { may } from '../session.js';
-import { announce, confirm, field, form, head, select, tabs } from '../ui.js';
+import { announce, check, confirm, field, form, head, select, tabs } from '../ui.js';
 import { storeChoice } from './agents.js';
 import { chat } from './chat.js';
 import { conversationList } from './conversations.js';
@@ -38,12 +38,15 @@ function settings(agent, stores) {
   const system = h('textarea', { rows: '8', value: agent.systemPrompt, maxlength: '32000' });
   const planning = select([['true', 'On'], ['false', 'Off']], { value: String(agent.queryPlanning) });
   const user = h('textarea', { rows: '4', value: agent.userPrompt, maxlength: '32000' });
+  const restrict = h('input', { type: 'checkbox', checked: agent.restrictKnowledge });
+  const unsupported = select([['mark', 'Mark them'], ['drop', 'Remove them'], ['keep', 'Keep them']], { value: agent.unsupportedSentences });
   return h('div', { class: 'card' },
     form('Save', async () => {
       await call('PATCH', `agents/${agent.id}`, {
         name: name.value, description: description.value, datastoreIds: chosen.read(), modelName: model.value,
         temperature: Number(temperature.value), visibility: visibility.value, systemPrompt: system.value, userPrompt: user.value,
         queryPlanning: planning.value === 'true',
+        restrictKnowledge: restrict.checked, unsupportedSentences: unsupported.value,
       });
       announce('Saved');
       go(`#/agents/${agent.id}`);
@@ -52,6 +55,8 @@ function settings(agent, stores) {
       h('div', { class: 'row' }, field('Model', model, 'The name of a model in the service\u2019s settings. If empty, the default model answers; without any model, answers quote the documents.'), field('Temperature', temperature, '0: the same answer each time. 1: more varied.'), field('Access', visibility)),
       field('System prompt', system, 'The agent\u2019s role and tone; used only with a model. The placeholders {query}, {context} and {history} are replaced by the question, the passages found and the conversation so far.'),
       field('Query planning', planning, 'On: before it answers, the model divides a question that one search does not cover into sub-questions.'),
+      check('Answer only from the documents', restrict, 'If they contain nothing about a message, even a greeting, the agent declines to answer and asks no model.'),
+      field('Unsupported sentences', unsupported, 'Sentences of an answer whose words, figures or names its sources do not contain. If they are removed, the answer appears sentence by sentence.'),
       field('User prompt', user, 'A template for the question, with the same placeholders. Empty: the question alone.'),
     ]),
     h('h2', {}, 'Delete'),

@@ -1,7 +1,7 @@
 // The chat with an agent. The answer appears as it is written. Its citations link to the fragments in their sources.
 import { get, stream, withQuery } from '../api.js';
 import { away, fill, h } from '../dom.js';
-import { markdown } from '../markdown.js';
+import { markdown, unsupportedMarks } from '../markdown.js';
 import { rename } from '../router.js';
 import { may } from '../session.js';
 import { announce, isAbort, problem } from '../ui.js';
@@ -46,7 +46,7 @@ export async function chat(agent, conversationId, signal, visitorId = '') {
     scrollToEnd();
     try {
       const answer = await read(agent, { query, conversationId: conversationId || undefined }, place, running.signal);
-      atEnd(() => place.replaceWith(answered(answer.answer, answer.sources)));
+      atEnd(() => place.replaceWith(answered(answer.answer, answer.sources, answer.sentences)));
       if (!conversationId) {
         conversationId = answer.conversationId;
         if (may.read()) rename(`${root}/conversations/${encodeURIComponent(conversationId)}`);
@@ -149,8 +149,9 @@ function atEnd(change) {
  * An answer with its sources. Citations in the text link to the same fragments as the list of sources.
  * @param {string} text
  * @param {any[]} sources
+ * @param {any[]} [sentences] those of a new answer; unsupported ones are marked
  */
-export function answered(text, sources) {
+export function answered(text, sources, sentences = []) {
   const items = sources.map((s) => ({ s, item: sourceItem(s) }));
   const byNumber = new Map(items.map((i) => [i.s.citation, i]));
   const cite = (/** @type {number} */ n) => {
@@ -160,7 +161,8 @@ export function answered(text, sources) {
       item.querySelector('summary').focus();
     } }, `${n}`) : s && h('a', { class: 'cite', href: placeOf(s), 'aria-label': `Source ${n}: ${s.datasource_name}`, title: `${s.datasource_name}\n${s.text.slice(0, 300)}` }, `${n}`);
   };
-  return h('article', { class: 'turn assistant', 'aria-label': 'Answer' }, h('div', { class: 'md' }, markdown(text, cite)),
+  return h('article', { class: 'turn assistant', 'aria-label': 'Answer' }, h('div', { class: 'md' }, markdown(unsupportedMarks(text, sentences), cite)),
+    sentences.some((s) => s.unsupported) && h('p', { class: 'faint' }, 'The sources do not support the underlined text.'),
     sources.length > 0 && h('ol', { class: 'cited', 'aria-label': 'Sources' }, items.map(({ item }) => item)));
 }
 
@@ -169,5 +171,20 @@ function sourceItem(s) {
   const where = [s.page && `page ${s.page}`, s.heading].filter(Boolean).join(' · ');
   return h('li', {}, s.citation > 0 && `[${s.citation}] `, may.read() ? h('a', { href: placeOf(s) }, s.datasource_name) : s.datasource_name, where && h('small', {}, ` ${where}`),
     /^https?:/.test(s.source) && [' ', away(s.source, 'Open page')],
-    h('details', {}, h('summary', {}, h('small', {}, 'Show passage')), h('p', { class: 'quote' }, s.text)));
+    h('details', {}, h('summary', {}, h('small', {}, 'Show passage')), h('p', { class: 'quote' }, highlighted(s.text, s.highlights ?? []))));
+}
+
+/**
+ * The text of a source, in which the parts that support the answer are marked.
+ * @param {string} text
+ * @param {{ start: number, end: number }[]} ranges
+ */
+function highlighted(text, ranges) {
+  const characters = Array.from(text);
+  let at = 0;
+  return ranges.flatMap(({ start, end }) => {
+    const before = characters.slice(at, start).join('');
+    at = end;
+    return [before, h('mark', {}, characters.slice(start, end).join(''))];
+  }).concat(characters.slice(at).join(''));
 }

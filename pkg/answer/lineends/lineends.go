@@ -1,15 +1,17 @@
-package sse
+// Package lineends normalises the line breaks of answers, so that the stored text, the text that clients receive, and the
+// positions of its sentences agree.
+package lineends
 
 import (
 	"strings"
 	"unicode/utf8"
 )
 
-// LineEnds normalises text that arrives in pieces. It converts every line break to LF, because event streams support
+// Normalizer normalises text that arrives in pieces. It converts every line break to LF, because event streams support
 // no other. It removes what clients of an event stream cannot receive: line breaks at the very beginning of the text,
 // and byte order marks, which decoders drop. If the bytes of a character arrive in different pieces, it joins them. The
 // zero value is ready for use.
-type LineEnds struct {
+type Normalizer struct {
 	begun   bool   // whether some text has been returned
 	afterCR bool   // the text so far ended with a CR, which was returned as LF: skip an LF that follows
 	partial string // first bytes of an incomplete character
@@ -17,8 +19,14 @@ type LineEnds struct {
 
 var normaliseLineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\ufeff", "")
 
+// Normalize normalises a whole text.
+func Normalize(text string) string {
+	var n Normalizer
+	return n.Next(text) + n.Close()
+}
+
 // Next takes the next piece and returns the text that can be sent.
-func (l *LineEnds) Next(piece string) string {
+func (l *Normalizer) Next(piece string) string {
 	piece = l.partial + piece
 	whole := len(piece) - partialRuneLen(piece)
 	piece, l.partial = piece[:whole], piece[whole:]
@@ -26,13 +34,13 @@ func (l *LineEnds) Next(piece string) string {
 }
 
 // Close returns the rest of the text.
-func (l *LineEnds) Close() string {
+func (l *Normalizer) Close() string {
 	rest := l.partial
 	l.partial = ""
 	return l.normalise(rest)
 }
 
-func (l *LineEnds) normalise(piece string) string {
+func (l *Normalizer) normalise(piece string) string {
 	if piece == "" {
 		return ""
 	}

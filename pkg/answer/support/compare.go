@@ -1,0 +1,331 @@
+package support
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/sluice/sluice/pkg/analysis"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// comparison is the comparison of one sentence with its sources.
+type comparison struct {
+	judger  *Judger
+	words   []word
+	among   []int
+	foreign bool // the sentence and its sources are in different languages, so only names and figures are comparable
+	chosen  []chosenUnit
+	covered []bool    // words that the chosen units contain
+	partly  []float64 // credit for words found elsewhere in the sources
+	negated bool      // one of sentence and source negates, the other does not
+}
+
+// chosenUnit is a unit of a source that supports a sentence.
+type chosenUnit struct {
+	source, unit int
+	first, last  int // words of the source that match
+}
+
+// maxChosen is the maximum number of units that support one sentence.
+const maxChosen = 4
+
+// Weights of words in the choice of units, and credit for words that are not in the chosen units.
+const (
+	figureWeight  = 2.0
+	nameWeight    = 1.5
+	contextCredit = 1.0 // in the headings or the document's name
+	elsewhere     = 0.5 // elsewhere in the cited sources
+	minGain       = 0.1 // share of the sentence that a further unit must add
+)
+
+func weightOf(w *word) float64 {
+	switch {
+	case w.numbers != nil:
+		return figureWeight
+	case w.name:
+		return nameWeight
+	case w.content():
+		return 1
+	}
+	return 0
+}
+
+// compare chooses the units that contain most of a sentence.
+func (j *Judger) compare(sentence string, words []word, among []int) *comparison {
+	c := &comparison{judger: j, words: words, among: among, covered: make([]bool, len(words)), partly: make([]float64, len(words))}
+	type key struct{ source, unit int }
+	held := make(map[key][]match)
+	total := 0.0
+	for i := range words {
+		w := &words[i]
+		if weightOf(w) == 0 {
+			continue
+		}
+		total += weightOf(w)
+		for _, n := range among {
+			s := j.source(n)
+			for _, p := range s.occurrences(w) {
+				held[key{n, p.unit}] = append(held[key{n, p.unit}], match{i, p.word})
+			}
+			switch {
+			case s.inContext(w):
+				c.partly[i] = max(c.partly[i], contextCredit)
+			case len(s.occurrences(w)) > 0:
+				c.partly[i] = max(c.partly[i], elsewhere)
+			}
+		}
+	}
+	for len(c.chosen) < maxChosen {
+		var best key
+		most := 0.0
+		for k, matches := range held {
+			gain := 0.0
+			last := -1
+			for _, m := range matches {
+				if m.word != last && !c.covered[m.word] && c.near(m, matches) {
+					gain += weightOf(&words[m.word])
+				}
+				last = m.word
+			}
+			if len(c.chosen) > 0 && k.source != c.chosen[0].source {
+				gain *= 0.9
+			}
+			if gain > most+1e-9 || gain > most-1e-9 && gain > 0 && (k.source < best.source || k.source == best.source && k.unit < best.unit) {
+				best, most = k, gain
+			}
+		}
+		if most == 0 || len(c.chosen) > 0 && most < max(minGain*total, 1) {
+			break
+		}
+		u := chosenUnit{source: best.source, unit: best.unit, first: math.MaxInt, last: -1}
+		for _, m := range held[best] {
+			if !c.near(m, held[best]) {
+				continue
+			}
+			if !c.covered[m.word] || len(c.chosen) == 0 {
+				u.first, u.last = min(u.first, m.at), max(u.last, m.at)
+			}
+			c.covered[m.word] = true
+		}
+		delete(held, best)
+		c.chosen = append(c.chosen, u)
+	}
+	c.compareLanguages()
+	c.compareNegation(sentence)
+	return c
+}
+
+// near reports whether a match is more than a coincidence: a figure must stand near another word of the sentence.
+func (c *comparison) near(m match, all []match) bool {
+	const reach = 8 // words
+	if c.words[m.word].numbers == nil {
+		return true
+	}
+	other := false // the unit has another word of the sentence
+	for _, n := range all {
+		if c.words[n.word].numbers == nil {
+			if max(n.at-m.at, m.at-n.at) <= reach {
+				return true
+			}
+			other = true
+		}
+	}
+	return !other && c.onlyFigures()
+}
+
+// onlyFigures reports whether the sentence has no content words besides figures.
+func (c *comparison) onlyFigures() bool {
+	return !slices.ContainsFunc(c.words, func(w word) bool { return w.content() })
+}
+
+// match is a word of the sentence and the word of a source that equals it.
+type match struct{ word, at int }
+
+// occurrences returns where a source contains a word of a sentence.
+func (s *source) occurrences(w *word) []at {
+	if w.numbers != nil {
+		var out []at
+		for _, v := range w.numbers {
+			for _, p := range s.byNumber[v] {
+				if unit := s.words[p.word].unit; w.unit == "" || unit == "" || unit == w.unit {
+					out = append(out, p)
+				}
+			}
+		}
+		return out
+	}
+	var out []at
+	for _, t := range w.terms {
+		out = append(out, s.byTerm[t]...)
+	}
+	if len(out) == 0 && !strings.ContainsFunc(w.lower, unicode.IsDigit) {
+		for _, p := range s.byPrefix[prefixOf(w.lower)] {
+			if alike(w.lower, s.words[p.word].lower) {
+				out = append(out, p)
+			}
+		}
+	}
+	return out
+}
+
+// inContext reports whether the headings or the name of a source contain a word.
+func (s *source) inContext(w *word) bool {
+	for _, v := range w.numbers {
+		if s.context["#"+v] {
+			return true
+		}
+	}
+	for _, t := range w.terms {
+		if s.context[t] {
+			return true
+		}
+	}
+	return false
+}
+
+// Below this share of common words, an answer whose language differs from that of its sources is a translation.
+const foreignShare = 0.4
+
+func (c *comparison) compareLanguages() {
+	lang := c.judger.lang
+	if lang == analysis.Unknown {
+		return
+	}
+	for _, n := range c.among {
+		if other := c.judger.source(n).lang; other == lang || other == analysis.Unknown {
+			return
+		}
+	}
+	c.foreign = c.share() < foreignShare
+}
+
+// share returns the share of the content words that the sources contain.
+func (c *comparison) share() float64 {
+	held, total := 0.0, 0.0
+	for i := range c.words {
+		if w := &c.words[i]; w.content() {
+			total++
+			if c.covered[i] {
+				held++
+			} else {
+				held += c.partly[i]
+			}
+		}
+	}
+	if total == 0 {
+		return 1
+	}
+	return held / total
+}
+
+// compareNegation compares the negations of the sentence with those near the matching words of the best unit. If only
+// one of them has a word like "forbidden", "not" in the other may mean the same.
+func (c *comparison) compareNegation(sentence string) {
+	if len(c.chosen) == 0 {
+		return
+	}
+	u := c.chosen[0]
+	s := c.judger.source(u.source)
+	part := s.units[u.unit]
+	own, ownRestricts := negated(c.words)
+	other, otherRestricts := negated(s.words[s.extend(u.first, part.from, -1) : s.extend(u.last, part.to-1, 1)+1])
+	if strings.ContainsFunc(sentence, unspaced) {
+		own = own || unspacedNegated(sentence)
+		other = other || unspacedNegated(s.text[part.start:part.end])
+	}
+	c.negated = own != other && ownRestricts == otherRestricts
+}
+
+// extend moves from a word of a unit by at most a few words in a direction, up to the limit and within the clause.
+func (s *source) extend(from, limit, step int) int {
+	const around = 4 // words
+	for n := 0; n < around && from != limit; n++ {
+		left, right := from, from+step
+		if step < 0 {
+			left, right = right, left
+		}
+		if strings.ContainsAny(s.text[s.words[left].end:max(s.words[left].end, s.words[right].start)], ",;:()") {
+			break
+		}
+		from += step
+	}
+	return from
+}
+
+// negated reports whether words contain a negation, and how many of them say something negative on their own.
+func negated(words []word) (negative bool, restricting int) {
+	for _, w := range words {
+		switch w.negation {
+		case negates:
+			negative = true
+		case restrict:
+			restricting++
+		}
+	}
+	return negative, restricting
+}
+
+// Factors by which the score is multiplied for a fault, and the exponent of the share of content words.
+const (
+	wrongFigure  = 0.3
+	wrongName    = 0.4
+	wrongNoun    = 0.6 // in German, where a name may be a noun
+	wrongPolar   = 0.35
+	shareCurve   = 0.8
+	foreignScore = 0.8 // maximum score of a translation, of which only names and figures are compared
+)
+
+// score returns the support of the sentence, or nil if nothing of it can be compared.
+func (c *comparison) score() *float64 {
+	comparesFacts, states := false, false // the sentence has figures or names; it has content at all
+	figures, names := 1.0, 1.0
+	for i := range c.words {
+		w := &c.words[i]
+		if weightOf(w) == 0 {
+			continue
+		}
+		states = true
+		found := c.covered[i]
+		switch {
+		case w.numbers != nil:
+			comparesFacts = true
+			if !found && c.partly[i] < contextCredit {
+				figures = min(figures, wrongFigure+0.4*c.partly[i])
+			}
+		case w.name:
+			comparesFacts = true
+			if !found && c.partly[i] == 0 {
+				factor := wrongName
+				if c.judger.reader.langs[0] == "de" && !strings.ContainsFunc(w.lower, unicode.IsDigit) {
+					factor = wrongNoun
+				}
+				names = min(names, factor)
+			}
+		}
+	}
+	if !states || c.foreign && !comparesFacts {
+		return nil
+	}
+	score := foreignScore
+	if !c.foreign {
+		score = math.Pow(c.share(), shareCurve)
+	}
+	score *= figures * names
+	if c.negated && !c.foreign {
+		score *= wrongPolar
+	}
+	return &score
+}
+
+// places returns the parts of the sources that support the sentence.
+func (c *comparison) places() []sourceRange {
+	var out []sourceRange
+	for _, u := range c.chosen {
+		s := c.judger.source(u.source)
+		r := s.widen(domain.TextRange{Start: s.words[u.first].start, End: s.words[u.last].end})
+		out = append(out, sourceRange{u.source, r})
+	}
+	return out
+}

@@ -1,0 +1,170 @@
+package support
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/sluice/sluice/pkg/answer/citation"
+	"github.com/sluice/sluice/pkg/chunk"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// Gate removes unsupported sentences from an answer while it is written. It reads the model's own text, in which citation
+// marks are numbers of the prompt, so that the citations of removed sentences are not counted. It holds a sentence back
+// until the next one begins or its line ends, and at most maxHeld bytes. Code passes unchanged.
+type Gate struct {
+	judger    *Judger
+	fragments []domain.Fragment
+	seen      strings.Builder // beginning of the answer, from which its language is detected
+	held      string
+	fence     string // the marks that opened a block of code; "" outside code
+	begun     bool   // a part of the current line has been passed on or removed
+	passed    string // the last byte of the current line that was passed on
+}
+
+// maxHeld is the maximum number of bytes that a Gate holds back.
+const maxHeld = 4 << 10
+
+// NewGate returns a Gate for an answer to a prompt with these fragments. The caller must call Close.
+func NewGate(fragments []domain.Fragment) *Gate {
+	numbered := make([]domain.Fragment, len(fragments))
+	for i, f := range fragments {
+		f.Citation = i + 1
+		numbered[i] = f
+	}
+	return &Gate{judger: NewJudger(numbered), fragments: numbered}
+}
+
+// Write takes the next piece of the answer and returns the text that can be passed on.
+func (g *Gate) Write(piece string) string {
+	if piece == "" {
+		return ""
+	}
+	if g.seen.Len() < maxDetectBytes {
+		g.seen.WriteString(piece)
+		g.judger.Language(g.seen.String())
+	}
+	g.held += piece
+	var out strings.Builder
+	for {
+		i := strings.IndexByte(g.held, '\n')
+		if i < 0 {
+			break
+		}
+		line := g.held[:i+1]
+		g.held = g.held[i+1:]
+		g.line(&out, line)
+	}
+	if g.fence != "" || !strings.ContainsFunc(piece, mayFollowSentence) && len(g.held) <= maxHeld {
+		return out.String()
+	}
+	g.sentences(&out)
+	return out.String()
+}
+
+// mayFollowSentence reports whether a character may be the first after the end of a sentence.
+func mayFollowSentence(r rune) bool {
+	return unicode.IsLetter(r) || unicode.IsDigit(r)
+}
+
+// Close returns the rest of the text, and releases the gate's memory.
+func (g *Gate) Close() string {
+	var out strings.Builder
+	if g.held != "" {
+		g.line(&out, g.held)
+		g.held = ""
+	}
+	if g.judger != nil {
+		g.judger.Close()
+		g.judger = nil
+	}
+	return out.String()
+}
+
+// line passes on the rest of a line, without unsupported sentences. If nothing of the line remains, its line break is
+// removed, too.
+func (g *Gate) line(out *strings.Builder, line string) {
+	body := strings.TrimRight(line, "\r\n")
+	fence := fenceLine.FindStringSubmatch(body)
+	switch {
+	case g.fence != "":
+		if fence != nil && strings.HasPrefix(fence[1], g.fence) {
+			g.fence = ""
+		}
+		out.WriteString(line)
+	case fence != nil && !g.begun:
+		g.fence = fence[1]
+		out.WriteString(line)
+	default:
+		kept := g.judged(body)
+		if strings.TrimSpace(kept) == "" && strings.TrimSpace(body) != "" && !g.begun {
+			break
+		}
+		out.WriteString(kept)
+		out.WriteString(line[len(body):])
+	}
+	g.begun, g.passed = false, ""
+}
+
+// sentences passes on the sentences of an unfinished line that are complete.
+func (g *Gate) sentences(out *strings.Builder) {
+	masked := maskMarks(g.held, citation.Marks(g.held, g.fragments))
+	spans := chunk.Sentences(masked)
+	cut := 0
+	if n := len(spans) - 1; n > 0 {
+		if first, _ := utf8.DecodeRuneInString(masked[spans[n].Start:]); mayFollowSentence(first) {
+			cut = spans[n].Start
+		}
+	}
+	if cut == 0 && len(g.held) > maxHeld {
+		cut = len(validPrefix(g.held, maxHeld))
+	}
+	if cut == 0 || fenceLine.MatchString(g.held) && !g.begun || strings.HasPrefix(strings.TrimSpace(g.held), "|") && len(g.held) <= maxHeld {
+		return
+	}
+	out.WriteString(g.judged(g.held[:cut]))
+	g.held = g.held[cut:]
+	g.begun = true
+}
+
+// judged returns a text of one line without its unsupported sentences.
+func (g *Gate) judged(text string) string {
+	pieces := Split(text, citation.Marks(text, g.fragments))
+	var out strings.Builder
+	at := 0 // end of the text that has been passed on or removed
+	for _, p := range pieces {
+		v := g.judger.Judge(text, p, cited(g.fragments, p.Cited))
+		if v.Support == nil || *v.Support >= Threshold {
+			continue
+		}
+		start := p.Start
+		if before := itemLine.FindString(text); at == 0 && len(before) == start && len(pieces) == 1 {
+			start = 0 // the only sentence of an item
+		}
+		out.WriteString(text[at:start])
+		at = p.End
+		if before := g.passed + out.String(); before == "" || strings.HasSuffix(before, " ") {
+			at += len(text[at:]) - len(strings.TrimLeft(text[at:], " "))
+		}
+	}
+	out.WriteString(text[at:])
+	if out.Len() > 0 {
+		g.passed = out.String()[out.Len()-1:]
+	}
+	return out.String()
+}
+
+// maskMarks replaces citation marks with spaces.
+func maskMarks(text string, marks []citation.Mark) string {
+	if len(marks) == 0 {
+		return text
+	}
+	masked := []byte(text)
+	for _, m := range marks {
+		for i := m.Start; i < m.End; i++ {
+			masked[i] = ' '
+		}
+	}
+	return string(masked)
+}

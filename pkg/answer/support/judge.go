@@ -1,0 +1,228 @@
+package support
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/sluice/sluice/pkg/analysis"
+	"github.com/sluice/sluice/pkg/answer/language"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// Judger compares sentences with sources. It is not safe for concurrent use.
+type Judger struct {
+	fragments []domain.Fragment
+	sources   []*source // nil until needed
+	left      int       // bytes of the sources that may still be prepared
+	reader    reader
+	lang      analysis.Language // of the answer; Unknown if it is too short to tell
+}
+
+// NewJudger returns a Judger for an answer from these sources. The caller must close it.
+func NewJudger(sources []domain.Fragment) *Judger {
+	j := &Judger{fragments: sources, sources: make([]*source, len(sources)), left: maxSourcesBytes}
+	j.reader = reader{analyzer: analysis.Borrow(), terms: make(map[string][]string)}
+	var langs []analysis.Language
+	for _, f := range sources {
+		if lang := analysis.Detect(validPrefix(f.Text, maxDetectBytes)); !slices.Contains(langs, lang) && len(langs) < maxLanguages {
+			langs = append(langs, lang)
+		}
+	}
+	if !slices.Contains(langs, analysis.English) {
+		langs = append(langs, analysis.English)
+	}
+	j.reader.langs = langs
+	return j
+}
+
+// Limits on the detection of languages.
+const (
+	maxDetectBytes  = 2000
+	maxLanguages    = 3
+	minDetectLetter = 40 // shorter answers have no certain language
+)
+
+// Close releases the judger's memory for others.
+func (j *Judger) Close() { j.reader.analyzer.Return() }
+
+// Language sets the language of the answer.
+func (j *Judger) Language(answer string) {
+	answer = validPrefix(answer, maxDetectBytes)
+	if utf8.RuneCountInString(answer) < minDetectLetter && !strings.ContainsFunc(answer, unspaced) {
+		return
+	}
+	j.lang = analysis.Detect(answer)
+}
+
+// source returns a prepared source.
+func (j *Judger) source(i int) *source {
+	if j.sources[i] == nil {
+		s := newSource(j.fragments[i], &j.reader, min(j.left, maxSourceBytes))
+		s.lang = analysis.Detect(validPrefix(s.text, maxDetectBytes))
+		j.left -= len(s.text)
+		j.sources[i] = s
+	}
+	return j.sources[i]
+}
+
+// Judge compares a piece of an answer with the sources at the given indexes. text is the answer.
+func (j *Judger) Judge(text string, p Piece, among []int) domain.AnswerSentence {
+	out := domain.AnswerSentence{Start: p.Start, End: p.End, Spans: []domain.SourceSpan{}}
+	if len(j.fragments) == 0 || p.Kind == Heading {
+		return out
+	}
+	sentence := validPrefix(p.Text, maxSentenceBytes)
+	exact, found := j.exact(sentence, among)
+	if p.Kind == Code {
+		if found {
+			j.place(&out, exact)
+			out.Support = new(1.0)
+		}
+		return out
+	}
+	if statesNothing(sentence) {
+		return out
+	}
+	words := j.reader.read(sentence, 0, len(sentence), maxSentenceWords)
+	if found {
+		j.place(&out, exact)
+		out.Support = new(1.0)
+		return out
+	}
+	c := j.compare(sentence, words, among)
+	out.Support = c.score()
+	for _, r := range c.places() {
+		j.place(&out, r)
+	}
+	return out
+}
+
+// sourceRange is a part of a source.
+type sourceRange struct {
+	source int
+	in     domain.TextRange
+}
+
+// minExact is the minimum length of a sentence that is searched for word for word, in bytes of letters and digits. A
+// shorter one is found by chance.
+const minExact = 8
+
+// exact returns the part of a source that contains a sentence word for word.
+func (j *Judger) exact(sentence string, among []int) (sourceRange, bool) {
+	plain := condense(sentence).text
+	if len(plain) < minExact {
+		return sourceRange{}, false
+	}
+	for _, i := range among {
+		s := j.source(i)
+		if r, ok := s.find(plain); ok && !s.negatedBefore(r) && s.sameFigures(sentence, r) {
+			return sourceRange{i, s.widen(r)}, true
+		}
+	}
+	return sourceRange{}, false
+}
+
+// sameFigures reports whether a sentence and the text that equals it apart from marks have the same figures: without
+// marks, 1.5 equals 15.
+func (s *source) sameFigures(sentence string, r domain.TextRange) bool {
+	marks := func(text string) string {
+		var out strings.Builder
+		for i, c := range text {
+			if c != '.' && c != ',' && c != '-' && c != '−' && c != '/' && c != ':' {
+				continue
+			}
+			before, _ := utf8.DecodeLastRuneInString(text[:i])
+			after, _ := utf8.DecodeRuneInString(text[i+utf8.RuneLen(c):])
+			if unicode.IsDigit(after) && (unicode.IsDigit(before) || c == '-' || c == '−') {
+				out.WriteRune(c)
+			}
+		}
+		return out.String()
+	}
+	start := r.Start
+	if start > 0 && (s.text[start-1] == '-' || s.text[start-1] == '.') {
+		start--
+	}
+	return marks(sentence) == marks(s.text[start:r.End])
+}
+
+// negatedBefore reports whether a negation stands directly before a range that begins in the middle of a sentence.
+func (s *source) negatedBefore(r domain.TextRange) bool {
+	const near = 3 // words
+	for _, u := range s.units {
+		if u.start >= r.Start || u.end <= r.Start {
+			continue
+		}
+		for i := u.from; i < u.to; i++ {
+			if w := s.words[i]; w.negation == negates && w.end <= r.Start && i+near < u.to && s.words[min(i+near, u.to-1)].end > r.Start {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// place adds a part of a source to the spans of a sentence, as one span for each place in the document.
+func (j *Judger) place(out *domain.AnswerSentence, r sourceRange) {
+	f := j.fragments[r.source]
+	in := trimmed(f.Text, r.in)
+	located := f.Runs.Locate(f.Text, in)
+	if len(located) == 0 && len(out.Spans) < maxSpans {
+		out.Spans = append(out.Spans, domain.SourceSpan{Source: r.source, In: in, Text: f.Text[in.Start:in.End]})
+	}
+	for _, l := range located {
+		if len(out.Spans) < maxSpans {
+			original := l.Document
+			out.Spans = append(out.Spans, domain.SourceSpan{Source: r.source, In: l.In, Original: &original, Text: l.Text})
+		}
+	}
+}
+
+// trimmed returns a range without white space at its ends.
+func trimmed(text string, r domain.TextRange) domain.TextRange {
+	part := text[r.Start:r.End]
+	r.Start += len(part) - len(strings.TrimLeftFunc(part, unicode.IsSpace))
+	r.End -= len(part) - len(strings.TrimRightFunc(part, unicode.IsSpace))
+	return r
+}
+
+// statesNothing reports whether a sentence makes no statement about the documents' subject: it announces something,
+// asks, or says that the documents lack something.
+func statesNothing(sentence string) bool {
+	body := strings.TrimRightFunc(sentence, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(`*_"'”’»)`, r) })
+	last, _ := utf8.DecodeLastRuneInString(body)
+	if strings.ContainsRune("?？؟", last) || language.IsPhrase(sentence) {
+		return true
+	}
+	if (last == ':' || last == '：') && !strings.ContainsFunc(body, unicode.IsDigit) {
+		return true
+	}
+	return deniesDocuments(sentence)
+}
+
+// deniesDocuments reports whether a sentence says that the documents do not contain something.
+func deniesDocuments(sentence string) bool {
+	const longest = 300 // bytes
+	if len(sentence) > longest {
+		return false
+	}
+	lower := strings.ToLower(sentence)
+	about := false
+	for _, w := range documentWords {
+		about = about || strings.Contains(lower, w)
+	}
+	if !about {
+		return false
+	}
+	for _, w := range language.Words(sentence) {
+		if negating[w] {
+			return true
+		}
+	}
+	return strings.Contains(lower, "n't ") || strings.Contains(lower, "n’t ") || strings.ContainsFunc(sentence, unspaced) && unspacedNegated(sentence)
+}
+
+// documentWords are beginnings of words by which an answer refers to its documents.
+var documentWords = []string{"the document", "the provided", "the context", "the given", "the sources", "dokumente", "quellen", "les documents", "los documentos", "i documenti", "os documentos", "de documenten", "документ", "文档", "文書", "資料", "문서"}

@@ -1,0 +1,196 @@
+package support
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/sluice/sluice/pkg/analysis"
+	"github.com/sluice/sluice/pkg/chunk"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// source is a fragment prepared for comparisons.
+type source struct {
+	fragment domain.Fragment
+	text     string // the text that is compared
+	lang     analysis.Language
+	units    []unit
+	words    []word          // of the text, in order
+	byTerm   map[string][]at // words by term
+	byPrefix map[string][]at // words by their beginning: see prefixOf
+	byNumber map[string][]at // figures by possible value
+	context  map[string]bool // terms of the headings and the name of the document
+	plain    condensed
+}
+
+// unit is a sentence or a line of a source.
+type unit struct {
+	start, end int // in bytes
+	from, to   int // range in source.words
+}
+
+// at locates a word of a source.
+type at struct{ unit, word int }
+
+// Maximum number of places of one term that are compared. More places of the same term hardly change the result.
+const maxPlaces = 64
+
+// maxSourceWords is the maximum number of words of a source that are compared.
+const maxSourceWords = 12_000
+
+// newSource prepares at most limit bytes of a fragment.
+func newSource(f domain.Fragment, r *reader, limit int) *source {
+	s := &source{
+		fragment: f, text: validPrefix(f.Text, limit), byTerm: make(map[string][]at), byPrefix: make(map[string][]at), byNumber: make(map[string][]at), context: make(map[string]bool),
+	}
+	for _, span := range unitsOf(s.text) {
+		u := unit{start: span.Start, end: span.End, from: len(s.words)}
+		s.words = append(s.words, r.read(s.text, span.Start, span.End, max(0, maxSourceWords-len(s.words)))...)
+		u.to = len(s.words)
+		n := len(s.units)
+		for i := u.from; i < u.to; i++ {
+			w := &s.words[i]
+			for k, t := range w.terms {
+				s.byTerm[t] = appendPlace(s.byTerm[t], at{n, i})
+				if k == 0 && !w.function {
+					if p := prefixOf(w.lower); p != "" {
+						s.byPrefix[p] = appendPlace(s.byPrefix[p], at{n, i})
+					}
+				}
+			}
+			for _, v := range w.numbers {
+				s.byNumber[v] = appendPlace(s.byNumber[v], at{n, i})
+			}
+		}
+		s.units = append(s.units, u)
+	}
+	heading := validPrefix(rowRange.ReplaceAllString(f.Heading, "")+"\n"+f.DatasourceName, 2000)
+	for _, w := range r.read(heading, 0, len(heading), maxSentenceWords) {
+		for _, t := range w.terms {
+			s.context[t] = true
+		}
+		for _, v := range w.numbers {
+			s.context["#"+v] = true
+		}
+	}
+	s.plain = condense(s.text)
+	return s
+}
+
+// rowRange matches the rows in the heading of a part of a table.
+var rowRange = regexp.MustCompile(`\brows? \d+(?: to \d+)?$`)
+
+func appendPlace(list []at, p at) []at {
+	if len(list) == maxPlaces {
+		return list
+	}
+	return append(list, p)
+}
+
+// validPrefix returns at most n bytes of a text, cut between characters.
+func validPrefix(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return text[:n]
+}
+
+// unitsOf divides the text of a source into sentences. Rows of tables are units of their own.
+func unitsOf(text string) []analysis.Span {
+	var out []analysis.Span
+	flush := func(from, to int) {
+		for _, s := range chunk.Sentences(text[from:to]) {
+			out = append(out, analysis.Span{Start: from + s.Start, End: from + s.End})
+		}
+	}
+	open := 0
+	for start := 0; start < len(text); {
+		end, next := len(text), len(text)
+		if i := strings.IndexByte(text[start:], '\n'); i >= 0 {
+			end, next = start+i, start+i+1
+		}
+		if l := text[start:end]; strings.ContainsAny(l, "\t|") {
+			flush(open, start)
+			out = append(out, analysis.Span{Start: start, End: end})
+			open = next
+		}
+		start = next
+	}
+	flush(open, len(text))
+	return out
+}
+
+// condensed is a text reduced to its letters and digits, in lower case, with the position of each byte.
+type condensed struct {
+	text string
+	at   []int32
+}
+
+func condense(text string) condensed {
+	var b strings.Builder
+	at := make([]int32, 0, len(text))
+	for i, r := range text {
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) {
+			continue
+		}
+		n := b.Len()
+		b.WriteRune(unicode.ToLower(r))
+		for range b.Len() - n {
+			at = append(at, int32(i))
+		}
+	}
+	return condensed{b.String(), at}
+}
+
+// find returns the range of the source's text that contains the condensed sentence word for word.
+func (s *source) find(sentence string) (domain.TextRange, bool) {
+	for from := 0; ; {
+		i := strings.Index(s.plain.text[from:], sentence)
+		if i < 0 {
+			return domain.TextRange{}, false
+		}
+		i += from
+		start, last := int(s.plain.at[i]), int(s.plain.at[i+len(sentence)-1])
+		_, size := utf8.DecodeRuneInString(s.text[last:])
+		end := last + size
+		before, _ := utf8.DecodeLastRuneInString(s.text[:start])
+		after, _ := utf8.DecodeRuneInString(s.text[end:])
+		if !joins(before, s.text[start:]) && !joins(after, s.text[last:]) {
+			return domain.TextRange{Start: start, End: end}, true
+		}
+		_, size = utf8.DecodeRuneInString(s.plain.text[i:])
+		from = i + size
+	}
+}
+
+// joins reports whether a character next to a text belongs to the same word as the text's first character.
+func joins(beside rune, text string) bool {
+	first, _ := utf8.DecodeRuneInString(text)
+	return (unicode.IsLetter(beside) || unicode.IsDigit(beside)) && !unspaced(beside) && !unspaced(first)
+}
+
+// widen extends a range to the marks that belong to its words: a currency symbol before, a percent sign or a full stop
+// after.
+func (s *source) widen(r domain.TextRange) domain.TextRange {
+	const most = 3 // characters
+	for range most {
+		c, size := utf8.DecodeLastRuneInString(s.text[:r.Start])
+		if size == 0 || !strings.ContainsRune("$€£¥+−-±<>≥≤–“„«\"'(「", c) {
+			break
+		}
+		r.Start -= size
+	}
+	for range most {
+		c, size := utf8.DecodeRuneInString(s.text[r.End:])
+		if size == 0 || unicode.IsSpace(c) || unicode.IsLetter(c) || unicode.IsDigit(c) || c == '|' || c == '[' {
+			break
+		}
+		r.End += size
+	}
+	return r
+}

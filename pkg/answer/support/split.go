@@ -1,0 +1,159 @@
+package support
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/sluice/sluice/pkg/answer/citation"
+	"github.com/sluice/sluice/pkg/chunk"
+)
+
+// Kind is the kind of a piece of an answer.
+type Kind int
+
+// Kinds of pieces. A heading, and the header of a table, state nothing.
+const (
+	Prose Kind = iota
+	Heading
+	Code
+)
+
+// Piece is a sentence of an answer, an item of a list, a row of a table, or a block of code.
+type Piece struct {
+	Start, End int // in bytes, with the citation marks after the sentence
+	Text       string
+	Kind       Kind
+	Cited      []int // citation numbers of the sentence or, if it has none, of the next sentence of its paragraph that has some
+}
+
+// Split divides an answer in Markdown into pieces. marks are its citation marks.
+func Split(text string, marks []citation.Mark) []Piece {
+	text = text[:min(len(text), maxAnswerBytes)]
+	s := splitter{text: maskMarks(text, marks), marks: marks}
+	s.split()
+	return s.out
+}
+
+// splitter collects the pieces of an answer.
+type splitter struct {
+	text  string // citation marks are replaced with spaces
+	marks []citation.Mark
+	next  int // first mark that no piece includes yet
+	out   []Piece
+}
+
+// Markdown's blocks.
+var (
+	fenceLine     = regexp.MustCompile("^ {0,3}(```+|~~~+)")
+	headingLine   = regexp.MustCompile(`^ {0,3}#{1,6}\s|^\s*\*\*[^*]+\*\*:?\s*$`)
+	itemLine      = regexp.MustCompile(`^[ \t]*(?:[-*+•–]|\d{1,3}[.)]|\(\d{1,3}\))[ \t]+`)
+	quoteLine     = regexp.MustCompile(`^ {0,3}(?:> ?)+`)
+	delimiterLine = regexp.MustCompile(`^[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$`)
+	ruleLine      = regexp.MustCompile(`^ {0,3}(?:(?:- *){3,}|(?:\* *){3,}|(?:_ *){3,}|=+)$`)
+)
+
+// line is a line of the text, without its line break.
+type line struct{ start, end int }
+
+func (s *splitter) split() {
+	var lines []line
+	for start := 0; start <= len(s.text); {
+		end := len(s.text)
+		if i := strings.IndexByte(s.text[start:], '\n'); i >= 0 {
+			end = start + i
+		}
+		lines = append(lines, line{start, end})
+		start = end + 1
+	}
+	begin := -1 // start of the open paragraph
+	flush := func(end int) {
+		if begin >= 0 {
+			s.paragraph(begin, end)
+		}
+		begin = -1
+	}
+	for i := 0; i < len(lines) && len(s.out) < MaxSentences; i++ {
+		l := lines[i]
+		text := s.text[l.start:l.end]
+		switch fence := fenceLine.FindStringSubmatch(text); {
+		case fence != nil:
+			flush(l.start)
+			n := i + 1
+			for n < len(lines) && !strings.HasPrefix(strings.TrimLeft(s.text[lines[n].start:lines[n].end], " "), fence[1]) {
+				n++
+			}
+			n = min(n, len(lines)-1)
+			s.add(l.start, lines[n].end, Code)
+			i = n
+		case strings.TrimSpace(text) == "":
+			flush(l.start)
+		case headingLine.MatchString(text):
+			flush(l.start)
+			s.add(l.start, l.end, Heading)
+		case strings.Contains(text, "|") && delimiterLine.MatchString(text), ruleLine.MatchString(text):
+			flush(l.start)
+		case strings.Contains(text, "|") && i+1 < len(lines) && delimiterLine.MatchString(s.text[lines[i+1].start:lines[i+1].end]):
+			flush(l.start)
+			s.add(l.start, l.end, Heading)
+		case strings.HasPrefix(strings.TrimSpace(text), "|"):
+			flush(l.start)
+			s.add(l.start, l.end, Prose)
+		case itemLine.MatchString(text):
+			flush(l.start)
+			begin = l.start + len(itemLine.FindString(text))
+		case begin < 0:
+			begin = l.start + len(quoteLine.FindString(text))
+		}
+	}
+	flush(len(s.text))
+}
+
+// paragraph adds the sentences of text[start:end].
+func (s *splitter) paragraph(start, end int) {
+	first := len(s.out)
+	spans := chunk.Sentences(s.text[start:end])
+	for i, span := range spans {
+		if len(s.out) == MaxSentences {
+			return
+		}
+		until := end
+		if i+1 < len(spans) {
+			until = start + spans[i+1].Start
+		}
+		s.addUntil(start+span.Start, start+span.End, until, Prose)
+	}
+	var numbers []int // of the next sentence that has some
+	for i := len(s.out) - 1; i >= first; i-- {
+		if len(s.out[i].Cited) == 0 {
+			s.out[i].Cited = numbers
+		} else {
+			numbers = s.out[i].Cited
+		}
+	}
+}
+
+// add adds text[start:end] as one piece.
+func (s *splitter) add(start, end int, kind Kind) { s.addUntil(start, end, end, kind) }
+
+// addUntil adds text[start:end], with the marks in it and after it, before until.
+func (s *splitter) addUntil(start, end, until int, kind Kind) {
+	p := Piece{Start: start, End: end, Kind: kind}
+	for ; s.next < len(s.marks) && s.marks[s.next].Start < until; s.next++ {
+		m := s.marks[s.next]
+		if m.Start < start && strings.Contains(s.text[m.End:start], "\n") {
+			continue // it stands alone above the piece
+		}
+		p.Start, p.End = min(p.Start, m.Start), max(p.End, m.End)
+		for _, n := range m.Numbers {
+			if !slices.Contains(p.Cited, n) {
+				p.Cited = append(p.Cited, n)
+			}
+		}
+	}
+	p.Text = strings.TrimSpace(s.text[start:end])
+	if kind == Prose && p.Text == "" {
+		return
+	}
+	s.out = append(s.out, p)
+}

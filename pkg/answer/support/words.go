@@ -1,0 +1,272 @@
+package support
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/sluice/sluice/pkg/analysis"
+	"github.com/sluice/sluice/pkg/answer/language"
+)
+
+// word is a word of a text. In scripts without spaces between words, each pair of adjacent characters is a word.
+type word struct {
+	start, end int // in bytes
+	lower      string
+	terms      []string // the word itself and its stems, in the languages of the comparison
+	function   bool     // a function word, which carries no content
+	name       bool     // a proper name, or a code of letters and digits
+	initial    bool     // capitalised at the beginning of a sentence, where that does not mean a name
+	numbers    []string // possible values of a figure, in canonical form; nil for other words
+	unit       string   // canonical unit of a figure; "" if it has none or an unknown one
+	negation   negation
+}
+
+// content reports whether the word carries content and is neither a figure nor a negation.
+func (w *word) content() bool { return !w.function && w.numbers == nil && w.negation == none }
+
+// reader reads the words of texts. The zero value is not usable.
+type reader struct {
+	analyzer *analysis.Analyzer
+	langs    []analysis.Language // of the answer and its sources
+	terms    map[string][]string // by word in lower case
+}
+
+// Maximum number of words whose terms a reader keeps.
+const maxKeptTerms = 20_000
+
+// read returns the words of text[from:to], at most limit.
+func (r *reader) read(text string, from, to, limit int) []word {
+	var out []word
+	begins := true // a sentence begins here, so that a capital letter does not mean a name
+	for i := from; i < to && len(out) < limit; {
+		c, size := utf8.DecodeRuneInString(text[i:to])
+		switch {
+		case unspaced(c):
+			i = r.readUnspaced(&out, text, i, to)
+			begins = false
+		case unicode.IsDigit(c):
+			i = r.readFigure(&out, text, i, to)
+			begins = false
+		case unicode.IsLetter(c):
+			i = r.readWord(&out, text, i, to, begins)
+			begins = false
+		default:
+			begins = begins || strings.ContainsRune(".!?:;\n\t|•“„«\"(", c)
+			i += size
+		}
+	}
+	r.finish(out, text)
+	return out
+}
+
+// unspaced reports whether a character belongs to a script whose words are compared as pairs of characters, as the
+// index does.
+func unspaced(r rune) bool {
+	return r >= 0x0E00 && (language.IsUnspaced(r) || r == 'ー' || unicode.In(r, unicode.Hangul, unicode.Lao, unicode.Khmer, unicode.Myanmar))
+}
+
+// readUnspaced reads a run of characters of a script without spaces.
+func (r *reader) readUnspaced(out *[]word, text string, i, to int) int {
+	if n, numbers := hanNumber(text[i:to]); n > 0 {
+		*out = append(*out, word{start: i, end: i + n, lower: text[i : i+n], numbers: numbers, unit: unitAt(text[i+n : to])})
+		return i + n
+	}
+	c, size := utf8.DecodeRuneInString(text[i:to])
+	if kana := katakanaRun(text[i:to]); kana > 0 {
+		*out = append(*out, word{start: i, end: i + kana, lower: text[i : i+kana], terms: []string{text[i : i+kana]}, name: true})
+		return i + kana
+	}
+	end := i + size
+	next, width := utf8.DecodeRuneInString(text[end:to])
+	if n, _ := hanNumber(text[end:to]); !unspaced(next) || n > 0 || katakanaRun(text[end:to]) > 0 {
+		if before := len(*out) - 1; before >= 0 && (*out)[before].end >= end && (*out)[before].numbers == nil && !(*out)[before].name {
+			return end // the last character of the previous pair
+		}
+		*out = append(*out, word{start: i, end: end, lower: text[i:end], terms: []string{text[i:end]}, function: unicode.In(c, unicode.Hiragana)})
+		return end
+	}
+	pair := text[i : end+width]
+	// Pairs of hiragana are mostly endings and particles.
+	function := unicode.In(c, unicode.Hiragana) && unicode.In(next, unicode.Hiragana)
+	*out = append(*out, word{start: i, end: end + width, lower: pair, terms: []string{pair}, function: function})
+	return end
+}
+
+// minKatakana is the minimum length of a run of katakana that counts as a name or a loanword, in characters.
+const minKatakana = 3
+
+// katakanaRun returns the length in bytes of the run of katakana at the beginning of a text, or 0 if it is too short.
+func katakanaRun(text string) int {
+	end := strings.IndexFunc(text, func(r rune) bool { return !unicode.Is(unicode.Katakana, r) && r != 'ー' })
+	if end < 0 {
+		end = len(text)
+	}
+	if utf8.RuneCountInString(text[:end]) < minKatakana {
+		return 0
+	}
+	return end
+}
+
+// readWord reads a word, with the digits in it.
+func (r *reader) readWord(out *[]word, text string, i, to int, begins bool) int {
+	end, digits, letters, upper := i, 0, 0, 0
+	for end < to {
+		c, size := utf8.DecodeRuneInString(text[end:to])
+		switch {
+		case unspaced(c):
+			size = 0
+		case unicode.IsLetter(c):
+			letters++
+			if unicode.IsUpper(c) {
+				upper++
+			}
+		case unicode.IsDigit(c):
+			digits++
+		case unicode.IsMark(c) || c == 0xAD:
+		case strings.ContainsRune("'’-_./", c): // inside a word or code: don't, AX-200, v1.2
+			next, _ := utf8.DecodeRuneInString(text[end+size : to])
+			joins := unicode.IsLetter(next) || unicode.IsDigit(next)
+			if unspaced(next) || !joins || (c == '.' || c == '/') && digits == 0 && !unicode.IsDigit(next) || c == '-' && digits == 0 && !unicode.IsDigit(next) {
+				size = 0
+			}
+		default:
+			size = 0
+		}
+		if size == 0 {
+			break
+		}
+		end += size
+	}
+	w := word{start: i, end: end, lower: strings.ToLower(text[i:end])}
+	first, _ := utf8.DecodeRuneInString(text[i:end])
+	capital := unicode.IsUpper(first)
+	w.name = digits > 0 || capital && upper > 1 && letters > 1 || capital && !begins && letters > 1
+	w.initial = capital && begins && letters > 1
+	r.fill(&w)
+	*out = append(*out, w)
+	return end
+}
+
+// fill sets what follows from the word alone.
+func (r *reader) fill(w *word) {
+	if value := numberWords[w.lower]; value != "" && (numberIn[w.lower] == "" || numberIn[w.lower] == r.langs[0]) {
+		w.numbers, w.name = []string{value}, false
+		return
+	}
+	if w.negation = negationOf(w.lower, r.langs); w.negation != none {
+		w.name = false
+		return
+	}
+	for _, lang := range r.langs {
+		w.function = w.function || analysis.IsFunctionWord(w.lower, lang)
+	}
+	if w.function {
+		w.name = false
+		return
+	}
+	w.terms = r.termsOf(w.lower)
+	if len(w.terms) == 0 {
+		w.function = true
+	}
+}
+
+// termsOf returns a word and its stems.
+func (r *reader) termsOf(lower string) []string {
+	if known, ok := r.terms[lower]; ok {
+		return known
+	}
+	lower = strings.Clone(lower)
+	var out []string
+	for _, lang := range r.langs {
+		found := r.analyzer.Terms(lower, lang)
+		if len(found) == 0 {
+			continue
+		}
+		// A word may consist of several terms: an elided article and a noun (l'eau), or the parts of a code and the whole.
+		term := found[0]
+		for _, t := range found[1:] {
+			if len(t) > len(term) {
+				term = t
+			}
+		}
+		if !slices.Contains(out, term) {
+			out = append(out, term)
+		}
+	}
+	if len(r.terms) < maxKeptTerms {
+		r.terms[lower] = out
+	}
+	return out
+}
+
+// finish sets what follows from adjacent words. A capitalised word at the beginning of a sentence is a name if a name
+// follows it. In German, nouns are capitalised, so that only a capitalised word next to another one is a name.
+func (r *reader) finish(words []word, text string) {
+	capital := func(i int) bool {
+		if i < 0 || i >= len(words) {
+			return false
+		}
+		c, _ := utf8.DecodeRuneInString(text[words[i].start:])
+		return unicode.IsUpper(c) && !words[i].function && !words[i].initial
+	}
+	german := r.langs[0] == "de"
+	names := make([]bool, len(words))
+	for i, w := range words {
+		names[i] = w.name
+		if !german && w.initial && !w.function && w.numbers == nil && i+1 < len(words) && words[i+1].start == w.end+1 {
+			names[i] = w.name || words[i+1].name
+		}
+		if german {
+			names[i] = names[i] && (strings.ContainsFunc(w.lower, unicode.IsDigit) || strings.ToUpper(w.lower) == text[w.start:w.end] || capital(i-1) || capital(i+1))
+		}
+	}
+	for i := range words {
+		words[i].name = names[i]
+	}
+}
+
+// matches reports whether two words are forms of the same word.
+func (w *word) matches(other *word) bool {
+	for _, t := range w.terms {
+		if slices.Contains(other.terms, t) {
+			return true
+		}
+	}
+	return false
+}
+
+// Words longer than minStem that share all but maxEnding of their characters count as forms of the same word.
+const (
+	minStem   = 5
+	maxEnding = 3
+)
+
+// prefixOf returns the beginning of a word by which its unknown inflections are found, or "" if the word is too short.
+func prefixOf(term string) string {
+	n := 0
+	for i := range term {
+		if n == minStem {
+			return term[:i]
+		}
+		n++
+	}
+	if n == minStem {
+		return term
+	}
+	return ""
+}
+
+// alike reports whether two terms differ only in their endings.
+func alike(a, b string) bool {
+	i := 0
+	for i < len(a) && i < len(b) && a[i] == b[i] {
+		i++
+	}
+	for i > 0 && (i < len(a) && !utf8.RuneStart(a[i]) || i < len(b) && !utf8.RuneStart(b[i])) {
+		i--
+	}
+	n := utf8.RuneCountInString(a[:i])
+	return n >= minStem && utf8.RuneCountInString(a[i:]) <= maxEnding && utf8.RuneCountInString(b[i:]) <= maxEnding
+}
