@@ -25,7 +25,7 @@ func renderSentences(a answer.Answer, text string) []AnswerSentence {
 
 func renderSpan(a answer.Answer, v domain.SourceSpan) SourceSpan {
 	out := SourceSpan{
-		Source: v.Source, Citation: v.Citation, DatasourceId: a.Sources[v.Source].DatasourceID, Text: v.Text, Page: optional(v.Page),
+		SourceIndex: v.Source, Citation: v.Citation, DatasourceId: a.Sources[v.Source].DatasourceID, Text: v.Text, Page: optional(v.Page),
 		Rectangles: renderAll(v.Rectangles, func(r domain.PageRectangle) PageRectangle {
 			return PageRectangle{Page: r.Page, X: r.X, Y: r.Y, Width: r.Width, Height: r.Height}
 		}),

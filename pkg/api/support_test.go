@@ -13,8 +13,8 @@ func TestAnAnswerHasItsSentencesWithTheirSources(t *testing.T) {
 	agent := s.newAgent()
 	right, wrong := 1.0, 0.0
 	want := func(unsupported bool) []any {
-		span := object{"source": 0.0, "citation": 1.0, "datasource_id": "ds", "text": "The trial lasts 30 days.", "start": 0.0, "end": 24.0, "page": nil, "rectangles": []any{}}
-		part := object{"source": 0.0, "citation": 1.0, "datasource_id": "ds", "text": "trial lasts 30 days.", "start": 4.0, "end": 24.0, "page": nil, "rectangles": []any{}}
+		span := object{"source_index": 0.0, "citation": 1.0, "datasource_id": "ds", "text": "The trial lasts 30 days.", "start": 0.0, "end": 24.0, "page": nil, "rectangles": []any{}}
+		part := object{"source_index": 0.0, "citation": 1.0, "datasource_id": "ds", "text": "trial lasts 30 days.", "start": 4.0, "end": 24.0, "page": nil, "rectangles": []any{}}
 		return []any{
 			map[string]any{"start": 0.0, "end": 15.0, "support": nil, "unsupported": false, "spans": []any{}},
 			map[string]any{"start": 17.0, "end": 45.0, "support": right, "unsupported": false, "spans": []any{map[string]any(span)}},
