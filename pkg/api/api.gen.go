@@ -678,6 +678,27 @@ func (e SearchMode) Valid() bool {
 	}
 }
 
+// Defines values for UnsupportedSentences.
+const (
+	UnsupportedSentencesDrop UnsupportedSentences = "drop"
+	UnsupportedSentencesKeep UnsupportedSentences = "keep"
+	UnsupportedSentencesMark UnsupportedSentences = "mark"
+)
+
+// Valid indicates whether the value is a known member of the UnsupportedSentences enum.
+func (e UnsupportedSentences) Valid() bool {
+	switch e {
+	case UnsupportedSentencesDrop:
+		return true
+	case UnsupportedSentencesKeep:
+		return true
+	case UnsupportedSentencesMark:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for UsageCountMetric.
 const (
 	UsageCountMetricCompletionTokens UsageCountMetric = "completion_tokens"
@@ -789,8 +810,11 @@ type Agent struct {
 	SystemPrompt      string      `json:"systemPrompt"`
 	Temperature       float64     `json:"temperature"`
 	Tools             []AgentTool `json:"tools"`
-	UpdatedAt         time.Time   `json:"updatedAt"`
-	UserPrompt        string      `json:"userPrompt"`
+
+	// UnsupportedSentences treatment of the sentences that the sources do not support. `mark` (default): they have `unsupported: true` in `sentences`; `drop`: they are removed from the answer, so a stream sends whole sentences; `keep`: none is marked
+	UnsupportedSentences UnsupportedSentences `json:"unsupportedSentences"`
+	UpdatedAt            time.Time            `json:"updatedAt"`
+	UserPrompt           string               `json:"userPrompt"`
 
 	// Visibility public resources can be queried without a key
 	Visibility           Visibility             `json:"visibility"`
@@ -807,6 +831,12 @@ type AgentAnswer struct {
 	// who may query an agent but not read its datastores, datastores, terms, words and dropped.chunks are empty, and
 	// fragments contains only the sources.
 	Explanation *Explanation `json:"explanation,omitempty"`
+
+	// Grounded whether the answer has sources. If not, it is based on no document, and its sentences have no score
+	Grounded bool `json:"grounded"`
+
+	// Sentences the first 500 sentences of the answer, in order, with the text that supports them
+	Sentences []AnswerSentence `json:"sentences"`
 
 	// Sources the fragments that the answer cites, by citation number
 	Sources   []Source `json:"sources"`
@@ -846,6 +876,9 @@ type AgentCreate struct {
 
 	// Tools alternative form of datastoreIds, which take precedence
 	Tools *[]AgentTool `json:"tools,omitempty"`
+
+	// UnsupportedSentences treatment of the sentences that the sources do not support. `mark` (default): they have `unsupported: true` in `sentences`; `drop`: they are removed from the answer, so a stream sends whole sentences; `keep`: none is marked
+	UnsupportedSentences *UnsupportedSentences `json:"unsupportedSentences,omitempty"`
 
 	// UserPrompt template for the question, with the same placeholders; default: only the question
 	UserPrompt *string `json:"userPrompt,omitempty"`
@@ -893,6 +926,9 @@ type AgentPatch struct {
 
 	// Tools alternative form of datastoreIds, which take precedence
 	Tools *[]AgentTool `json:"tools,omitempty"`
+
+	// UnsupportedSentences treatment of the sentences that the sources do not support. `mark` (default): they have `unsupported: true` in `sentences`; `drop`: they are removed from the answer, so a stream sends whole sentences; `keep`: none is marked
+	UnsupportedSentences *UnsupportedSentences `json:"unsupportedSentences,omitempty"`
 
 	// UserPrompt template for the question, with the same placeholders; default: only the question
 	UserPrompt *string `json:"userPrompt,omitempty"`
@@ -954,6 +990,24 @@ type AgentTool struct {
 // AgentToolType defines model for AgentTool.Type.
 type AgentToolType string
 
+// AnswerSentence a sentence of the answer, an item of a list, a row of a table or a block of code
+type AnswerSentence struct {
+	// End end of the sentence and its citations, exclusive
+	End int `json:"end"`
+
+	// Spans parts of the sources that support the sentence, best first
+	Spans []SourceSpan `json:"spans"`
+
+	// Start characters (Unicode code points) from the start of the answer
+	Start int `json:"start"`
+
+	// Support how well the sources support the sentence: its words, figures, names and negations are compared with the spans. null if the sentence states nothing (a heading, "In the words of the documents:"), or the answer has no sources
+	Support *float64 `json:"support"`
+
+	// Unsupported whether `support` is too low; always false if the agent keeps such sentences
+	Unsupported bool `json:"unsupported"`
+}
+
 // ChatChoice defines model for ChatChoice.
 type ChatChoice struct {
 	FinishReason ChatChoiceFinishReason `json:"finish_reason"`
@@ -986,12 +1040,18 @@ type ChatCompletion struct {
 	// Created seconds since 1970
 	Created int64 `json:"created"`
 
+	// Grounded whether the answer has sources. If not, it is based on no document, and its sentences have no score
+	Grounded bool `json:"grounded"`
+
 	// Id Example: chatcmpl-0198c0de-0000-7000-8000-00000000000a
 	Id string `json:"id"`
 
 	// Model the agent's id
 	Model  string               `json:"model"`
 	Object ChatCompletionObject `json:"object"`
+
+	// Sentences the first 500 sentences of the answer, in order, with the text that supports them
+	Sentences []AnswerSentence `json:"sentences"`
 
 	// Sources extension: the fragments that the answer cites, by citation number
 	Sources []Source `json:"sources"`
@@ -1940,6 +2000,13 @@ type Health struct {
 // HealthStatus defines model for Health.Status.
 type HealthStatus string
 
+// Highlight a part of a source's text, in characters (Unicode code points)
+type Highlight struct {
+	// End exclusive
+	End   int `json:"end"`
+	Start int `json:"start"`
+}
+
 // Key defines model for Key.
 type Key struct {
 	AgentId   *string    `json:"agentId"`
@@ -2118,6 +2185,15 @@ type OpenAIError struct {
 
 // OpenAIErrorErrorType defines model for OpenAIError.Error.Type.
 type OpenAIErrorErrorType string
+
+// PageRectangle in points (1/72 inch) from the upper left corner of the page
+type PageRectangle struct {
+	Height float64 `json:"height"`
+	Page   int     `json:"page"`
+	Width  float64 `json:"width"`
+	X      float64 `json:"x"`
+	Y      float64 `json:"y"`
+}
 
 // PlanExplanation how the model divided the question for the search; missing if no plan was needed
 type PlanExplanation struct {
@@ -2320,6 +2396,9 @@ type Source struct {
 	// Heading headings above most of the text, outermost first; for a sheet, its name and the rows
 	Heading *string `json:"heading"`
 
+	// Highlights parts of the text that support the answer, in order
+	Highlights []Highlight `json:"highlights"`
+
 	// Metadata metadata of the datasource, with that of the document itself under `document` (title, language, author, …)
 	Metadata map[string]interface{} `json:"metadata"`
 	MimeType *string                `json:"mime_type"`
@@ -2337,6 +2416,34 @@ type Source struct {
 	Source string `json:"source"`
 	Text   string `json:"text"`
 }
+
+// SourceSpan defines model for SourceSpan.
+type SourceSpan struct {
+	// Citation number of the citation in the answer; 0 if the answer cites nothing
+	Citation     int    `json:"citation"`
+	DatasourceId string `json:"datasource_id"`
+
+	// End end of the span, exclusive
+	End *int `json:"end"`
+
+	// Page for a PDF: page of the start, from 1
+	Page *int `json:"page"`
+
+	// Rectangles for a PDF: where the span stands
+	Rectangles []PageRectangle `json:"rectangles"`
+
+	// SourceIndex index in `sources`, from 0
+	SourceIndex int `json:"source_index"`
+
+	// Start bytes (UTF-8) from the start of the document's text, like `offset`; see GET /datasources/{id}/text. null if unknown: index the datasource again
+	Start *int `json:"start"`
+
+	// Text the supporting text, exactly as in the document's text
+	Text string `json:"text"`
+}
+
+// UnsupportedSentences treatment of the sentences that the sources do not support. `mark` (default): they have `unsupported: true` in `sentences`; `drop`: they are removed from the answer, so a stream sends whole sentences; `keep`: none is marked
+type UnsupportedSentences string
 
 // UpdateRequest defines model for UpdateRequest.
 type UpdateRequest struct {
@@ -3128,6 +3235,14 @@ func (a *Agent) UnmarshalJSON(b []byte) error {
 		delete(object, "tools")
 	}
 
+	if raw, found := object["unsupportedSentences"]; found {
+		err = json.Unmarshal(raw, &a.UnsupportedSentences)
+		if err != nil {
+			return fmt.Errorf("error reading 'unsupportedSentences': %w", err)
+		}
+		delete(object, "unsupportedSentences")
+	}
+
 	if raw, found := object["updatedAt"]; found {
 		err = json.Unmarshal(raw, &a.UpdatedAt)
 		if err != nil {
@@ -3245,6 +3360,11 @@ func (a Agent) MarshalJSON() ([]byte, error) {
 		if err != nil {
 			return nil, fmt.Errorf("error marshaling 'tools': %w", err)
 		}
+	}
+
+	object["unsupportedSentences"], err = json.Marshal(a.UnsupportedSentences)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'unsupportedSentences': %w", err)
 	}
 
 	object["updatedAt"], err = json.Marshal(a.UpdatedAt)
@@ -3554,6 +3674,9 @@ type ServerInterface interface {
 	// SynchDatasource Fetch a datasource again
 	// (POST /datasources/{id}/synch)
 	SynchDatasource(c *gin.Context, id Id)
+	// GetText Read a datasource's text
+	// (GET /datasources/{id}/text)
+	GetText(c *gin.Context, id Id)
 	// ListDatastores List datastores
 	// (GET /datastores)
 	ListDatastores(c *gin.Context, params ListDatastoresParams)
@@ -4616,6 +4739,31 @@ func (siw *ServerInterfaceWrapper) SynchDatasource(c *gin.Context) {
 	siw.Handler.SynchDatasource(c, id)
 }
 
+// GetText operation middleware
+func (siw *ServerInterfaceWrapper) GetText(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id Id
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", c.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.GetText(c, id)
+}
+
 // ListDatastores operation middleware
 func (siw *ServerInterfaceWrapper) ListDatastores(c *gin.Context) {
 
@@ -5438,6 +5586,7 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.GET(options.BaseURL+"/datasources/:id", wrapper.GetDatasource)
 	router.PATCH(options.BaseURL+"/datasources/:id", wrapper.UpdateDatasource)
 	router.GET(options.BaseURL+"/datasources/:id/chunks", wrapper.ListChunks)
+	router.GET(options.BaseURL+"/datasources/:id/text", wrapper.GetText)
 	router.GET(options.BaseURL+"/datasources/:id/original", wrapper.GetOriginal)
 	router.GET(options.BaseURL+"/datasources/:id/picture", wrapper.GetPicture)
 	router.POST(options.BaseURL+"/datasources/:id/resync", wrapper.ResyncDatasource)
@@ -9398,6 +9547,111 @@ func (response SynchDatasource503ApplicationProblemPlusJSONResponse) VisitSynchD
 	return err
 }
 
+type GetTextRequestObject struct {
+	Id Id `json:"id"`
+}
+
+type GetTextResponseObject interface {
+	VisitGetTextResponse(w http.ResponseWriter) error
+}
+
+type GetText200TextResponse string
+
+func (response GetText200TextResponse) VisitGetTextResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "text/plain")
+	w.WriteHeader(200)
+
+	_, err := w.Write([]byte(fmt.Sprint(response)))
+	return err
+}
+
+type GetText403ApplicationProblemPlusJSONResponse struct {
+	UnauthorizedApplicationProblemPlusJSONResponse
+}
+
+func (response GetText403ApplicationProblemPlusJSONResponse) VisitGetTextResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetText404ApplicationProblemPlusJSONResponse struct {
+	NotFoundApplicationProblemPlusJSONResponse
+}
+
+func (response GetText404ApplicationProblemPlusJSONResponse) VisitGetTextResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetText429ApplicationProblemPlusJSONResponse struct {
+	RateLimitApplicationProblemPlusJSONResponse
+}
+
+func (response GetText429ApplicationProblemPlusJSONResponse) VisitGetTextResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetText500ApplicationProblemPlusJSONResponse struct {
+	InternalApplicationProblemPlusJSONResponse
+}
+
+func (response GetText500ApplicationProblemPlusJSONResponse) VisitGetTextResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetText503ApplicationProblemPlusJSONResponse struct {
+	UnavailableApplicationProblemPlusJSONResponse
+}
+
+func (response GetText503ApplicationProblemPlusJSONResponse) VisitGetTextResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListDatastoresRequestObject struct {
 	Params ListDatastoresParams
 }
@@ -13189,6 +13443,9 @@ type StrictServerInterface interface {
 	// SynchDatasource Fetch a datasource again
 	// (POST /datasources/{id}/synch)
 	SynchDatasource(ctx context.Context, request SynchDatasourceRequestObject) (SynchDatasourceResponseObject, error)
+	// GetText Read a datasource's text
+	// (GET /datasources/{id}/text)
+	GetText(ctx context.Context, request GetTextRequestObject) (GetTextResponseObject, error)
 	// ListDatastores List datastores
 	// (GET /datastores)
 	ListDatastores(ctx context.Context, request ListDatastoresRequestObject) (ListDatastoresResponseObject, error)
@@ -14271,6 +14528,32 @@ func (sh *strictHandler) SynchDatasource(ctx *gin.Context, id Id) {
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(SynchDatasourceResponseObject); ok {
 		if err := validResponse.VisitSynchDatasourceResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetText operation middleware
+func (sh *strictHandler) GetText(ctx *gin.Context, id Id) {
+	var request GetTextRequestObject
+
+	request.Id = id
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetText(ctx, request.(GetTextRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetText")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(GetTextResponseObject); ok {
+		if err := validResponse.VisitGetTextResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {

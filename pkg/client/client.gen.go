@@ -675,6 +675,27 @@ func (e SearchMode) Valid() bool {
 	}
 }
 
+// Defines values for UnsupportedSentences.
+const (
+	UnsupportedSentencesDrop UnsupportedSentences = "drop"
+	UnsupportedSentencesKeep UnsupportedSentences = "keep"
+	UnsupportedSentencesMark UnsupportedSentences = "mark"
+)
+
+// Valid indicates whether the value is a known member of the UnsupportedSentences enum.
+func (e UnsupportedSentences) Valid() bool {
+	switch e {
+	case UnsupportedSentencesDrop:
+		return true
+	case UnsupportedSentencesKeep:
+		return true
+	case UnsupportedSentencesMark:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for UsageCountMetric.
 const (
 	UsageCountMetricCompletionTokens UsageCountMetric = "completion_tokens"
@@ -786,8 +807,11 @@ type Agent struct {
 	SystemPrompt      string      `json:"systemPrompt"`
 	Temperature       float64     `json:"temperature"`
 	Tools             []AgentTool `json:"tools"`
-	UpdatedAt         time.Time   `json:"updatedAt"`
-	UserPrompt        string      `json:"userPrompt"`
+
+	// UnsupportedSentences treatment of the sentences that the sources do not support. `mark` (default): they have `unsupported: true` in `sentences`; `drop`: they are removed from the answer, so a stream sends whole sentences; `keep`: none is marked
+	UnsupportedSentences UnsupportedSentences `json:"unsupportedSentences"`
+	UpdatedAt            time.Time            `json:"updatedAt"`
+	UserPrompt           string               `json:"userPrompt"`
 
 	// Visibility public resources can be queried without a key
 	Visibility           Visibility             `json:"visibility"`
@@ -804,6 +828,12 @@ type AgentAnswer struct {
 	// who may query an agent but not read its datastores, datastores, terms, words and dropped.chunks are empty, and
 	// fragments contains only the sources.
 	Explanation *Explanation `json:"explanation,omitempty"`
+
+	// Grounded whether the answer has sources. If not, it is based on no document, and its sentences have no score
+	Grounded bool `json:"grounded"`
+
+	// Sentences the first 500 sentences of the answer, in order, with the text that supports them
+	Sentences []AnswerSentence `json:"sentences"`
 
 	// Sources the fragments that the answer cites, by citation number
 	Sources   []Source `json:"sources"`
@@ -843,6 +873,9 @@ type AgentCreate struct {
 
 	// Tools alternative form of datastoreIds, which take precedence
 	Tools *[]AgentTool `json:"tools,omitempty"`
+
+	// UnsupportedSentences treatment of the sentences that the sources do not support. `mark` (default): they have `unsupported: true` in `sentences`; `drop`: they are removed from the answer, so a stream sends whole sentences; `keep`: none is marked
+	UnsupportedSentences *UnsupportedSentences `json:"unsupportedSentences,omitempty"`
 
 	// UserPrompt template for the question, with the same placeholders; default: only the question
 	UserPrompt *string `json:"userPrompt,omitempty"`
@@ -890,6 +923,9 @@ type AgentPatch struct {
 
 	// Tools alternative form of datastoreIds, which take precedence
 	Tools *[]AgentTool `json:"tools,omitempty"`
+
+	// UnsupportedSentences treatment of the sentences that the sources do not support. `mark` (default): they have `unsupported: true` in `sentences`; `drop`: they are removed from the answer, so a stream sends whole sentences; `keep`: none is marked
+	UnsupportedSentences *UnsupportedSentences `json:"unsupportedSentences,omitempty"`
 
 	// UserPrompt template for the question, with the same placeholders; default: only the question
 	UserPrompt *string `json:"userPrompt,omitempty"`
@@ -951,6 +987,24 @@ type AgentTool struct {
 // AgentToolType defines model for AgentTool.Type.
 type AgentToolType string
 
+// AnswerSentence a sentence of the answer, an item of a list, a row of a table or a block of code
+type AnswerSentence struct {
+	// End end of the sentence and its citations, exclusive
+	End int `json:"end"`
+
+	// Spans parts of the sources that support the sentence, best first
+	Spans []SourceSpan `json:"spans"`
+
+	// Start characters (Unicode code points) from the start of the answer
+	Start int `json:"start"`
+
+	// Support how well the sources support the sentence: its words, figures, names and negations are compared with the spans. null if the sentence states nothing (a heading, "In the words of the documents:"), or the answer has no sources
+	Support *float64 `json:"support"`
+
+	// Unsupported whether `support` is too low; always false if the agent keeps such sentences
+	Unsupported bool `json:"unsupported"`
+}
+
 // ChatChoice defines model for ChatChoice.
 type ChatChoice struct {
 	FinishReason ChatChoiceFinishReason `json:"finish_reason"`
@@ -983,12 +1037,18 @@ type ChatCompletion struct {
 	// Created seconds since 1970
 	Created int64 `json:"created"`
 
+	// Grounded whether the answer has sources. If not, it is based on no document, and its sentences have no score
+	Grounded bool `json:"grounded"`
+
 	// Id Example: chatcmpl-0198c0de-0000-7000-8000-00000000000a
 	Id string `json:"id"`
 
 	// Model the agent's id
 	Model  string               `json:"model"`
 	Object ChatCompletionObject `json:"object"`
+
+	// Sentences the first 500 sentences of the answer, in order, with the text that supports them
+	Sentences []AnswerSentence `json:"sentences"`
 
 	// Sources extension: the fragments that the answer cites, by citation number
 	Sources []Source `json:"sources"`
@@ -1937,6 +1997,13 @@ type Health struct {
 // HealthStatus defines model for Health.Status.
 type HealthStatus string
 
+// Highlight a part of a source's text, in characters (Unicode code points)
+type Highlight struct {
+	// End exclusive
+	End   int `json:"end"`
+	Start int `json:"start"`
+}
+
 // Key defines model for Key.
 type Key struct {
 	AgentId   *string    `json:"agentId"`
@@ -2115,6 +2182,15 @@ type OpenAIError struct {
 
 // OpenAIErrorErrorType defines model for OpenAIError.Error.Type.
 type OpenAIErrorErrorType string
+
+// PageRectangle in points (1/72 inch) from the upper left corner of the page
+type PageRectangle struct {
+	Height float64 `json:"height"`
+	Page   int     `json:"page"`
+	Width  float64 `json:"width"`
+	X      float64 `json:"x"`
+	Y      float64 `json:"y"`
+}
 
 // PlanExplanation how the model divided the question for the search; missing if no plan was needed
 type PlanExplanation struct {
@@ -2317,6 +2393,9 @@ type Source struct {
 	// Heading headings above most of the text, outermost first; for a sheet, its name and the rows
 	Heading *string `json:"heading"`
 
+	// Highlights parts of the text that support the answer, in order
+	Highlights []Highlight `json:"highlights"`
+
 	// Metadata metadata of the datasource, with that of the document itself under `document` (title, language, author, …)
 	Metadata map[string]interface{} `json:"metadata"`
 	MimeType *string                `json:"mime_type"`
@@ -2334,6 +2413,34 @@ type Source struct {
 	Source string `json:"source"`
 	Text   string `json:"text"`
 }
+
+// SourceSpan defines model for SourceSpan.
+type SourceSpan struct {
+	// Citation number of the citation in the answer; 0 if the answer cites nothing
+	Citation     int    `json:"citation"`
+	DatasourceId string `json:"datasource_id"`
+
+	// End end of the span, exclusive
+	End *int `json:"end"`
+
+	// Page for a PDF: page of the start, from 1
+	Page *int `json:"page"`
+
+	// Rectangles for a PDF: where the span stands
+	Rectangles []PageRectangle `json:"rectangles"`
+
+	// SourceIndex index in `sources`, from 0
+	SourceIndex int `json:"source_index"`
+
+	// Start bytes (UTF-8) from the start of the document's text, like `offset`; see GET /datasources/{id}/text. null if unknown: index the datasource again
+	Start *int `json:"start"`
+
+	// Text the supporting text, exactly as in the document's text
+	Text string `json:"text"`
+}
+
+// UnsupportedSentences treatment of the sentences that the sources do not support. `mark` (default): they have `unsupported: true` in `sentences`; `drop`: they are removed from the answer, so a stream sends whole sentences; `keep`: none is marked
+type UnsupportedSentences string
 
 // UpdateRequest defines model for UpdateRequest.
 type UpdateRequest struct {
@@ -3125,6 +3232,14 @@ func (a *Agent) UnmarshalJSON(b []byte) error {
 		delete(object, "tools")
 	}
 
+	if raw, found := object["unsupportedSentences"]; found {
+		err = json.Unmarshal(raw, &a.UnsupportedSentences)
+		if err != nil {
+			return fmt.Errorf("error reading 'unsupportedSentences': %w", err)
+		}
+		delete(object, "unsupportedSentences")
+	}
+
 	if raw, found := object["updatedAt"]; found {
 		err = json.Unmarshal(raw, &a.UpdatedAt)
 		if err != nil {
@@ -3242,6 +3357,11 @@ func (a Agent) MarshalJSON() ([]byte, error) {
 		if err != nil {
 			return nil, fmt.Errorf("error marshaling 'tools': %w", err)
 		}
+	}
+
+	object["unsupportedSentences"], err = json.Marshal(a.UnsupportedSentences)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'unsupportedSentences': %w", err)
 	}
 
 	object["updatedAt"], err = json.Marshal(a.UpdatedAt)
@@ -3915,6 +4035,14 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /datasources/{id}/synch (the `SynchDatasource` operationId).
 	SynchDatasource(ctx context.Context, id Id, body SynchDatasourceJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetText Read a datasource's text
+	//
+	// The text that was read from the document, in the version that queries use. The `offset` of fragments and `start` and `end` of
+	// the spans of answers count its bytes. Between chunks, other white space stands as spaces or line breaks.
+	//
+	// Corresponds with GET /datasources/{id}/text (the `GetText` operationId).
+	GetText(ctx context.Context, id Id, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListDatastores List datastores
 	//
@@ -5066,6 +5194,24 @@ func (c *Endpoints) SynchDatasourceWithBody(ctx context.Context, id Id, contentT
 // Corresponds with POST /datasources/{id}/synch (the `SynchDatasource` operationId).
 func (c *Endpoints) SynchDatasource(ctx context.Context, id Id, body SynchDatasourceJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewSynchDatasourceRequest(c.Server, id, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetText Read a datasource's text
+//
+// The text that was read from the document, in the version that queries use. The `offset` of fragments and `start` and `end` of
+// the spans of answers count its bytes. Between chunks, other white space stands as spaces or line breaks.
+//
+// Corresponds with GET /datasources/{id}/text (the `GetText` operationId).
+func (c *Endpoints) GetText(ctx context.Context, id Id, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetTextRequest(c.Server, id)
 	if err != nil {
 		return nil, err
 	}
@@ -7486,6 +7632,40 @@ func NewSynchDatasourceRequestWithBody(server string, id Id, contentType string,
 	}
 
 	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewGetTextRequest constructs an http.Request for the GetText method
+func NewGetTextRequest(server string, id Id) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/datasources/%s/text", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
 
 	return req, nil
 }
