@@ -53,8 +53,8 @@ func (a *Answerer) lockConversation(ctx context.Context, conversationID string) 
 	}, nil
 }
 
-// renewLock renews the lock until ctx ends. The lock may expire if the catalog is unavailable for long. Then another
-// question may be answered without this one in its history, but nothing else is affected.
+// renewLock renews the lock until ctx ends. If the catalog is unavailable for long, the lock may expire. The next
+// question may then be answered without this question in its history. Nothing else is affected.
 func (a *Answerer) renewLock(ctx context.Context, conversationID, holder string) {
 	beat := time.NewTicker(a.opts.lockTime / 3)
 	defer beat.Stop()
@@ -70,8 +70,7 @@ func (a *Answerer) renewLock(ctx context.Context, conversationID, holder string)
 	}
 }
 
-// localLocks admits one question per conversation at a time. The order is that of arrival, unless the runtime changes
-// it.
+// localLocks admits one question per conversation at a time, usually in order of arrival.
 type localLocks struct {
 	mu   sync.Mutex
 	busy map[string]*localLock

@@ -14,7 +14,7 @@ const (
 	placeholderHistory = domain.PlaceholderHistory
 )
 
-// instructions precede everything else, except with the deprecated raw template.
+// instructions are the beginning of the prompt, unless the agent uses the deprecated raw template.
 const instructions = `Answer the question from the documents given, and from nothing else.
 - After each statement, cite the documents that it rests on by their numbers in square brackets, like [1] or [2][3]. Use only numbers of documents given.
 - When the documents do not answer the question, say that they do not, and do not guess.

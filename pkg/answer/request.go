@@ -146,8 +146,8 @@ func (r Request) check() error {
 	return &domain.Error{Code: domain.CodeInvalid, Message: strings.Join(parts, "; "), Fields: faults}
 }
 
-// checkModel returns an error if the request uses a feature that needs a chat model. Answer ignores the error if there
-// is a chat model.
+// checkModel returns an error if the request uses a feature that needs a chat model. The error matters only if no chat
+// model is configured.
 func (r Request) checkModel() error {
 	const why = "this service has no chat model; leave %s out, or have the operator set SLUICE_CHAT_MODEL"
 	switch {

@@ -130,13 +130,12 @@ func (a *Answerer) datastores(ctx context.Context, agent domain.Agent) ([]domain
 	return out, nil
 }
 
-// Fraction of MinScore required for follow-up questions. A lower score is enough, because the search also includes
-// words of earlier questions, and a fragment need not contain all of them.
+// For a follow-up question, a fragment is relevant if it has this fraction of MinScore. A lower score is enough,
+// because the search also includes words of earlier questions, and a fragment need not contain all of them.
 const followUpShare = 0.6
 
-// Fraction of MinScore required of a fragment if no fragment is relevant and no model writes the answer. A lower score
-// is enough for the built-in answerer, because it checks that its quotations contain the words of the question. See ADR
-// 43.
+// If no fragment is relevant, the built-in answerer still gets those with this fraction of MinScore. A lower score is
+// enough, because this answerer checks that its quotations contain the words of the question. See ADR 43.
 const quotableShare = 0.4
 
 // relevant returns the relevant fragments, best first, within the token budget. A fragment is relevant if it contains
