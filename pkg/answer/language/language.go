@@ -98,8 +98,9 @@ func Detect(question string) analysis.Language {
 	return best // analysis.Detect also returns English for inconclusive text
 }
 
-// PhrasesFor returns the phrases in the language of the question. If that is unclear, it uses the last earlier question
-// with a clear language, then the language that all fragments share.
+// PhrasesFor returns the phrases in the language of the question. If that language is unclear, it takes the language of
+// the latest earlier question whose language is clear. If there is none, it takes the language that all fragments
+// share, or English.
 func PhrasesFor(question string, history []chat.Turn, fragments []domain.Fragment) Phrases {
 	lang := Detect(question)
 	for _, t := range slices.Backward(history) {
