@@ -22,7 +22,7 @@ type Options struct {
 	APIKey  string // "" for servers that need none
 
 	// Azure means that BaseURL is the address of an Azure OpenAI resource ("https://name.openai.azure.com"). Azure
-	// expects the API key in a header of its own, and identifies models by the names of their deployments.
+	// expects the API key in a different header than OpenAI, and identifies models by the names of their deployments.
 	Azure        bool
 	AzureVersion string // value of the api-version parameter, a date; "" selects the v1 API, which needs none
 
