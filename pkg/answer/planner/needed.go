@@ -13,8 +13,8 @@ import (
 	"github.com/sluice/sluice/pkg/wordset"
 )
 
-// Thresholds for a plan. They are shares of the question's content words, by weight, that the best fragment must cover
-// so that no plan is needed.
+// Thresholds for a plan. A question needs no plan if the best fragment covers this share of its content words, by
+// weight.
 const (
 	minWords      = 3    // a question with fewer content words is not planned
 	coversCompare = 0.9  // for a comparison
@@ -22,11 +22,12 @@ const (
 	coversPlain   = 0.34 // for any other question, or part of a question
 )
 
-// Needed returns the reason why a plan is worth a call of the model, or "" if it is not. found is the result of the
-// search for the question and, if its syntax divides it, for its parts.
+// Needed returns the reason why the model should plan the searches for a question, or "" if no plan is needed. found is
+// the result of a search for the question, and for its parts if its syntax divides it into parts.
 //
-// Most questions need no plan: a fragment covers their words, or their syntax has divided them. A question in another
-// language than the documents is not planned either, because its words cannot be compared with theirs.
+// Most questions need no plan, because a fragment contains their words or their syntax divides them. A question in
+// another language than the documents gets no plan either, because its words cannot be compared with those of the
+// documents.
 func Needed(asked string, found retrieve.Result) domain.PlanReason {
 	page := coverage.Read(found)
 	words := page.Words(asked, nil)
@@ -77,7 +78,8 @@ var comparisons = wordset.Of(`
 
 var unspacedComparisons = []string{"比较", "区别", "差异", "違い", "比較", "차이"}
 
-// Number of words before a relative pronoun, at least. Earlier in a question, the word is an interrogative.
+// Minimum number of words before a relative pronoun. Closer to the beginning of a question, words such as "who" are
+// interrogatives.
 const minBeforeRelative = 3
 
 // hasRelativeClause reports whether a question contains a relative clause ("the company that built the lock"). Such a
@@ -108,6 +110,6 @@ var relatives = map[analysis.Language]map[string]bool{
 	"ru": wordset.Of(`который которая которое которые которого которой которым`),
 }
 
-// needsComma lists the languages in which a comma precedes a relative clause, and in which the pronouns have other uses
-// without it.
+// needsComma lists the languages in which a comma precedes a relative clause. Without a comma, the relative pronouns of
+// these languages have another meaning, such as that of an article.
 var needsComma = map[analysis.Language]bool{"de": true, "ru": true}
