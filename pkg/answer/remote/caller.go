@@ -1,5 +1,5 @@
-// Package remote contains the shared code of the providers of model servers: time-outs and retries until the first
-// piece of an answer, limits on responses, token counts, and error messages.
+// Package remote contains the code that the providers for model servers share. It retries requests until the first
+// piece of an answer has arrived, applies time-outs and limits to responses, counts tokens, and explains errors.
 package remote
 
 import (
@@ -177,7 +177,7 @@ func (r *Reply) Thought() { r.stallTimer.Reset(r.next) }
 // Begun reports whether a piece has been passed on.
 func (r *Reply) Begun() bool { return r.begun }
 
-// Pass passes a piece to emit. The caller must return Pass's error, which comes from emit.
+// Pass passes a piece to emit. If emit fails, Pass returns its error, and the caller must return that error, too.
 func (r *Reply) Pass(text string) error {
 	if text == "" {
 		return nil

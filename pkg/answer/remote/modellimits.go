@@ -52,8 +52,8 @@ func (q ModelLimit) MaxTokens(n int) float64 {
 // maxTokensPattern matches the output limit in an error message.
 var maxTokensPattern = regexp.MustCompile(`(?i)(?:at most|less than or equal to|> ?) ?(\d+)`)
 
-// SystemRole is a pseudo-parameter that stands for a message with the role system. The templates of some models reject
-// it, or accept only user and assistant turns.
+// SystemRole is a pseudo-parameter that stands for a message with the role system. The chat templates of some models
+// reject such a message.
 const SystemRole = "system role"
 
 // refusesSystem matches error messages of servers and model templates that reject a system message.

@@ -67,8 +67,8 @@ func (r *Reply) Call(index int, id, name, arguments string) error {
 	return r.passCall(call, false)
 }
 
-// passCall passes the new piece of a call to onCall. A call is passed on from the time when its name is known. At the
-// end of the answer (last), a call without arguments gets an empty object.
+// passCall passes the new piece of a call to onCall. It waits until the name of the called tool is known. last means
+// that the answer has ended; a call without arguments then gets an empty object.
 func (r *Reply) passCall(call *toolCall, last bool) error {
 	if r.onCall == nil || call.name == "" {
 		return nil
