@@ -86,9 +86,9 @@ func (s *server) agentToQuery(ctx context.Context, caller access.Caller, id stri
 		func() (domain.Agent, error) { return s.Agents.PublicAgent(ctx, id) })
 }
 
-// toQuery returns an agent or a datastore that the caller may query. `own` looks for it in the caller's workspace, and
-// `public` among the public ones of all workspaces. A caller without a key gets the same error for a private resource
-// as for one that does not exist.
+// toQuery returns an agent or a datastore that the caller may query. The function `own` finds the resource in the
+// caller's workspace, and the function `public` finds it among the public resources of all workspaces. A caller without
+// a key gets the same error for a private resource as for one that does not exist.
 func toQuery[T any](caller access.Caller, kind, id string, own, public func() (T, error)) (v T, err error) {
 	if err = checkID(kind, id); err == nil && !caller.Anonymous {
 		if v, err = own(); err == nil {

@@ -23,8 +23,9 @@ type DatastoreStore interface {
 	// datastore has the id.
 	PublicDatastore(ctx context.Context, id string) (domain.Datastore, error)
 	Datastores(ctx context.Context, ws string, p catalog.Page) ([]domain.Datastore, string, error)
-	// UpdateDatastore updates the datastore. A patch that names an engine or embedding model starts a move of the
-	// content to it, or replaces or cancels the current move.
+	// UpdateDatastore updates the datastore. If the patch names an engine or embedding model, the content starts to
+	// move there. This replaces a move that is in progress, or cancels it if the patch names the current engine or
+	// model.
 	UpdateDatastore(ctx context.Context, ws, id string, p domain.DatastorePatch) (domain.Datastore, error)
 	MoveProgress(ctx context.Context, id string) (domain.MoveProgress, error)
 	DeleteDatastore(ctx context.Context, ws, id string) (domain.Datastore, error)

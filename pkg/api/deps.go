@@ -21,8 +21,8 @@ type Originals interface {
 	// stored durably.
 	Put(ctx context.Context, datasourceID, name, mimeType string, r io.Reader) (domain.Original, error)
 	// Get returns the content stored under the key after verifying it. It fails with domain.CodeNotFound if the content
-	// has been removed or is damaged. The caller must close the reader. Reading fails, instead of ending normally, if
-	// the content has been damaged since.
+	// has been removed or is damaged. If the content is damaged afterwards, Read returns an error instead of io.EOF.
+	// The caller must close the reader.
 	Get(ctx context.Context, key string) (io.ReadCloser, error)
 	// Delete removes content that no row refers to.
 	Delete(ctx context.Context, key string) error

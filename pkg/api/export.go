@@ -196,13 +196,14 @@ func (c *csvExport) close() error {
 	return c.w.Error()
 }
 
-// formula matches the beginning of a formula, at the start of a cell or after a character that a program may read as a
-// separator of cells: programs that expect semicolons or tabs between cells do not see the quotes around this export's
-// cells. Some programs skip blanks and empty quotes, and accept the full-width forms of =, +, - and @.
+// formula matches text that a spreadsheet program may read as a formula. It looks at the start of the cell, and after
+// each character that separates cells in some programs: a program that expects semicolons or tabs between cells does
+// not see the quotes around this export's cells. Some programs skip blanks and empty quotes, and accept the full-width
+// forms of =, +, - and @.
 var formula = regexp.MustCompile(`(^|[,;|\t\r\n])([ "\x{A0}]*[=+\-@＝＋－＠])`)
 
-// escapeFormula puts a ' before each formula in a cell, because employees open exports, which contain text that
-// visitors wrote.
+// escapeFormula puts a ' before each formula in a cell. Otherwise a formula that a visitor wrote in a message would run
+// on the machine of the employee who opens the export.
 func escapeFormula(cell string) string {
 	cell = formula.ReplaceAllString(cell, "${1}'${2}")
 	if strings.IndexAny(cell, "\t\r\n") == 0 {
