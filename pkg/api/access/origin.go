@@ -13,10 +13,10 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// RequireHost rejects requests to a host name other than a loopback name or one of the given hosts. It is for a server
-// that listens on a loopback address: other names lead there only if the owner of a web page has pointed the page's name
-// at this machine, so that the browser takes the service for a part of the page (DNS rebinding). Requests without a host
-// pass, because they do not come from a browser.
+// RequireHost accepts only requests to a loopback name or one of the given hosts. Use it for a server that listens on a
+// loopback address, to prevent DNS rebinding: the owner of a web page could point the page's host name at this machine,
+// so that browsers let the page read the service's responses. Requests without a host pass, because they do not come
+// from a browser.
 func RequireHost(hosts []string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Host == "" || isLoopback(r.Host) || isConfiguredHost(hosts, r.Host) {
