@@ -111,7 +111,8 @@ func exclusiveRange(low, high float64) []any {
 	return out
 }
 
-// allowNulls documents that a field counts as not given if it is null or the number that means no limit.
+// allowNulls documents that optional fields may be null, and that a limit may be the number that means no limit. Such
+// fields count as not given.
 func allowNulls(schema *openapi3.Schema, seen map[*openapi3.Schema]bool) {
 	if seen[schema] {
 		return
