@@ -29,8 +29,8 @@ import (
 type Store interface {
 	// BeginIdempotent returns the response stored under the key, or else a claim. The holder of the claim executes the
 	// request, renews the claim with KeepIdempotent, and ends it with FinishIdempotent, ReleaseIdempotent or
-	// AbandonIdempotent. BeginIdempotent fails with domain.CodeConflict if the key is in use by a running request or
-	// was used for a different one.
+	// AbandonIdempotent. BeginIdempotent fails with domain.CodeConflict if a request with the key is still running, or
+	// if the key was used for a different request.
 	BeginIdempotent(ctx context.Context, ws, key, requestHash string) (*accounts.Claim, *accounts.StoredResponse, error)
 	// KeepIdempotent renews the claim. It reports false if another run has taken over the request.
 	KeepIdempotent(ctx context.Context, claim *accounts.Claim) (holds bool, err error)
