@@ -76,9 +76,9 @@ func (r *pdfiumReader) picture(i int) (_ []byte, err error) {
 	}
 	defer drawn.CleanupFunc()
 	// PDFium leaves the background of a page with transparency empty.
-	paper := image.NewRGBA(drawn.Result.Image.Bounds())
+	paper := image.NewRGBA(drawn.Result.RenderedImage.Bounds())
 	draw.Draw(paper, paper.Bounds(), image.White, image.Point{}, draw.Src)
-	draw.Draw(paper, paper.Bounds(), drawn.Result.Image, drawn.Result.Image.Bounds().Min, draw.Over)
+	draw.Draw(paper, paper.Bounds(), drawn.Result.RenderedImage, drawn.Result.RenderedImage.Bounds().Min, draw.Over)
 	var out bytes.Buffer
 	if err := (&png.Encoder{CompressionLevel: png.BestSpeed}).Encode(&out, paper); err != nil {
 		return nil, fmt.Errorf("encoding the picture: %w", err)
