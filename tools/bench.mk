@@ -62,6 +62,10 @@ check-clients: ## test a service with published clients and retrievers for Pytho
 check-contract: ## test a service against its OpenAPI document with schemathesis: CONTRACT_EXAMPLES, CONTRACT_SEED
 	tools/check-contract.sh
 
+.PHONY: check-attacks
+check-attacks: ## test the console, documentation and chat in Chromium with hostile content and 100,000 random answers
+	CONSOLE_ATTACKS=100000 TEST_REQUIRE_CHROMIUM=1 go run ./tools/local exec -- go test $(TEST_FLAGS) -count=1 -run 'TestNoContentRuns|TestElementsOfThePage|TestModules' ./pkg/console
+
 .PHONY: check-console
 check-console: ## test the console in Chromium: axe on every view, 10,000 datasources, 1,000 files over a network that fails
 	tools/check-console.sh

@@ -22,6 +22,7 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
@@ -190,6 +191,10 @@ func openWithSite(s *service, pages string) *tab {
 			if e.Entry.Level == "error" && e.Entry.Source != "network" && !refused {
 				fault("the browser says: %s", e.Entry.Text)
 			}
+		case *page.EventJavascriptDialogOpening:
+			fault("a dialog: %s", e.Message)
+		case *page.EventWindowOpen:
+			fault("a window was opened: %s", e.URL)
 		case *network.EventRequestWillBeSent:
 			u, err := url.Parse(e.Request.URL)
 			if err == nil && (u.Scheme == "http" || u.Scheme == "https") && "http://"+u.Host != s.base && "http://"+u.Host != pages {
