@@ -154,9 +154,6 @@ func (q question) window(p page, about topics, characters int) (begin, end int) 
 		}
 		return n
 	}
-	if p.prose() {
-		characters = min(characters, passageCharacters)
-	}
 	if length(0, len(p.lines)) <= characters {
 		return 0, len(p.lines)
 	}
@@ -250,6 +247,7 @@ func (p page) grown(begin, end int, after bool) (int, int) {
 
 const (
 	passageCharacters = 500  // maximum length of a passage of prose
+	partCharacters    = 800  // the same if the question has several parts
 	formCharacters    = 1200 // maximum length of a part of a form, receipt or table
 
 	// A passage is quoted if it and its headings contain at least minCover of the topics, or loneCover if no sentence
@@ -309,7 +307,7 @@ func (q question) best(pages []page, about topics) (at int, cover float64) {
 
 // passagesFor returns the passages about each clause of a question, in reading order within a fragment, and the clauses
 // that no passage answers. If supported is true, a sentence of the fragments is likely to be an answer, and pages are
-// checked less strictly. Each passage has at most the given number of characters.
+// checked less strictly. Each passage has at most the given number of characters, and prose is cut shorter.
 func (q question) passagesFor(clauses []string, pages []page, supported bool, characters int) (out []passage, unanswered []string) {
 	for _, clause := range clauses {
 		about := q.topicsOf(clause)
@@ -319,7 +317,15 @@ func (q question) passagesFor(clauses []string, pages []page, supported bool, ch
 			continue
 		}
 		p := passage{fragment: at}
-		p.begin, p.end = q.window(pages[at], about, characters)
+		limit := characters
+		switch {
+		case !pages[at].prose():
+		case len(clauses) > 1: // a part of a question says little about what answers it
+			limit = min(limit, partCharacters)
+		default:
+			limit = min(limit, passageCharacters)
+		}
+		p.begin, p.end = q.window(pages[at], about, limit)
 		out = joined(out, p)
 	}
 	return out, unanswered
