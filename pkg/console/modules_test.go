@@ -133,7 +133,7 @@ func testUnsupported(t *testing.T, c *tab) {
 		"an item":                  {"- a\n- b c\n", 6, 9, "<ul><li>a</li><li>" + mark + "b c</mark></li></ul>"},
 		"two lines":                {"One\ntwo.", 0, 8, "<p>" + mark + "One</mark><br>" + mark + "two.</mark></p>"},
 		"half of strong text":      {"**a. b.**", 2, 5, "<p><strong>" + mark + "a. </mark>b.</strong></p>"},
-		"across strong text":       {"a **b. c** d", 0, 6, "<p>a <strong>b. c</strong> d</p>"},
+		"across strong text":       {"a **b. c** d", 0, 6, "<p>" + mark + "a **b.</mark> c** d</p>"},
 		"characters of the marks":  {"\uE000x\uE001 y", 4, 5, "<p>x " + mark + "y</mark></p>"},
 		"more than the answer has": {"x", 0, 9, "<p>" + mark + "x</mark></p>"},
 	} {
