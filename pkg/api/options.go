@@ -78,7 +78,7 @@ type Deps struct {
 	DetectType func(head []byte, name, declared string) string
 	Formats    []format.Format // file formats that can be read
 
-	// Scheduled is called when the refresh schedule of a datasource was added, changed or removed. It may be nil.
+	// Scheduled is called after the refresh schedule of a datasource has changed. It may be nil.
 	Scheduled func()
 
 	// Planner shows what a crawl would fetch. It is nil if this process does not crawl.

@@ -163,8 +163,8 @@ func renderKey(k domain.APIKey) Key {
 	}
 }
 
-// optional returns nil for the zero value, so that the field becomes null. Use it only for fields that Chaindesk's
-// interface lacks. In Chaindesk's own fields, an empty string is "" and an empty date is absent.
+// optional returns nil for the zero value, so that the field becomes null. Use it only for fields that do not exist in
+// Chaindesk's API. In fields that do, an empty string is "" and an empty date is absent.
 func optional[T comparable](v T) *T {
 	var zero T
 	if v == zero {

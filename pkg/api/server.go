@@ -55,8 +55,8 @@ var _ StrictServerInterface = (*server)(nil)
 //go:embed openapi.yaml
 var openAPI []byte
 
-// init keeps the generated server from looking for validation tags. The types have none: bodies are validated against
-// the document.
+// init disables Gin's validation by struct tags. The generated types have no such tags, because bodies are validated
+// against the OpenAPI document.
 func init() { binding.Validator = nil }
 
 // New returns the handler of all endpoints.

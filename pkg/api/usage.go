@@ -19,8 +19,8 @@ type UsageMeter interface {
 	// CountDeferred is like Count, but stores the counts a little later, in a batch. Use it only for metrics without a
 	// limit.
 	CountDeferred(a domain.Account, uses map[domain.Metric]int64)
-	// Admit counts one agent query, or fails with domain.CodeUsageLimit if a limit is reached. Even concurrent calls
-	// cannot exceed the limit together.
+	// Admit counts one agent query, or fails with domain.CodeUsageLimit if a limit is reached. Concurrent calls cannot
+	// exceed the limit either.
 	Admit(ctx context.Context, a domain.Account) error
 	// CheckStorage fails with domain.CodeUsageLimit if the workspace has reached its storage limit. The store checks
 	// again when it writes.
@@ -109,8 +109,8 @@ func renderUsage(metrics []domain.Metric, used map[domain.Metric]int64, limits d
 	})
 }
 
-// countSearch runs a search that is not part of an answer, and counts it if it succeeds. Counting is deferred: searches
-// have no limit, and storing each count separately takes longer than a search.
+// countSearch runs a search that is not part of an answer, and counts it if it succeeds. The counts are stored in
+// batches, because storing a count takes longer than a search. This is safe because searches have no limit.
 func (s *server) countSearch(a domain.Account, query string, search func() error) error {
 	err := search()
 	if err == nil {
