@@ -14,7 +14,7 @@ import (
 )
 
 // Check validates a body against a schema of the document and returns all faults. It removes fields that count as not
-// given: null fields, and limits set to the number that means no limit.
+// given: null fields, and limits with the value that means "no limit" (see Unlimited).
 func Check(schema *openapi3.Schema, value any) []domain.FieldError {
 	dropAbsent(schema, value)
 	return append(SchemaFaults(schema, "", value), unknownFields(schema, "", value)...)
@@ -201,8 +201,8 @@ func characterCount(v any) int {
 	return utf8.RuneCountInString(text)
 }
 
-// dropAbsent removes the fields of the schema that count as not given: null fields, and limits set to the number that
-// means no limit. Fields that are not in the schema are kept.
+// dropAbsent removes the fields of the schema that count as not given: null fields, and limits with the value that
+// means "no limit" (see Unlimited). Fields that are not in the schema are kept.
 func dropAbsent(schema *openapi3.Schema, value any) {
 	switch v := value.(type) {
 	case map[string]any:

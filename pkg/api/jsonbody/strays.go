@@ -17,12 +17,12 @@ const maxFields = 1000
 
 // unknownFields returns faults for fields that are not in the schema:
 //
-//   - In a closed schema, every unknown field is a fault, so that a misspelt name cannot drop a query's filter or a key's
-//     scope.
+//   - In a closed schema, every unknown field is a fault, so that a misspelt name cannot drop a query's filter or a
+//     key's scope.
 //   - In a body without any known field, every field is a fault, because the request would have no effect.
 //   - In an object whose unknown fields are stored, only likely typing mistakes are faults.
-//   - In other objects, a field is a fault if its name resembles a known field, here or at another endpoint. The rest are
-//     ignored, because clients send fields of other services, and send back whole objects that they have read.
+//   - In other objects, a field is a fault if its name resembles a known field, here or at another endpoint. The rest
+//     are ignored, because clients send fields of other services, and send back whole objects that they have read.
 //
 // An object with arbitrary keys has no unknown fields.
 func unknownFields(schema *openapi3.Schema, path string, value any) []domain.FieldError {
@@ -146,10 +146,10 @@ func normaliseName(name string) string {
 	return strings.ToLower(strings.NewReplacer("_", "", "-", "", " ", "").Replace(name))
 }
 
-// isTypo reports whether one name is a likely misspelling of the other. In a long name, up to two letters may be
-// missing, added, swapped or wrong; in other names, only one. Up to three letters may be missing at the end. In a short
-// name no letter may be wrong, because many short names differ by just one letter. A name of three letters counts as a
-// misspelling only of a name that has one letter more.
+// isTypo reports whether one name is a likely misspelling of the other. It allows for one missing, added, swapped or
+// wrong letter, and for two in long names. Up to three letters may be missing at the end. In short names it allows for
+// no wrong letter, because many short names differ by just one letter. A name of three letters can only be a
+// misspelling of a name with four.
 func isTypo(a, b string) bool {
 	const (
 		shortest, short, long = 4, 6, 9
