@@ -77,8 +77,8 @@ type OpenAIError struct {
 	} `json:"error"`
 }
 
-// writeOpenAI sends an error with the status that OpenAI's clients map to the right exception. If a usage limit is
-// reached, the status is 402 here too, because clients retry after a 429.
+// writeOpenAI sends an error with the HTTP status that makes OpenAI's clients raise the matching exception. For a usage
+// limit, this API's 402 is kept, because clients would retry after a 429.
 func writeOpenAI(w http.ResponseWriter, e *domain.Error) {
 	body := OpenAI(e)
 	if body.Error.Type == openAIAuthentication {
@@ -140,8 +140,8 @@ func openAIKind(e *domain.Error) (kind, code string) {
 	}
 }
 
-// writeRPC sends an error as a JSON-RPC message. As clients of the protocol expect, the status distinguishes a missing
-// key from a key without permission.
+// writeRPC sends an error as a JSON-RPC message. The HTTP status is 401 for a missing key and 403 for a key without
+// permission, as clients of the protocol expect.
 func writeRPC(w http.ResponseWriter, e *domain.Error) {
 	status, code := statusFor(e), int64(-32000) // first code of the range that JSON-RPC reserves for servers' own errors
 	if status == http.StatusUnauthorized {

@@ -47,8 +47,8 @@ const (
 	retryAfterDown = 5 * time.Second
 )
 
-// ErrForbidden is wrapped by errors for a valid key without permission. This API answers 403 both for it and for a
-// missing key; clients of OpenAI's API and of the Model Context Protocol get a different status for each.
+// ErrForbidden is wrapped by errors for a valid key without permission. In this API, such a key and a missing key both
+// get status 403. Clients of OpenAI's API and of the Model Context Protocol get 401 for a missing key.
 var ErrForbidden = errors.New("the key does not have permission")
 
 // Forbidden returns the error for a valid key without permission.
@@ -61,10 +61,10 @@ func MissingKey() error {
 	return domain.Errorf(domain.CodeUnauthorized, "no API key; send the header Authorization: Bearer <key>")
 }
 
-// IsClientGone reports whether the error occurred only because the client disconnected. Engines return various errors
-// when a request is cancelled, so IsClientGone also returns true for internal errors and unavailability. It returns
-// false for faults of the request: the server also ends the context of a slow client, which is still connected and
-// should read the reason.
+// IsClientGone reports whether the error occurred only because the client disconnected. If ctx has ended, it returns
+// true for cancellation, internal errors and unavailability, because engines return various errors when a request is
+// cancelled. It returns false for errors that blame the request. The server also ends ctx if a client is too slow, and
+// that client should be told the reason.
 func IsClientGone(ctx context.Context, err error) bool {
 	if ctx.Err() == nil {
 		return false
@@ -76,8 +76,8 @@ func IsClientGone(ctx context.Context, err error) bool {
 // StatusClientClosed is the status that metrics show for requests whose client disconnected before the response.
 const StatusClientClosed = 499
 
-// Explain turns any error into one that clients may see and that contains no secrets. It logs causes that clients may
-// not see.
+// Explain converts any error to one that clients may see: without secrets, and without internal causes. It logs the
+// causes that it hides.
 func Explain(ctx context.Context, log *slog.Logger, secrets domain.Secrets, err error) *domain.Error {
 	var e *domain.Error
 	var tooLarge *http.MaxBytesError
