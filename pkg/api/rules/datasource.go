@@ -163,7 +163,8 @@ func patternFaults(config map[string]any) []domain.FieldError {
 	return []domain.FieldError{{Field: "config." + longest, Message: fmt.Sprintf("has, together with the other patterns of the site, %d bytes as JSON; the limit is %s", bytes, jsonbody.ByteSize(maxPatternBytes))}}
 }
 
-// refreshFaults reports an invalid refresh setting. An empty setting means never.
+// refreshFaults returns a fault if the refresh setting is invalid. An empty setting is valid: the content is never
+// fetched again.
 func refreshFaults(config map[string]any) []domain.FieldError {
 	spec, isText := config["refresh"].(string)
 	if !isText || strings.TrimSpace(spec) == "" {

@@ -45,9 +45,9 @@ func MetadataFaults(field string, value any) []domain.FieldError {
 	return nil
 }
 
-// maxMetadataValues is the maximum number of metadata values that filters can match. Every chunk is indexed under each
-// of them. The index accepts 1000 more, which are reserved for metadata that is read from the document itself and added
-// to the caller's.
+// maxMetadataValues is the maximum number of filterable metadata values that a caller may give for a document. Every
+// chunk is indexed under each value. The limit of the index is higher by 1000, to leave room for metadata that is read
+// from the document itself.
 const maxMetadataValues = index.MaxFacets - 1000
 
 // CustomIDFaults returns a fault if a document's custom id is given in several places and the values differ.
