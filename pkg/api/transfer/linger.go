@@ -16,10 +16,9 @@ const (
 	maxLingering = 64 // maximum number of clients whose rejected requests a Lingerer reads at the same time
 )
 
-// Linger is used for rejected requests whose client is still sending a large body. It gives the client time to read the
-// response. Most clients read the response only after they have sent everything, and lose it if the connection is
-// closed earlier. The caller writes the response and then calls the returned function, which reads the body for a
-// little longer.
+// Linger lets a client read the response to a rejected request while it is still sending a large body. Most clients
+// read the response only after they have sent everything, and lose it if the connection is closed before. Call Linger
+// first, then write the response, then call the returned function, which reads the rest of the body for a limited time.
 func Linger(w http.ResponseWriter, r *http.Request) (after func()) {
 	sent, ok := r.Context().Value(sentKey).(*sentBody)
 	if !ok {
@@ -28,8 +27,8 @@ func Linger(w http.ResponseWriter, r *http.Request) (after func()) {
 	return lingerOn(w, r, sent)
 }
 
-// Lingerer is used for requests that are rejected before any of their body has been read. It does the same as Linger,
-// for a limited number of clients at a time. The zero value is ready for use.
+// Lingerer calls Linger for a limited number of clients at a time. Use it for requests that are rejected before any of
+// their body has been read. The zero value is ready for use.
 type Lingerer struct{ clients atomic.Int64 }
 
 // Linger does the same as the function Linger. If the maximum number of clients is reached, it closes the connection at
