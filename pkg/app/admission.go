@@ -48,8 +48,8 @@ const (
 	backpressureMaxWait   = 2 * time.Second
 )
 
-// admissionGates holds the gates that limit concurrent requests, and the backpressure that pauses ingestion in favour
-// of requests.
+// admissionGates holds the gates that limit concurrent requests, and the backpressure that pauses ingestion while there
+// are too many requests.
 type admissionGates struct {
 	searches, answers, uploads, others *admission.Gate
 	backpressure                       *admission.Backpressure

@@ -105,8 +105,8 @@ func (b *backups) serve(w http.ResponseWriter, r *http.Request) {
 	b.log.Info("backup complete", "originals", report.Originals, "bytes", report.ArchiveBytes, "lost", report.Lost, "after", time.Since(began).Round(time.Millisecond))
 }
 
-// fail reports an error to the caller if nothing has been sent yet. Otherwise the caller finds out from the archive, in
-// which the abort is recorded.
+// fail reports an error to the caller if nothing has been sent yet. Otherwise the archive itself tells the caller that
+// the backup was aborted.
 func (b *backups) fail(w http.ResponseWriter, r *http.Request, out *archiveResponse, report backup.Report, err error) {
 	b.recordAudit(r, "failed", report)
 	gone := r.Context().Err() != nil || b.stopped.Err() != nil

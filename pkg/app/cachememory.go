@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// Total size in bytes that the caches share if SLUICE_CACHE_MEMORY is not set. In this case, postingsShare may
-	// raise the size of the postings cache further.
+	// Total size of all caches in bytes if SLUICE_CACHE_MEMORY is not set. The postings cache may get more; see
+	// postingsShare.
 	defaultCacheMemory = 120 << 20
 	// If SLUICE_CACHE_MEMORY is not set, the postings cache gets at least 1/postingsShare of the memory available to
 	// the process. An index of a million chunks is searched twice as fast if the postings of common words fit into the

@@ -56,7 +56,8 @@ func (p *commandLine) run(ctx context.Context, args []string) error {
 	return p.Execute(ctx, root, args)
 }
 
-// belongsToRoot reports whether a flag belongs to the root command and is not a setting of serve.
+// belongsToRoot reports whether a flag is one of the root command's own flags. Other flags before a command are
+// settings of serve.
 func belongsToRoot(root *cobra.Command, arg string) bool {
 	name, _, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
 	return name == "h" || root.Flags().Lookup(name) != nil || root.PersistentFlags().Lookup(name) != nil
@@ -85,7 +86,7 @@ func (p *commandLine) root() *cobra.Command {
 	return p.Root(serve, commands...)
 }
 
-// processCommand returns the command for another process, with that process's own subcommands.
+// processCommand returns the command that runs a process of another shape. It also runs that process's subcommands.
 func (p *commandLine) processCommand(shape Shape, short string) *cobra.Command {
 	return cli.WithoutUsage(&cobra.Command{
 		Use: string(shape) + " [command]", Short: short, GroupID: cli.GroupProcess, DisableFlagsInUseLine: true,

@@ -24,7 +24,7 @@ type engines struct {
 	embedded *embedded.Index // nil: not configured here
 	remote   []remoteEngine  // the first is the default for new datastores
 	// rebuilding describes the content that is missing from the embedded index, or returns "" if nothing is missing.
-	// The function is nil if this process cannot know.
+	// The field is nil in processes that do not have this information.
 	rebuilding func(context.Context) string
 }
 

@@ -13,10 +13,9 @@ const (
 	maxDrift = 10 * time.Second
 )
 
-// guardedClock is the clock used to decide which objects are old enough to delete. When the wall clock jumps forward,
-// or the machine has slept, recent objects look old, and deletions cannot be undone once the clock is right again. So
-// guardedClock follows the wall clock, but ignores forward jumps for maxIgnoredJump. It follows backward jumps
-// immediately.
+// guardedClock is the clock used to decide which objects are old enough to delete. After the wall clock has jumped
+// forward, or the machine has slept, recent objects would look old, and a deletion cannot be undone. So guardedClock
+// ignores a forward jump for maxIgnoredJump. It follows backward jumps immediately.
 type guardedClock struct {
 	wall    func() time.Time
 	elapsed func() time.Duration // monotonic; stands still while the machine sleeps

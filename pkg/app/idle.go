@@ -12,13 +12,14 @@ const (
 	// Number of bytes that a process may allocate between two checks and still count as idle. Timers, heartbeats and
 	// polls always allocate some.
 	idleAllocs = 8 << 20
-	// Minimum number of bytes that a garbage collection must be able to return to be worthwhile.
+	// A garbage collection is forced only if it can return at least this number of bytes to the system.
 	minReturned = 4 << 20
 )
 
-// returnIdleMemory returns memory to the system when the process is idle. On its own, Go's runtime keeps part of the
-// memory that the heap used at its peak, which is a waste on a small machine. On every check, it calls `rest` to empty
-// the caches that were not used since the previous check. `rest` returns the number of bytes freed.
+// returnIdleMemory returns memory to the system when the process is idle. Without this, Go's runtime would keep part of
+// the memory that the heap used at its peak, which is a waste on a small machine. On every check, returnIdleMemory
+// calls the function `rest`, which empties caches that were not used since the previous check and returns the number of
+// bytes freed.
 func returnIdleMemory(ctx context.Context, rest func() int64) {
 	tick := time.NewTicker(idleCheck)
 	defer tick.Stop()

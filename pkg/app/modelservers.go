@@ -12,8 +12,8 @@ import (
 )
 
 // modelChecks returns health checks of the model servers whose addresses are configured. If a model server is down, the
-// service is only degraded: new documents wait, or answers consist of fragments of documents. Hosted services at
-// default addresses are not checked.
+// service is only degraded: without the embedding model, new documents wait, and without the chat model, answers
+// consist of quotations. Hosted services at default addresses are not checked.
 func modelChecks(c config.Config) (out []api.Check) {
 	if c.EmbedModel == "" && c.ChatModel == "" && len(c.ModelNames) == 0 {
 		return nil
@@ -49,7 +49,7 @@ const (
 )
 
 // ready returns an error if the server does not answer. Any response counts as an answer, except a gateway's error that
-// the server is down.
+// says that the server is down.
 func (m *modelServerCheck) ready(ctx context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

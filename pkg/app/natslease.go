@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// natsLease is the name of a lease in the catalog. The api processes that share the catalog acquire it under the id of
-// their job log, not under ids of their own. So all processes with the same job log hold the lease together.
+// natsLease is the name of a lease in the catalog. Its holder is not a process but a job log: each api process takes
+// the lease with the id of its job log. So processes with the same job log can hold the lease at the same time, and
+// processes with different job logs cannot.
 const (
 	natsLease     = "nats"
 	natsLeaseTime = 30 * time.Second

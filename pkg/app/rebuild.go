@@ -25,8 +25,8 @@ func (r *rebuild) alarm(at time.Time) {
 	r.alarmedAt, r.missing, r.counted = at, false, false
 }
 
-// begin records that there was no index. Either the data directory is new or was restored from a backup, which never
-// contains an index, or the index was deleted.
+// begin records that the index was missing when the process started. The data directory is new, or it was restored from
+// a backup, which never contains an index, or somebody deleted the index.
 func (r *rebuild) begin(at time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
