@@ -110,8 +110,8 @@ func (p *Program) writeSources(answer *client.AgentAnswer) {
 	}
 }
 
-// agent returns the id of the agent to ask. If the datastore has no agent, it creates one, unless answerable returns an
-// error.
+// agent returns the id of the agent to ask. If the datastore has no agent, it creates one, but only if the function
+// answerable returns nil.
 func (p *Program) agent(ctx context.Context, c *client.Client, f askFlags, q client.AgentQuery) (id string, err error) {
 	if IsID(f.agent) {
 		return f.agent, nil
@@ -188,8 +188,8 @@ func answerable(ctx context.Context, c *client.Client, store *client.Datastore, 
 	}
 }
 
-// onlyDatastore returns the id of the only datastore, for commands that do not name one. If there are several, the text
-// of the error begins with the parameter `which` and lists the choices.
+// onlyDatastore returns the id of the only datastore, for commands that do not name one. If there are several, it
+// returns an error that lists them. The error begins with the text `which`.
 func onlyDatastore(ctx context.Context, c *client.Client, which string, agents []Named) (id string, err error) {
 	var stores []string
 	for d, err := range c.ListDatastores(ctx) {
