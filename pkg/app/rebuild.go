@@ -25,7 +25,7 @@ func (r *rebuild) alarm(at time.Time) {
 	r.alarmedAt, r.missing, r.counted = at, false, false
 }
 
-// begin records that the index was missing when the process started. The data directory is new, or it was restored from
+// begin records that the index is missing. The data directory is new, or it was restored from
 // a backup, which never contains an index, or somebody deleted the index.
 func (r *rebuild) begin(at time.Time) {
 	r.mu.Lock()
