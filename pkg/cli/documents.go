@@ -363,8 +363,8 @@ func (f fields) metadataOf(object map[string]json.RawMessage) (map[string]any, e
 	return out, nil
 }
 
-// readAddresses iterates over a list of web addresses, one per line, and creates the document for each address with
-// make. Text after # is a comment.
+// readAddresses reads a list of web addresses, one per line. For each address, it yields the document that the function
+// `make` returns. Text after # is a comment.
 func readAddresses(r io.Reader, make func(address string) (*document, error)) iter.Seq2[*document, error] {
 	return func(yield func(*document, error) bool) {
 		lines := bufio.NewScanner(r)

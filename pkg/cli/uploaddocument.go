@@ -27,9 +27,9 @@ type sent struct {
 	err      error
 }
 
-// send sends the documents of a unit that are not stored yet. The error of a single document is in that document's
-// result; an error that send itself returns ends the run. The salt makes the idempotency key differ from those of
-// earlier requests.
+// send sends the documents of a unit that are not stored yet. If a single document fails, its result has the error. If
+// send itself returns an error, the run ends. salt is part of the idempotency keys, so that they differ from the keys
+// of earlier requests.
 func (s *upload) send(ctx context.Context, unit []*document, salt string) ([]sent, error) {
 	var batch []sent
 	var texts []*document
@@ -94,9 +94,9 @@ func (s *upload) again(ctx context.Context, d *document, k storedDocument, other
 	return sent{doc: d, stored: k, did: true, known: true, others: others, err: err}
 }
 
-// create uploads a file, or adds a page or site. Its idempotency key stays the same until the document's versions in
-// the datastore change. So if a run is killed before it receives the response, the next run does not create the
-// document twice.
+// create uploads a file, or adds a page or site. If a run is killed before it receives the response, the next run does
+// not create the document twice, because it uses the same idempotency key. The key changes only when the document's
+// versions in the datastore change.
 func (s *upload) create(ctx context.Context, d *document, others []storedDocument, salt string) (*client.Datasource, error) {
 	ids := make([]string, len(others))
 	for i, k := range others {

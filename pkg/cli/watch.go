@@ -211,8 +211,9 @@ func (w *watcher) scan() (changes, error) {
 	return c, nil
 }
 
-// keepUnmounted keeps the known files of a folder that has become empty, because the folder is probably not mounted. It
-// adds them to `now`. If the folder contains files (`has` is true), keepUnmounted does nothing.
+// keepUnmounted prevents the files of an empty folder from being deleted, because the folder is probably not mounted.
+// It adds the folder's known files to `now`. If `has` is true, the folder contains files, and keepUnmounted does
+// nothing.
 func (w *watcher) keepUnmounted(root string, has bool, now map[string]fileState) {
 	if has {
 		w.bare[root] = false
