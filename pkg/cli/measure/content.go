@@ -90,8 +90,8 @@ func generateItems(size int) func(n int) loadtest.Item {
 	}
 }
 
-// filesOf reads the files below a folder, except hidden ones. The function that it returns takes an index n, and starts
-// over after the last file.
+// filesOf reads the files below a folder, except hidden ones. It returns a function that returns the n-th file. After
+// the last file, this function begins again with the first.
 func filesOf(dir string) (func(n int) loadtest.Item, error) {
 	var items []loadtest.Item
 	total := 0
