@@ -76,8 +76,8 @@ func (p commands) backupCommand() *cobra.Command {
 	return cmd
 }
 
-// orInterrupted returns err. If err reports a damaged backup, it adds the exit code for damage. If the command was
-// interrupted, it returns an error that says so instead.
+// orInterrupted returns the error to report if a command fails with err. If ctx has ended, this is an error that says
+// that the command was stopped. Otherwise it is err, with the exit code cli.Damaged if the backup is damaged.
 func orInterrupted(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return cli.WithExit(cli.Stopped, errors.New("stopped; incomplete files were removed"))

@@ -27,8 +27,8 @@ type offlineBackup struct {
 	close  []func() error
 }
 
-// cause returns the reason why the backup failed. An archive records only that it was aborted, so for such an error,
-// cause returns the error that aborted it.
+// cause returns the reason why the backup failed, given the error from reading its archive. The archive records only
+// that the backup was aborted. In that case, cause returns the error that aborted the backup.
 func (o *offlineBackup) cause(err error) error {
 	var aborted *backup.AbortedError
 	if !errors.As(err, &aborted) {
