@@ -1,18 +1,17 @@
 package domain
 
-// HasCanonical reports whether a page of the site names the page with the given id as its canonical page. Careless
-// sites name their root as the canonical page of every page. So the root is accepted only for a page whose address
-// equals the root's according to SameAddress.
+// HasCanonical reports whether a page of the site names the page with the given id as its canonical page. Some sites
+// wrongly name their root as the canonical page of every page. So HasCanonical ignores the root as a canonical page,
+// unless SameAddress returns true for the addresses of the page and the root.
 func (d *Datasource) HasCanonical(page DatasourceConfig, id string) bool {
 	root := d.Config.Scope(false).Root
 	return page.Canonical != "" && ChildID(d.ID, page.Canonical) == id &&
 		(!SameAddress(page.Canonical, root) || SameAddress(page.SourceURL, root))
 }
 
-// MayBeReplacedBy reports whether a fetched page may be left out in favour of target, the known page that it names as
-// canonical. similar tells whether the texts of the two pages are similar; it is ignored until target has been fetched.
-// A page with content is not left out before target has content or its processing has ended. After that, the two pages
-// are compared again only when the content of target changes.
+// MayBeReplacedBy reports whether a fetched page, d, may be left out in favour of target, the page that d names as
+// canonical. similar tells whether the texts of the two pages are similar. It is ignored until target has been fetched.
+// If d has active content, it is not left out before target has content, too, or the processing of target has ended.
 func (d *Datasource) MayBeReplacedBy(target Datasource, similar bool) bool {
 	switch {
 	case !target.Alive() || target.DuplicateOf == d.ID:
@@ -24,8 +23,9 @@ func (d *Datasource) MayBeReplacedBy(target Datasource, similar bool) bool {
 	}
 }
 
-// IsReplacedBy reports whether a page of the site is left out in favour of keeper, a page with content. It is left out
-// if it names keeper as canonical, the texts of the two pages are similar, and keeper does not name the page in turn.
+// IsReplacedBy reports whether a page of the site is left out in favour of keeper, a page with content. This requires
+// that the page names keeper as canonical, that keeper does not name the page as canonical, and that the texts of the
+// two pages are similar.
 func (d *Datasource) IsReplacedBy(page, keeper Datasource, similar bool) bool {
 	return page.ID != keeper.ID && page.GroupID == d.ID && similar &&
 		d.HasCanonical(page.Config, keeper.ID) && !d.HasCanonical(keeper.Config, page.ID)
@@ -34,10 +34,10 @@ func (d *Datasource) IsReplacedBy(page, keeper Datasource, similar bool) bool {
 // maxCanonicals is the maximum length of a chain of canonical addresses.
 const maxCanonicals = 8
 
-// CanonicalCycle reports whether following canonical addresses from a page of the site leads back to the page with the
-// given id. No page of such a cycle is replaced; otherwise the pages would replace one another forever. A cycle of two
-// pages does not count, because the caller keeps one of the two. read returns a page of the site, or nil if it does not
-// exist.
+// CanonicalCycle follows the canonical addresses of pages, starting with the page `from`, and reports whether they lead
+// to the page with the given id. The caller must not replace the pages of such a cycle; they would replace one another
+// forever. The result is false if `from` itself names that page, because the caller keeps one of the two. read returns
+// the page with an id, or nil if the page does not exist.
 func (d *Datasource) CanonicalCycle(from Datasource, id string, read func(id string) (*Datasource, error)) (bool, error) {
 	for hop := range maxCanonicals {
 		if from.Config.Canonical == "" {
@@ -100,8 +100,8 @@ func (d *Datasource) ChangeFrom(before Datasource) PageChange {
 	}
 }
 
-// FetchesAgain reports whether a change of keeper means that the given page, which was left out in favour of keeper,
-// must be fetched again. similar tells whether the texts of the two pages are similar.
+// FetchesAgain reports whether a page that was left out in favour of another one, the keeper, must be fetched again
+// after a change of the keeper. similar tells whether the texts of the two pages are similar.
 func (d *Datasource) FetchesAgain(page Datasource, keeperID string, change PageChange, similar bool) bool {
 	if page.Status != StatusSkipped || page.GroupID != d.ID {
 		return false

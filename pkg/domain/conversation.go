@@ -30,8 +30,8 @@ func (c Conversation) PublicID() string {
 const callerConversation = "caller:"
 
 // CallerConversationID returns the stored id of a conversation whose id the caller chose. The same callerID denotes
-// different conversations in different workspaces and with different agents. visitorID keeps visitors out of one
-// another's conversations. It is "" for callers with an API key for the workspace.
+// different conversations in different workspaces, with different agents, and for different visitors. visitorID is ""
+// for callers with an API key for the workspace.
 func CallerConversationID(workspaceID, agentID, visitorID, callerID string) string {
 	return callerConversation + DerivedID("conversation", workspaceID, agentID, visitorID, callerID)
 }

@@ -80,10 +80,10 @@ type Processing struct {
 
 	// Target is the datasource's generation in the place that the datastore is moving to, or nil if there is none.
 	Target *Target
-	// MoveID is the id of the move that last queued a job to copy the active generation to the new place.
+	// MoveID is the id of the latest move for which a job was queued to copy the active generation.
 	MoveID string
-	// Resume is the state to restore when the move job has ended. It is nil if the newest job is not a move job, or has
-	// succeeded.
+	// Resume is the state to restore when the newest job, a move job, has ended. It is nil if the newest job is of
+	// another kind or has succeeded.
 	Resume *Resume
 }
 
@@ -149,9 +149,9 @@ type DatasourceConfig struct {
 	// LinksKnown tells whether the links found by the last fetch are stored. If not, the page is fetched
 	// unconditionally, because a "not modified" response contains no links.
 	LinksKnown bool `json:"links_known,omitempty"`
-	// Lead is above 0 for a page that matches no include pattern of its site and is read only for its links. It counts
-	// the consecutive pages of this kind on the path from the root, up to and including this page. It is 0 for the
-	// root.
+	// Lead is 0 for pages that match the site's include patterns, and for the root. Other pages are read only for their
+	// links. For them, Lead is the number of consecutive pages of this kind at the end of the path from the root to the
+	// page, including the page itself.
 	Lead int `json:"lead,omitempty"`
 	// NamedByDocument is true if the caller gave no name, so that the page is named after its document's title.
 	NamedByDocument bool `json:"named_by_document,omitempty"`

@@ -21,8 +21,8 @@ type Datastore struct {
 	Visibility     Visibility
 	EmbeddingModel string // id of the embedding model
 	Chunking       Chunking
-	// Since is the highest generation that is not valid in the serving place. Rows of this and older generations are
-	// leftovers from before the datastore moved to that place.
+	// Since is set by a move. In the serving place, only generations above Since are valid. Rows of other generations
+	// are left over from before the datastore moved there.
 	Since     uint64
 	Move      *Move // nil: no move in progress
 	CreatedAt time.Time

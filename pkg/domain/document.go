@@ -20,8 +20,8 @@ type Block struct {
 	Level int       `json:"l,omitempty"` // heading: 1 to 6; list item: nesting level from 1
 	Page  int       `json:"p,omitempty"` // page or slide from 1; 0 if the format has none
 	Sheet string    `json:"s,omitempty"` // spreadsheet: the sheet's name
-	// Apart marks a block that does not belong to the preceding headings, such as the first block of a slide without a
-	// title.
+	// Apart means that the block does not belong to the headings before it. An example is the first block of a slide
+	// without a title.
 	Apart bool `json:"x,omitempty"`
 	Row   int  `json:"r,omitempty"` // row number, from 1, in a spreadsheet, csv or JSON Lines file; 0 elsewhere
 	// Offset is the byte offset of the block in the document's text, which is the text of all blocks joined by

@@ -56,9 +56,9 @@ func Errorf(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// Transient returns err as a CodeUnavailable error with the message. It is used for errors of engines, which are
-// temporary unless they have another code. It returns err unchanged if it is nil, has a code, or means that the caller
-// has disconnected.
+// Transient wraps err in a CodeUnavailable error with the message. Use it for errors of engines, which are temporary
+// unless they have a code that says otherwise. Transient returns err unchanged if err is nil, already has a code, or is
+// context.Canceled.
 func Transient(err error, message string) error {
 	var known *Error
 	if err == nil || errors.As(err, &known) || errors.Is(err, context.Canceled) {

@@ -121,8 +121,8 @@ type Event struct {
 	// LeftOut counts addresses that were left out, by reason. It is set in discovered events and in a site's synched
 	// event.
 	LeftOut map[string]int `json:"left_out,omitempty"`
-	// Until, Tries, Since and Crawl are set in postponed events: when the next job is due, how many fetches have failed
-	// so far, when the first one failed (zero if none did), and the job's CrawlSpec.
+	// The next fields are set in postponed events. Until is when the next job is due, Tries is how many fetches have
+	// failed so far, Since is when the first one failed (zero if none did), and Crawl is the job's CrawlSpec.
 	Until  time.Time  `json:"until,omitzero"`
 	Tries  int        `json:"tries,omitempty"`
 	Since  time.Time  `json:"since,omitzero"`
@@ -135,8 +135,8 @@ type Event struct {
 	// Document is set in synched events. It describes the content and how it was read.
 	Document *DocumentInfo `json:"document,omitempty"`
 	// Fingerprint is set in synched and unchanged events. In synched events, it is the fingerprint of the rows written;
-	// see Version. In unchanged events, it is the new fingerprint of a page whose bytes have changed but whose text has
-	// not.
+	// see Version. In unchanged events, it is set if the bytes of a page have changed but the text has not, and is the
+	// page's new fingerprint.
 	Fingerprint string `json:"fingerprint,omitempty"`
 	// TextID is set in synched events: a hash of the text of the rows written and of the document's properties. It does
 	// not depend on markup, generation times, view counters or tokens in the page. It is "" for content other than web
@@ -154,8 +154,8 @@ const (
 	MaxLeads = 1_000 // pages of this kind per site
 )
 
-// LeadsNowhere is the DatasourceConfig.Lead of an excluded page whose links are not followed. It is greater than
-// MaxLead.
+// LeadsNowhere is the value of DatasourceConfig.Lead for an excluded page whose links are not followed. It is greater
+// than MaxLead.
 const LeadsNowhere = 100
 
 // MaxLinksPerEvent is the maximum number of links in a discovered event. It keeps the event well below the maximum
@@ -179,7 +179,7 @@ type Fetched struct {
 	// pages; see package textid. Both are empty if the page is not HTML or has no text.
 	TextHash string `json:"text_hash,omitempty"`
 	Sketch   []byte `json:"sketch,omitempty"`
-	// LinksKnown tells whether the page's links were reported, in discovered events with Parts.
+	// LinksKnown tells whether the page's links were reported, which is done in discovered events with Parts.
 	LinksKnown bool `json:"links_known,omitempty"`
 }
 

@@ -16,8 +16,8 @@ const metaLanguage = "language"
 // only with the datasource.
 const maxFoundMetadata = 2 << 10
 
-// FragmentMetadata returns a fragment's metadata, for filters and readers: a copy of the caller's metadata (given), with
-// the document's metadata, title and language added. doc may be nil.
+// FragmentMetadata returns the metadata of a fragment, which filters can use and readers can see. It is a copy of
+// given, the caller's metadata, with the document's metadata, title and language added. doc may be nil.
 func FragmentMetadata(given map[string]any, doc *DocumentInfo) map[string]any {
 	if doc == nil {
 		return given
@@ -47,8 +47,8 @@ func FragmentMetadata(given map[string]any, doc *DocumentInfo) map[string]any {
 	return out
 }
 
-// StatedLanguage returns the language stated by a fragment's document, as written there ("de", "en-GB"), or "" if it
-// states none. metadata may be nil.
+// StatedLanguage returns the language that a fragment's document states, in the document's notation ("de", "en-GB"), or
+// "" if the document states none. metadata may be nil.
 func StatedLanguage(metadata map[string]any) string {
 	found, _ := metadata[metaDocument].(map[string]any)
 	language, _ := found[metaLanguage].(string)

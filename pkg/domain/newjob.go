@@ -27,8 +27,9 @@ func NewMoveJob(d Datasource, store Datastore) Job {
 	return j
 }
 
-// NewCrawlJob returns a job that fetches a page or discovers a site. The request for a page is conditional only if the
-// content of its last fetch is active. Otherwise, readers would keep older content after a "not modified" response.
+// NewCrawlJob returns a job that fetches a page or discovers a site. The request for a page is conditional only if
+// readers see the content of the last fetch. Otherwise a "not modified" response would leave readers with older
+// content.
 func NewCrawlJob(d Datasource, store Datastore) Job {
 	j := newJob(NewID(), JobCrawl, d, store)
 	j.Crawl = &CrawlSpec{URL: d.Config.SourceURL, Depth: d.Config.Depth, Access: d.Config.Access}

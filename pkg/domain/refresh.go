@@ -21,18 +21,24 @@ const (
 	maxRefreshLength = 256
 )
 
-// Refresh is a schedule for fetching web content again; see DatasourceConfig.Refresh. The zero Refresh means never.
+// Refresh is a schedule for fetching web content again; see DatasourceConfig.Refresh. With the zero Refresh, content is
+// never fetched again.
 type Refresh struct {
 	every time.Duration // interval in whole seconds; 0: cron applies
 	cron  string        // six fields, seconds first
 }
 
-// ParseRefresh parses a refresh: an interval of MinRefresh to MaxRefresh in whole seconds ("30m", "24h", "7d",
-// "1d12h"), or five cron fields in UTC (minute, hour, day of month, month, day of week: "0 3 * * 1-5") that match at
-// least one day and fire at most once per MinRefresh. Fields accept numbers, names of months and days, lists, ranges
-// and steps. If both day fields are restricted, a day needs to match only one of them. It also accepts "@every 6h" for
-// an interval, "@daily" and similar names, and an additional seconds field at the start ("0 0 3 * * *"). "" is the zero
-// Refresh. Anything else is a CodeInvalid error that describes the fault and the expected form.
+// ParseRefresh parses a refresh. It accepts these forms:
+//
+//   - an interval in whole seconds, from MinRefresh to MaxRefresh: "30m", "24h", "7d", "1d12h", or "@every 6h";
+//   - five cron fields in UTC (minute, hour, day of month, month, day of week): "0 3 * * 1-5";
+//   - six cron fields, with seconds first: "0 0 3 * * *";
+//   - a name such as "@daily";
+//   - "", which is the zero Refresh.
+//
+// Cron fields may contain numbers, names of months and days, lists, ranges and steps. If both day fields are
+// restricted, a day needs to match only one of them. The fields must match at least one day, and at most one time per
+// MinRefresh. For other texts, ParseRefresh returns a CodeInvalid error that describes the fault and the expected form.
 func ParseRefresh(text string) (Refresh, error) {
 	if len(text) > maxRefreshLength {
 		return Refresh{}, refreshFault("it has %d characters; the limit is %d", len(text), maxRefreshLength)
@@ -74,7 +80,7 @@ var namedRefreshes = map[string]string{
 	"@daily": "0 0 * * *", "@midnight": "0 0 * * *", "@hourly": "0 * * * *",
 }
 
-// IsZero reports whether r is the zero Refresh, which means never.
+// IsZero reports whether r is the zero Refresh, with which content is never fetched again.
 func (r Refresh) IsZero() bool { return r == Refresh{} }
 
 // Schedule returns the refresh as a schedule of JetStream messages: "@every 24h0m0s", or six cron fields with seconds
