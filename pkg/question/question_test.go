@@ -38,6 +38,8 @@ func TestPartsAreTheQuestionsOfAText(t *testing.T) {
 			"Quando è stato aperto il ponte", "quanto è costato il tunnel?",
 		},
 		"Когда открыли мост и сколько стоил тоннель?":            {"Когда открыли мост", "сколько стоил тоннель?"},
+		"Кто построил мост и директором какой школы был Павлов?": {"Кто построил мост", "директором какой школы был Павлов?"},
+		"Когда открыли мост и назовите архитектора тоннеля":      {"Когда открыли мост", "назовите архитектора тоннеля"},
 		"Köprü ne zaman açıldı ve tünelin maliyeti ne kadardır?": {"Köprü ne zaman açıldı", "tünelin maliyeti ne kadardır?"},
 		"متى افتتح الجسر وكم كلف النفق؟":                         {"متى افتتح الجسر", "وكم كلف النفق؟"},
 		"大桥是什么时候开通的，隧道花了多少钱？":                                    {"大桥是什么时候开通的", "隧道花了多少钱？"},
@@ -84,6 +86,8 @@ func TestOneQuestionHasNoParts(t *testing.T) {
 		"Ma dette est forclose et je suis toujours fiché. Que peut faire la CNIL ?",
 		"Qual era il rapporto tra uomini e donne ad Harvard?",
 		"Hangi yıllarda İspanya ve Portekiz Avrupa Birliği'ne katıldı?",
+		"Какие мосты и тоннели построил Павлов?",
+		"Сколько стоит проезд по мосту, который построил Павлов, и по тоннелю?",
 		"北朝幾個朝代中，哪個朝代最積極建築長城?",
 		"sort a list of tuples and keep the order",
 	} {

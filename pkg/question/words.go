@@ -14,14 +14,17 @@ var interrogatives = wordset.Of(`
 	wie wat wanneer waar waarom welke welk hoe hoeveel
 	vem vad när var hur varför vilken vilket vilka hvem hvad hva hvornår når hvor hvordan hvorfor hvilken hvilket hvilke
 	kto kiedy gdzie jak ile dlaczego który która które jaki jaka jakie jaką
-	кто что кого чего кому чему кем чем ком чём когда где куда откуда как сколько почему зачем какой какая какое какие каков какова какую каким какими каких какого каком какому которой чей чья чьё чьи сколькими скольких
+	кто что кого чего кому чему кем чем ком чём когда где куда откуда как сколько насколько почему зачем какой какая какое какие каков какова какую каким какими каких какого каком какому которой чей чья чьё чьи сколькими скольких
 	cine cui când unde cum cât câtă câți câte ce care căror cărui
 	ποιος ποια ποιο ποιοι ποιες ποιον ποιους ποιων τι πότε πού πως πώς πόσο πόσα πόσοι πόσες πόση πόσος γιατί
 `)
 
 // seldomRelative are interrogatives that hardly ever begin a relative clause. So they indicate a question anywhere
 // after a conjunction: "and upon his return, what did he write".
-var seldomRelative = wordset.Of(`what how quel quelle quels quelles combien cuánto cuántos cuál cuándo quanto quanti quanta wieviel`)
+var seldomRelative = wordset.Of(`
+	what how quel quelle quels quelles combien cuánto cuántos cuál cuándo quanto quanti quanta wieviel
+	какой какая какое какие какого каком какому какую каким какими каких сколько скольких насколько
+`)
 
 // inPlace are the interrogatives of languages that put them where the answer would stand.
 var inPlace = wordset.Of(`
@@ -72,6 +75,7 @@ var requests = wordset.Of(`
 	explique expliquez décris décrivez citez
 	explica describe enumera nombra dime
 	spiega descrivi elenca
+	назовите приведите перечислите опишите объясните укажите
 `)
 
 // openers are words that are interrogatives only at the beginning of a sentence. Elsewhere, they are conjunctions or
