@@ -63,8 +63,8 @@ func (d *Datasource) BeginCrawl(at time.Time) {
 	d.Crawl, d.DiscoveryDone = &Crawl{StartedAt: at}, false
 }
 
-// crawl returns the site's newest crawl, or a new one for sites crawled before crawls were stored. It copies the stored
-// crawl first, because other copies of the datasource share it.
+// crawl returns the site's newest crawl, for changing it. If no crawl is stored (older versions stored none), it begins
+// with an empty one. It first replaces d.Crawl by a copy, because copies of the datasource share the original.
 func (d *Datasource) crawl(at time.Time) *Crawl {
 	c := Crawl{StartedAt: at}
 	if d.Crawl != nil {
@@ -115,8 +115,8 @@ type SiteProgress struct {
 	Removed    int64 // removed from the datastore by the newest crawl; not included in Discovered
 }
 
-// WarnSitemap adds a warning to a site that has a sitemap and whose scope was widened: further pages become known only
-// when the sitemap is read again.
+// WarnSitemap adds a warning to a site with a sitemap after its scope was widened. The warning says that new pages are
+// found only when the sitemap is read again.
 func (d *Datasource) WarnSitemap() {
 	if !slices.Contains(d.Warnings, rereadSitemapWarning) {
 		d.Warnings = append(slices.Clone(d.Warnings), rereadSitemapWarning)
@@ -133,9 +133,10 @@ const (
 	onlyRootWarning = "Apart from the root, no page matches the site's include and exclude patterns."
 )
 
-// SettlePages sets the status of a site whose discovery is complete and whose pages are all processed: error if no page
-// could be read, otherwise synched, with a warning if some pages failed or if the patterns exclude all pages except the
-// root. cause is the error of a failed page or the reason for skipping a page. It reports whether anything changed.
+// SettlePages sets the status of a site whose discovery is complete and whose pages are all processed. The status is
+// error if no page could be read, otherwise synched. A synched site gets a warning if some pages failed, or if the
+// patterns exclude all pages except the root. cause is the error of a failed page or the reason for skipping a page.
+// SettlePages reports whether anything changed.
 func (d *Datasource) SettlePages(pages SiteProgress, cause string, at time.Time) bool {
 	status, message := StatusSynched, ""
 	warnings := slices.DeleteFunc(slices.Clone(d.Warnings), func(w string) bool {

@@ -21,8 +21,8 @@ type TextRuns []TextRun
 // maxEncodedRuns is the maximum length of encoded runs, in bytes. Longer ones are not stored.
 const maxEncodedRuns = 16 << 10
 
-// Add appends a run that extends to the end of the text. It shortens the previous run, and does nothing if the new run
-// continues that one.
+// Add appends a run. text and document are the offsets at which it begins in the two texts. The previous run ends
+// there. If the new run merely continues the previous run, Add does nothing. After the last Add, call End.
 func (r *TextRuns) Add(text, document int) {
 	if n := len(*r); n > 0 {
 		last := &(*r)[n-1]
@@ -37,7 +37,7 @@ func (r *TextRuns) Add(text, document int) {
 	*r = append(*r, TextRun{Text: text, Document: document})
 }
 
-// End sets the length of the text, and with it that of the last run.
+// End returns the runs for a text of the given length. The last run extends to the end of the text.
 func (r TextRuns) End(length int) TextRuns {
 	for len(r) > 0 && r[len(r)-1].Text >= length {
 		r = r[:len(r)-1]
@@ -48,7 +48,8 @@ func (r TextRuns) End(length int) TextRuns {
 	return r
 }
 
-// Clip returns the runs within text[start:end], for that part of the text moved by the given number of bytes.
+// Clip returns the runs of text[start:end], for another text that contains this part. In that text, the offset of the
+// part is larger by `moved` bytes.
 func (r TextRuns) Clip(start, end, moved int) TextRuns {
 	var out TextRuns
 	for _, run := range r {
@@ -92,8 +93,8 @@ func (r TextRuns) Locate(text string, in TextRange) []Located {
 	return kept
 }
 
-// trim removes white space from both ends. Line breaks at the ends belong to one run each, so the lengths in both texts
-// change alike.
+// trim removes white space from both ends. It shortens both ranges by the same number of bytes, because the white space
+// at each end lies within a single run.
 func (l *Located) trim() {
 	left := len(l.Text) - len(strings.TrimLeftFunc(l.Text, unicode.IsSpace))
 	right := len(l.Text) - left - len(strings.TrimSpace(l.Text))
@@ -123,8 +124,8 @@ func (r TextRuns) Encode(offset int) string {
 	return out.String()
 }
 
-// impliedShift is the shift of a run that Encode leaves out: 0 for the first run, and 1 for the others, most of which
-// follow a shortened BlockSeparator.
+// impliedShift is the usual shift of a run, which Encode leaves out. It is 0 for the first run. For other runs it is 1,
+// because most of them follow a BlockSeparator that was shortened by one line break.
 func impliedShift(run int) int { return min(run, 1) }
 
 // DecodeTextRuns returns the runs that Encode returned for a chunk with this offset and length of text, or nil if the

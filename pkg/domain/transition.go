@@ -46,14 +46,14 @@ func (o *Outcome) sweepOriginal(d *Datasource, key string) {
 	o.Sweeps = append(o.Sweeps, Sweep{WorkspaceID: d.WorkspaceID, DatastoreID: d.DatastoreID, DatasourceID: d.ID, Originals: []string{key}})
 }
 
-// Apply changes the datasource according to the event, and returns the other consequences. Once a datasource has been
-// accepted, only Apply changes its status, except for changes that involve several rows and belong to the catalog:
-// unsynched → pending when the job is published, a duplicate page → skipped, a site → synched when no pages are
-// waiting, and the effects of stopping a crawl. store is the current state of the datasource's datastore: no move may
-// start or end before the outcome is stored.
+// Apply changes the datasource according to the event, and returns the other consequences. store is the current state
+// of the datasource's datastore: no move may start or end before the outcome is stored. Once a datasource has been
+// accepted, only Apply changes its status, with these exceptions, in which the catalog changes several rows: it sets a
+// datasource to pending when its job is published, a duplicate page to skipped, and a site to synched when no pages are
+// waiting, and it stops crawls.
 //
-// Events are delivered at least once, possibly late and from runs that a newer job has overtaken. These rules make that
-// harmless:
+// An event may be delivered several times or late, and it may come from a job that a newer job has overtaken. These
+// rules make such events harmless:
 //   - Content only moves forward: a generation becomes active only if it is higher than the active one, and only in
 //     the serving place or the place that the datastore is moving to. Rows written elsewhere are swept.
 //   - When a job fails, the jobs that it overtook fail with it: no older generation becomes active afterwards.
@@ -122,7 +122,7 @@ func applyProgress(d *Datasource, ev Event, current bool) Outcome {
 	return Outcome{Changed: true}
 }
 
-// next makes the job the datasource's newest job, after the previous one has ended.
+// next makes j the newest job of the datasource. The previous job has ended.
 func (o *Outcome) next(d *Datasource, j Job) {
 	d.JobID = j.ID
 	d.Runs++

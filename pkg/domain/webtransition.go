@@ -14,9 +14,9 @@ const maxRedirects = 10
 // MaxPostponed is the longest time that a job can be postponed.
 const MaxPostponed = 24 * time.Hour
 
-// applyDiscovered returns an Outcome with the discovered links. Links of a site are accepted if they come from its
-// newest job. Links of a page are accepted if its site is still in the crawl that requested the page; the catalog
-// checks that.
+// applyDiscovered returns an Outcome with the discovered links. It ignores links of a site that do not come from the
+// site's newest job. It accepts all links of a page. The catalog then drops them if the site is no longer in the crawl
+// that requested the page.
 func applyDiscovered(d *Datasource, ev Event, current bool) Outcome {
 	if d.Type != TypeWebSite {
 		return Outcome{Links: ev.Links, LeftOut: ev.LeftOut}
