@@ -47,7 +47,8 @@ func IsCached(e Embedder, query string) bool {
 	return ok && cached.IsCached(query)
 }
 
-// find returns the first embedder of type T: e itself, or one that e wraps. It follows the Unwrap methods.
+// find returns the first embedder of type T: e itself, or one that e wraps. It finds wrapped embedders by calling
+// Unwrap.
 func find[T any](e Embedder) (found T, ok bool) {
 	for {
 		if found, ok = e.(T); ok {
