@@ -42,8 +42,9 @@ func (e *Embedder) batches(texts []string, purpose embed.Purpose) []batch {
 	return all
 }
 
-// Average number of ASCII characters per token, estimated low: it is usually 4 for English prose and 3 for source code.
-// Every other character counts as one token, which is right for Chinese and a high estimate for other scripts.
+// Average number of ASCII characters per token. This is a cautious estimate: the number is usually 4 for English prose
+// and 3 for source code. Every character outside ASCII counts as one token, which is right for Chinese and too many for
+// other scripts.
 const asciiPerToken = 3
 
 // truncate returns the longest prefix of text that is estimated at no more than limit tokens, and that estimate,

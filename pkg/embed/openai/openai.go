@@ -33,9 +33,9 @@ type Config struct {
 	// rejected. Dimensions is part of the model's ID, because vectors of different lengths cannot be compared.
 	Dimensions int
 
-	// Known is the length of the model's vectors in earlier responses, or 0 if it is unknown. Model returns it until
-	// the first response. It is not sent to the server. If the server returns vectors of another length, the model has
-	// changed, and the response is rejected.
+	// Known is the length of the model's vectors in earlier responses, or 0 if it is unknown. The method Model returns
+	// this length until the first response. Known is not sent to the server. If the server returns vectors of another
+	// length, the model has changed, and the response is rejected.
 	Known int
 
 	// QueryPrefix and PassagePrefix are prepended to queries and passages, for models that were trained with such
