@@ -67,8 +67,8 @@ type scratch struct {
 
 var scratchPool = sync.Pool{New: func() any { return new(scratch) }}
 
-// mean writes the weighted mean of the pieces' vectors, scaled to unit length. Constant factors cancel out in this
-// scaling, so the vectors and weights are added as exact integers, and the sum is not divided by the sum of the
+// mean writes the weighted mean of the pieces' vectors to out, scaled to unit length. Because of the scaling, constant
+// factors do not matter: the sums can be computed exactly, with integers, and need not be divided by the sum of the
 // weights.
 func (t *table) mean(out []float32, s *scratch) {
 	clear(s.sums[:])
