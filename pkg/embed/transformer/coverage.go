@@ -6,8 +6,8 @@ const (
 	// Minimum average number of letters in the pieces of a partly known word. Shorter pieces occur in any text, so they
 	// do not show that the model knows the word.
 	minFragmentLetters = 3
-	// Weight per character of a word that is a single piece, and of a word that is split into long pieces. English
-	// texts also contain words that are split, such as technical terms, but these stand between whole words. In related
+	// Weights per character: wholeWord for a word that is a single piece, and fragmentShare for a word that is split
+	// into long pieces. In English texts, some words are split, such as technical terms, but most are not. In related
 	// languages, all but the shortest words are split. These weights separate medical English from Spanish better than
 	// the share of known words does.
 	wholeWord     = 1.3

@@ -3,11 +3,11 @@ package transformer
 import "math"
 
 // fixedPoint multiplies matrices by the weights of linear layers in fixed point. Each row of both matrices is scaled,
-// so that its numbers become 16-bit integers and sums of products fit into 32 bits. The sums are scaled back. With
-// instructions for pairs of 16-bit integers, this takes half as long as with floats. The error of a sum of k products,
-// relative to the product of the lengths of the two rows, is at most √k/46000 if all rounding errors have the same
-// sign, and about 1e-5 in practice. That is seven bits more precise than bfloat16, the format that other software uses
-// for these models.
+// so that its numbers become 16-bit integers and sums of products fit into 32 bits. The sums are scaled back. This
+// takes half as long as with floats, because processors have instructions for pairs of 16-bit integers. The relative
+// error of a sum of k products is about 1e-5 in practice, and at most √k/46000 if all rounding errors have the same
+// sign. It is relative to the product of the lengths of the two rows. This is seven bits more precise than bfloat16,
+// the format that other software uses for these models.
 type fixedPoint struct {
 	// tile sets c[i*ldc+j] = bias[j] + rows[i] * columns[j] * Σ a[i*lda+p] * b(p, j) for all i < kernel.rows, j <
 	// kernel.cols and p < k. k is a multiple of fixedStep. b contains k/2 × kernel.cols pairs of numbers; the two
@@ -112,7 +112,8 @@ func (kn *kernel) multiplyFixed(c []float32, ldc int, a []float32, lda, m int, b
 	}
 }
 
-// row writes x to out as integers, padded with zeros, and returns the value that one unit stands for.
+// row converts x to integers and writes them to out, padded with zeros. It returns the value of one unit: each integer
+// times this value is the number in x.
 func (f *fixedPoint) row(out []int16, x []float32) float32 {
 	squares32, top := f.extent(x)
 	squares := float64(squares32)

@@ -203,7 +203,8 @@ func expWide16(x []float32, shift float32) (sum float32) {
 	return sum
 }
 
-// lastPowers pads x, which has fewer than 16 numbers, with shift. The result is the last vector for exp8 or exp16.
+// lastPowers returns x, which has fewer than 16 numbers, padded with shift. exp8 and exp16 process the result as their
+// last vector.
 func lastPowers(x []float32, shift float32) (last [16]float32) {
 	n := copy(last[:], x)
 	for i := range last[n:] {

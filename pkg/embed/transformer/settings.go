@@ -216,7 +216,8 @@ func (d directory) readModules(s *settings) error {
 		return err
 	}
 	others := p.Max || p.Weighted || p.Last || p.Prompt != nil && !*p.Prompt
-	// Dividing by the root of the length only scales the vector, and the vector is scaled to length 1 anyway.
+	// Some models divide the sum by the root of the number of tokens instead of the number. That makes no difference,
+	// because the vector is scaled to length 1 afterwards.
 	switch mean := p.Mean || p.Root; {
 	case !found, !others && mean && !p.First && p.Mode == "", p.Mode == "mean" && !others:
 		s.pool = poolMean

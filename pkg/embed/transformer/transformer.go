@@ -124,7 +124,8 @@ func open(config Config, kn *kernel) (*Embedder, error) {
 	return e, nil
 }
 
-// published maps digests of weights to the common names of models whose configuration names only their base model.
+// published contains the common names of models, by the digest of their weights. It is needed for models whose
+// configuration names only the base model.
 var published = map[string]string{
 	"53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db": "all-MiniLM-L6-v2",
 }

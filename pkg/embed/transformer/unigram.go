@@ -139,7 +139,8 @@ func (u *unigram) appendTokens(tokens []int32, text string, limit int) []int32 {
 			if len(tokens) >= limit {
 				break
 			}
-			// The rest of a word this long is truncated anyway, unless all its characters are unknown.
+			// Cut a very long word: its first maxLen bytes yield more than limit tokens, unless they contain long runs
+			// of unknown characters.
 			if maxLen := (limit + 16) * u.longest; len(word) > maxLen {
 				word = strings.ToValidUTF8(word[:maxLen], "")
 			}

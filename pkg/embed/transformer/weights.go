@@ -14,7 +14,7 @@ type weights struct {
 	err     error  // the first error
 }
 
-// newWeights returns the weights in a file's tensors. It finds out which prefix their names have.
+// newWeights returns the weights in a file's tensors. It determines the prefix that all names in the file have.
 func newWeights(tensors map[string]tensor) *weights {
 	w := &weights{tensors: tensors}
 	const known = "embeddings.word_embeddings.weight"

@@ -54,7 +54,8 @@ func newWordPiece(ids map[string]int32, unknown, prefix string, maxWord int) (*w
 		} else {
 			w.known.add(id, piece, false)
 		}
-		// A word that contains the prefix "##" itself can begin with such a piece.
+		// Continuing pieces are added here, too, with their prefix "##": a text may contain a word that really begins
+		// with "##".
 		w.starts[piece] = id
 		w.longest = max(w.longest, len(piece))
 	}
