@@ -21,7 +21,7 @@ const (
 	// Minimum number of content words in a part, or of characters in scripts without spaces.
 	minContent         = 1
 	minUnspacedContent = 3
-	// Number of words after a conjunction that are searched for an interrogative.
+	// An interrogative must be among this number of words after a conjunction.
 	maxLead = 4
 )
 
@@ -244,9 +244,9 @@ func hasContent(lower string) bool {
 	return true
 }
 
-// completed returns a part as a query that can be searched on its own. A part that contains no names, and either refers
-// to the previous part (before) or says too little, is prefixed with the names in the previous part, or with the whole
-// previous part if it contains no names.
+// completed returns a part as a query that can be searched on its own. before is the previous part. If the part
+// contains no names, and refers to the previous part or says too little, completed puts the names in the previous part
+// before it. If the previous part contains no names either, completed puts the whole previous part before it.
 func completed(part, before string) string {
 	if unspaced(part) {
 		if utf8.RuneCountInString(part) <= maxUnspacedRest || containsAny(part, unspacedPointers) {

@@ -2,8 +2,8 @@ package question
 
 import "github.com/sluice/sluice/pkg/wordset"
 
-// interrogatives are the words that open a question, in languages that usually put them first. Words that, after a
-// conjunction, are relative pronouns more often than interrogatives ("et que", "e che") are left out.
+// interrogatives are the question words of languages that usually put them first. The list omits words that are mostly
+// relative pronouns after a conjunction ("et que", "e che").
 var interrogatives = wordset.Of(`
 	what who whom whose when where which why how
 	was wer wem wen wessen wann wo wohin woher womit wofür wodurch wie wieviel wieviele warum weshalb weswegen welche welcher welches welchem welchen
@@ -26,7 +26,7 @@ var seldomRelative = wordset.Of(`
 	какой какая какое какие какого каком какому какую каким какими каких сколько скольких насколько
 `)
 
-// inPlace are the interrogatives of languages that put them where the answer would stand.
+// inPlace are the question words of languages that put them in the place of the answer, not first.
 var inPlace = wordset.Of(`
 	ne neyi neye neler nedir neydi nelerdir kim kimdir kimdi kimin kime kimi kimler nerede nereye nereden nerededir hangi hangisi hangisidir hangisiydi
 	hangileri kaç kaçıncı kaçtır nasıl nasıldır neden niçin niye
