@@ -19,8 +19,8 @@ var interrogatives = wordset.Of(`
 	ποιος ποια ποιο ποιοι ποιες ποιον ποιους ποιων τι πότε πού πως πώς πόσο πόσα πόσοι πόσες πόση πόσος γιατί
 `)
 
-// seldomRelative are interrogatives that hardly ever begin a relative clause. So they indicate a question anywhere
-// after a conjunction: "and upon his return, what did he write".
+// seldomRelative are interrogatives that hardly ever begin a relative clause. They indicate a question even if they are
+// far from the conjunction: "and upon his return, what did he write".
 var seldomRelative = wordset.Of(`
 	what how quel quelle quels quelles combien cuánto cuántos cuál cuándo quanto quanti quanta wieviel
 	какой какая какое какие какого каком какому какую каким какими каких сколько скольких насколько
