@@ -3,6 +3,8 @@ package natsd
 import (
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -15,6 +17,8 @@ type logger struct {
 	cause   error         // the first fatal error
 	refused bool          // whether a write has failed since begin
 	broken  chan struct{} // closed once a write has failed
+	// recovering holds the names of the streams whose recovery has begun and not ended.
+	recovering map[string]bool
 }
 
 func newLogger(log *slog.Logger) *logger { return &logger{log: log, broken: make(chan struct{})} }
@@ -23,7 +27,7 @@ func newLogger(log *slog.Logger) *logger { return &logger{log: log, broken: make
 func (l *logger) begin() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.cause = nil
+	l.cause, l.recovering = nil, map[string]bool{}
 	if l.refused {
 		l.refused, l.broken = false, make(chan struct{})
 	}
@@ -69,9 +73,34 @@ var ignoredWarnings = []string{
 	"Filestore [", // recovery of the store after a kill, which is complete when this is logged
 }
 
-func (l *logger) Noticef(string, ...any) {}
-func (l *logger) Debugf(string, ...any)  {}
-func (l *logger) Tracef(string, ...any)  {}
+// Formats with which the server's messages about the recovery of a stream begin.
+const (
+	recoveryBegins = "Starting restore for stream '%s > %s'"
+	recoveryEnded  = "Restored %s messages for stream '%s > %s'"
+)
+
+// Noticef drops the message, but keeps track of the streams that are being recovered.
+func (l *logger) Noticef(format string, v ...any) {
+	format = strings.TrimSpace(format)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case strings.HasPrefix(format, recoveryBegins) && len(v) >= 2 && l.recovering != nil:
+		l.recovering[fmt.Sprint(v[1])] = true
+	case strings.HasPrefix(format, recoveryEnded) && len(v) >= 3:
+		delete(l.recovering, fmt.Sprint(v[2]))
+	}
+}
+
+// unrecovered returns the names of the streams whose recovery has begun and not ended.
+func (l *logger) unrecovered() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Sorted(maps.Keys(l.recovering))
+}
+
+func (l *logger) Debugf(string, ...any) {}
+func (l *logger) Tracef(string, ...any) {}
 
 func (l *logger) Warnf(format string, v ...any) {
 	text := fmt.Sprintf(format, v...)
