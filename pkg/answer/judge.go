@@ -5,7 +5,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Judge sets the sentences of the answer, with their support, and the highlights of its sources.
+// Judge compares the answer with its sources. It sets Sentences, and the Highlights of each source.
 func (a *Answer) Judge(agent domain.Agent) {
 	result := support.Judge(a.Text, a.Sources)
 	a.Sentences = result.Sentences
