@@ -21,16 +21,21 @@ func (q question) asked(about topics) topics {
 	return out
 }
 
-// Shares of the weight of the topics other than names. A document that lacks so much does not answer the question.
+// A document that lacks this share of the topics, by weight and without names, does not answer the question.
 const (
 	unheardShare = 0.3 // of one topic that is nowhere in the datastore
 	missingShare = 0.6 // of all topics that the document lacks
 )
 
-// lacks reports whether the document with pages[at] lacks what the question is about. This is so if a topic other than a
-// name, with at least unheardShare of their weight, is nowhere in the datastore, if the document lacks at least
-// missingShare of these topics or all names, or if it does not mention the month of the question. In prose, which says
-// much in other words, only the month must be mentioned, unless the question asks for a price or the like.
+// lacks reports whether the document that contains pages[at] lacks what the question is about. One of these is enough:
+//
+//   - The document does not mention the month that the question names.
+//   - It mentions none of the names in the question.
+//   - It lacks at least missingShare of the other topics.
+//   - No page contains a topic that has at least unheardShare of the weight of the other topics.
+//
+// For prose, only the month is checked, because prose says much in other words. If the question asks for a price or the
+// like, all is checked.
 func (q question) lacks(pages []page, at int, about topics) bool {
 	if q.few || q.unspaced || len(q.options) > 0 {
 		return false

@@ -126,7 +126,7 @@ func quoted(fragments []domain.Fragment, f domain.Fragment) bool {
 	return slices.ContainsFunc(fragments, func(other domain.Fragment) bool { return other.ChunkID == f.ChunkID && other.Text == f.Text })
 }
 
-// named returns a piece of the answer for each unanswered part of the question, which says that the documents do not
+// named returns a piece of text for each unanswered part of the question. The piece says that the documents do not
 // answer this part.
 func named(unanswered []string) []func(phrases) string {
 	var out []func(phrases) string
@@ -210,7 +210,7 @@ func (q question) sureOfAll(quotes []sentence, pages []page, clauses []string) b
 
 // sure reports whether the quotations answer the question without the text around them. One of these is enough: a
 // quotation that contains most of the topics, a block of program code, an entry of a list that the question asks for as
-// a whole, or the table row that identifies finds for the question.
+// a whole, or a table row about the thing that the question names.
 func (q question) sure(quotes []sentence, pages []page, about topics) bool {
 	for _, s := range quotes {
 		if s.kind == partRow && isForm(strings.Split(columnsOf(s.text), "\n")) {
@@ -257,9 +257,9 @@ func (q question) saysMore(s sentence, pages []page, about topics) bool {
 	return q.covered(q.distinctive(pages[s.fragment], about), s.said) > 0
 }
 
-// supported reports whether a quotation is likely to be an answer although no passage contains enough of the topics. It
-// is, if the datastore has too few chunks for meaningful word frequencies. It also is, if the quotation is a whole
-// sentence and its fragment contains some of the topics.
+// supported reports whether a quotation is likely to be an answer although no passage contains enough of the topics.
+// The quotation must be a whole sentence, and its fragment must contain some of the topics. If the datastore has too
+// few chunks for meaningful word frequencies, this is not required.
 func (q question) supported(quotes []sentence, pages []page) bool {
 	about := q.topicsOf("")
 	return slices.ContainsFunc(quotes, func(s sentence) bool {

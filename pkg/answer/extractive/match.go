@@ -58,8 +58,7 @@ func (q question) lacksNames(whole, heading wording) (share float64, coded bool)
 // identifies.
 const halfHeld = 0.5
 
-// If a part contains this share of the question's words, except names, the method tells accepts the part without the
-// rarest word.
+// A part with this share of the question's words, not counting names, may lack the rarest word; see the method tells.
 const nearlyAll = 0.75
 
 // tells reports whether a row, an entry or a block of code is about the subject of the question. The part and its

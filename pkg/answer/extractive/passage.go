@@ -16,8 +16,8 @@ import (
 // topics are the terms of a question, or of a clause, that an answer has to be about.
 type topics []bool
 
-// topicsOf returns the terms of a clause that carry a topic. For a clause with fewer than two terms that are not names,
-// it returns the topic terms of the whole question, including those taken from earlier questions.
+// topicsOf returns the terms of a clause that carry a topic. If the clause has hardly any such terms besides names,
+// topicsOf returns the topic terms of the whole question, including those taken from earlier questions.
 func (q question) topicsOf(clause string) topics {
 	out := topics(termsIn(q.terms, strings.Fields(clause)))
 	said := 0
