@@ -66,9 +66,9 @@ func (q Question) HasTopic() bool {
 	return !hasNoTopic(language.Words(q.Alone), language.Detect(q.Alone))
 }
 
-// Parts returns the value of retrieve.Request.Parts for the query InContext. An empty list, other than nil, prevents
-// the search from splitting the query. It is returned if the question has only one part and words of an earlier
-// question were added.
+// Parts returns the value of retrieve.Request.Parts for the query InContext. If the question has only one part and
+// words of an earlier question were added to it, Parts returns an empty list, so that the search does not split the
+// query. Otherwise it returns nil.
 func (q Question) Parts() []string {
 	if q.rewritten || question.Parts(q.Alone) != nil {
 		return nil
