@@ -31,7 +31,7 @@ type chosenUnit struct {
 // maxChosen is the maximum number of units that support one sentence.
 const maxChosen = 4
 
-// Weights of words in the choice of units, and credit for words that are not in the chosen units.
+// Weights of words when units are chosen, and the credit for a word that is only found outside the chosen units.
 const (
 	figureWeight  = 2.0
 	nameWeight    = 1.5
@@ -52,7 +52,7 @@ func weightOf(w *word) float64 {
 	return 0
 }
 
-// compare chooses the units that contain most of a sentence.
+// compare compares a sentence with the sources `among`, and chooses the units that contain most of its words.
 func (j *Judger) compare(sentence string, words []word, among []int) *comparison {
 	c := &comparison{judger: j, words: words, among: among, covered: make([]bool, len(words)), partly: make([]float64, len(words))}
 	type key struct{ source, unit int }
@@ -140,10 +140,10 @@ func (c *comparison) onlyFigures() bool {
 	return !slices.ContainsFunc(c.words, func(w word) bool { return w.content() })
 }
 
-// match is a word of the sentence and the word of a source that equals it.
+// match is a pair of equal words: the index of a word in the sentence, and that of a word in a source.
 type match struct{ word, at int }
 
-// occurrences returns where a source contains a word of a sentence.
+// occurrences returns the places at which a source contains a word of a sentence.
 func (s *source) occurrences(w *word) []at {
 	if w.numbers != nil {
 		var out []at
@@ -185,7 +185,8 @@ func (s *source) inContext(w *word) bool {
 	return false
 }
 
-// Below this share of common words, an answer whose language differs from that of its sources is a translation.
+// If an answer seems to be in another language than its sources, and a sentence has less than this share of its words
+// in common with them, the sentence counts as a translation.
 const foreignShare = 0.4
 
 func (c *comparison) compareLanguages() {
@@ -220,8 +221,9 @@ func (c *comparison) share() float64 {
 	return held / total
 }
 
-// compareNegation compares the negations of the sentence with those near the matching words of the best unit. If only
-// one of them has a word like "forbidden", "not" in the other may mean the same.
+// compareNegation sets c.negated if only one of the two contains a negation: the sentence, or the words around the
+// match in the best unit. It does not set c.negated if only one of them contains a word like "forbidden", because "not"
+// in the other may mean the same.
 func (c *comparison) compareNegation(sentence string) {
 	if len(c.chosen) == 0 {
 		return
@@ -238,7 +240,8 @@ func (c *comparison) compareNegation(sentence string) {
 	c.negated = own != other && ownRestricts == otherRestricts
 }
 
-// extend moves from a word of a unit by at most a few words in a direction, up to the limit and within the clause.
+// extend returns the index of a word a few words after `from`, or before it if step is -1. It stops at the word `limit`
+// and at the end of the clause.
 func (s *source) extend(from, limit, step int) int {
 	const around = 4 // words
 	for n := 0; n < around && from != limit; n++ {
@@ -254,7 +257,8 @@ func (s *source) extend(from, limit, step int) int {
 	return from
 }
 
-// negated reports whether words contain a negation, and how many of them say something negative on their own.
+// negated reports whether words contain a negation, such as "not". restricting is the number of words that are negative
+// in themselves, such as "forbidden".
 func negated(words []word) (negative bool, restricting int) {
 	for _, w := range words {
 		switch w.negation {
@@ -267,7 +271,8 @@ func negated(words []word) (negative bool, restricting int) {
 	return negative, restricting
 }
 
-// Factors by which the score is multiplied for a fault, and the exponent of the share of content words.
+// Numbers for computing the score of a sentence: factors for faults, the exponent of the share of content words found,
+// and the score of translations.
 const (
 	wrongFigure  = 0.3
 	wrongName    = 0.4
@@ -277,7 +282,7 @@ const (
 	foreignScore = 0.8 // maximum score of a translation, of which only names and figures are compared
 )
 
-// score returns the support of the sentence, or nil if nothing of it can be compared.
+// score returns the support of the sentence, or nil if the sentence contains nothing that can be compared.
 func (c *comparison) score() *float64 {
 	comparesFacts, states := false, false // the sentence has figures or names; it has content at all
 	figures, names := 1.0, 1.0

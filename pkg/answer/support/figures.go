@@ -9,8 +9,8 @@ import (
 // Maximum length of a figure, in bytes. Longer runs of digits are compared only up to this length.
 const maxFigureBytes = 40
 
-// readFigure reads a figure and its unit: "1,500.00", "1 900 W", "81,5 cm", "30d". A figure with letters that are no unit is
-// a code: "4471-K".
+// readFigure reads a figure and its unit: "1,500.00", "1 900 W", "81,5 cm", "30d". If the letters after a figure are
+// not a unit, the whole is a code: "4471-K".
 func (r *reader) readFigure(out *[]word, text string, i, to int) int {
 	end := i
 	for end < to {
@@ -70,8 +70,9 @@ func leading(s string) int {
 	return n
 }
 
-// values returns the possible values of a figure, in canonical form: without separators of thousands and zeros that do
-// not count, with a decimal point. A separator before three digits may be either, so "1,500" has two values.
+// values returns the possible values of a figure in canonical form: with a decimal point, and without thousands
+// separators, leading zeros and trailing zeros of the fraction. The comma in "1,500" may be a thousands separator or a
+// decimal comma, so this figure has two values.
 func values(figure string) []string {
 	figure = figure[:min(len(figure), maxFigureBytes)]
 	var parts []string // the groups of digits
@@ -129,7 +130,7 @@ func digitValue(r rune) int {
 	}
 }
 
-// canonical returns a number without zeros that do not count.
+// canonical returns a number without leading zeros, and without trailing zeros of the fraction.
 func canonical(whole, fraction string) string {
 	if whole = strings.TrimLeft(whole, "0"); whole == "" {
 		whole = "0"

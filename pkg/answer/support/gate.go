@@ -10,9 +10,9 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Gate removes unsupported sentences from an answer while it is written. It reads the model's own text, in which citation
-// marks are numbers of the prompt, so that the citations of removed sentences are not counted. It holds a sentence back
-// until the next one begins or its line ends, and at most maxHeld bytes. Code passes unchanged.
+// Gate removes unsupported sentences from an answer while it is written. It reads the model's own text, in which
+// citation marks are numbers of the prompt, so that the citations of removed sentences are not counted. It holds a
+// sentence back until the next one begins or its line ends, and at most maxHeld bytes. Code passes unchanged.
 type Gate struct {
 	judger    *Judger
 	fragments []domain.Fragment
@@ -128,7 +128,7 @@ func (g *Gate) sentences(out *strings.Builder) {
 	g.begun = true
 }
 
-// judged returns a text of one line without its unsupported sentences.
+// judged returns the text without its unsupported sentences. The text is part of a single line.
 func (g *Gate) judged(text string) string {
 	pieces := Split(text, citation.Marks(text, g.fragments))
 	var out strings.Builder

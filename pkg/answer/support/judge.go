@@ -106,7 +106,7 @@ type sourceRange struct {
 }
 
 // minExact is the minimum length of a sentence that is searched for word for word, in bytes of letters and digits. A
-// shorter one is found by chance.
+// shorter sentence may occur in a source by chance.
 const minExact = 8
 
 // exact returns the part of a source that contains a sentence word for word.
@@ -124,8 +124,8 @@ func (j *Judger) exact(sentence string, among []int) (sourceRange, bool) {
 	return sourceRange{}, false
 }
 
-// sameFigures reports whether a sentence and the text that equals it apart from marks have the same figures: without
-// marks, 1.5 equals 15.
+// sameFigures reports whether a sentence and a range of the source have the same marks in their figures. The caller has
+// compared only their letters and digits, by which 1.5 equals 15.
 func (s *source) sameFigures(sentence string, r domain.TextRange) bool {
 	marks := func(text string) string {
 		var out strings.Builder
@@ -164,7 +164,8 @@ func (s *source) negatedBefore(r domain.TextRange) bool {
 	return false
 }
 
-// place adds a part of a source to the spans of a sentence, as one span for each place in the document.
+// place adds a part of a source to out.Spans. If the part comes from several places in the document, it adds a span for
+// each place.
 func (j *Judger) place(out *domain.AnswerSentence, r sourceRange) {
 	f := j.fragments[r.source]
 	in := trimmed(f.Text, r.in)

@@ -168,7 +168,8 @@ func (s *source) find(sentence string) (domain.TextRange, bool) {
 	}
 }
 
-// joins reports whether a character next to a text belongs to the same word as the text's first character.
+// joins reports whether the character `beside` and the first character of the text, if adjacent, are part of the same
+// word.
 func joins(beside rune, text string) bool {
 	first, _ := utf8.DecodeRuneInString(text)
 	return (unicode.IsLetter(beside) || unicode.IsDigit(beside)) && !unspaced(beside) && !unspaced(first)

@@ -136,7 +136,7 @@ func (s *splitter) paragraph(start, end int) {
 // add adds text[start:end] as one piece.
 func (s *splitter) add(start, end int, kind Kind) { s.addUntil(start, end, end, kind) }
 
-// addUntil adds text[start:end], with the marks in it and after it, before until.
+// addUntil adds text[start:end] as one piece, with the citation marks that begin before the offset `until`.
 func (s *splitter) addUntil(start, end, until int, kind Kind) {
 	p := Piece{Start: start, End: end, Kind: kind}
 	for ; s.next < len(s.marks) && s.marks[s.next].Start < until; s.next++ {

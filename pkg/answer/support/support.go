@@ -15,11 +15,11 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Threshold is the support below which a sentence counts as unsupported. It was fitted on one half of sentences with
-// planted errors and measured on the other: see docs/history/answers.md.
+// Threshold is the support below which a sentence counts as unsupported. It was fitted to half of a set of sentences
+// with planted errors, and measured on the other half; see docs/history/answers.md.
 const Threshold = 0.55
 
-// Limits. Answers and sources are text from outside; beyond the limits they are not read.
+// Limits on what is compared. Anything beyond them is ignored, because answers and sources come from outside.
 const (
 	MaxSentences     = 500       // per answer
 	maxAnswerBytes   = 256 << 10 // bytes of an answer that are divided into sentences
@@ -36,7 +36,7 @@ type Result struct {
 	Highlights [][]domain.TextRange // for each source, the parts that support the answer, in order
 }
 
-// Judge compares the sentences of an answer with its sources. An answer without sources has sentences without scores.
+// Judge compares the sentences of an answer with its sources. If there are no sources, the sentences have no scores.
 func Judge(text string, sources []domain.Fragment) Result {
 	marks := citation.Marks(text[:min(len(text), maxAnswerBytes)], sources)
 	pieces := Split(text, marks)

@@ -11,7 +11,7 @@ import (
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
-// units maps the names of units to one name per unit. Figures with different known units are different.
+// units maps each name of a unit to the unit's canonical name. Two figures with different known units are never equal.
 var units = table(`
 	day: day days tag tage tagen jour jours día días dia dias giorno giorni dag dagen день дня дней werktage werktagen jours arbeitstage
 	week: week weeks woche wochen semaine semaines semana semanas settimana settimane weken неделя недели недель
@@ -84,7 +84,7 @@ func unitOf(rest string) (unit string, length int) {
 	return units[strings.ToLower(rest[:end])], end
 }
 
-// numberWords maps words for numbers to their value. The word for one is an article in most languages and is missing.
+// numberWords maps words for numbers to their values. It omits words for 1, which are articles in most languages.
 var numberWords = table(`
 	2: two zwei deux dos due dois duas twee два две двух
 	3: three drei trois tres tre três drie три трёх трех
@@ -112,10 +112,12 @@ var numberWords = table(`
 	100: hundred hundert cent cien cento cem honderd сто
 `)
 
-// numberIn are the languages of words for numbers that are other words in other languages.
+// numberIn lists number words that have another meaning in other languages. Each counts as a number only in the given
+// language.
 var numberIn = map[string]analysis.Language{"due": "it", "sei": "it", "dos": "es", "cent": "fr", "elf": "de"}
 
-// table parses lines of the form "value: word word …" to a map from words to values. The first line of a word counts.
+// table parses lines of the form "value: word word …" to a map from words to values. If a word is on several lines, the
+// first one applies.
 func table(text string) map[string]string {
 	out := make(map[string]string)
 	for l := range strings.Lines(text) {

@@ -184,7 +184,8 @@ func (r *reader) termsOf(lower string) []string {
 		if len(found) == 0 {
 			continue
 		}
-		// A word may consist of several terms: an elided article and a noun (l'eau), or the parts of a code and the whole.
+		// A word may consist of several terms: an elided article and a noun (l'eau), or the parts of a code and the
+		// whole.
 		term := found[0]
 		for _, t := range found[1:] {
 			if len(t) > len(term) {
@@ -201,8 +202,9 @@ func (r *reader) termsOf(lower string) []string {
 	return out
 }
 
-// finish sets what follows from adjacent words. A capitalised word at the beginning of a sentence is a name if a name
-// follows it. In German, nouns are capitalised, so that only a capitalised word next to another one is a name.
+// finish determines which words are names, after all words have been read. The first word of a sentence is a name if a
+// name follows it. In German, where all nouns are capitalised, a word is a name only if it is next to another
+// capitalised word, contains a digit, or is in capitals.
 func (r *reader) finish(words []word, text string) {
 	capital := func(i int) bool {
 		if i < 0 || i >= len(words) {
@@ -243,7 +245,8 @@ const (
 	maxEnding = 3
 )
 
-// prefixOf returns the beginning of a word by which its unknown inflections are found, or "" if the word is too short.
+// prefixOf returns the first minStem characters of a word, by which other forms of the word are found. It returns "" if
+// the word is shorter.
 func prefixOf(term string) string {
 	n := 0
 	for i := range term {
