@@ -7,7 +7,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// renderSentences renders the sentences of an answer whose text is the parameter text.
+// renderSentences renders the sentences of an answer. text is the text that the caller receives.
 func renderSentences(a answer.Answer, text string) []AnswerSentence {
 	count := characterCounter{text: text}
 	out := make([]AnswerSentence, 0, len(a.Sentences))
@@ -43,8 +43,8 @@ func renderHighlights(f domain.Fragment) []Highlight {
 	})
 }
 
-// characterCounter converts positions in a text from bytes to characters. Positions that are asked for in order take
-// linear time altogether.
+// characterCounter converts positions in a text from bytes to characters. Converting ascending positions takes linear
+// time in total.
 type characterCounter struct {
 	text              string
 	bytes, characters int

@@ -69,7 +69,7 @@ func (s *server) writeText(ctx context.Context, out *documentWriter, d domain.Da
 	}
 }
 
-// documentWriter writes the text of a document, given its chunks in order. It leaves out what chunks repeat.
+// documentWriter writes the text of a document, given its chunks in order. It omits text that a chunk repeats.
 type documentWriter struct {
 	out io.Writer
 	at  int // bytes written
