@@ -53,12 +53,12 @@ func (f *Flows) Of(r *http.Request) string {
 // WorkspaceFlow returns the flow of requests with keys of the workspace.
 func WorkspaceFlow(id string) string { return "workspace " + id }
 
-// VisitorFlow returns the flow of requests without a key to public resources of the workspace. It differs from that of
-// its keys, so that visitors cannot keep the owner out.
+// VisitorFlow returns the flow of requests without a key to public resources of the workspace. It is separate from the
+// flow of the workspace's keys, so that visitors cannot keep the owner out.
 func VisitorFlow(id string) string { return "visitors of " + id }
 
-// AddressFlow returns the flow of requests from an address. All addresses of an IPv6 network count as one, because
-// their user can choose among them.
+// AddressFlow returns the flow of requests from an address. All addresses of an IPv6 /64 network count as one, because
+// a client can choose any address of its network.
 func AddressFlow(remote string) string {
 	host := Host(remote)
 	if ip, err := netip.ParseAddr(host); err == nil && ip.Unmap().Is6() {
