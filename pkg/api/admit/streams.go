@@ -11,8 +11,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Shares of the open streams, as values of admission.Options.Share. However many workspaces have streams, some remain
-// for others.
+// Values of admission.Options.Share for open streams. With them, some streams always remain for other workspaces and
+// keys.
 const (
 	shareOfWorkspace = 1 // as many as remain free: a single workspace can have half of all
 	shareOfKey       = 2 // a single key can have a third
@@ -65,8 +65,8 @@ func (s *streams) refusal(owner string, open int) error {
 type permitKey struct{}
 
 // OpenStream must be called before a response that may take long, such as an event stream or a download. It fails if
-// the caller's workspace, key or address has its share of the open streams. workspace is the workspace of the public
-// resource that a caller without a key uses.
+// the caller's workspace, key or address has used up its share of the open streams. For a caller without a key,
+// workspace is the workspace of the public resource.
 func OpenStream(ctx context.Context, workspace string) error {
 	ctx, caller := access.CallerOf(ctx)
 	p, ok := ctx.Value(permitKey{}).(*permit)
