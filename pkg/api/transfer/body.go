@@ -75,9 +75,10 @@ func RefuseEncoded(r *http.Request) error {
 	return nil
 }
 
-// ExpectBody returns a request whose body must arrive at MinRate or faster after the first timeout, without pauses as
-// long as that. The request tracks whether its body has been read to the end. The deadline is lifted once the body has
-// arrived. If the request is rejected earlier, the deadline limits how long the server waits for the rest.
+// ExpectBody sets the deadline for reading the request's body: a pause may last at most timeout, and a body of n bytes
+// may take at most timeout plus n/MinRate seconds. The returned request tracks whether its body has been read to the
+// end. The deadline is lifted once the body has arrived. If the request is rejected earlier, the deadline limits how
+// long the server waits for the rest.
 func ExpectBody(w http.ResponseWriter, r *http.Request, timeout time.Duration) *http.Request {
 	if r.ContentLength == 0 {
 		return r

@@ -12,8 +12,8 @@ import (
 // slower client could keep a slot for uploads for hours at hardly any cost.
 const MinRate = 8 << 10
 
-// pace limits how slowly a body may arrive: nothing for at most timeout, and as a whole at MinRate or faster, apart
-// from the first timeout. So a body may take timeout and one second for each MinRate bytes.
+// pace limits how slowly a body may arrive. A pause may last at most timeout, and a body of n bytes may take at most
+// timeout plus n/MinRate seconds in total.
 type pace struct {
 	began   time.Time
 	timeout time.Duration
