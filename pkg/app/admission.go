@@ -32,12 +32,12 @@ const (
 	burstTimeout       = 10 // time-out in a burst as a multiple of the time-out under sustained load
 	burstInterval      = 4  // longest burst as a multiple of the time-out
 
-	// awaitedShare is the share of a workspace while others send requests that mostly wait for other servers or for
-	// clients, see admission.Options.Share: a workspace gets half of their slots. For requests that keep a processor
-	// busy, see computedShare.
+	// awaitedShare is the value of admission.Options.Share for requests that mostly wait for other servers or for
+	// clients. With it, a workspace gets at most half of the slots while other workspaces send requests. For requests
+	// that keep a processor busy, see computedShare.
 	awaitedShare = 1
-	// aloneTime is how long a workspace must have been the only one before it may use all slots. Uploads are never
-	// alone, because they may hold their slots for minutes.
+	// aloneTime is how long a workspace must have been the only one with requests before it may use all slots. For
+	// uploads, no workspace may use all slots, because an upload may hold its slot for minutes.
 	aloneTime = 10 * time.Second
 )
 
@@ -98,9 +98,9 @@ func newAdmission(c config.Config, r prometheus.Registerer) *admissionGates {
 	return g
 }
 
-// computedShare returns the share with which a single workspace gets so many slots, at least one, while others send
-// requests. Queries leave one processor to others, because a request that shares its processor with a busy one may wait
-// for it several times, 10 ms each.
+// computedShare returns the value of admission.Options.Share with which a workspace gets the given number of slots
+// while other workspaces send requests. One processor is left to the other workspaces: a request on a processor with a
+// busy request may have to wait several times, for 10 ms each.
 func computedShare(processors, perProcessor, slots int) float64 {
 	return float64(processors*perProcessor)/float64(max(slots, 1)) - 1
 }
@@ -111,7 +111,8 @@ func (g *admissionGates) of(c config.Config, r *storageCheck) admit.Options {
 	}
 }
 
-// searchPermits lets a query search several parts at the same time, as far as its workspace has permits for searches.
+// searchPermits lets a query search for several of its parts at the same time, if there are free search slots for its
+// workspace.
 type searchPermits struct{ gate *admission.Gate }
 
 // TryEnter implements retrieve.Permits.

@@ -51,7 +51,7 @@ func (d drawer) Draw(ctx context.Context, content io.Reader, page int) ([]byte, 
 
 // readers returns how many documents are extracted concurrently. Extraction keeps a processor busy, so more than one
 // document per processor would gain nothing. At least two are extracted concurrently, so that one long document does
-// not block all others. One more reader is kept for workspaces that have none.
+// not block all others. One more is added for workspaces that have no document in extraction.
 func readers(c config.Config) int { return min(c.IngestConcurrency, max(2, processors.Count())+1) }
 
 // newReader returns the extractor and chunker for the command that shows how a file is read.
