@@ -79,9 +79,9 @@ type conversationName struct {
 // resolveConversation identifies the conversation that a question names. If the name is a UUID, it is the
 // conversation's id. It is converted to lower case, because some languages write UUIDs in upper case.
 //
-// Any other name was chosen by the caller and may be easy to guess, so it is valid only within the agent. For callers
-// without a key for the agent's workspace, it is also valid only for the visitor: two visitors who choose the same name
-// have separate conversations.
+// Any other name was chosen by the caller and may be easy to guess, so different agents have separate conversations
+// with the same name. For callers without a key for the agent's workspace, different visitors have separate
+// conversations, too.
 func (s *server) resolveConversation(ctx context.Context, caller access.Caller, agent domain.Agent, body AgentQuery) conversationName {
 	given := orZero(body.ConversationId)
 	named := conversationName{id: strings.ToLower(given), visitor: orZero(body.VisitorId)}
