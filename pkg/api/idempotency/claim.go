@@ -66,9 +66,9 @@ func CreateOnce[T any](ctx context.Context, find, create func() (T, error)) (T, 
 	return made, err
 }
 
-// WithJobID gives the n-th job of the request's first run an id that is derived from the request. If a repeated run
-// finds a job with this id, the first run was accepted. Jobs of a repeated run keep their own ids, because the first
-// run's job may have been superseded and its events may still arrive.
+// WithJobID returns the job with an id derived from the request and n, if this is the request's first run. If a
+// repeated run finds a job with such an id, the first run was accepted. In a repeated run, WithJobID returns the job
+// unchanged, because late events of the first run's job must not be taken for events of the new job.
 func WithJobID(ctx context.Context, job domain.Job, n int) domain.Job {
 	if claim := claimOf(ctx); claim != nil && !claim.Repeated {
 		job.ID = acceptedJobID(claim, n)
