@@ -218,9 +218,9 @@ func (s SiteScope) LeftOutReason(why, address string) string {
 	return address + " was skipped: " + why + "."
 }
 
-// IsBetterThan reports whether this page should be kept instead of the other one with the same content. A page without
-// a redirect wins over a page with one, and the target of a redirect wins over its start. Otherwise the page with fewer
-// links from the root wins, then the page with the shorter address.
+// IsBetterThan reports whether this page should be kept instead of another one with the same content. A page that was
+// fetched without a redirect is better than one that redirects, and the target of a redirect is better than its start.
+// Otherwise the page with fewer links from the root is better, then the page with the shorter address.
 func (c DatasourceConfig) IsBetterThan(than DatasourceConfig) bool {
 	leads, target := c.FinalURL == than.SourceURL, than.FinalURL == c.SourceURL
 	switch {

@@ -11,8 +11,9 @@ type SiteReach struct {
 	patterns *Patterns
 }
 
-// Judge decides whether a link becomes a page. It returns the reason for refusing the link or, if there is none, the
-// Lead of the page. lead is the Lead that the page gets if it matches no include pattern.
+// Judge decides whether a link becomes a page. It returns the reason for refusing the link in why, or why is "" and the
+// second result is the page's Lead; see DatasourceConfig.Lead. The parameter lead is the Lead of a page that matches no
+// include pattern.
 func (r *SiteReach) Judge(l Link, lead int) (why string, _ int) {
 	if SameAddress(l.URL, r.Scope.Root) {
 		return "", 0 // the root is always read for its links
