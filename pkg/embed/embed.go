@@ -29,9 +29,8 @@ type Embedder interface {
 	Embed(ctx context.Context, texts []string, purpose Purpose) ([][]float32, error)
 }
 
-// Coverage returns how much of the text consists of words that the model knows, from 0 to 1. It calls the Coverage
-// method of e or, if e has none, of the first embedder in its Unwrap chain that has one. If there is none, Coverage
-// returns 1.
+// Coverage returns how much of the text consists of words that the model knows, from 0 to 1. It calls the method
+// Coverage of e or, if e has none, of the first wrapped embedder that has one. If there is none, Coverage returns 1.
 func Coverage(e Embedder, text string) float64 {
 	if covered, ok := find[interface{ Coverage(text string) float64 }](e); ok {
 		return covered.Coverage(text)
@@ -40,8 +39,8 @@ func Coverage(e Embedder, text string) float64 {
 }
 
 // IsCached reports whether an embedder can return a query's vector without waiting, for example from a Cache. It calls
-// the IsCached method of e or, if e has none, of the first embedder in its Unwrap chain that has one. If there is none,
-// IsCached returns false.
+// the method IsCached of e or, if e has none, of the first wrapped embedder that has one. If there is none, IsCached
+// returns false.
 func IsCached(e Embedder, query string) bool {
 	cached, ok := find[interface{ IsCached(query string) bool }](e)
 	return ok && cached.IsCached(query)
