@@ -110,9 +110,9 @@ func toQuery[T any](caller access.Caller, kind, id string, own, public func() (T
 	return v, err
 }
 
-// storedAnswer returns the answer that an earlier run of this request has stored in its conversation, or nil if there
-// is none. If another request has asked the same question in the conversation since, storedAnswer returns the later
-// answer, which is just as good.
+// storedAnswer returns the answer that an earlier run of this request stored in the conversation, or nil if there is
+// none. If the same question was asked again in the meantime, storedAnswer may return that answer instead, which is
+// just as good.
 func (s *server) storedAnswer(ctx context.Context, agent domain.Agent, body AgentQuery) (*answer.Answer, error) {
 	if !idempotency.IsRepeated(ctx) {
 		return nil, nil

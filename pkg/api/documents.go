@@ -143,8 +143,8 @@ func (s *server) planUpsert(ctx context.Context, store domain.Datastore, documen
 }
 
 // planDocument returns the datasource for a document. If a datasource with the custom id already exists, the result has
-// the same id and name, because content is stored under the datasource's id. The existing datasource may be deleted
-// before the upsert is stored; the catalog's transaction checks that.
+// that datasource's id and name. The id is needed before the upsert is stored, because content is stored under it. The
+// existing datasource may be deleted in between; the catalog's transaction checks that.
 func (s *server) planDocument(ctx context.Context, store domain.Datastore, customID string, place int) (*upsertItem, error) {
 	d := s.newDatasource(ctx, store, domain.TypeText, place)
 	d.CustomID, d.Config.CustomID = customID, customID

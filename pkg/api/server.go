@@ -237,8 +237,9 @@ func (s *server) recover(c *gin.Context) {
 // cleanPath removes a trailing slash and merges repeated slashes. Clients send such paths, for example
 // /v1//chat/completions if their base URL ends with a slash. Later handlers see only the clean path.
 //
-// A slash within an id is encoded, as in /conversations/chat%2F7. RawPath then distinguishes it from the slashes
-// between segments. For all other paths, later handlers see an empty RawPath, however the client encoded the path.
+// An id may contain a slash, which clients encode: /conversations/chat%2F7. For such a path, RawPath is the encoded
+// path, in which that slash differs from the slashes between segments. For all other paths, later handlers see an empty
+// RawPath.
 func cleanPath(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if path, raw := segments(r.URL); path != r.URL.Path || raw != r.URL.RawPath {

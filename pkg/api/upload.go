@@ -71,9 +71,9 @@ func (s *server) createWithOriginal(ctx context.Context, store domain.Datastore,
 	})
 }
 
-// storeUpload stores the content first and then, in one transaction, the row and its job. So no row refers to missing
-// content, even after a crash in between. Content without a row is removed here or by control.Auditor. Every run of a
-// request uses a new key for the content, so a run never removes content that the row of another run refers to.
+// storeUpload stores the content, and then the datasource's row and its job in one transaction. A crash between the two
+// steps leaves content without a row, which control.Auditor removes later, but never a row without content. Each run of
+// a repeated request stores the content under a new key, so that no run can remove the content of another.
 func (s *server) storeUpload(ctx context.Context, store domain.Datastore, d domain.Datasource, mimeType string, content io.Reader) (domain.Datasource, error) {
 	if err := s.Usage.CheckStorage(ctx, d.WorkspaceID); err != nil {
 		return domain.Datasource{}, err
@@ -101,8 +101,8 @@ func setOriginal(d *domain.Datasource, o domain.Original) {
 	d.Config.MIMEType, d.Config.FileSize, d.Config.SHA256 = o.MIMEType, o.Size, o.SHA256
 }
 
-// dropRefused removes content whose row the catalog rejected. After any other error, the transaction may have been
-// committed. The content then stays, and control.Auditor removes it if no row refers to it.
+// dropRefused removes content if err means that the catalog rejected its row. After any other error, the row may have
+// been stored, so dropRefused keeps the content. control.Auditor removes it later if no row refers to it.
 func (s *server) dropRefused(ctx context.Context, err error, originals ...domain.Original) {
 	switch domain.CodeOf(err) {
 	case domain.CodeNotFound, domain.CodeConflict, domain.CodeInvalid, domain.CodeUsageLimit:
