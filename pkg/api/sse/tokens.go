@@ -46,8 +46,8 @@ func (t *TokenWriter) sendAll(text string) error {
 	return nil
 }
 
-// SplitPiece splits a piece in two if clients would mistake it for one of the protocol's markers. The split is within
-// the marker.
+// SplitPiece splits a piece in two if clients would mistake it for one of the protocol's markers, such as [DONE].
+// Clients join the two parts again.
 func SplitPiece(piece string) []string {
 	switch {
 	case piece == "":
