@@ -123,10 +123,10 @@ func workerOptions(c config.Config, lane domain.Lane, remote bool, m *instrument
 	case lane == domain.LaneCrawl:
 		o.Concurrency, o.MaxFailures = c.CrawlConcurrency, crawlFailures
 	case lane == domain.LaneLocal && c.IngestConcurrency > 1:
-		// One long document needs as much memory as ShortPerLong short ones. If all documents are short, ShortPerLong
-		// times as many jobs can run. At most half of the admission window is used, so that the rest is free for jobs
-		// that arrive in the meantime. This applies only to the local lane, which has a single ingestor. In other
-		// lanes, jobs that wait for memory here would leave other ingestors idle.
+		// A long document needs as much memory as ShortPerLong short ones, so if all documents are short, ShortPerLong
+		// times as many jobs can run. They use at most half of the admission window, so that the rest is free for jobs
+		// that arrive in the meantime. Only the local lane allows this, because it has a single ingestor. In other
+		// lanes, jobs would wait here for memory while other ingestors are idle.
 		o.Concurrency = max(c.IngestConcurrency, min(ingest.ShortPerLong*c.IngestConcurrency, c.Window/2))
 	}
 	if remote && lane != domain.LaneLocal {
