@@ -110,9 +110,9 @@ type Event struct {
 	Fetched  *Fetched  `json:"fetched,omitempty"`
 	Links    []Link    `json:"links,omitempty"`  // discovered: at most MaxLinksPerEvent
 	Follow   bool      `json:"follow,omitempty"` // discovered, of a site: follow the links of its pages
-	// Part and Parts are set in a page's discovered events: the 0-based index of this part of the page's links, and the
-	// number of parts. Together, the parts replace the stored links of the page. If Parts is 0, the links are not
-	// stored.
+	// Part and Parts are set in the discovered events of a page. The links of a page are reported in several parts:
+	// Part is the 0-based index of the event's part, and Parts is the number of parts. Together, the parts replace the
+	// stored links of the page. If Parts is 0, the links are not stored.
 	Part  int `json:"part,omitempty"`
 	Parts int `json:"parts,omitempty"`
 	// Complete is set in a site's synched event if every page of the site was listed. Pages that were not listed no

@@ -285,8 +285,8 @@ func applyError(d *Datasource, store Datastore, ev Event, current bool) Outcome 
 	return out
 }
 
-// sweepOvertaken sweeps the rows of a failed job that a newer job has overtaken. If the datasource is waiting for a job
-// or has content, sweepOvertaken leaves the rows to a later job, which sweeps all older generations.
+// sweepOvertaken sweeps the rows of a failed job that a newer job has overtaken. It does nothing if the datasource is
+// waiting for a job or has content. The rows are then swept with all older generations when a later job has ended.
 func sweepOvertaken(d *Datasource, ev Event, current bool) (out Outcome) {
 	if current || !d.Status.Terminal() || d.ActiveGeneration > 0 || d.Target != nil {
 		return out
