@@ -20,7 +20,8 @@ func (r *reader) readFigure(out *[]word, text string, i, to int) int {
 			continue
 		}
 		next, _ := utf8.DecodeRuneInString(text[end+size : to])
-		if !unicode.IsDigit(next) || !strings.ContainsRune(".,'’٫٬", c) && !(isThinSpace(c) && threeDigits(text[end+size:to]) && leading(text[i:end]) <= 3) {
+		groups := isThinSpace(c) && threeDigits(text[end+size:to]) && leading(text[i:end]) <= 3
+		if !unicode.IsDigit(next) || !groups && !strings.ContainsRune(".,'’٫٬", c) {
 			break
 		}
 		end += size

@@ -52,8 +52,8 @@ func Judge(text string, sources []domain.Fragment) Result {
 		}
 		out.Sentences[i] = v
 	}
-	for i := range out.Highlights {
-		out.Highlights[i] = merged(sources[i].Text, out.Highlights[i])
+	for i, ranges := range out.Highlights {
+		out.Highlights[i] = merged(sources[i].Text, ranges)
 	}
 	return out
 }

@@ -229,16 +229,6 @@ func (r *reader) finish(words []word, text string) {
 	}
 }
 
-// matches reports whether two words are forms of the same word.
-func (w *word) matches(other *word) bool {
-	for _, t := range w.terms {
-		if slices.Contains(other.terms, t) {
-			return true
-		}
-	}
-	return false
-}
-
 // Words longer than minStem that share all but maxEnding of their characters count as forms of the same word.
 const (
 	minStem   = 5
