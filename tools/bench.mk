@@ -106,6 +106,10 @@ bench-figures: ## store these figures, for comparison with the next release
 bench-extract: build ## compare quality, speed and memory of document extraction with other extractors; writes docs/history/extraction.md
 	go run ./tools/benchextract -ingestor $(BIN)/ingestor -write docs/history/extraction.md
 
+.PHONY: bench-rectangles
+bench-rectangles: ## check the rectangles of 200 quotations from 30 PDFs against another reader; docs/extraction.md
+	go run ./tools/benchextract -parts rectangles
+
 .PHONY: torture-extract
 torture-extract: ## read every document whole, cut short and damaged; fails when one does harm
 	go run ./tools/benchextract -torture

@@ -1705,6 +1705,9 @@ type DatastoreQuery struct {
 	// Query Example: trial period
 	Query string `json:"query"`
 
+	// Rectangles locate the fragments of PDFs on their pages. This reads the files again; default: false
+	Rectangles *bool `json:"rectangles,omitempty"`
+
 	// Rerank Whether a reranker sorts the best 50 candidates again. Omitted: if the server has a reranker (RERANK_URL); if it
 	// fails, the original order is returned. true: the query fails if the reranker does.
 	Rerank *bool `json:"rerank,omitempty"`
@@ -1829,6 +1832,9 @@ type ExplainedFragment struct {
 	// Page page or slide with most of the text, from 1
 	Page *int `json:"page"`
 
+	// Rectangles where the text of a PDF is on its pages, if the query asked for it; empty if it was not found
+	Rectangles *[]PageRectangle `json:"rectangles,omitempty"`
+
 	// Score higher is better; comparable within one response
 	Score float64 `json:"score"`
 
@@ -1941,6 +1947,9 @@ type Fragment struct {
 
 	// Page page or slide with most of the text, from 1
 	Page *int `json:"page"`
+
+	// Rectangles where the text of a PDF is on its pages, if the query asked for it; empty if it was not found
+	Rectangles *[]PageRectangle `json:"rectangles,omitempty"`
 
 	// Score higher is better; comparable within one response
 	Score float64 `json:"score"`
@@ -2215,6 +2224,20 @@ type PlanExplanation struct {
 
 // PlanExplanationReason `comparison`: it compares things that no fragment covers together; `steps`: it has a relative clause that no fragment covers; `coverage`: no fragment covers its words
 type PlanExplanationReason string
+
+// PageRectangle A rectangle on a page of a PDF as viewers display it: cut to its crop box and rotated. The unit is a point (1/72 inch),
+// and the origin is the upper left corner of the page.
+type PageRectangle struct {
+	Height float64 `json:"height"`
+	Page   int     `json:"page"`
+	Width  float64 `json:"width"`
+
+	// X left edge
+	X float64 `json:"x"`
+
+	// Y upper edge, downwards from the top
+	Y float64 `json:"y"`
+}
 
 // PlannedAddress defines model for PlannedAddress.
 type PlannedAddress struct {

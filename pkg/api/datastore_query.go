@@ -14,6 +14,7 @@ import (
 
 	"github.com/sluice/sluice/pkg/api/access"
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/locate"
 	"github.com/sluice/sluice/pkg/retrieve"
 )
 
@@ -123,7 +124,24 @@ func (s *server) queryDatastore(ctx context.Context, id string, body DatastoreQu
 		found, err = s.Retriever.Retrieve(ctx, req)
 		return err
 	})
+	if err == nil && orZero(body.Rectangles) {
+		s.locate(ctx, d.WorkspaceID, found.Fragments)
+	}
 	return found, err
+}
+
+// locate adds the rectangles of the fragments of PDFs.
+func (s *server) locate(ctx context.Context, workspaceID string, fragments []domain.Fragment) {
+	if s.Locator == nil {
+		return
+	}
+	passages := make([]locate.Passage, len(fragments))
+	for i, f := range fragments {
+		passages[i] = locate.Passage{Fragment: f, Spans: [][2]int{{0, len(f.Text)}}}
+	}
+	for i, spans := range s.Locator.Locate(ctx, workspaceID, passages) {
+		fragments[i].Rectangles = append([]domain.PageRectangle{}, spans[0]...)
+	}
 }
 
 // datastoreToQuery returns the datastore if the caller may query it.

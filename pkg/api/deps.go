@@ -6,6 +6,7 @@ import (
 
 	"github.com/sluice/sluice/pkg/answer"
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/locate"
 	"github.com/sluice/sluice/pkg/retrieve"
 )
 
@@ -48,6 +49,12 @@ type Answerer interface {
 	// the text is only returned. Answer fails with domain.CodeNotFound if ConversationID belongs to another workspace
 	// or agent. The token counts are set even if it fails.
 	Answer(ctx context.Context, r answer.Request, emit func(text string) error) (answer.Answer, error)
+}
+
+// Locator finds passages of PDFs on their pages.
+type Locator interface {
+	// Locate returns the rectangles of each span of each passage. There are none for text that is not found.
+	Locate(ctx context.Context, workspaceID string, passages []locate.Passage) [][][]domain.PageRectangle
 }
 
 // Watcher reports changes to datasources.

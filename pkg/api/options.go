@@ -71,6 +71,7 @@ type Deps struct {
 	Drawer    Drawer
 	Chunks    ChunkReader
 	Retriever Retriever
+	Locator   Locator // nil: no fragment has rectangles
 	Answerer  Answerer
 	Watcher   Watcher
 

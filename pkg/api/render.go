@@ -3,6 +3,7 @@ package api
 import (
 	"cmp"
 	"encoding/json"
+	"math"
 	"time"
 
 	openapi_types "github.com/oapi-codegen/runtime/types"
@@ -112,8 +113,21 @@ func renderFragment(f domain.Fragment) Fragment {
 	return Fragment{
 		Text: f.Text, Score: f.Score, Source: f.Source, DatasourceId: f.DatasourceID, DatasourceName: f.DatasourceName,
 		ChunkId: f.ChunkID, CustomId: optional(f.CustomID), Page: optional(f.Page), Heading: optional(f.Heading),
-		Offset: f.Offset, MimeType: optional(f.MIMEType), Metadata: object(f.Metadata),
+		Offset: f.Offset, MimeType: optional(f.MIMEType), Metadata: object(f.Metadata), Rectangles: renderRectangles(f.Rectangles),
 	}
+}
+
+// renderRectangles returns nil for fragments without rectangles, and an empty list if they were not found.
+func renderRectangles(all []domain.PageRectangle) *[]PageRectangle {
+	if all == nil {
+		return nil
+	}
+	const precision = 100 // rectangles are rounded to hundredths of a point
+	round := func(v float64) float64 { return math.Round(v*precision) / precision }
+	out := renderAll(all, func(r domain.PageRectangle) PageRectangle {
+		return PageRectangle{Page: r.Page, X: round(r.X), Y: round(r.Y), Width: round(r.Width), Height: round(r.Height)}
+	})
+	return &out
 }
 
 func renderSources(fragments []domain.Fragment) []Source {

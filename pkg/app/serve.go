@@ -19,6 +19,7 @@ import (
 	"github.com/sluice/sluice/pkg/datadir"
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/extract"
+	"github.com/sluice/sluice/pkg/locate"
 	"github.com/sluice/sluice/pkg/originals"
 	"github.com/sluice/sluice/pkg/retrieve"
 	"github.com/sluice/sluice/pkg/telemetry"
@@ -97,6 +98,13 @@ func (s *Service) stopServing() error {
 	return err
 }
 
+// Limits on the child processes that find passages on the pages of PDFs. They start when rectangles are requested, and
+// stop when they are idle. Most need less than 100 MB; a file that needs more than the limit has no rectangles.
+const (
+	locatorChildren = 2
+	locatorMemory   = 1 << 30 // address space, in bytes
+)
+
 func (s *Service) handler() (http.Handler, error) {
 	deps := retrieve.Deps{Indexes: searchers{s.engines}, Embedders: instrument.QueryEmbedders(s.embedders), Catalog: s.catalog, Permits: searchPermits{s.admission.searches}}
 	if s.reranker != nil {
@@ -113,6 +121,11 @@ func (s *Service) handler() (http.Handler, error) {
 		Timeout: s.config.ChatTimeout, Fragments: s.config.ChatFragments, ContextTokens: s.config.ChatContext,
 		HistoryTokens: cmp.Or(s.config.ChatHistory, -1), Composes: compose,
 	})
+	pages := extract.New(extract.Options{
+		Concurrency: locatorChildren, MaxMemory: min(int64(s.config.ExtractMemory), locatorMemory), Timeout: locate.DefaultTimeout,
+		CacheDir: s.dir.Join(datadir.Cache), TempDir: s.dir.Join(datadir.Temp), Log: s.log,
+	})
+	s.deferClose(pages.Close)
 	var sites api.Planner
 	if s.crawler != nil {
 		sites = s.crawler
@@ -144,6 +157,7 @@ func (s *Service) handler() (http.Handler, error) {
 		Drawer:        drawer,
 		Chunks:        retrieve.ChunkReader{Catalog: s.catalog, Index: s.engines.index},
 		Retriever:     s.stages.Retriever(finder),
+		Locator:       &locate.Locator{Catalog: s.catalog, Originals: s.originals, Extractor: pages, Log: s.log},
 		Answerer:      s.stages.Answerer(answerer),
 		Watcher:       s.hub,
 		Scheduled:     s.reschedule,

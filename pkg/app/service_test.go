@@ -77,6 +77,28 @@ func TestDocumentsAndASiteBecomeFragmentsAndACitedAnswer(t *testing.T) {
 		}
 	}
 	p.checkAnswer(store)
+	p.checkRectangles(store)
+}
+
+// checkRectangles requests the position of a fragment on the page of a PDF of 595 by 842 points.
+func (p *program) checkRectangles(store string) {
+	p.t.Helper()
+	var found []struct {
+		Page       int
+		Rectangles []struct {
+			Page                int
+			X, Y, Width, Height float64
+		}
+	}
+	p.must(p.post("/datastores/"+store+"/query", map[string]any{"query": "How long is the warranty of the Aurora X2 pump?", "topK": 1, "rectangles": true}, &found))
+	if len(found) != 1 || len(found[0].Rectangles) == 0 {
+		p.t.Fatalf("no rectangles: %+v", found)
+	}
+	for _, r := range found[0].Rectangles {
+		if r.Page != found[0].Page || r.X < 72 || r.X+r.Width > 595 || r.Y < 72 || r.Y+r.Height > 842 || r.Width <= 0 || r.Height <= 0 {
+			p.t.Errorf("the rectangle %+v is not in the text of page %d", r, found[0].Page)
+		}
+	}
 }
 
 func (p *program) checkAnswer(store string) {

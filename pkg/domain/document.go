@@ -136,4 +136,6 @@ type Fragment struct {
 
 	Runs       TextRuns    `json:",omitempty"` // as in Chunk
 	Highlights []TextRange `json:",omitempty"` // parts of Text that support an answer, in order; nil elsewhere
+	// Rectangles locate the text on the pages of a PDF. They are nil unless they were requested.
+	Rectangles []PageRectangle `json:",omitempty"`
 }

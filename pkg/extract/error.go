@@ -8,6 +8,9 @@ type Error = format.Error
 // Kind is the reason why a document cannot be read. Every kind is permanent: trying again would not help.
 type Kind = format.Kind
 
+// Passage is a part of a document's text to be found on its pages.
+type Passage = format.Passage
+
 // Limits bounds the resources and the output of one document.
 type Limits = format.Limits
 

@@ -164,7 +164,7 @@ func New(o Options) *Extractor {
 // document cannot be read and that a retry would not help. Any other error comes from the child process or the context,
 // so a retry may succeed.
 func (x *Extractor) Extract(ctx context.Context, req Request) (*domain.Document, error) {
-	answer, err := x.ask(ctx, req, 0)
+	answer, err := x.ask(ctx, req, 0, nil)
 	return answer.Document, err
 }
 
@@ -173,12 +173,26 @@ func (x *Extractor) Draw(ctx context.Context, req Request, page int) ([]byte, er
 	if page < 1 {
 		return nil, format.Errorf(format.NoPage, "there is no page %d; pages are counted from 1", page)
 	}
-	answer, err := x.ask(ctx, req, page)
+	answer, err := x.ask(ctx, req, page, nil)
 	return answer.Picture, err
 }
 
+// Locate finds passages of a document's text on its pages. The result holds rectangles for each passage and each of its
+// spans, usually one for each line; there are none for text that is not found. Locate reads only the pages around the
+// passages. It waits and fails like Extract; formats without positions are Unsupported.
+func (x *Extractor) Locate(ctx context.Context, req Request, passages []Passage) ([][][]domain.PageRectangle, error) {
+	if len(passages) == 0 {
+		return nil, nil
+	}
+	if err := format.CheckPassages(passages); err != nil {
+		return nil, err
+	}
+	answer, err := x.ask(ctx, req, 0, passages)
+	return answer.Rectangles, err
+}
+
 // ask passes one request to a child. page is the page to draw, or 0 to read the document.
-func (x *Extractor) ask(ctx context.Context, req Request, page int) (none sandbox.Answer, err error) {
+func (x *Extractor) ask(ctx context.Context, req Request, page int, passages []Passage) (none sandbox.Answer, err error) {
 	x.mu.Lock()
 	if x.closed {
 		x.mu.Unlock()
@@ -209,7 +223,7 @@ func (x *Extractor) ask(ctx context.Context, req Request, page int) (none sandbo
 	defer cancel(nil)
 	detach := context.AfterFunc(x.ctx, func() { cancel(errClosed) })
 	defer detach()
-	if page == 0 && info.Size() <= x.opts.Direct && isSimple(f, req) {
+	if page == 0 && passages == nil && info.Size() <= x.opts.Direct && isSimple(f, req) {
 		doc, err := Parse(ctx, format.Source{Data: f, Size: info.Size(), Name: req.Name, Declared: req.Declared, URL: req.URL, PlainRows: req.PlainRows}, x.limits)
 		return sandbox.Answer{Document: doc}, err
 	}
@@ -221,7 +235,7 @@ func (x *Extractor) ask(ctx context.Context, req Request, page int) (none sandbo
 		return none, fmt.Errorf("waiting for an extraction process: %w", context.Cause(ctx))
 	}
 	defer slot.Leave()
-	return x.askChild(ctx, f, info.Size(), req, page)
+	return x.askChild(ctx, f, info.Size(), req, page, passages)
 }
 
 // isSimple reports whether the file is plain text or CSV, judging by its first bytes as Parse does.
@@ -238,11 +252,11 @@ func isSimple(f *os.File, req Request) bool {
 	return false
 }
 
-func (x *Extractor) askChild(ctx context.Context, f *os.File, size int64, req Request, page int) (none sandbox.Answer, err error) {
+func (x *Extractor) askChild(ctx context.Context, f *os.File, size int64, req Request, page int, passages []Passage) (none sandbox.Answer, err error) {
 	limit := x.opts.cpuLimit(size)
 	child := sandbox.Request{
 		Path: req.Path, Name: req.Name, Declared: req.Declared, URL: req.URL, PlainRows: req.PlainRows,
-		CPUSeconds: uint64(limit.Seconds()) + 1, Limits: x.limits, Page: page,
+		CPUSeconds: uint64(limit.Seconds()) + 1, Limits: x.limits, Page: page, Passages: passages,
 	}
 	for attempt := 0; ; attempt++ {
 		w, err := x.take()

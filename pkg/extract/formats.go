@@ -78,6 +78,11 @@ func Parse(ctx context.Context, src format.Source, lim format.Limits) (*domain.D
 	return doc, nil
 }
 
+// Locate finds passages of a document's text on its pages, in this process. See Extractor.Locate.
+func Locate(ctx context.Context, src format.Source, lim format.Limits, passages []format.Passage) ([][][]domain.PageRectangle, error) {
+	return formats.Locate(ctx, src, lim, passages)
+}
+
 // RunChildIfAsked does nothing unless an Extractor started this process as a child. In a child it reads documents and
 // never returns. It must be the first call in every main and TestMain.
-func RunChildIfAsked() { sandbox.RunIfAsked(Stream, pdf.Picture) }
+func RunChildIfAsked() { sandbox.RunIfAsked(Stream, pdf.Picture, Locate) }

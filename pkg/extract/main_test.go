@@ -9,6 +9,6 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	sandbox.RunIfAsked(misbehave, pdf.Picture)
+	sandbox.RunIfAsked(misbehave, pdf.Picture, Locate)
 	extracttest.Main(m)
 }

@@ -25,11 +25,12 @@ type settings struct {
 	write     string
 	only      string
 	parts     []string
+	verbose   bool
 	torture   tortureSettings
 }
 
 // allParts are the available measurements.
-var allParts = []string{"score", "speed", "memory", "office"}
+var allParts = []string{"score", "speed", "memory", "office", "rectangles"}
 
 func main() {
 	extract.RunChildIfAsked() // does not return in a process that reads documents
@@ -45,6 +46,7 @@ func run(ctx context.Context, args []string, out, errs io.Writer) error {
 	flags.StringVar(&s.venv, "venv", ".cache/bench-extract", "Python environment with the extractors to compare with")
 	flags.StringVar(&s.only, "only", "", "kind of documents: pdf, docx, web …; default: all")
 	flags.List(&s.parts, "parts", "", strings.Join(allParts, ","), "comma-separated parts to measure", allParts...)
+	flags.BoolVar(&s.verbose, "verbose", false, "rectangles: list the quotations that are not covered")
 	flags.Write(&s.write)
 	torture := flags.Bool("torture", false, "damage every document in many ways and read the copies")
 	flags.StringVar(&s.torture.keep, "keep", "", "torture: folder for the files that caused harm")

@@ -20,10 +20,13 @@ func measure(ctx context.Context, s settings, out, errs io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if _, err := os.Stat(s.ingestor); err != nil {
-		return fmt.Errorf("the program to measure: %w; make build builds it", err)
+	var python string
+	if !slices.Equal(s.parts, []string{"rectangles"}) { // this part needs neither
+		if _, err := os.Stat(s.ingestor); err != nil {
+			return fmt.Errorf("the program to measure: %w; make build builds it", err)
+		}
+		python = pythonEnvironment(ctx, s.venv, errs)
 	}
-	python := pythonEnvironment(ctx, s.venv, errs)
 	var text strings.Builder
 	fmt.Fprintf(&text, "%d processors of %s, %s.\n", runtime.NumCPU(), runtime.GOARCH, runtime.Version())
 	for _, part := range []struct {
@@ -43,6 +46,7 @@ func measure(ctx context.Context, s settings, out, errs io.Writer) error {
 		{"office", "Speed on office files", func(w io.Writer) error {
 			return office(ctx, python, append(slices.Clone(samples), shared...), w)
 		}},
+		{"rectangles", "Rectangles of quotations", func(w io.Writer) error { return rectangles(ctx, s, append(slices.Clone(samples), shared...), w, errs) }},
 	} {
 		if !slices.Contains(s.parts, part.name) {
 			continue

@@ -17,7 +17,7 @@ import (
 // Format describes PDF files.
 var Format = format.Format{
 	Type: "application/pdf", Aliases: []string{"application/x-pdf"}, Extensions: []string{".pdf"},
-	Name: "a PDF", Label: "PDF", Sniff: isPDF, Read: read,
+	Name: "a PDF", Label: "PDF", Sniff: isPDF, Read: read, Locate: locate,
 }
 
 // isPDF reports whether the first 1,024 bytes contain the PDF header and are not merely text about PDF. Other data may

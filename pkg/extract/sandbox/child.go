@@ -39,9 +39,12 @@ type ParseFunc func(context.Context, format.Source, format.Limits, func(domain.B
 // DrawFunc draws a page of a document, counted from 1, in the child. It returns a PNG picture.
 type DrawFunc func(ctx context.Context, src format.Source, lim format.Limits, page int) ([]byte, error)
 
+// LocateFunc finds passages on the pages of a document, in the child.
+type LocateFunc func(context.Context, format.Source, format.Limits, []format.Passage) ([][][]domain.PageRectangle, error)
+
 // RunIfAsked does nothing unless a parent started this process as a child. In a child it serves requests with the given
 // functions and never returns.
-func RunIfAsked(read ParseFunc, draw DrawFunc) {
+func RunIfAsked(read ParseFunc, draw DrawFunc, locate LocateFunc) {
 	value, asked := os.LookupEnv(ChildMarker)
 	if !asked {
 		return
@@ -71,7 +74,7 @@ func RunIfAsked(read ParseFunc, draw DrawFunc) {
 			folders = append(folders, cache)
 		}
 	}
-	c := &childServer{out: out, parse: read, draw: draw, memory: memory, missing: confine(folders)}
+	c := &childServer{out: out, parse: read, draw: draw, locate: locate, memory: memory, missing: confine(folders)}
 	if err := c.serve(os.Stdin); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
@@ -84,6 +87,7 @@ type childServer struct {
 	out     io.Writer
 	parse   ParseFunc
 	draw    DrawFunc
+	locate  LocateFunc
 	memory  int64    // memory limit, in bytes
 	missing []string // rights that the child could not give up
 }
@@ -143,9 +147,13 @@ func (c *childServer) answer(req Request) error {
 	src := format.Source{Data: f, Size: info.Size(), Name: req.Name, Declared: req.Declared, URL: req.URL, PlainRows: req.PlainRows}
 	var doc *domain.Document
 	var picture []byte
-	if req.Page > 0 {
+	var rectangles [][][]domain.PageRectangle
+	switch {
+	case req.Page > 0:
 		picture, err = c.draw(context.Background(), src, req.Limits, req.Page)
-	} else {
+	case len(req.Passages) > 0:
+		rectangles, err = c.locate(context.Background(), src, req.Limits, req.Passages)
+	default:
 		doc, err = c.parse(context.Background(), src, req.Limits, batch.add)
 	}
 	if errors.Is(err, format.ErrPanic) || c.hasGrown() {
@@ -161,6 +169,8 @@ func (c *childServer) answer(req Request) error {
 		return writeFrame(c.out, frameFault, err.Error())
 	case req.Page > 0:
 		return writeFrame(c.out, framePicture, picture)
+	case len(req.Passages) > 0:
+		return writeFrame(c.out, frameRectangles, rectangles)
 	}
 	if err := batch.flush(); err != nil {
 		return err

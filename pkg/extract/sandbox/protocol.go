@@ -19,14 +19,15 @@ import (
 type frameKind byte
 
 const (
-	frameRequest  frameKind = 'R' // to the child: Request
-	frameAccepted frameKind = 'A' // from the child: []string, the rights that it could not give up; sent when it receives a request
-	frameBlocks   frameKind = 'B' // from the child: []domain.Block, in any number of frames
-	frameSpent    frameKind = 'S' // from the child: true if the child must be replaced after this document
-	frameDocument frameKind = 'D' // from the child: domain.Document without blocks; ends the answer
-	framePicture  frameKind = 'P' // from the child: []byte, the picture of a page; ends the answer
-	frameRefusal  frameKind = 'E' // from the child: Error; ends the answer
-	frameFault    frameKind = 'F' // from the child: a string, the error that prevented reading; ends the answer
+	frameRequest    frameKind = 'R' // to the child: Request
+	frameAccepted   frameKind = 'A' // from the child: []string, the rights that it could not give up; sent when it receives a request
+	frameBlocks     frameKind = 'B' // from the child: []domain.Block, in any number of frames
+	frameSpent      frameKind = 'S' // from the child: true if the child must be replaced after this document
+	frameDocument   frameKind = 'D' // from the child: domain.Document without blocks; ends the answer
+	framePicture    frameKind = 'P' // from the child: []byte, the picture of a page; ends the answer
+	frameRectangles frameKind = 'L' // from the child: [][][]domain.PageRectangle, for a request with passages; ends the answer
+	frameRefusal    frameKind = 'E' // from the child: Error; ends the answer
+	frameFault      frameKind = 'F' // from the child: a string, the error that prevented reading; ends the answer
 )
 
 // maxFrame is the maximum size of a frame, in bytes.
@@ -35,7 +36,7 @@ const maxFrame = 16 << 20
 // batchBytes is the approximate amount of text in one frame of blocks, in bytes.
 const batchBytes = 256 << 10
 
-// Request is one document for a child to read, or a page of it to draw.
+// Request is one document for a child to read, a page of it to draw, or passages of it to locate.
 type Request struct {
 	Path       string        `json:"path"` // only on systems that cannot pass open files; "" elsewhere
 	Name       string        `json:"name"`
@@ -45,6 +46,8 @@ type Request struct {
 	CPUSeconds uint64        `json:"cpu_seconds"` // CPU time limit
 	Page       int           `json:"page"`        // the page to draw, from 1; 0: read the document
 	Limits     format.Limits `json:"limits"`
+
+	Passages []format.Passage `json:"passages,omitempty"` // the passages to locate; none: read the document
 }
 
 // refusal is the transmitted form of an *Error, with its cause as text.

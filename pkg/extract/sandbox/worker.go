@@ -131,10 +131,12 @@ func (w *Worker) Stop() {
 // ErrNotStarted means that the child ended before it received the document. Another child can read the document.
 var ErrNotStarted = errors.New("the extraction process ended before it received the document")
 
-// Answer is a child's answer to a request: the document that it read, or the picture of the page that it drew, as PNG.
+// Answer is a child's answer to a request: the document that it read, the picture of the page that it drew, as PNG, or
+// the rectangles of each span of each passage.
 type Answer struct {
-	Document *domain.Document
-	Picture  []byte
+	Document   *domain.Document
+	Picture    []byte
+	Rectangles [][][]domain.PageRectangle
 }
 
 // Ask passes one request to the child. The child is dead after any error except an *Error from the parser.
@@ -157,7 +159,7 @@ func (w *Worker) Ask(ctx context.Context, f *os.File, req Request, maxMemory int
 	if err != nil {
 		err = errors.Join(ErrNotStarted, err)
 	} else {
-		answer, err = w.receive(req.Limits)
+		answer, err = w.receive(req)
 	}
 	if err == nil || format.KindOf(err) != "" && !errors.Is(err, errOverflow) {
 		return answer, err
@@ -183,7 +185,8 @@ var (
 )
 
 // receive collects frames up to the one that ends the answer.
-func (w *Worker) receive(lim format.Limits) (Answer, error) {
+func (w *Worker) receive(req Request) (Answer, error) {
+	lim := req.Limits
 	var blocks []domain.Block
 	var text, raw int64
 	tooMuch := &format.Error{Kind: format.TooLarge, Message: "the document has too much text; split it", Err: errOverflow}
@@ -232,6 +235,12 @@ func (w *Worker) receive(lim format.Limits) (Answer, error) {
 				return Answer{}, fmt.Errorf("decoding a picture: %w", err)
 			}
 			return Answer{Picture: picture}, nil
+		case frameRectangles:
+			var rectangles [][][]domain.PageRectangle
+			if err := json.Unmarshal(payload, &rectangles); err != nil {
+				return Answer{}, fmt.Errorf("decoding rectangles: %w", err)
+			}
+			return Answer{Rectangles: rectangles}, checkRectangles(rectangles, req.Passages)
 		case frameRefusal:
 			var r refusal
 			if err := json.Unmarshal(payload, &r); err != nil {
@@ -244,6 +253,19 @@ func (w *Worker) receive(lim format.Limits) (Answer, error) {
 			return Answer{}, fmt.Errorf("unknown frame kind %q", kind)
 		}
 	}
+}
+
+// checkRectangles returns an error unless there are rectangles for exactly the spans of the passages.
+func checkRectangles(rectangles [][][]domain.PageRectangle, passages []format.Passage) error {
+	if len(rectangles) != len(passages) {
+		return fmt.Errorf("the extraction process sent rectangles of %d passages instead of %d", len(rectangles), len(passages))
+	}
+	for i, p := range passages {
+		if len(rectangles[i]) != len(p.Spans) {
+			return fmt.Errorf("the extraction process sent rectangles of %d spans instead of %d", len(rectangles[i]), len(p.Spans))
+		}
+	}
+	return nil
 }
 
 // causeOfDeath returns an error that tells users why the child died.

@@ -21,8 +21,13 @@ func (d *Document) box(p pageRef) pageBox {
 			media = both
 		}
 	}
+	return boxOf(media, seen.rotate.Int64())
+}
+
+// boxOf returns the box of a page that shows the given part of it, turned clockwise by the given angle.
+func boxOf(media rect, rotate int64) pageBox {
 	b := pageBox{width: media.x1 - media.x0, height: media.y1 - media.y0}
-	switch turn := (seen.rotate.Int64()%360 + 360) % 360; turn {
+	switch turn := (rotate%360 + 360) % 360; turn {
 	case 90:
 		b.toPage = matrix{0, -1, 1, 0, -media.y0, media.x1}
 		b.width, b.height = b.height, b.width

@@ -417,6 +417,7 @@ func (in *interpreter) lookOf(m matrix) look {
 // emit passes a piece of text to the lineBuilder, with its size and direction.
 func (in *interpreter) emit(text string, l look, from, to [2]float64) {
 	if l.shown && math.Abs(from[0]) <= farOff && math.Abs(from[1]) <= farOff {
+		in.out.vertical = in.state.font != nil && in.state.font.Vertical
 		in.out.glyph(text, l.size, l.dx, l.dy, from, to, l.bold)
 	}
 }

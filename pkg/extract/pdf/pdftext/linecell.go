@@ -1,6 +1,7 @@
 package pdftext
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"unicode"
@@ -19,6 +20,26 @@ type spot struct {
 	at     int32 // bytes from the start of the text
 	x0, x1 float32
 	bold   bool
+	elevation
+}
+
+// elevation is the height and size of a glyph that differs from most of its line. It fits into the padding of a spot.
+type elevation struct {
+	rise  int8 // distance above the line's baseline, in elevationSteps of the line's font size
+	scale int8 // glyph's size minus the line's, in elevationSteps of the line's font size
+}
+
+const elevationSteps = 32
+
+// elevationOf returns the elevation of a glyph on a line with the given baseline and font size.
+func elevationOf(p piece, base, size float64) elevation {
+	if p.base == base && p.size == size || size <= 0 {
+		return elevation{}
+	}
+	step := func(v float64) int8 {
+		return int8(math.Round(min(max(v/size*elevationSteps, math.MinInt8), math.MaxInt8)))
+	}
+	return elevation{step(p.base - base), step(p.size - size)}
 }
 
 func (s spot) middle() float64 { return (float64(s.x0) + float64(s.x1)) / 2 }
@@ -67,6 +88,7 @@ type unit struct {
 	text   string
 	x0, x1 float64 // position along the line
 	bold   bool
+	elevation
 }
 
 // joinUnits joins the glyphs of a cell to text in reading order, with white space collapsed. The glyphs are given in
@@ -96,7 +118,7 @@ func joinUnits(units []unit, rtl bool) (string, []spot) {
 				space = false
 			}
 			if !marked {
-				spots = append(spots, spot{int32(b.Len()), float32(u.x0), float32(u.x1), u.bold})
+				spots = append(spots, spot{int32(b.Len()), float32(u.x0), float32(u.x1), u.bold, u.elevation})
 				marked = true
 			}
 			b.WriteRune(r)

@@ -106,7 +106,7 @@ func (c Cell) Cut(at ...float64) []Cell {
 			text = append(text, ' ')
 		}
 		for _, s := range w.spots {
-			p.spots = append(p.spots, spot{s.at - int32(w.from) + int32(len(text)), s.x0, s.x1, s.bold})
+			p.spots = append(p.spots, spot{s.at - int32(w.from) + int32(len(text)), s.x0, s.x1, s.bold, s.elevation})
 		}
 		texts[i] = append(text, strings.TrimSpace(c.Text[w.from:w.to])...)
 		p.X0, p.X1 = min(p.X0, w.x0), max(p.X1, w.x1)
@@ -142,7 +142,7 @@ func (c Cell) Prefixed(text string) Cell {
 	x := float32(c.X0)
 	joined.spots = append(make([]spot, 0, len(c.spots)+1), spot{x0: x, x1: x})
 	for _, s := range c.spots {
-		joined.spots = append(joined.spots, spot{s.at + int32(len(text)), s.x0, s.x1, s.bold})
+		joined.spots = append(joined.spots, spot{s.at + int32(len(text)), s.x0, s.x1, s.bold, s.elevation})
 	}
 	return joined
 }

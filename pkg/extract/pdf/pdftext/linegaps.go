@@ -62,7 +62,7 @@ func (c *cellMaker) cellsOf(pieces []piece, rtl bool) []Cell {
 		if len(units) == 0 {
 			from = p.x0
 		}
-		units = append(units, unit{p.text, p.x0, p.x1, p.bold})
+		units = append(units, unit{p.text, p.x0, p.x1, p.bold, elevationOf(p, c.base, c.size)})
 		prev, pen, to = i, p.x1, p.x1
 	}
 	flush()

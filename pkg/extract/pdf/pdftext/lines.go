@@ -19,6 +19,9 @@ type Line struct {
 	Artifact bool
 	// Filled is set if values of form fields were added to the line. This package leaves it unset.
 	Filled bool
+
+	dx, dy   float32 // direction of writing, of length 1; both are 0 if it is that of Turn
+	vertical bool    // glyphs are centred on the baseline, as in vertical writing
 }
 
 // Text joins the cells with single tabs.
@@ -44,6 +47,8 @@ type lineBuilder struct {
 	lines []Line
 
 	open     bool
+	vertical bool    // the following glyphs are written vertically
+	upright  bool    // the glyphs of the line are written vertically
 	dx, dy   float64 // direction of writing
 	base     float64 // baseline of the line's first glyph, measured like Line.Y
 	end      float64 // position of the pen along the line
@@ -117,7 +122,7 @@ func (b *lineBuilder) glyph(text string, size, dx, dy float64, from, to [2]float
 	}
 	if !b.open {
 		b.open = true
-		b.dx, b.dy, b.base, b.left = dx, dy, p.base, p.x0
+		b.dx, b.dy, b.base, b.left, b.upright = dx, dy, p.base, p.x0, b.vertical
 		b.sizes = b.sizes[:0]
 		b.bold, b.visible, b.common, b.most, b.rtl, b.ltr = 0, 0, 0, 0, 0, 0
 	}
@@ -214,7 +219,7 @@ func (b *lineBuilder) breakLine() {
 	if b.visible == 0 {
 		return
 	}
-	line := Line{Artifact: b.artifact, Size: b.common, Bold: b.bold*2 > b.visible, Y: b.base}
+	line := Line{Artifact: b.artifact, Size: b.common, Bold: b.bold*2 > b.visible, Y: b.base, dx: float32(b.dx), dy: float32(b.dy), vertical: b.upright}
 	line.Turn = int(math.Round(math.Atan2(b.dy, b.dx)/(math.Pi/2))+4) % 4
 	for _, p := range pieces { // the first glyph may be a superscript
 		if !p.blank && math.Abs(p.size-b.common) <= 0.25 {

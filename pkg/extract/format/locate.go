@@ -1,0 +1,76 @@
+package format
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime/debug"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// Passage is a part of a document's text to be found on its pages.
+type Passage struct {
+	Text  string   `json:"text"`  // as extracted
+	Page  int      `json:"page"`  // page with most of the text, from 1
+	Spans [][2]int `json:"spans"` // ranges of Text to find, in bytes
+}
+
+// Limits on the passages of one request.
+const (
+	maxPassageText  = 4 << 20 // total size of their texts in bytes
+	maxPassageSpans = 1000    // total number of their spans
+)
+
+// CheckPassages returns an error if there are too many passages or spans, if a passage has no page, or if a span is not
+// in the text of its passage.
+func CheckPassages(passages []Passage) error {
+	text, spans := 0, 0
+	for _, p := range passages {
+		if p.Page < 1 {
+			return fmt.Errorf("the page of a passage is %d, must be at least 1", p.Page)
+		}
+		for _, s := range p.Spans {
+			if s[0] < 0 || s[1] < s[0] || s[1] > len(p.Text) {
+				return fmt.Errorf("a span of a passage is [%d, %d], must be within its %d bytes", s[0], s[1], len(p.Text))
+			}
+		}
+		text, spans = text+len(p.Text), spans+len(p.Spans)
+	}
+	if text > maxPassageText || spans > maxPassageSpans {
+		return fmt.Errorf("the passages have %d bytes and %d spans, more than the limits of %d and %d", text, spans, maxPassageText, maxPassageSpans)
+	}
+	return nil
+}
+
+// Locate detects the format of a document and finds passages of its text on its pages. It returns an *Error if the
+// document cannot be read, a reader panics, or the format has no positions.
+func (r *Registry) Locate(ctx context.Context, src Source, lim Limits, passages []Passage) (rectangles [][][]domain.PageRectangle, err error) {
+	lim = lim.WithDefaults()
+	if src.Size > lim.MaxInput {
+		return nil, Errorf(TooLarge, "the file has %s; the limit is %s", SizeText(src.Size), SizeText(lim.MaxInput))
+	}
+	head := make([]byte, min(src.Size, 4096))
+	n, err := src.Data.ReadAt(head, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("reading the file: %w", err)
+	}
+	defer func() {
+		if x := recover(); x != nil {
+			err = &Error{Kind: Damaged, Message: "the file is damaged: reading it failed unexpectedly",
+				Err: fmt.Errorf("%w: %v\n%s", ErrPanic, x, debug.Stack())}
+		}
+	}()
+	kind := r.Detect(head[:n], src.Name, src.Declared)
+	f := r.byType(kind)
+	if f == nil || f.Locate == nil {
+		return nil, Errorf(Unsupported, "files of type %s have no pages on which passages can be located", kind)
+	}
+	if err := CheckPassages(passages); err != nil {
+		return nil, err
+	}
+	p := &Parser{Ctx: ctx, Src: src, Lim: lim, Formats: r, Doc: &domain.Document{MIMEType: kind}}
+	p.Out = &Sink{Left: lim.MaxText, Max: lim.MaxText, Emit: func(domain.Block) error { return nil }}
+	return f.Locate(p, passages)
+}

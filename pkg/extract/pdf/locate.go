@@ -1,0 +1,168 @@
+package pdf
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/klippa-app/go-pdfium/requests"
+
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/extract/format"
+	"github.com/sluice/sluice/pkg/extract/pdf/pdfmatch"
+	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
+)
+
+const (
+	nearPages     = 2    // maximum distance of the searched pages from the page of a passage
+	foundShare    = 0.98 // fraction of a span at which no further pages are searched
+	leastShare    = 0.6  // fraction of a span below which it counts as not found: the text is from another file
+	scarceText    = 20   // number of letters below which PDFium may read a page, as in a document without text
+	linesOfPage   = 1 << 20
+	maxRectangles = 50_000 // number of rectangles after which no further passages are located
+)
+
+// locate finds passages of the extracted text on the pages.
+func locate(p *format.Parser, passages []format.Passage) ([][][]domain.PageRectangle, error) {
+	data, err := p.Src.Bytes()
+	if err != nil {
+		return nil, err
+	}
+	s, err := openPDF(p, data)
+	if err != nil {
+		return nil, err
+	}
+	defer s.close()
+	l := &locator{source: s, glyphs: map[int][]pdfmatch.Glyph{}, frames: map[int]pdftext.Frame{}}
+	rectangles := make([][][]domain.PageRectangle, len(passages))
+	n := 0
+	for i, passage := range passages {
+		if n > maxRectangles {
+			rectangles[i] = make([][]domain.PageRectangle, len(passage.Spans))
+			continue
+		}
+		if rectangles[i], err = l.locate(passage); err != nil {
+			return nil, err
+		}
+		for _, span := range rectangles[i] {
+			n += len(span)
+		}
+	}
+	return rectangles, nil
+}
+
+// locator finds passages on the pages of a file. It keeps the pages that it has read.
+type locator struct {
+	*source
+	glyphs map[int][]pdfmatch.Glyph // by page, from 1
+	frames map[int]pdftext.Frame
+}
+
+// locate finds the spans of one passage. It reads the passage's page and, if something is missing, the pages around it.
+func (l *locator) locate(passage format.Passage) ([][]domain.PageRectangle, error) {
+	rectangles, shares := make([][]domain.PageRectangle, len(passage.Spans)), make([]float64, len(passage.Spans))
+	spans := make([]pdfmatch.Span, len(passage.Spans))
+	for i, s := range passage.Spans {
+		spans[i] = pdfmatch.Span{Start: s[0], End: s[1]}
+	}
+	for near := range nearPages + 1 {
+		text, err := l.text(passage.Page-near, passage.Page+near)
+		if err != nil {
+			return nil, err
+		}
+		missing := false
+		for i, m := range text.Find(passage.Text, spans) {
+			if m.Share > shares[i] && m.Share >= leastShare {
+				shares[i], rectangles[i] = m.Share, text.Rectangles(m.Glyphs, func(page int) (width, height float64) { return l.frames[page].Size() })
+			}
+			missing = missing || shares[i] < foundShare
+		}
+		if !missing {
+			break
+		}
+	}
+	return rectangles, nil
+}
+
+// text returns the text of a range of pages, from 1.
+func (l *locator) text(from, to int) (*pdfmatch.Text, error) {
+	var all []pdfmatch.Glyph
+	for number := max(from, 1); number <= min(to, l.pages); number++ {
+		glyphs, known := l.glyphs[number]
+		if !known {
+			var err error
+			if glyphs, err = l.read(number); err != nil {
+				return nil, err
+			}
+			l.glyphs[number] = glyphs
+		}
+		all = append(all, glyphs...)
+	}
+	return pdfmatch.NewText(all), nil
+}
+
+// read reads the glyphs of a page with the reader that extraction uses, in reading order.
+func (l *locator) read(number int) ([]pdfmatch.Glyph, error) {
+	if err := l.p.Ctx.Err(); err != nil {
+		return nil, err
+	}
+	page, doubt := l.readOwn(number - 1)
+	if doubt.why == "" && page.letters < scarceText {
+		doubt = doubtOf(pdftext.Stats{}, pdftext.Stats{}, page, true)
+	}
+	page, err := l.settle(number-1, page, doubt)
+	if err != nil {
+		return nil, err
+	}
+	frame := l.frame(number - 1)
+	l.frames[number] = frame
+	place := frame.FromTop
+	if page.byPDFium != "" {
+		place = func(b pdftext.Box) pdftext.Box { return frame.FromTop(frame.Upright(b)) } // PDFium's positions are those of the file
+	}
+	var glyphs []pdfmatch.Glyph
+	for i, line := range readingOrder(placeFields(page.lines, page.fields, page.grids)) {
+		slanted, cell := line.Slanted(), -1
+		begins := true
+		for _, g := range line.Glyphs() {
+			b := place(g.Box)
+			glyphs = append(glyphs, pdfmatch.Glyph{
+				Page: number, Line: number*linesOfPage + i, Text: strings.TrimRightFunc(g.Text, unicode.IsSpace), Box: pdfmatch.Box{X0: b.X0, Y0: b.Y0, X1: b.X1, Y1: b.Y1},
+				Size: line.Size, Begins: begins, Cell: g.Cell != cell, Slanted: slanted,
+			})
+			last, _ := utf8.DecodeLastRuneInString(g.Text)
+			begins, cell = unicode.IsSpace(last), g.Cell
+		}
+	}
+	return glyphs, nil
+}
+
+// frame returns the frame of page i, from 0.
+func (l *locator) frame(i int) pdftext.Frame {
+	if l.own != nil {
+		return l.own.Frame(i)
+	}
+	if frame, err := l.pdfium.frame(i); err == nil {
+		return frame
+	}
+	return pdftext.FrameOf(pdftext.Box{}, 0)
+}
+
+// frame returns the frame of page i, from 0, as PDFium finds it.
+func (r *pdfiumReader) frame(i int) (frame pdftext.Frame, err error) {
+	defer recoverPDFium(&err)
+	r.calls += 2
+	box, err := r.instance.FPDF_GetPageBoundingBox(&requests.FPDF_GetPageBoundingBox{Page: r.pageAt(i)})
+	if err != nil {
+		return frame, fmt.Errorf("reading the size of page %d with PDFium: %w", i+1, err)
+	}
+	turn, err := r.instance.FPDFPage_GetRotation(&requests.FPDFPage_GetRotation{Page: r.pageAt(i)})
+	if err != nil {
+		return frame, fmt.Errorf("reading the rotation of page %d with PDFium: %w", i+1, err)
+	}
+	const quarter = 90
+	return pdftext.FrameOf(pdftext.Box{
+		X0: float64(box.Rect.Left), Y0: float64(box.Rect.Bottom), X1: float64(box.Rect.Right), Y1: float64(box.Rect.Top),
+	}, quarter*int(turn.PageRotation)), nil
+}

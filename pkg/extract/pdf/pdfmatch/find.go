@@ -1,0 +1,182 @@
+package pdfmatch
+
+import (
+	"slices"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Span is a range of a passage in bytes.
+type Span struct{ Start, End int }
+
+// Match is the place of a span on the pages.
+type Match struct {
+	Glyphs []int32 // ascending indexes of the glyphs that show it
+	// Share is the fraction of the span's letters and digits that were found, from 0 to 1. Labels that are not next to
+	// their value do not count.
+	Share float64
+}
+
+// Amount of text around a span that helps to find it, and the maximum for several spans together, in bytes.
+const (
+	around    = 400
+	maxWindow = 6 << 10
+)
+
+// Find finds spans of a passage.
+func (t *Text) Find(passage string, spans []Span) []Match {
+	matches := make([]Match, len(spans))
+	order := make([]int, len(spans))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return spans[a].Start - spans[b].Start })
+	for len(order) > 0 {
+		from, to, n := spans[order[0]].Start, spans[order[0]].End, 1
+		for n < len(order) && spans[order[n]].Start < to+around && max(to, spans[order[n]].End)-from < maxWindow {
+			to = max(to, spans[order[n]].End)
+			n++
+		}
+		for _, i := range order[:n] {
+			if spans[i].End-spans[i].Start > maxWindow {
+				t.findLong(passage, spans[i], &matches[i])
+			}
+		}
+		if to-from <= maxWindow {
+			w := t.window(passage, from, to)
+			for _, i := range order[:n] {
+				matches[i] = w.match(spans[i])
+			}
+		}
+		order = order[n:]
+	}
+	return matches
+}
+
+// findLong finds a span that is longer than a window, part by part.
+func (t *Text) findLong(passage string, s Span, m *Match) {
+	weight := 0.0
+	for from := s.Start; from < s.End; {
+		to := min(from+maxWindow, s.End)
+		for to < s.End && !utf8.RuneStart(passage[to]) {
+			to--
+		}
+		part := t.window(passage, from, to).match(Span{from, to})
+		m.Glyphs = append(m.Glyphs, part.Glyphs...)
+		m.Share += part.Share * float64(to-from)
+		weight += float64(to - from)
+		from = to
+	}
+	slices.Sort(m.Glyphs)
+	m.Glyphs = slices.Compact(m.Glyphs)
+	m.Share /= weight
+}
+
+// window is a part of a passage, with the positions of its tokens.
+type window struct {
+	*Text
+	passage string
+	tokens  []token
+	at      []node // by token; `from` is -1 for tokens that were not found
+}
+
+// window finds the tokens of a passage between two positions, and a little text around them.
+func (t *Text) window(passage string, from, to int) *window {
+	from, to = max(0, from-around), min(len(passage), to+around)
+	for from > 0 && !utf8.RuneStart(passage[from]) {
+		from--
+	}
+	for to < len(passage) && !utf8.RuneStart(passage[to]) {
+		to++
+	}
+	w := &window{Text: t, passage: passage, tokens: t.split(tokens(passage, from, to))}
+	w.at = make([]node, len(w.tokens))
+	for i := range w.at {
+		w.at[i].from = -1
+	}
+	for _, n := range t.bestPath(w.tokens) {
+		w.at[n.token] = n
+	}
+	w.findLabels()
+	return w
+}
+
+// match returns the glyphs of the tokens in a span, and those of the punctuation between and around them.
+func (w *window) match(s Span) (m Match) {
+	found, all := 0, 0
+	last := -1 // the previous token that was found
+	add := func(from, to int32) {
+		for g := from; g <= to; g++ {
+			m.Glyphs = append(m.Glyphs, g)
+		}
+	}
+	for i, tok := range w.tokens {
+		if tok.from < s.Start || tok.to > s.End {
+			continue
+		}
+		at := w.at[i]
+		if !tok.label || at.from >= 0 {
+			all += len(tok.runes)
+		}
+		if at.from < 0 {
+			continue
+		}
+		found += len(tok.runes)
+		begin, end := w.core[at.from].glyph, w.core[at.to].glyph
+		switch {
+		case last >= 0 && w.at[last].to+1 == at.from:
+			begin = w.core[w.at[last].to].glyph // with the punctuation between
+		case last >= 0:
+			add(w.after(w.core[w.at[last].to].glyph, w.tokens[last].to, tok.from))
+			begin = w.before(begin, w.tokens[last].to, tok.from)
+		default:
+			begin = w.before(begin, s.Start, tok.from)
+		}
+		add(begin, end)
+		last = i
+	}
+	if last >= 0 {
+		add(w.after(w.core[w.at[last].to].glyph, w.tokens[last].to, s.End))
+	}
+	slices.Sort(m.Glyphs)
+	m.Glyphs = slices.Compact(m.Glyphs)
+	if all > 0 {
+		m.Share = float64(found) / float64(all)
+	}
+	return m
+}
+
+// after returns the glyphs after a glyph that show the passage between two positions, as long as they agree.
+func (w *window) after(glyph int32, from, to int) (first, last int32) {
+	first, last = glyph+1, glyph
+	for from < to && int(last)+1 < len(w.glyphs) {
+		r, n := utf8.DecodeRuneInString(w.passage[from:to])
+		if from += n; unicode.IsSpace(r) {
+			continue
+		}
+		next, _ := utf8.DecodeRuneInString(w.glyphs[last+1].Text)
+		if next != r || len(fold(nil, r)) > 0 || w.glyphs[last+1].Line != w.glyphs[glyph].Line {
+			break
+		}
+		last++
+	}
+	return first, last
+}
+
+// before returns the first of the glyphs before a glyph that show the passage between two positions, from its end, as
+// long as they agree.
+func (w *window) before(glyph int32, from, to int) int32 {
+	first := glyph
+	for from < to && first > 0 {
+		r, n := utf8.DecodeLastRuneInString(w.passage[from:to])
+		if to -= n; unicode.IsSpace(r) {
+			continue
+		}
+		next, _ := utf8.DecodeRuneInString(w.glyphs[first-1].Text)
+		if next != r || len(fold(nil, r)) > 0 || w.glyphs[first-1].Line != w.glyphs[glyph].Line {
+			break
+		}
+		first--
+	}
+	return first
+}

@@ -1,0 +1,51 @@
+package pdfmatch
+
+import "math"
+
+// findLabels finds the labels that the best path has left out, because they are not next to their values: the names of
+// columns, above the value or on its left.
+func (w *window) findLabels() {
+	value := -1 // the next token that was found
+	for i := len(w.tokens) - 1; i >= 0; i-- {
+		tok := w.tokens[i]
+		switch {
+		case w.at[i].from >= 0:
+			if !tok.label {
+				value = i
+			}
+		case tok.label && value >= 0:
+			w.at[i] = w.nearestLabel(i, w.at[value])
+		case !tok.label:
+			value = -1
+		}
+	}
+}
+
+// nearestLabel returns the position of a label's token that is nearest to its value. `from` is -1 if there is none.
+func (w *window) nearestLabel(i int, value node) node {
+	best, least := node{token: int32(i), from: -1}, math.Inf(1)
+	of := w.glyphOf(value.from)
+	for _, p := range w.positions(w.tokens[i]) {
+		g := w.glyphOf(p.at)
+		end := w.glyphOf(p.at + int32(len(w.tokens[i].runes)) - 1)
+		if g.Page != of.Page || p.cost > 0 {
+			continue
+		}
+		size := max(g.Size, of.Size, 1)
+		up := (of.Box.Y0 - g.Box.Y0) / size
+		across := max(0, max(g.Box.X0-of.Box.X1, of.Box.X0-end.Box.X1)) / size
+		cost := 0.0
+		switch {
+		case up > 0.5:
+			cost = up*jumpDown + across
+		case math.Abs(up) <= 0.5 && end.Box.X1 <= of.Box.X1:
+			cost = across * jumpDown
+		default:
+			continue
+		}
+		if cost < least {
+			best, least = node{int32(i), p.at, p.at + int32(len(w.tokens[i].runes)) - 1, -1}, cost
+		}
+	}
+	return best
+}

@@ -1,0 +1,184 @@
+package pdfmatch
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// Costs of a path through the positions of words. A path without jumps that leaves nothing out costs nothing.
+const (
+	skipToken  = 1.5 // leaving out a token
+	skipRune   = 0.5 // and for each of its letters, up to skipMost
+	skipMost   = 6
+	skipLabel  = 0.7 // leaving out a token of a label, which may be far away at the top of a table
+	inside     = 1.0 // a token that begins or ends inside a word of the page
+	gapInLine  = 0.8 // a jump forwards on a line
+	backInLine = 2.2 // a jump backwards on a line
+	jump       = 1.6 // any other jump
+	jumpUp     = 0.4 // in addition, for a jump towards the top of the page
+	jumpDown   = 0.15
+	jumpAcross = 0.03 // for each multiple of the font size, like jumpDown
+	jumpMost   = 5    // maximum for the distance
+	jumpBack   = 1.5  // in addition, for a jump back on a row
+	otherRow   = 0.8  // in addition, for a jump to another height on one line of the passage
+	returnMost = 0.5  // maximum for the distance across in a jump to the start of a cell further down
+	lineEnd    = -0.9 // from the end of a line to the start of another
+	nextPage   = 2.5
+	otherPage  = 5
+)
+
+// Bounds on the work for one token.
+const (
+	maxPositions = 1000 // maximum number of positions of a token
+	maxCarried   = 64   // maximum number of paths that leave the token out
+	carriedCost  = 14   // maximum difference from the best of them
+
+	minStep  = jump + lineEnd // minimum cost of a step to text that is not adjacent
+	maxSteps = 20_000_000     // maximum number of such steps that are compared for one window
+)
+
+// node is a token at a position of the core.
+type node struct {
+	token    int32
+	from, to int32 // range of the core; `to` is the last index
+	before   int32 // previous node of the path; -1 if there is none
+}
+
+// path is a path so far, by its last node.
+type path struct {
+	node int32
+	cost float64
+}
+
+// bestPath chooses the positions of tokens. It returns the nodes of the best path in order; tokens that are not on the
+// pages, or too far away, are left out.
+func (t *Text) bestPath(tokens []token) []node {
+	var nodes []node
+	var live []path
+	left := 0.0             // cost of leaving out all tokens so far
+	ends := map[int32]int{} // indexes of live, by the end of the last node
+	steps := maxSteps
+	for i, tok := range tokens {
+		positions := t.positions(tok)
+		skip := min(skipToken+skipRune*float64(len(tok.runes)), skipMost)
+		if tok.label {
+			skip = skipLabel
+		}
+		if len(positions) == 0 {
+			continue // every path leaves it out
+		}
+		slices.SortFunc(live, byCost)
+		clear(ends)
+		for k, p := range slices.Backward(live) {
+			ends[nodes[p.node].to] = k
+		}
+		next := make([]path, 0, len(positions)+maxCarried)
+		for _, at := range positions {
+			to := at.at + int32(len(tok.runes)) - 1
+			best := path{node: -1, cost: left}
+			if k, ok := ends[at.at-1]; ok && live[k].cost < best.cost {
+				best = live[k] // adjacent text costs nothing
+			}
+			for _, p := range live {
+				if p.cost+minStep >= best.cost || steps == 0 {
+					break
+				}
+				steps--
+				n := nodes[p.node]
+				if cost := p.cost + t.step(n.to, at.at, tokens[n.token].line == tok.line); cost < best.cost {
+					best = path{p.node, cost}
+				}
+			}
+			nodes = append(nodes, node{int32(i), at.at, to, best.node})
+			next = append(next, path{int32(len(nodes) - 1), best.cost + at.cost})
+		}
+		least := slices.MinFunc(next, byCost).cost
+		for k, p := range live {
+			if p.cost += skip; k == maxCarried || p.cost > least+carriedCost {
+				break
+			}
+			next = append(next, p)
+		}
+		live = next
+		left += skip
+	}
+	if len(live) == 0 {
+		return nil
+	}
+	var chosen []node
+	for at := slices.MinFunc(live, byCost).node; at >= 0; at = nodes[at].before {
+		chosen = append(chosen, nodes[at])
+	}
+	slices.Reverse(chosen)
+	return chosen
+}
+
+func byCost(a, b path) int { return cmp.Compare(a.cost, b.cost) }
+
+// position is a place of a token in the core.
+type position struct {
+	at   int32
+	cost float64
+}
+
+// positions returns the places of a token. If there are too many, those inside other words are left out first.
+func (t *Text) positions(tok token) []position {
+	var whole, parts []position
+	for _, at := range t.byRune[tok.runes[0]] {
+		if t.common(tok.runes, at) < len(tok.runes) {
+			continue
+		}
+		end := int(at) + len(tok.runes)
+		if t.core[at].begins && (end == len(t.core) || t.core[end].begins) {
+			whole = append(whole, position{at, 0})
+		} else if len(parts) < maxPositions {
+			parts = append(parts, position{at, inside})
+		}
+		if len(whole) == maxPositions {
+			break
+		}
+	}
+	return append(whole, parts[:min(len(parts), maxPositions-len(whole))]...)
+}
+
+// step returns the cost of reading on at core index b after core index a. sameLine says whether both are on the same
+// line of the passage: the cells of a table row are mostly at the same height.
+func (t *Text) step(a, b int32, sameLine bool) float64 {
+	if b == a+1 {
+		return 0
+	}
+	ga, gb := t.glyphOf(a), t.glyphOf(b)
+	switch {
+	case gb.Page == ga.Page+1:
+		return nextPage
+	case gb.Page != ga.Page:
+		return otherPage
+	case gb.Line == ga.Line && b > a:
+		return gapInLine + min(0.02*float64(b-a), 1)
+	case gb.Line == ga.Line:
+		return backInLine
+	}
+	size := max(ga.Size, gb.Size, 1)
+	down := (gb.Box.Y1 + gb.Box.Y0 - ga.Box.Y1 - ga.Box.Y0) / 2 / size
+	across := jumpAcross * math.Abs(gb.Box.X0-ga.Box.X1) / size
+	cost := jump
+	if sameLine && math.Abs(down) > 0.5 {
+		cost += otherRow
+	}
+	switch {
+	case down < -0.5:
+		cost += jumpUp
+	case down > 0.5:
+		if gb.Cell {
+			across = min(across, returnMost)
+		}
+	case gb.Box.X0 < ga.Box.X0 && !t.rtl, gb.Box.X0 > ga.Box.X0 && t.rtl:
+		cost += jumpBack
+	}
+	cost += min(jumpMost, jumpDown*math.Abs(down)+across)
+	if gb.Cell && (int(a)+1 == len(t.core) || t.glyphOf(a+1).Cell || t.glyphOf(a+1).Line != ga.Line) {
+		cost += lineEnd
+	}
+	return cost
+}

@@ -1,0 +1,128 @@
+// Package locate finds passages of PDFs on their pages, for the rectangles of citations and query results.
+//
+// Nothing is stored for this: when rectangles are requested, the original is read again, in a child process that
+// reads only the pages around the passages. See ADR 52.
+package locate
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/extract"
+)
+
+// Catalog finds datasources.
+type Catalog interface {
+	// Datasource fails with domain.CodeNotFound if the workspace has no datasource with this id.
+	Datasource(ctx context.Context, workspaceID, id string) (domain.Datasource, error)
+}
+
+// Originals is the store of raw content.
+type Originals interface {
+	// Get returns the content of an original. The caller must close it.
+	Get(ctx context.Context, key string) (io.ReadCloser, error)
+}
+
+// Extractor finds passages in raw content.
+type Extractor interface {
+	Locate(ctx context.Context, req extract.Request, passages []extract.Passage) ([][][]domain.PageRectangle, error)
+}
+
+// Locator finds passages on the pages of PDFs. It is safe for concurrent use.
+type Locator struct {
+	Catalog   Catalog
+	Originals Originals
+	Extractor Extractor
+	Timeout   time.Duration // time limit of one call; default DefaultTimeout
+	Log       *slog.Logger  // default slog.Default()
+}
+
+// DefaultTimeout is the default time limit of one call. Most calls take less than a tenth of a second; large originals
+// have to be transferred first.
+const DefaultTimeout = 5 * time.Second
+
+// maxFiles is the maximum number of originals that one call reads at a time.
+const maxFiles = 4
+
+// Passage is the text of a fragment, with the spans to find.
+type Passage struct {
+	Fragment domain.Fragment
+	Spans    [][2]int // ranges of the fragment's text, in bytes
+}
+
+// typePDF is the MIME type of the only format with positions.
+const typePDF = "application/pdf"
+
+// Locate returns the rectangles of each span of each passage. There are none for other formats than PDF and for text
+// that is not found, for example because the original was replaced. Rectangles are an addition to a result that is
+// complete without them, so errors are logged, not returned.
+func (l *Locator) Locate(ctx context.Context, workspaceID string, passages []Passage) [][][]domain.PageRectangle {
+	out := make([][][]domain.PageRectangle, len(passages))
+	byFile := map[string][]int{} // indexes of passages by datasource
+	for i, p := range passages {
+		out[i] = make([][]domain.PageRectangle, len(p.Spans))
+		if f := p.Fragment; f.MIMEType == typePDF && f.Page > 0 && len(p.Spans) > 0 {
+			byFile[f.DatasourceID] = append(byFile[f.DatasourceID], i)
+		}
+	}
+	if len(byFile) == 0 {
+		return out
+	}
+	timeout := l.Timeout
+	if timeout <= 0 {
+		timeout = DefaultTimeout
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	var group errgroup.Group
+	group.SetLimit(maxFiles)
+	for id, indexes := range byFile {
+		group.Go(func() error {
+			in := make([]extract.Passage, len(indexes))
+			for k, i := range indexes {
+				in[k] = extract.Passage{Text: passages[i].Fragment.Text, Page: passages[i].Fragment.Page, Spans: passages[i].Spans}
+			}
+			found, err := l.locateIn(ctx, workspaceID, id, in)
+			if err != nil {
+				l.logger().WarnContext(ctx, "rectangles are missing, because a PDF could not be read again", "datasource", id, "error", err)
+				return nil
+			}
+			for k, i := range indexes {
+				out[i] = found[k]
+			}
+			return nil
+		})
+	}
+	_ = group.Wait() // the functions return no errors
+	return out
+}
+
+// locateIn finds passages of one datasource.
+func (l *Locator) locateIn(ctx context.Context, workspaceID, id string, passages []extract.Passage) ([][][]domain.PageRectangle, error) {
+	d, err := l.Catalog.Datasource(ctx, workspaceID, id)
+	if err != nil {
+		return nil, fmt.Errorf("reading datasource %s: %w", id, err)
+	}
+	if d.Original == nil {
+		return nil, fmt.Errorf("datasource %s has no original", id)
+	}
+	body, err := l.Originals.Get(ctx, d.Original.Key)
+	if err != nil {
+		return nil, fmt.Errorf("reading the original of datasource %s: %w", id, err)
+	}
+	defer body.Close()
+	return l.Extractor.Locate(ctx, extract.Request{Reader: body, Name: d.Original.Name, Declared: d.Original.MIMEType}, passages)
+}
+
+func (l *Locator) logger() *slog.Logger {
+	if l.Log == nil {
+		return slog.Default()
+	}
+	return l.Log
+}

@@ -1,0 +1,118 @@
+package locate_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/extract"
+	"github.com/sluice/sluice/pkg/locate"
+)
+
+// files is a catalog and store with one original for each datasource.
+type files map[string]string
+
+func (f files) Datasource(_ context.Context, workspaceID, id string) (domain.Datasource, error) {
+	if _, ok := f[id]; !ok || workspaceID != "w" {
+		return domain.Datasource{}, domain.NotFound("datasource", id)
+	}
+	return domain.Datasource{ID: id, Original: &domain.Original{Key: id, Name: id + ".pdf"}}, nil
+}
+
+func (f files) Get(_ context.Context, key string) (io.ReadCloser, error) {
+	return io.NopCloser(strings.NewReader(f[key])), nil
+}
+
+// reader returns one rectangle for each span, whose page is the length of the file.
+type reader struct{ err error }
+
+func (r reader) Locate(ctx context.Context, req extract.Request, passages []extract.Passage) ([][][]domain.PageRectangle, error) {
+	data, err := io.ReadAll(req.Reader)
+	if err != nil || r.err != nil {
+		return nil, errors.Join(err, r.err)
+	}
+	if string(data) == "slow" {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	var out [][][]domain.PageRectangle
+	for _, p := range passages {
+		var spans [][]domain.PageRectangle
+		for _, s := range p.Spans {
+			spans = append(spans, []domain.PageRectangle{{Page: len(data), X: float64(s[0]), Width: float64(s[1] - s[0])}})
+		}
+		out = append(out, spans)
+	}
+	return out, nil
+}
+
+func passage(id, mimeType string, page int, spans ...[2]int) locate.Passage {
+	return locate.Passage{Fragment: domain.Fragment{DatasourceID: id, MIMEType: mimeType, Page: page, Text: "some text"}, Spans: spans}
+}
+
+const pdf = "application/pdf"
+
+func TestLocate(t *testing.T) {
+	t.Parallel()
+	stored := files{"a": "a", "b": "bb"}
+	rectangle := func(page int, x, width float64) []domain.PageRectangle {
+		return []domain.PageRectangle{{Page: page, X: x, Width: width}}
+	}
+	tests := map[string]struct {
+		reader   reader
+		passages []locate.Passage
+		want     [][][]domain.PageRectangle
+		logged   string
+	}{
+		"the results keep the order of passages and spans": {
+			passages: []locate.Passage{passage("b", pdf, 1, [2]int{0, 4}, [2]int{5, 9}), passage("a", pdf, 1, [2]int{0, 1}), passage("b", pdf, 2, [2]int{1, 2})},
+			want:     [][][]domain.PageRectangle{{rectangle(2, 0, 4), rectangle(2, 5, 4)}, {rectangle(1, 0, 1)}, {rectangle(2, 1, 1)}},
+		},
+		"other formats and texts without pages have no rectangles": {
+			passages: []locate.Passage{passage("a", "text/html", 1, [2]int{0, 4}), passage("a", pdf, 0, [2]int{0, 4})},
+			want:     [][][]domain.PageRectangle{{nil}, {nil}},
+		},
+		"a file that is gone does not affect the others": {
+			passages: []locate.Passage{passage("gone", pdf, 1, [2]int{0, 4}), passage("a", pdf, 1, [2]int{0, 1})},
+			want:     [][][]domain.PageRectangle{{nil}, {rectangle(1, 0, 1)}},
+			logged:   "datasource=gone",
+		},
+		"a file that cannot be read is logged": {
+			reader:   reader{errors.New("damaged")},
+			passages: []locate.Passage{passage("a", pdf, 1, [2]int{0, 4})},
+			want:     [][][]domain.PageRectangle{{nil}},
+			logged:   "damaged",
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var log bytes.Buffer
+			l := locate.Locator{Catalog: stored, Originals: stored, Extractor: tt.reader, Log: slog.New(slog.NewTextHandler(&log, nil))}
+			if diff := cmp.Diff(tt.want, l.Locate(t.Context(), "w", tt.passages)); diff != "" {
+				t.Errorf("rectangles (-want +got):\n%s", diff)
+			}
+			if (tt.logged == "") != (log.Len() == 0) || !strings.Contains(log.String(), tt.logged) {
+				t.Errorf("log = %q, want %q in it", log.String(), tt.logged)
+			}
+		})
+	}
+}
+
+func TestLocateEndsInTime(t *testing.T) {
+	t.Parallel()
+	stored := files{"a": "slow", "b": "bb"}
+	l := locate.Locator{Catalog: stored, Originals: stored, Extractor: reader{}, Timeout: time.Millisecond, Log: slog.New(slog.DiscardHandler)}
+	got := l.Locate(t.Context(), "w", []locate.Passage{passage("a", pdf, 1, [2]int{0, 4})})
+	if diff := cmp.Diff([][][]domain.PageRectangle{{nil}}, got); diff != "" {
+		t.Errorf("rectangles (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,208 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/tools/internal/bench"
+)
+
+// coveredShare is the minimum fraction of a glyph's box that must be inside rectangles.
+const coveredShare = 0.9
+
+// quoteScore counts the letters and digits of quotations.
+type quoteScore struct {
+	quotes, exact             int // exact quotations were compared glyph by glyph
+	letters, covered, foreign int
+	missing                   []quotedChar // those of an exact quotation that are not covered
+}
+
+func (s *quoteScore) add(o quoteScore) {
+	s.quotes += o.quotes
+	s.exact += o.exact
+	s.letters += o.letters
+	s.covered += o.covered
+	s.foreign += o.foreign
+}
+
+func (s *quoteScore) row(out io.Writer, name string) {
+	fmt.Fprintf(out, "| %s | %d | %d | %s | %s |\n", name, s.quotes, s.letters, bench.Figure("%.3f", bench.Share(s.covered, s.letters)), bench.Figure("%.3f", bench.Share(s.foreign, s.letters)))
+}
+
+// letters returns the letters and digits of a text in compatibility form, without accents.
+func letters(text string) []rune {
+	var out []rune
+	for _, r := range norm.NFKD.String(text) {
+		if unicode.IsLetter(r) || unicode.IsNumber(r) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// pageLetter is a letter of a page, and whether the rectangles contain it.
+type pageLetter struct {
+	r       rune
+	inside  bool // the rectangles cover the glyph
+	touched bool // the middle of the glyph is in a rectangle
+	ends    bool // it is the last letter of a word
+	char    quotedChar
+}
+
+// scoreQuotation compares a quotation with the text of the pages around it.
+func scoreQuotation(q quotation, pages map[int][]quotedChar) quoteScore {
+	var page []pageLetter
+	for number := q.page - quotedNeighbour; number <= q.page+quotedNeighbour; number++ {
+		chars := pages[number]
+		for i, c := range chars {
+			if i > 0 && len(page) > 0 && (c.line != chars[i-1].line && chars[i-1].text != "-" && chars[i-1].text != "\u00ad") {
+				page[len(page)-1].ends = true
+			}
+			all := letters(c.text)
+			if len(all) == 0 && len(page) > 0 && c.text != "-" && c.text != "\u00ad" {
+				page[len(page)-1].ends = true
+			}
+			inside, touched := covers(q.rectangles, c)
+			for _, r := range all {
+				page = append(page, pageLetter{r: r, inside: inside, touched: touched, char: c})
+			}
+		}
+		if len(page) > 0 {
+			page[len(page)-1].ends = true
+		}
+	}
+	want := letters(q.text)
+	s := quoteScore{quotes: 1, letters: len(want)}
+	inWant := map[rune]int{}
+	for _, r := range want {
+		inWant[r]++
+	}
+	for _, l := range page {
+		if !l.touched {
+			continue
+		}
+		if inWant[l.r]--; inWant[l.r] < 0 {
+			s.foreign++
+		}
+	}
+	best := -1
+	for at := 0; at+len(want) <= len(page); at++ {
+		n := 0
+		for n < len(want) && page[at+n].r == want[n] {
+			n++
+		}
+		if n < len(want) {
+			continue
+		}
+		covered := 0
+		var missing []quotedChar
+		for _, l := range page[at : at+n] {
+			if l.inside {
+				covered++
+			} else {
+				missing = append(missing, l.char)
+			}
+		}
+		if covered > best {
+			best, s.missing = covered, missing
+		}
+	}
+	if best >= 0 {
+		s.exact, s.covered = 1, best
+		return s
+	}
+	s.letters, s.covered = coveredWords(withoutRepeatedLabels(q.text), page)
+	return s
+}
+
+// withoutRepeatedLabels removes the labels of "label: value" that occur earlier in the text, as the names of columns do
+// in the second row of a table.
+func withoutRepeatedLabels(text string) string {
+	var out strings.Builder
+	for line := range strings.SplitAfterSeq(text, "\n") {
+		for part := range strings.SplitAfterSeq(line, "; ") {
+			if label, value, ok := strings.Cut(part, ": "); ok && strings.Contains(out.String(), label) {
+				part = value
+			}
+			out.WriteString(part)
+		}
+	}
+	return out.String()
+}
+
+// covers reports whether the rectangles contain a character, and whether they contain its middle.
+func covers(rectangles []domain.PageRectangle, c quotedChar) (inside, touched bool) {
+	share := 0.0
+	for _, r := range rectangles {
+		if r.Page != c.page {
+			continue
+		}
+		w := min(c.x1, r.X+r.Width) - max(c.x0, r.X)
+		h := min(c.y1, r.Y+r.Height) - max(c.y0, r.Y)
+		if w > 0 && h > 0 {
+			share += w * h / max((c.x1-c.x0)*(c.y1-c.y0), 1e-9)
+		}
+		x, y := (c.x0+c.x1)/2, (c.y0+c.y1)/2
+		touched = touched || x > r.X && x < r.X+r.Width && y > r.Y && y < r.Y+r.Height
+	}
+	return share >= coveredShare, touched
+}
+
+// coveredWords counts the letters of a quotation's words, and of those that are covered. A word that the quotation
+// repeats more often than the page, such as the name of a column, counts as often as it is on the page.
+func coveredWords(text string, page []pageLetter) (all, covered int) {
+	onPage, inside := map[string]int{}, map[string]int{}
+	spare := map[rune]int{} // covered letters of words that are not in the quotation
+	var word []rune
+	whole := true
+	for _, l := range page {
+		word, whole = append(word, l.r), whole && l.inside
+		if !l.ends {
+			continue
+		}
+		if onPage[string(word)]++; whole {
+			inside[string(word)]++
+		}
+		word, whole = word[:0], true
+	}
+	for _, l := range page {
+		if l.inside {
+			spare[l.r]++
+		}
+	}
+	type rest struct{ runes []rune }
+	var parts []rest
+	for _, field := range strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.Is(unicode.M, r) }) {
+		runes := letters(field)
+		if key := string(runes); onPage[key] > 0 || inside[key] > 0 {
+			onPage[key]--
+			all += len(runes)
+			if inside[key] > 0 {
+				inside[key]--
+				covered += len(runes)
+				for _, r := range runes {
+					spare[r]--
+				}
+			}
+			continue
+		} else if _, shown := onPage[key]; shown {
+			continue // repeated more often than on the page
+		}
+		parts = append(parts, rest{runes})
+	}
+	for _, p := range parts { // words that the page shows in pieces, or not at all
+		all += len(p.runes)
+		for _, r := range p.runes {
+			if spare[r] > 0 {
+				spare[r]--
+				covered++
+			}
+		}
+	}
+	return all, covered
+}
