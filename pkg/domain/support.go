@@ -30,8 +30,9 @@ type SourceSpan struct {
 // TextRange is the half-open range [Start, End) of a text, in bytes.
 type TextRange struct{ Start, End int }
 
-// PageRectangle is a rectangle on a page, in points (1/72 inch). X and Y locate its upper left corner, measured from the
-// upper left corner of the page as shown.
+// PageRectangle is an upright rectangle on a page of a PDF as viewers display it: cut to its crop box and rotated. X and
+// Y locate its upper left corner, measured from the upper left corner of the page. The unit is a point (1/72 inch); a
+// page's UserUnit is not applied.
 type PageRectangle struct {
 	Page                int // from 1
 	X, Y, Width, Height float64

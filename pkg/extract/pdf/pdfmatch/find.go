@@ -2,6 +2,7 @@ package pdfmatch
 
 import (
 	"slices"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 )
@@ -58,6 +59,9 @@ func (t *Text) findLong(passage string, s Span, m *Match) {
 	weight := 0.0
 	for from := s.Start; from < s.End; {
 		to := min(from+maxWindow, s.End)
+		if space := strings.LastIndexByte(passage[from:to], ' '); to < s.End && space > 0 {
+			to = from + space + 1 // do not divide a word
+		}
 		for to < s.End && !utf8.RuneStart(passage[to]) {
 			to--
 		}

@@ -35,7 +35,7 @@ const (
 	carriedCost  = 14   // maximum difference from the best of them
 
 	minStep  = jump + lineEnd // minimum cost of a step to text that is not adjacent
-	maxSteps = 20_000_000     // maximum number of such steps that are compared for one window
+	maxSteps = 5_000_000      // maximum number of such steps that are compared for one window
 )
 
 // node is a token at a position of the core.
