@@ -116,3 +116,24 @@ func TestLocateEndsInTime(t *testing.T) {
 		t.Errorf("rectangles (-want +got):\n%s", diff)
 	}
 }
+
+func TestLocateSpans(t *testing.T) {
+	t.Parallel()
+	stored := files{"a": "a", "b": "bb"}
+	l := locate.Locator{Catalog: stored, Originals: stored, Extractor: reader{}, Log: slog.New(slog.DiscardHandler)}
+	span := func(source, start, end int) domain.SourceSpan {
+		return domain.SourceSpan{Source: source, In: domain.TextRange{Start: start, End: end}}
+	}
+	located := func(s domain.SourceSpan, page int) domain.SourceSpan {
+		s.Page = page
+		s.Rectangles = []domain.PageRectangle{{Page: page, X: float64(s.In.Start), Width: float64(s.In.End - s.In.Start)}}
+		return s
+	}
+	sources := []domain.Fragment{{DatasourceID: "a", MIMEType: pdf, Page: 1, Text: "some text"}, {DatasourceID: "x", MIMEType: "text/html", Text: "a web page"}, {DatasourceID: "b", MIMEType: pdf, Page: 2, Text: "more text"}}
+	sentences := []domain.AnswerSentence{{Spans: []domain.SourceSpan{span(2, 0, 4), span(0, 5, 9)}}, {}, {Spans: []domain.SourceSpan{span(1, 0, 5), span(2, 5, 9)}}}
+	l.LocateSpans(t.Context(), "w", sources, sentences)
+	want := []domain.AnswerSentence{{Spans: []domain.SourceSpan{located(span(2, 0, 4), 2), located(span(0, 5, 9), 1)}}, {}, {Spans: []domain.SourceSpan{span(1, 0, 5), located(span(2, 5, 9), 2)}}}
+	if diff := cmp.Diff(want, sentences); diff != "" {
+		t.Errorf("sentences (-want +got):\n%s", diff)
+	}
+}
