@@ -191,7 +191,7 @@ func (x *Extractor) Locate(ctx context.Context, req Request, passages []Passage)
 	return answer.Rectangles, err
 }
 
-// ask passes one request to a child. page is the page to draw, or 0 to read the document.
+// ask passes one request to a child: to draw a page, to locate passages or, if there are neither, to read the document.
 func (x *Extractor) ask(ctx context.Context, req Request, page int, passages []Passage) (none sandbox.Answer, err error) {
 	x.mu.Lock()
 	if x.closed {
