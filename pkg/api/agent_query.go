@@ -155,6 +155,8 @@ type agentRequest struct {
 	account domain.Account
 	named   conversationName
 	holds   bool // whether to hold back the last character of a streamed answer (see sse.TokenWriter)
+
+	rectangles bool // whether to locate the spans of the answer's sentences
 }
 
 // newAgentRequest checks the query. It counts the query only after all checks, so that rejected queries are not
@@ -180,7 +182,7 @@ func (s *server) newAgentRequest(ctx context.Context, agent domain.Agent, body A
 			visitor = idempotency.KeyedID(ctx, "visitor")
 		}
 	}
-	return &agentRequest{server: s, account: account, named: named, request: answer.Request{
+	return &agentRequest{server: s, account: account, named: named, rectangles: orZero(body.Rectangles), request: answer.Request{
 		Agent: agent, Query: body.Query, ConversationID: named.id, CallerID: named.callerID, NewConversationID: fresh, VisitorID: visitor,
 		Filters: filtersOf(body.Filters), Temperature: body.Temperature, ModelName: convert[string](body.ModelName), MaxTokens: body.MaxTokens,
 		PresencePenalty: body.PresencePenalty, FrequencyPenalty: body.FrequencyPenalty, TopP: body.TopP,
@@ -202,6 +204,7 @@ func (t *agentRequest) answer(ctx context.Context, emit func(string) error) (ans
 	if emit == nil {
 		answer, err := t.server.Answerer.Answer(ctx, t.request, nil)
 		t.count(ctx, answer)
+		t.locate(ctx, answer)
 		answer.Text = lineends.Normalize(answer.Text)
 		return t.seen(answer), err
 	}
@@ -220,7 +223,15 @@ func (t *agentRequest) answer(ctx context.Context, emit func(string) error) (ans
 		err = pass(clean.Close())
 	}
 	answer.Text = text.String()
+	t.locate(ctx, answer)
 	return t.seen(answer), err
+}
+
+// locate adds the rectangles of the spans in PDFs, if the request asks for them. The text has been sent by then.
+func (t *agentRequest) locate(ctx context.Context, a answer.Answer) {
+	if t.rectangles && t.server.Locator != nil {
+		t.server.Locator.LocateSpans(ctx, t.request.Agent.WorkspaceID, a.Sources, a.Sentences)
+	}
 }
 
 // seen returns the answer as the caller may see it: without the parts that the caller may not read, and with the

@@ -3,10 +3,12 @@ package api_test
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sluice/sluice/pkg/answer"
 	"github.com/sluice/sluice/pkg/api"
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/locate"
@@ -27,6 +29,35 @@ func (l *locator) Locate(_ context.Context, workspaceID string, passages []locat
 	}
 	out[0][0] = []domain.PageRectangle{{Page: 2, X: 72.001, Y: 99.996, Width: 100, Height: 11.5}}
 	return out
+}
+
+// LocateSpans finds every span on page 3.
+func (l *locator) LocateSpans(_ context.Context, workspaceID string, _ []domain.Fragment, sentences []domain.AnswerSentence) {
+	l.workspace = workspaceID
+	for i := range sentences {
+		for k := range sentences[i].Spans {
+			sentences[i].Spans[k].Page = 3
+			sentences[i].Spans[k].Rectangles = []domain.PageRectangle{{Page: 3, X: 1, Y: 2, Width: 3, Height: 4}}
+		}
+	}
+}
+
+func TestRectanglesOfAnAnswer(t *testing.T) {
+	t.Parallel()
+	found := &locator{}
+	s := newService(t, func(_ *api.Options, d *api.Deps) { d.Locator = found })
+	s.answerer.answer = func(context.Context, answer.Request, func(string) error) (answer.Answer, error) {
+		return answer.Answer{Text: "Thirty days [1].", Sources: []domain.Fragment{{Text: "thirty days", Citation: 1}}, Sentences: []domain.AnswerSentence{
+			{End: 16, Spans: []domain.SourceSpan{{Citation: 1, In: domain.TextRange{End: 11}, Text: "thirty days"}}},
+		}}, nil
+	}
+	agent := s.newAgent()
+	for requested, want := range map[bool]string{false: `"rectangles":[]`, true: `"rectangles":[{"height":4,"page":3,"width":3,"x":1,"y":2}]`} {
+		body := string(s.call("POST", "/agents/"+agent+"/query", object{"query": "How long?", "rectangles": requested}).want(200).body)
+		if !strings.Contains(body, want) {
+			t.Errorf("rectangles %v: %s, want %s in it", requested, body, want)
+		}
+	}
 }
 
 func TestRectanglesOfADatastoreQuery(t *testing.T) {
