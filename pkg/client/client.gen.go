@@ -961,6 +961,9 @@ type AgentQuery struct {
 	// Example: How long does the trial last?
 	Query string `json:"query"`
 
+	// Rectangles locate `sentences[].spans` of PDFs on their pages. This reads the files again after the answer; default: false
+	Rectangles *bool `json:"rectangles,omitempty"`
+
 	// Streaming stream the answer as server-sent events; default: false
 	Streaming *bool `json:"streaming,omitempty"`
 
@@ -2192,13 +2195,18 @@ type OpenAIError struct {
 // OpenAIErrorErrorType defines model for OpenAIError.Error.Type.
 type OpenAIErrorErrorType string
 
-// PageRectangle in points (1/72 inch) from the upper left corner of the page
+// PageRectangle A rectangle on a page of a PDF as viewers display it: cut to its crop box and rotated. The unit is a point (1/72 inch),
+// and the origin is the upper left corner of the page.
 type PageRectangle struct {
 	Height float64 `json:"height"`
 	Page   int     `json:"page"`
 	Width  float64 `json:"width"`
-	X      float64 `json:"x"`
-	Y      float64 `json:"y"`
+
+	// X left edge
+	X float64 `json:"x"`
+
+	// Y upper edge, downwards from the top
+	Y float64 `json:"y"`
 }
 
 // PlanExplanation how the model divided the question for the search; missing if no plan was needed
@@ -2221,20 +2229,6 @@ type PlanExplanation struct {
 
 // PlanExplanationReason `comparison`: it compares things that no fragment covers together; `steps`: it has a relative clause that no fragment covers; `coverage`: no fragment covers its words
 type PlanExplanationReason string
-
-// PageRectangle A rectangle on a page of a PDF as viewers display it: cut to its crop box and rotated. The unit is a point (1/72 inch),
-// and the origin is the upper left corner of the page.
-type PageRectangle struct {
-	Height float64 `json:"height"`
-	Page   int     `json:"page"`
-	Width  float64 `json:"width"`
-
-	// X left edge
-	X float64 `json:"x"`
-
-	// Y upper edge, downwards from the top
-	Y float64 `json:"y"`
-}
 
 // PlannedAddress defines model for PlannedAddress.
 type PlannedAddress struct {
