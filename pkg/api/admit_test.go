@@ -107,7 +107,7 @@ func TestStreamsDoNotBlockOtherRequests(t *testing.T) {
 	stream := func(s *service, path string) {
 		t.Helper()
 		res := s.open("GET", path, "")
-		if res.StatusCode != 200 {
+		if res.StatusCode != http.StatusOK {
 			t.Fatalf("a stream is answered %d", res.StatusCode)
 		}
 		_, err := res.Body.Read(make([]byte, 1))

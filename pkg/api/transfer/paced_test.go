@@ -24,9 +24,9 @@ func TestPace(t *testing.T) {
 		began := time.Now()
 		p := pace{began: began, timeout: 10 * time.Second}
 		var received int64
-		now, deadline, late := began, p.deadline(began, 0), -1
+		deadline, late := p.deadline(began, 0), -1
 		for n, piece := range c.pieces {
-			now = began.Add(time.Duration(n+1) * time.Second)
+			now := began.Add(time.Duration(n+1) * time.Second)
 			if now.After(deadline) || piece == 0 && now.Equal(deadline) {
 				late = n + 1
 				break
