@@ -5,35 +5,16 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
-
-	"github.com/nats-io/nats-server/v2/server"
 
 	"github.com/sluice/sluice/pkg/config"
+	"github.com/sluice/sluice/pkg/jobs/natstest"
 )
-
-// monitored starts a NATS server and returns the address of its monitoring endpoint.
-func monitored(t *testing.T, opts server.Options) string {
-	t.Helper()
-	opts.Host, opts.Port, opts.HTTPHost, opts.HTTPPort, opts.NoSigs = "127.0.0.1", server.RANDOM_PORT, "127.0.0.1", -1, true
-	opts.StoreDir = t.TempDir()
-	srv, err := server.NewServer(&opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	go srv.Start()
-	t.Cleanup(func() { srv.Shutdown(); srv.WaitForShutdown() })
-	if !srv.ReadyForConnections(30 * time.Second) {
-		t.Fatal("the server is not ready")
-	}
-	return "http://" + srv.MonitorAddr().String()
-}
 
 func TestUnsyncedNATSServersAreReported(t *testing.T) {
 	t.Parallel()
-	synced := monitored(t, server.Options{JetStream: true, SyncAlways: true})
-	unsynced := monitored(t, server.Options{JetStream: true, SyncInterval: 2 * time.Minute})
-	without := monitored(t, server.Options{})
+	synced := natstest.Monitored(t, natstest.Syncing)
+	unsynced := natstest.Monitored(t, natstest.NotSyncing)
+	without := natstest.Monitored(t, natstest.NotStoring)
 	gone := httptest.NewServer(http.NotFoundHandler())
 	gone.Close()
 	for name, c := range map[string]struct {
