@@ -127,7 +127,7 @@ func TestImportsDoNotDependOnReadSizes(t *testing.T) {
 func TestADocumentThatIsTooLongIsRefused(t *testing.T) {
 	t.Parallel()
 	got := importLines(importFlags{}, `{"id":"a","text":"One."}{"text":"`+strings.Repeat("x", 3*maxDocument)+`"}{"id":"b","text":"Two."}`)
-	if len(got) != 2 || got[0] != "a : One. map[]" || !strings.Contains(got[1], "document 2") || !strings.Contains(got[1], "is larger than 10 MiB") {
+	if len(got) != 2 || got[0] != "a : One. map[]" || !strings.Contains(got[1], "document 2") || !strings.Contains(got[1], "exceeds the service's limit of 10 MiB") {
 		t.Errorf("%.500q", got)
 	}
 	many := strings.Repeat(`{"id":"a","text":"`+strings.Repeat("y", 1<<20)+`"}`, 25) // more than any one may be

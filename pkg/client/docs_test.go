@@ -25,23 +25,22 @@ func block(t *testing.T, heading, language string) string {
 
 func TestTheExamplesOfTheDocumentationRun(t *testing.T) {
 	t.Parallel()
-	for heading, test := range map[string]struct {
-		language string
-		command  []string
-		says     []string
+	for name, test := range map[string]struct {
+		command []string
+		says    []string
 	}{
-		"curl":   {"sh", []string{"bash", "-euo", "pipefail", "-c"}, []string{`"status":"unsynched"`, "7 years", "event: answer", "data: [DONE]"}},
-		"Python": {"python", []string{"python3", "-c"}, []string{"Warranty: The warranty", "thirty months", "[1] Warranty"}},
+		"curl":      {[]string{"bash", "-euo", "pipefail", "-c", block(t, "curl", "sh")}, []string{`"status":"unsynched"`, "7 years", "event: answer", "data: [DONE]"}},
+		"Python":    {[]string{"python3", "-c", block(t, "Python", "python")}, []string{"Warranty: The warranty", "thirty months"}},
+		"client.py": {[]string{"python3", "docs/examples/client.py"}, []string{"Warranty: The warranty", "thirty months", "[1] Warranty"}},
 	} {
-		t.Run(heading, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if heading == "curl" {
+			if name == "curl" {
 				if _, err := exec.LookPath("curl"); err != nil {
 					t.Skip("this machine has no curl")
 				}
 			}
-			code := block(t, heading, test.language)
-			cmd := exec.CommandContext(t.Context(), test.command[0], append(test.command[1:], code)...)
+			cmd := exec.CommandContext(t.Context(), test.command[0], test.command[1:]...)
 			cmd.Dir = "../.."
 			out, err := cmd.CombinedOutput()
 			if err != nil {
