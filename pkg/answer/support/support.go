@@ -52,8 +52,8 @@ func Judge(text string, sources []domain.Fragment) Result {
 		}
 		out.Sentences[i] = v
 	}
-	for i, ranges := range out.Highlights {
-		out.Highlights[i] = merged(sources[i].Text, ranges)
+	for i, s := range sources {
+		out.Highlights[i] = merged(s.Text, out.Highlights[i])
 	}
 	return out
 }

@@ -34,7 +34,7 @@ func (w *window) nearestLabel(i int, value node) node {
 		size := max(g.Size, of.Size, 1)
 		up := (of.Box.Y0 - g.Box.Y0) / size
 		across := max(0, max(g.Box.X0-of.Box.X1, of.Box.X0-end.Box.X1)) / size
-		cost := 0.0
+		var cost float64
 		switch {
 		case up > 0.5:
 			cost = up*jumpDown + across
