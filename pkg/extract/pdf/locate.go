@@ -17,7 +17,7 @@ import (
 const (
 	nearPages     = 2    // maximum distance of the searched pages from the page of a passage
 	foundShare    = 0.98 // fraction of a span at which no further pages are searched
-	leastShare    = 0.6  // fraction of a span below which it counts as not found: the text is from another file
+	minShare      = 0.6  // fraction of a span below which it counts as not found: the text is from another file
 	scarceText    = 20   // number of letters below which PDFium may read a page, as in a document without text
 	linesOfPage   = 1 << 20
 	maxRectangles = 50_000 // number of rectangles after which no further passages are located
@@ -73,7 +73,7 @@ func (l *locator) locate(passage format.Passage) ([][]domain.PageRectangle, erro
 		}
 		missing := false
 		for i, m := range text.Find(passage.Text, spans) {
-			if m.Share > shares[i] && m.Share >= leastShare {
+			if m.Share > shares[i] && m.Share >= minShare {
 				shares[i], rectangles[i] = m.Share, text.Rectangles(m.Glyphs, func(page int) (width, height float64) { return l.frames[page].Size() })
 			}
 			missing = missing || shares[i] < foundShare
