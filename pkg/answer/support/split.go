@@ -86,7 +86,7 @@ func (s *splitter) split() {
 			n = min(n, len(lines)-1)
 			s.add(l.start, lines[n].end, Code)
 			i = n
-		case strings.TrimSpace(text) == "":
+		case strings.TrimSpace(text[len(quoteLine.FindString(text)):]) == "":
 			flush(l.start)
 		case headingLine.MatchString(text):
 			flush(l.start)

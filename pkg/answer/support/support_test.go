@@ -58,7 +58,7 @@ func show(sentences []domain.AnswerSentence) (out []any) {
 
 func TestSentencesOfAnAnswer(t *testing.T) {
 	t.Parallel()
-	answer := "# Warranty\n\nHere is the answer: 7 years apply. [1] It ends early.[1][2] See argv[1].\n\n- first item [1]\n- second\n  line\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```sh\nrun --now. Twice.\n```\n\n保証は七年です。[1]霜害は対象外です。"
+	answer := "# Warranty\n\nHere is the answer: 7 years apply. [1] It ends early.[1][2] See argv[1].\n\n- first item [1]\n- second\n  line\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```sh\nrun --now. Twice.\n```\n\n> Frost\n>\n> It is excluded. [1]\n\n保証は七年です。[1]霜害は対象外です。"
 	marks := []domain.Fragment{{Citation: 1}, {Citation: 2}}
 	var got []string
 	for _, s := range Judge(answer, marks).Sentences {
@@ -66,7 +66,7 @@ func TestSentencesOfAnAnswer(t *testing.T) {
 	}
 	want := []string{
 		"# Warranty", "Here is the answer: 7 years apply. [1]", "It ends early.[1][2]", "See argv[1].", "first item [1]", "second\n  line", "| a | b |", "| 1 | 2 |",
-		"```sh\nrun --now. Twice.\n```", "保証は七年です。[1]", "霜害は対象外です。",
+		"```sh\nrun --now. Twice.\n```", "Frost", "It is excluded. [1]", "保証は七年です。[1]", "霜害は対象外です。",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)
