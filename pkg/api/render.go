@@ -117,7 +117,8 @@ func renderFragment(f domain.Fragment) Fragment {
 	}
 }
 
-// renderRectangles returns nil for fragments without rectangles, and an empty list if they were not found.
+// renderRectangles returns nil if all is nil, which means that no rectangles were requested. If they were requested,
+// but none were found, it returns an empty list.
 func renderRectangles(all []domain.PageRectangle) *[]PageRectangle {
 	if all == nil {
 		return nil

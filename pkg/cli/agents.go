@@ -47,8 +47,8 @@ func (p *Program) agentsCommand() *cobra.Command {
 		fmt.Fprintf(p.Out, "%s\nUpdated %q: restrictKnowledge %t, unsupportedSentences %s\n", a.Id, oneLine(a.Name), a.RestrictKnowledge, a.UnsupportedSentences)
 		return nil
 	})
-	update.Flags().BoolVar(&restrict, "restrict-knowledge", false, "answer only from documents, without small talk; =false turns it off")
-	update.Flags().StringVar(&unsupported, "unsupported-sentences", "", "`mode` for sentences without support in the sources: mark, drop or keep")
+	update.Flags().BoolVar(&restrict, "restrict-knowledge", false, "answer only from documents and refuse small talk; =false lifts this")
+	update.Flags().StringVar(&unsupported, "unsupported-sentences", "", "`mode` for sentences that the sources do not support: mark, drop or keep")
 	for _, cmd := range []*cobra.Command{list, update} {
 		where.Flags(cmd)
 	}

@@ -88,7 +88,7 @@ func (p *Program) Root(serve *cobra.Command, commands ...*cobra.Command) *cobra.
 			}
 		case p.Name + " completion":
 			cmd.Use, cmd.Short = "completion bash|zsh|fish|powershell", "Write a shell completion script"
-			cmd.Long = "Write a script that completes commands and flags, such as: source <(" + p.Name + " completion bash)"
+			cmd.Long = "Write a completion script for commands and flags. To load it: source <(" + p.Name + " completion bash)"
 			cmd.DisableFlagsInUseLine = true
 		}
 		if cmd.HasParent() && cmd.Parent().Name() == "completion" {

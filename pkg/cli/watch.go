@@ -20,7 +20,7 @@ const (
 	quietTime = 300 * time.Millisecond
 	// Maximum time before changed files are added, even if there are further changes.
 	maxQuietWait = 5 * time.Second
-	// Interval of additional checks. They are needed because some file systems report no events.
+	// How often to check the folders in addition to events, which some file systems do not report.
 	pollInterval = time.Minute
 )
 

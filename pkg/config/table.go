@@ -106,7 +106,7 @@ func retrievalSettings(c *Config) Group {
 		{Env: "SLUICE_EMBED_QUERY_PREFIX", set: text(&c.QueryPrefix), Unset: "from the model's directory",
 			Doc: "Prefix that the model expects before queries, such as `query: `."},
 		{Env: "SLUICE_EMBED_PASSAGE_PREFIX", set: text(&c.PassagePrefix), Unset: "from the model's directory",
-			Doc: "Prefix for passages, such as `passage: `; a change makes another model."},
+			Doc: "Prefix for passages, such as `passage: `; changing it counts as another model."},
 		{Env: "RERANK_URL", set: httpAddress(&c.RerankURL), Unset: "none",
 			Doc: "Reranker for the best 50 candidates, such as `https://api.cohere.com/v2/rerank`."},
 		{Env: "RERANK_API_KEY", Secret: true, set: text(&c.RerankKey), Doc: "API key for the reranker."},
@@ -151,7 +151,7 @@ func natsSettings(c *Config) Group {
 func ingestionSettings(c *Config) Group {
 	return Group{Title: "Ingestion", About: "See [sizing](deployment.md#sizing).", Settings: []Setting{
 		{Env: "SLUICE_INGEST_CONCURRENCY", Default: "8", set: number(&c.IngestConcurrency, 1, 256),
-			Doc: "Documents in progress per ingestor; up to four times as many short ones with the embedded index."},
+			Doc: "Documents that an ingestor processes at once, or up to four times as many short ones with the embedded index."},
 		{Env: "SLUICE_WINDOW", Default: "0", set: number(&c.Window, 0, 100_000),
 			Doc: "Unfinished jobs in the job stream; 0: 64 with the embedded NATS server, 256 with `NATS_URL`."},
 		{Env: "SLUICE_EXTRACT_MEMORY", Default: "3GiB", set: size(&c.ExtractMemory, 512<<20), Doc: "Address space of a process that reads a document."},

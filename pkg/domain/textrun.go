@@ -61,7 +61,7 @@ func (r TextRuns) Clip(start, end, moved int) TextRuns {
 	return out
 }
 
-// Located is a part of a chunk's text and the same text in the document.
+// Located is a part of a chunk's text, with its position in the chunk and in the document.
 type Located struct {
 	In       TextRange // in the chunk's text
 	Document TextRange // in the document's text

@@ -91,8 +91,8 @@ func Apply(d *Datasource, store Datastore, ev Event) Outcome {
 }
 
 // OrphanSweeps returns sweeps that delete the results of a job whose datasource was deleted. ev is an event of this
-// job. Later generations are kept, because the datasource may have been created again with the same id, as happens with
-// pages of sites.
+// job. The sweeps keep later generations, because a datasource with the same id may have been created since. This
+// happens with pages of sites.
 func OrphanSweeps(ev Event) []Sweep {
 	base := Sweep{WorkspaceID: ev.WorkspaceID, DatastoreID: ev.DatastoreID, DatasourceID: ev.DatasourceID}
 	switch ev.Type {

@@ -68,8 +68,8 @@ type Hit struct {
 	Lexical  float64  // BM25; 0 if no term matches
 	Dense    float64  // cosine similarity, -1 to 1; 0 if the query has no vector
 	Terms    []string // analysed query terms in the row; hits may share the slice
-	// Counts[i] is the number of occurrences of Terms[i], and Length is the total number of terms. In both, a word of
-	// the context counts as much as in the score; see bm25.ContextWeight. With these numbers, a caller can score
+	// Counts[i] is the number of occurrences of Terms[i], and Length is the total number of terms. Both
+	// weight words of the context as the score does; see bm25.ContextWeight. With these numbers, a caller can score
 	// several rows as one document. Length may be 0 if the query has no Text.
 	Counts []int
 	Length int

@@ -116,7 +116,7 @@ func (s *hostState) release(id string) bool {
 	return len(s.Leases) < before
 }
 
-// hold extends the hold to the given time, and reports whether that is later than its previous end.
+// hold keeps the host on hold until the given time. It reports whether this extends the current hold.
 func (s *hostState) hold(until time.Time) bool {
 	if !until.After(s.Held) {
 		return false

@@ -46,7 +46,7 @@ func (s *Span) Set(attributes ...Attribute) {
 	}
 }
 
-// End ends the span. If err is not nil, the span is marked as failed. The cause of err is recorded, but not its text.
+// End ends the span. If err is not nil, the span is marked as failed, with the kind of error but without its message.
 func (s *Span) End(err error) {
 	if s == nil {
 		return

@@ -19,7 +19,7 @@ func KnownWindow(model string) int {
 	return window
 }
 
-// knownWindows holds windows by prefix of the name. The longest matching prefix applies.
+// knownWindows lists context windows by prefix of the model's name. The longest matching prefix applies.
 var knownWindows = map[string]int{
 	"gpt-3.5-turbo":          16_385,
 	"gpt-35-turbo":           16_385, // Azure's name

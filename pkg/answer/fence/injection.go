@@ -92,9 +92,9 @@ var commands = []command{
 	newCommand(`your |every |each `, `\b(?:say|write|add|include|append|cite|mention)\b.{0,60}\b(?:in|to|at the (?:end|beginning|start) of|before|after) (?:your|every|each) (?:answers?|responses?|repl(?:y|ies)|output)\b`),
 }
 
-// order returns the command that matches orders to ignore earlier text. For the order "ignore all instructions", the
-// pattern `verbs` matches "ignore", the pattern `which` matches "all", and the pattern `what` matches "instructions".
-// The verbs are also the command's hints.
+// order returns a command that matches sentences such as "ignore all instructions". For the order "ignore all
+// instructions", the pattern `verbs` matches "ignore", the pattern `which` matches "all", and the pattern `what`
+// matches "instructions". The verbs are also the command's hints.
 func order(verbs, which, what string) command {
 	forget := `(?:` + verbs + `)`
 	return newCommand(verbs, forget+`.{0,40}`+which+`.{0,30}`+what+`|`+forget+`.{0,40}`+what+`.{0,20}`+which)

@@ -69,7 +69,7 @@ var (
 	// ErrCut means that the stream ended before its last event.
 	ErrCut = errors.New("the model server ended the stream before the answer was complete")
 	// ErrFiltered means that the server's content filter withheld or truncated the answer.
-	ErrFiltered = errors.New("the model server's content filter ended the answer")
+	ErrFiltered = errors.New("the model server's content filter cut off the answer")
 	// ErrTool means that the model called a tool instead of answering, although none was offered.
 	ErrTool = errors.New("the model called a tool instead of answering")
 	// ErrNoTools means that the server rejected the request because of its tools.

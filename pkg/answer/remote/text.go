@@ -38,7 +38,8 @@ func (t *Text) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// addPart adds the text of one part of a list. Parts of other kinds, such as Mistral's references, have no text.
+// addPart adds the text of one part of a list. Only parts of type text have any; others, such as Mistral's references,
+// are ignored.
 func (t *Text) addPart(raw []byte) error {
 	if raw[0] != '{' {
 		return t.UnmarshalJSON(raw)

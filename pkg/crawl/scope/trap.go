@@ -189,9 +189,9 @@ func isCalendarLink(from, to *url.URL, now time.Time) bool {
 	if is.dashed && !is.padded {
 		return false // a part number: 2027-1
 	}
-	// The horizon is the latest plausible date. Reject a link only if it leads from a date before the horizon to one
-	// after it. The linking page was accepted, so a number in its address that seems to be a later date must mean
-	// something else.
+	// The horizon is the latest plausible date. A link is rejected only if the linking page has a date before the
+	// horizon, and its target one after it. The linking page was accepted, so a number in its address that seems to be
+	// a later date must mean something else.
 	end := now.Add(maxAhead)
 	horizon := date{year: end.Year(), month: int(end.Month()), day: end.Day()}
 	return !was.after(horizon) && is.after(horizon)

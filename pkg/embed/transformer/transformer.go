@@ -1,11 +1,11 @@
 // Package transformer computes embeddings in process with a sentence-transformers model of the BERT family, such as
 // all-MiniLM-L6-v2, bge-small, e5-small or multilingual-e5-small. The model is read from a directory.
 //
-// Vectors and tokens are the same as those of the Python libraries, with three exceptions. The names of special tokens
-// ("[SEP]", "</s>") are ordinary text. Characters that are newer than the libraries' Unicode tables follow Go's tables.
-// The vector of a text without tokens is zero.
+// Tokens match those of the Python libraries, and vectors match up to rounding, with three exceptions. The names of
+// special tokens ("[SEP]", "</s>") are ordinary text. Characters that are newer than the libraries' Unicode tables
+// follow Go's tables. The vector of a text without tokens is zero.
 //
-// For the same text, the vectors of all kernels and of the Python libraries have a similarity of at least 0.99999.
+// For any text, the vector of each kernel has a cosine similarity of at least 0.99999 to that of the Python libraries.
 //
 // Batches are not padded: the tokens of several texts form one matrix, and only attention treats the texts separately.
 // Matrices are multiplied by a kernel that uses the processor's vector instructions (AVX-512, AVX2, NEON). Without

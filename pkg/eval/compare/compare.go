@@ -75,7 +75,7 @@ type Options struct {
 // lists the mode in the report. When ctx ends, Run returns ctx's error.
 func Run(ctx context.Context, s Searcher, cases []Case, o Options) (Report, error) {
 	if len(cases) == 0 {
-		return Report{}, errors.New("no question has an expected result: add judgements, or the field relevant or answer to each question")
+		return Report{}, errors.New("no question has an expected result: add judgements, or give each question a field \"relevant\" or \"answer\"")
 	}
 	topK := o.K
 	if slices.ContainsFunc(cases, func(c Case) bool { return len(c.Documents) > 0 }) {

@@ -21,8 +21,8 @@ type cmap struct {
 	vertical   bool
 }
 
-// textRange maps consecutive codes, from low to top, to consecutive texts. The text of low is first. Each next code has
-// the same text, except that its last character is one higher.
+// textRange maps consecutive codes, from low to top, to consecutive texts. `first` is the text of low. Each following
+// code maps to the same text, with the last character increased by one more.
 type textRange struct {
 	low, top uint32
 	first    string
