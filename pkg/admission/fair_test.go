@@ -156,11 +156,16 @@ func TestASpareSlotIsGivenAtOnce(t *testing.T) {
 			q.join(t.Context(), "few", 1, time.Minute)
 		}
 		ends := time.Now()
+		q.mu.Lock()
 		if q.order[2] != "few" || ends != began {
 			t.Errorf("the order was %v", q.order)
 		}
+		q.mu.Unlock()
 		time.Sleep(3 * time.Minute)
-		if got, want := strings.Join(q.order, " "), "many many few few few"; got != want {
+		q.mu.Lock()
+		got := strings.Join(q.order, " ")
+		q.mu.Unlock()
+		if want := "many many few few few"; got != want {
 			t.Errorf("after three minutes: %s", got)
 		}
 		q.served()
