@@ -182,13 +182,19 @@ func (r *Reply) Pass(text string) error {
 	if text == "" {
 		return nil
 	}
-	r.stallTimer.Stop() // the time that emit takes does not count
+	return r.deliver(text, func() error { return r.emit(text) })
+}
+
+// deliver passes a piece of the answer, whose text counts as output of the model, to the caller by calling pass. The
+// stall timer is stopped during the call, because the time that the caller takes does not count.
+func (r *Reply) deliver(text string, pass func() error) error {
+	r.stallTimer.Stop()
 	if !r.begun && r.begin != nil {
 		r.begin(r.Ignored)
 	}
 	r.begun = true
 	r.estimated += int64(chunk.Tokens(text))
-	r.emitErr = r.emit(text)
+	r.emitErr = pass()
 	r.stallTimer.Reset(r.next)
 	return r.emitErr
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/sluice/sluice/pkg/answer/chat"
 	"github.com/sluice/sluice/pkg/bounded"
-	"github.com/sluice/sluice/pkg/chunk"
 )
 
 // Limits on the tool calls in one response.
@@ -89,15 +88,7 @@ func (r *Reply) passCall(call *toolCall, last bool) error {
 	} else if arguments == "" {
 		return nil
 	}
-	r.stallTimer.Stop()
-	if !r.begun && r.begin != nil {
-		r.begin(r.Ignored)
-	}
-	r.begun = true
-	r.estimated += int64(chunk.Tokens(arguments))
-	r.emitErr = r.onCall(piece)
-	r.stallTimer.Reset(r.next)
-	return r.emitErr
+	return r.deliver(arguments, func() error { return r.onCall(piece) })
 }
 
 // finishCalls passes the missing pieces of the calls to onCall at the end of the answer.
