@@ -7,9 +7,9 @@ import (
 	"io"
 	"net/http"
 	"strconv"
-	"sync"
 	"time"
 
+	"github.com/sluice/sluice/pkg/admission"
 	"github.com/sluice/sluice/pkg/api/access"
 	"github.com/sluice/sluice/pkg/api/transfer"
 	"github.com/sluice/sluice/pkg/domain"
@@ -18,7 +18,10 @@ import (
 
 // Bounds on drawing a page.
 const (
-	drawWait   = 10 * time.Second // for another page of the same workspace to be drawn
+	maxDrawings = 2  // pages drawn at a time, at most one of each workspace
+	drawQueue   = 64 // requests that wait
+
+	drawWait   = 10 * time.Second // for other pages to be drawn
 	drawWithin = time.Minute      // for a free process and for drawing
 	drawRetry  = 3 * time.Second  // after which clients should try again
 )
@@ -44,11 +47,11 @@ func (s *server) GetPicture(ctx context.Context, r GetPictureRequestObject) (Get
 	if isHead(ctx) {
 		return writePicture(nil, s.options.WriteTimeout), nil
 	}
-	leave, err := s.drawings.enter(ctx, d.WorkspaceID)
+	slot, err := s.enterDrawing(ctx, d.WorkspaceID)
 	if err != nil {
 		return nil, err
 	}
-	defer leave()
+	defer slot.Leave()
 	timed, cancel := context.WithTimeout(ctx, drawWithin)
 	defer cancel()
 	content, err := s.Originals.Get(timed, d.Original.Key)
@@ -88,48 +91,22 @@ func writePicture(picture []byte, timeout time.Duration) written {
 	}
 }
 
-// perWorkspace admits one request of each workspace at a time, so that one workspace cannot occupy all processes that
-// draw pages. The zero value is ready for use.
-type perWorkspace struct {
-	mu    sync.Mutex
-	slots map[string]*workspaceSlot
+// newDrawings returns the gate for requests that draw pages. It keeps a slot free for other workspaces, so that one
+// workspace cannot occupy all processes that draw.
+func newDrawings() *admission.Gate {
+	return admission.New(admission.Options{Limit: maxDrawings, Spare: maxDrawings - 1, Waiting: drawQueue})
 }
 
-type workspaceSlot struct {
-	taken chan struct{} // holds one value while a request is admitted
-	users int           // requests that are admitted or wait
-}
-
-// enter waits until no other request of the workspace is admitted. The caller must call leave.
-func (p *perWorkspace) enter(ctx context.Context, workspaceID string) (leave func(), err error) {
-	p.mu.Lock()
-	if p.slots == nil {
-		p.slots = map[string]*workspaceSlot{}
-	}
-	s := p.slots[workspaceID]
-	if s == nil {
-		s = &workspaceSlot{taken: make(chan struct{}, 1)}
-		p.slots[workspaceID] = s
-	}
-	s.users++
-	p.mu.Unlock()
-	forget := func() {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		if s.users--; s.users == 0 {
-			delete(p.slots, workspaceID)
-		}
-	}
-	patience := time.NewTimer(drawWait)
-	defer patience.Stop()
-	select {
-	case s.taken <- struct{}{}:
-		return func() { <-s.taken; forget() }, nil
-	case <-ctx.Done():
-		forget()
+// enterDrawing waits until a page of the workspace may be drawn. The caller must call Leave on the slot.
+func (s *server) enterDrawing(ctx context.Context, workspaceID string) (*admission.Slot, error) {
+	timed, cancel := context.WithTimeout(ctx, drawWait)
+	defer cancel()
+	slot, in := s.drawings.Enter(timed, workspaceID)
+	switch {
+	case in:
+		return slot, nil
+	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
-	case <-patience.C:
-		forget()
-		return nil, &domain.Error{Code: domain.CodeRateLimit, RetryAfter: drawRetry, Message: "another page of this workspace is being drawn; try again in a moment"}
 	}
+	return nil, &domain.Error{Code: domain.CodeRateLimit, RetryAfter: drawRetry, Message: "other pages are being drawn; try again in a moment"}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/gin-gonic/gin/binding"
 
+	"github.com/sluice/sluice/pkg/admission"
 	"github.com/sluice/sluice/pkg/api/access"
 	"github.com/sluice/sluice/pkg/api/admit"
 	"github.com/sluice/sluice/pkg/api/document"
@@ -47,7 +48,7 @@ type server struct {
 	mcp       *mcp.Handler
 	reference page
 	plans     chan struct{} // one token for each plan being made
-	drawings  perWorkspace
+	drawings  *admission.Gate
 }
 
 var _ StrictServerInterface = (*server)(nil)
@@ -93,6 +94,7 @@ func New(o Options, d Deps) (http.Handler, error) {
 		claims:    idempotency.Responses{Store: d.Claims, Heartbeat: o.ClaimHeartbeat, Log: d.Log},
 		uploads:   upload.Options{TempDir: o.TempDir, MaxBytes: o.MaxUploadBytes, ReadTimeout: o.ReadTimeout},
 		reference: newPage(docsHTML),
+		drawings:  newDrawings(),
 		plans:     make(chan struct{}, maxPlans),
 	}
 	s.mcp = s.newMCP()
