@@ -93,13 +93,26 @@ type Mark struct {
 	Numbers    []int
 }
 
-// Marks returns the citation marks of an answer with the given sources.
-func Marks(text string, sources []domain.Fragment) []Mark {
-	var out []Mark
+// Marker finds the citation marks of answers from the same sources. It reads the sources only once.
+type Marker struct {
+	sources int
+	arrays  map[string]bool // as in citationFilter
+}
+
+// NewMarker returns a Marker for answers from these sources.
+func NewMarker(sources []domain.Fragment) Marker {
 	c := newCitationFilter(len(sources))
 	for _, f := range sources {
 		c.learnArrays(f.Text)
 	}
+	return Marker{sources: len(sources), arrays: c.arrays}
+}
+
+// Marks returns the citation marks of an answer, or of a part of it.
+func (m Marker) Marks(text string) []Mark {
+	var out []Mark
+	c := newCitationFilter(m.sources)
+	c.arrays = m.arrays
 	c.found = func(start, end int, numbers []int) { out = append(out, Mark{start, end, numbers}) }
 	c.read(text, true)
 	return out

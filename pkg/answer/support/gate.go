@@ -16,6 +16,7 @@ import (
 type Gate struct {
 	judger    *Judger
 	fragments []domain.Fragment
+	marker    citation.Marker
 	seen      strings.Builder // beginning of the answer, from which its language is detected
 	held      string
 	fence     string // the marks that opened a block of code; "" outside code
@@ -33,7 +34,7 @@ func NewGate(fragments []domain.Fragment) *Gate {
 		f.Citation = i + 1
 		numbered[i] = f
 	}
-	return &Gate{judger: NewJudger(numbered), fragments: numbered}
+	return &Gate{judger: NewJudger(numbered), fragments: numbered, marker: citation.NewMarker(numbered)}
 }
 
 // Write takes the next piece of the answer and returns the text that can be passed on.
@@ -111,7 +112,7 @@ func (g *Gate) line(out *strings.Builder, line string) {
 
 // sentences passes on the sentences of an unfinished line that are complete.
 func (g *Gate) sentences(out *strings.Builder) {
-	masked := maskMarks(g.held, citation.Marks(g.held, g.fragments))
+	masked := maskMarks(g.held, g.marker.Marks(g.held))
 	spans := chunk.Sentences(masked)
 	cut := 0
 	if n := len(spans) - 1; n > 0 {
@@ -132,7 +133,7 @@ func (g *Gate) sentences(out *strings.Builder) {
 
 // judged returns the text without its unsupported sentences. The text is part of a single line.
 func (g *Gate) judged(text string) string {
-	pieces := Split(text, citation.Marks(text, g.fragments))
+	pieces := Split(text, g.marker.Marks(text))
 	var out strings.Builder
 	at := 0 // end of the text that has been passed on or removed
 	for _, p := range pieces {

@@ -38,7 +38,7 @@ type Result struct {
 
 // Judge compares the sentences of an answer with its sources. If there are no sources, the sentences have no scores.
 func Judge(text string, sources []domain.Fragment) Result {
-	marks := citation.Marks(text[:min(len(text), maxAnswerBytes)], sources)
+	marks := citation.NewMarker(sources).Marks(text[:min(len(text), maxAnswerBytes)])
 	pieces := Split(text, marks)
 	out := Result{Sentences: make([]domain.AnswerSentence, len(pieces)), Highlights: make([][]domain.TextRange, len(sources))}
 	j := NewJudger(sources)
