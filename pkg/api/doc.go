@@ -17,3 +17,6 @@
 // Streams of GET /datastores/{id}/events last until the client disconnects or the request's context ends. So a server
 // that shuts down must cancel its BaseContext; otherwise Shutdown waits for these streams.
 package api
+
+//go:generate go tool oapi-codegen -config oapi-codegen.yaml openapi.yaml
+//go:generate go run ../manual/gendoc ../..
