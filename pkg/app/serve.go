@@ -12,6 +12,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sluice/sluice/pkg/admission"
 	"github.com/sluice/sluice/pkg/answer"
 	"github.com/sluice/sluice/pkg/api"
 	"github.com/sluice/sluice/pkg/cli"
@@ -103,6 +104,7 @@ func (s *Service) stopServing() error {
 const (
 	locatorChildren = 2
 	locatorMemory   = 1 << 30 // address space, in bytes
+	locatorQueue    = 64      // files that wait
 )
 
 func (s *Service) handler() (http.Handler, error) {
@@ -157,13 +159,16 @@ func (s *Service) handler() (http.Handler, error) {
 		Drawer:        drawer,
 		Chunks:        retrieve.ChunkReader{Catalog: s.catalog, Index: s.engines.index},
 		Retriever:     s.stages.Retriever(finder),
-		Locator:       &locate.Locator{Catalog: s.catalog, Originals: s.originals, Extractor: pages, Log: s.log},
-		Answerer:      s.stages.Answerer(answerer),
-		Watcher:       s.hub,
-		Scheduled:     s.reschedule,
-		Planner:       sites,
-		DetectType:    extract.DetectType,
-		Formats:       extract.Formats(),
+		Locator: &locate.Locator{
+			Catalog: s.catalog, Originals: s.originals, Extractor: pages, Log: s.log,
+			Slots: admission.New(admission.Options{Limit: locatorChildren, Spare: 1, Waiting: locatorQueue}),
+		},
+		Answerer:   s.stages.Answerer(answerer),
+		Watcher:    s.hub,
+		Scheduled:  s.reschedule,
+		Planner:    sites,
+		DetectType: extract.DetectType,
+		Formats:    extract.Formats(),
 		Checks: append([]api.Check{
 			{Name: "catalog", Ready: s.catalog.Ready},
 			{Name: "nats", Ready: s.natsReady},

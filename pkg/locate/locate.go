@@ -6,6 +6,7 @@ package locate
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -13,6 +14,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/sluice/sluice/pkg/admission"
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/extract"
 )
@@ -40,7 +42,11 @@ type Locator struct {
 	Originals Originals
 	Extractor Extractor
 	Timeout   time.Duration // time limit of one call; default DefaultTimeout
-	Log       *slog.Logger  // default slog.Default()
+
+	// Slots limits how many originals are read at a time, because each is copied to a temporary file first. Workspaces
+	// take turns. A nil gate sets no limit.
+	Slots *admission.Gate
+	Log   *slog.Logger // default slog.Default()
 }
 
 // DefaultTimeout is the default time limit of one call. Most calls take less than a tenth of a second; large originals
@@ -55,6 +61,9 @@ type Passage struct {
 	Fragment domain.Fragment
 	Spans    [][2]int // ranges of the fragment's text, in bytes
 }
+
+// errBusy is the error of a file that no slot was free for in time.
+var errBusy = errors.New("too many other files are being read")
 
 // typePDF is the MIME type of the only format with positions.
 const typePDF = "application/pdf"
@@ -112,12 +121,17 @@ func (l *Locator) locateIn(ctx context.Context, workspaceID, id string, passages
 	if d.Original == nil {
 		return nil, fmt.Errorf("datasource %s has no original", id)
 	}
+	slot, in := l.Slots.Enter(ctx, workspaceID)
+	if !in {
+		return nil, errBusy
+	}
+	defer slot.Leave()
 	body, err := l.Originals.Get(ctx, d.Original.Key)
 	if err != nil {
 		return nil, fmt.Errorf("reading the original of datasource %s: %w", id, err)
 	}
 	defer body.Close()
-	return l.Extractor.Locate(ctx, extract.Request{Reader: body, Name: d.Original.Name, Declared: d.Original.MIMEType}, passages)
+	return l.Extractor.Locate(ctx, extract.Request{Workspace: workspaceID, Reader: body, Name: d.Original.Name, Declared: d.Original.MIMEType}, passages)
 }
 
 func (l *Locator) logger() *slog.Logger {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sluice/sluice/pkg/admission"
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/extract"
 	"github.com/sluice/sluice/pkg/locate"
@@ -114,6 +115,27 @@ func TestLocateEndsInTime(t *testing.T) {
 	got := l.Locate(t.Context(), "w", []locate.Passage{passage("a", pdf, 1, [2]int{0, 4})})
 	if diff := cmp.Diff([][][]domain.PageRectangle{{nil}}, got); diff != "" {
 		t.Errorf("rectangles (-want +got):\n%s", diff)
+	}
+}
+
+func TestLocateWaitsForASlotBeforeItReads(t *testing.T) {
+	t.Parallel()
+	slots := admission.New(admission.Options{Limit: 1, Waiting: 1})
+	slot, _ := slots.Enter(t.Context(), "other")
+	var log bytes.Buffer
+	l := locate.Locator{
+		Catalog: files{"a": "a"}, Originals: files{}, Extractor: reader{}, Timeout: time.Millisecond, Slots: slots, Log: slog.New(slog.NewTextHandler(&log, nil)),
+	}
+	passages := []locate.Passage{passage("a", pdf, 1, [2]int{0, 1})}
+	l.Locate(t.Context(), "w", passages)
+	if !strings.Contains(log.String(), "too many other files") {
+		t.Errorf("log = %q", log.String())
+	}
+	slot.Leave()
+	stored := files{"a": "a"}
+	l.Originals, l.Timeout = stored, time.Minute
+	if got := l.Locate(t.Context(), "w", passages); len(got[0][0]) != 1 || slots.Held("w") != 0 {
+		t.Errorf("rectangles %v; %d slots are held", got, slots.Held("w"))
 	}
 }
 
