@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/sluice/sluice/pkg/api/access"
+	"github.com/sluice/sluice/pkg/api/admit"
 	"github.com/sluice/sluice/pkg/api/problem"
 	"github.com/sluice/sluice/pkg/api/transfer"
 	"github.com/sluice/sluice/pkg/catalog"
@@ -28,6 +29,9 @@ func (s *server) GetText(ctx context.Context, r GetTextRequestObject) (GetTextRe
 	}
 	if len(first) == 0 {
 		return nil, domain.Errorf(domain.CodeNotFound, "datasource %q has no text; its status is %s", d.ID, d.Status)
+	}
+	if err := admit.OpenStream(ctx, d.WorkspaceID); err != nil {
+		return nil, err
 	}
 	return written(func(w http.ResponseWriter) error {
 		h := w.Header()
