@@ -19,11 +19,7 @@ import (
 // chunk in memory, fails once ctx has ended, and is not safe for concurrent use. The caller must close it. To know that
 // the content is undamaged before the first byte, call Verified.
 func (s *Store) Get(ctx context.Context, key string) (io.ReadCloser, error) {
-	info, err := s.find(ctx, key)
-	if err != nil {
-		return nil, err
-	}
-	sum, err := digestOf(info)
+	info, sum, err := s.find(ctx, key)
 	if err != nil {
 		return nil, err
 	}
@@ -43,12 +39,19 @@ func (s *Store) Take(ctx context.Context, key string) (io.ReadCloser, error) {
 	return s.Verified(ctx, key)
 }
 
-// find returns the same as lookUp, but is usually faster: it reads the metadata from any server that has it, and calls
-// lookUp only if that fails.
-func (s *Store) find(ctx context.Context, key string) (jetstream.ObjectInfo, error) {
-	if _, err := DatasourceID(key); err != nil {
-		return jetstream.ObjectInfo{}, err
+// find returns the metadata of an original and its hexadecimal SHA-256. It reads the metadata from any server that has
+// it, which is fast, and calls lookUp only if that fails.
+func (s *Store) find(ctx context.Context, key string) (info jetstream.ObjectInfo, sum string, err error) {
+	if _, err = DatasourceID(key); err != nil {
+		return info, "", err
 	}
+	if info, err = s.findMeta(ctx, key); err == nil {
+		sum, err = digestOf(info)
+	}
+	return info, sum, err
+}
+
+func (s *Store) findMeta(ctx context.Context, key string) (jetstream.ObjectInfo, error) {
 	msg, err := s.readAny(ctx, func(ctx context.Context) (*jetstream.RawStreamMsg, error) {
 		return s.stream.GetLastMsgForSubject(ctx, metaSubject(key))
 	})

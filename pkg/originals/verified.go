@@ -22,11 +22,7 @@ import (
 // reads the content again and verifies each chunk; content of a single chunk is read only once. Otherwise the reader is
 // like that of Get.
 func (s *Store) Verified(ctx context.Context, key string) (io.ReadCloser, error) {
-	info, err := s.find(ctx, key)
-	if err != nil {
-		return nil, err
-	}
-	sum, err := digestOf(info)
+	info, sum, err := s.find(ctx, key)
 	if err != nil {
 		return nil, err
 	}
