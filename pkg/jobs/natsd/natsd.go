@@ -100,8 +100,10 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	return s, nil
 }
 
-// Maximum wait for the shutdown after a failed start.
-const failedStartTimeout = 10 * time.Second
+const (
+	failedStartTimeout = 10 * time.Second // maximum wait for the shutdown after a failed start
+	requestsTimeout    = 2 * time.Second  // maximum wait for running requests before a shutdown
+)
 
 // run removes damaged files and starts a server. The processes that use the consumers recreate them from checkpoints.
 func (s *Server) run(ctx context.Context, opts *server.Options) error {
@@ -191,7 +193,15 @@ func (s *Server) serves(ctx context.Context, srv *server.Server, started <-chan 
 	return nil
 }
 
+// end waits for running requests, such as the creation of a stream, and stops the server. A stream whose creation is
+// still running when the server shuts down is never closed: it would go on writing to its files, also after a restart.
 func end(srv *server.Server) {
+	for deadline := time.Now().Add(requestsTimeout); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		info, err := srv.Jsz(nil)
+		if err != nil || info.API.Inflight == 0 {
+			break
+		}
+	}
 	srv.Shutdown()
 	srv.WaitForShutdown()
 }

@@ -247,3 +247,31 @@ func TestAFailedServerStopsBeforeTheNextStarts(t *testing.T) {
 	}
 	end(s.current())
 }
+
+// TestAStreamBeingCreatedIsClosed stops servers while they create a stream. TestMain finds a stream that was not closed.
+func TestAStreamBeingCreatedIsClosed(t *testing.T) {
+	t.Parallel()
+	for range 5 {
+		srv, err := Start(testContext(t), Options{Dir: t.TempDir(), Log: quiet})
+		if err != nil {
+			t.Fatal(err)
+		}
+		nc, err := nats.Connect("", nats.InProcessServer(srv))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"A", "B", "C"} {
+			err := nc.PublishRequest("$JS.API.STREAM.CREATE."+name, "reply", []byte(`{"name":"`+name+`","subjects":["`+name+`"],"storage":"file"}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := nc.Flush(); err != nil { // the server has received the requests
+			t.Fatal(err)
+		}
+		nc.Close()
+		if err := srv.Shutdown(testContext(t)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
