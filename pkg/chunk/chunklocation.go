@@ -7,8 +7,9 @@ type headingContext struct {
 	anchor string // fragment of the location's URL
 }
 
-// chunkLocation determines the location of a chunk, for citations. If a chunk spans several pages or headings, its
-// location is the page and the headings of most of its text. The beginning of the chunk does not matter.
+// chunkLocation determines the location of a chunk, for citations. If a chunk spans several pages or sections, its
+// location is the page, and the heading path, that most of its text belongs to. The place where the chunk begins does
+// not matter.
 type chunkLocation struct {
 	pages   tokenCount[int]
 	heads   tokenCount[headingContext]
@@ -28,7 +29,8 @@ func (s *chunkLocation) add(page int, h headingContext, term string, tokens int)
 }
 
 // headings returns the headings above most of the chunk's text. It returns `other` if the chunk has no text. If most of
-// the text below these headings defines one term, the result has the anchor of this term.
+// the text below these headings is the definition of one term, the result links to that term: its anchor is the anchor
+// of the term.
 func (s *chunkLocation) headings(other headingContext) headingContext {
 	at := s.heads.largest(other)
 	var below tokenCount[definedTerm]

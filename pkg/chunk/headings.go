@@ -11,7 +11,7 @@ import (
 // answer. The functions in this file keep headings and text together.
 
 // trackTail records where the headings at the end of the current chunk begin. The packer calls it before it appends a
-// piece to a chunk that already has text. The piece is part of block b, and offset is its position in the document.
+// piece of block b to a chunk that already has text. offset is the position of the piece in the document.
 func (p *packer) trackTail(b domain.Block, offset int) {
 	d := &p.cur
 	switch {
@@ -47,9 +47,9 @@ func (p *packer) next() error {
 	return nil
 }
 
-// divide splits a piece that is too long for the space below the headings in the current chunk. It returns fewer than
-// two parts if the piece must stay whole: it cannot be split, or the headings fill more than half of the chunk and may
-// form a chunk of their own.
+// divide splits a piece that does not fit below the headings in the current chunk. It returns fewer than two parts if
+// the piece must stay whole. This is so if it cannot be split, or if the headings fill more than half of the chunk and
+// may form a chunk of their own.
 func (p *packer) divide(b domain.Block, s piece) []piece {
 	used := p.cur.tokens
 	if used > p.opts.MaxTokens/2 || b.Kind == domain.BlockHeading {

@@ -16,7 +16,8 @@ func (r *rows) add(row int) {
 	r.last = row
 }
 
-// appendTo appends the rows to a heading path, so that a citation says which rows of a sheet it means.
+// appendTo appends the row numbers to a heading path ("rows 2 to 5"), so that citations say which rows of a sheet they
+// refer to.
 func (r rows) appendTo(path string) string {
 	if r.first == 0 {
 		return path
