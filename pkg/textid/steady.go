@@ -24,7 +24,7 @@ const (
 	epoch             = `1\d{9}(?:\d{3})?(?:\.\d+)?`
 	// second is a date with a time of day, a time of day with seconds, or a Unix time.
 	second = `(?:` + date + dateTimeSeparator + clock + `|` + clock + `,? (?:on )?` + date + `|` + weekdays + ` ` + months + ` +\d{1,2} ` + exact + ` \d{4}|` + exact + `|` + epoch + `)`
-	// instant is like the pattern `second`, except that a time of day must include seconds.
+	// instant is like the pattern `second`, except that the time of day after a date must include seconds.
 	instant = `(?:` + date + dateTimeSeparator + exact + `|` + exact + `(?:,? (?:on )?` + date + `)?|` + weekdays + ` ` + months + ` +\d{1,2} ` + exact + ` \d{4}|` + epoch + `)`
 	moment  = `(?:` + second + `|` + date + `|` + clock + `)`
 	ended   = `(?:\b|$)`
@@ -44,12 +44,12 @@ type unsteady struct {
 	unless     *regexp.Regexp // a match is kept if this expression matches the text after it; may be nil
 }
 
-// perUnit matches the text after a number of views that belongs to an offer, as in "10,000 views per month". Such a
-// number is content, not a counter.
+// perUnit matches the text after a number of views that is part of an offer, such as the "per month" in "10,000 views
+// per month". Such a number is content, not a counter.
 var perUnit = regexp.MustCompile(`^\s*(?:per\b|/|€|\$|%|an? \pL|each\b|every\b|pro\b|par\b|por\b|im monat|included|for\b)`)
 
-// A time counts as unsteady only after words about the server or its page, because "Time: 19:00", "printed", "as of"
-// and "last updated" may be part of the content.
+// strict lists the patterns of text that changes with every response. A time matches only after words about the server
+// or its page. Times after "Time:", "printed", "as of" or "last updated" stay, because they may be content.
 var strict = []unsteady{
 	// "Page generated at 13:04", "Server time: 13:04"
 	{needs: []string{"page", "response", "seite", "página", "server"},
@@ -93,7 +93,8 @@ var wide = slices.Concat(strict, []unsteady{
 func Steady(text string) string { return without(text, wide) }
 
 // SteadyStrict removes less than Steady: ages and counters of visits stay, because they may be facts. Use it to compare
-// a page with its earlier version. With Steady, a changed page might be taken for unchanged, and stay out of date.
+// a page with its earlier version. Steady could make a changed page look unchanged, so that the page would not be
+// indexed again.
 func SteadyStrict(text string) string { return without(text, strict) }
 
 func without(text string, parts []unsteady) string {
