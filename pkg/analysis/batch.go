@@ -43,8 +43,8 @@ type TermCount struct {
 	Count uint32
 }
 
-// Batch starts a batch. Until all of its rows are counted, the analyzer must not be used for anything else. The terms
-// that the batch has returned remain valid after that.
+// Batch starts a batch. Until all of its rows are counted, the analyzer must not be used for anything else. Terms that
+// the batch has returned stay valid even afterwards.
 func (a *Analyzer) Batch() *Batch {
 	a.batch++
 	if a.epoch == 0 || len(a.terms) > maxNumbered { // bounds the memory that the terms use
@@ -57,12 +57,12 @@ func (a *Analyzer) Batch() *Batch {
 	return &Batch{analyzer: a}
 }
 
-// Maximum number of terms that an Analyzer caches from one batch to the next. If the cache has more, the next batch
-// starts with an empty one. This many terms take a few megabytes.
+// Maximum number of terms that an Analyzer keeps cached from one batch to the next. If the cache holds more, the next
+// batch empties it. This many terms take a few megabytes.
 const maxNumbered = 1 << 16
 
-// Maximum number of analysed words that an Analyzer caches from one batch to the next. If the cache has more, the next
-// batch starts with an empty one. Each word takes about 250 bytes.
+// Maximum number of analysed words that an Analyzer keeps cached from one batch to the next. If the cache holds more,
+// the next batch empties it. Each word takes about 250 bytes.
 const maxKnown = 1 << 15
 
 // Terms returns the batch's terms so far, indexed by their numbers. Callers must not modify the result.
@@ -93,8 +93,8 @@ func (b *Batch) Count(parts ...Part) (lang Language, length uint32, terms []Term
 	return lang, b.length, append(make([]TermCount, 0, len(b.counts)), b.counts...)
 }
 
-// repeated returns the analyzer's numbers for the terms of a text. It keeps the latest result, because consecutive rows
-// often repeat the same headings.
+// repeated returns the analyzer's numbers for the terms of a text that is likely to be repeated. Consecutive rows often
+// have the same headings, so the latest result is cached.
 func (b *Batch) repeated(text string, lang Language) []uint32 {
 	if b.before.ids == nil || b.before.text != text || b.before.lang != lang {
 		b.before.text, b.before.lang, b.before.ids = text, lang, b.before.ids[:0]
@@ -126,7 +126,7 @@ func (b *Batch) numberOf(id uint32) uint32 {
 	return id
 }
 
-// statesFor returns the analyzer's termStates, extended to at least n terms.
+// statesFor returns the analyzer's termStates, one per term. It first extends them to at least n elements.
 func (a *Analyzer) statesFor(n int) []termState {
 	if n > len(a.states) {
 		a.states = append(a.states, make([]termState, max(n, 2*len(a.states), 1024)-len(a.states))...)

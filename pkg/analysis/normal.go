@@ -13,14 +13,14 @@ func NormalLength(text string, limit int) int {
 	return n
 }
 
-// NormalPrefix returns the longest beginning of a text that has at most that many characters after normalisation.
+// NormalPrefix returns the longest prefix of a text that has at most `limit` characters after normalisation.
 func NormalPrefix(text string, limit int) string {
 	_, end := normal(text, limit)
 	return text[:end]
 }
 
-// normal counts the characters of the normalised text until there are more than the limit. end is the length in bytes
-// of the part of the text that is within the limit.
+// normal returns n, the number of characters of the normalised text, and end, the length in bytes of the longest prefix
+// of the text that stays within the limit. It may stop counting once n exceeds the limit.
 func normal(text string, limit int) (n, end int) {
 	if norm.NFKC.IsNormalString(text) {
 		for i := range text {

@@ -80,8 +80,8 @@ func segments(text string) func(func(segment) bool) {
 				continue
 			}
 			if length > maxGap {
-				// The next segment begins at the letter that follows the run. If the run ends with special marks that
-				// form one grapheme with this letter, the segment begins at these marks.
+				// The next segment begins at the letter or digit after the run. If the run ends with marks that belong
+				// to the same grapheme as that character, the segment begins at those marks.
 				next := gap + len(strings.TrimRightFunc(text[gap:i], isPrefixMark))
 				if !yield(segment{from, min(enough, next), next}) {
 					return
