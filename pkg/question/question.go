@@ -16,12 +16,12 @@ import (
 const (
 	// MaxParts is the maximum number of parts of a question.
 	MaxParts = 5
-	// Maximum length in characters of a question that is split. Longer texts are letters or documents.
+	// Maximum length in characters of a question that is split. Longer texts are taken to be letters or documents.
 	maxCharacters = 1000
 	// Minimum number of content words in a part, or of characters in scripts without spaces.
 	minContent         = 1
 	minUnspacedContent = 3
-	// An interrogative must be among this number of words after a conjunction.
+	// Number of words at the start of a question that are searched for an interrogative.
 	maxLead = 4
 )
 
@@ -244,9 +244,9 @@ func hasContent(lower string) bool {
 	return true
 }
 
-// completed returns a part as a query that can be searched on its own. before is the previous part. If the part
-// contains no names, and refers to the previous part or says too little, completed puts the names in the previous part
-// before it. If the previous part contains no names either, completed puts the whole previous part before it.
+// completed returns a part as a query that can be searched on its own. before is the previous part. A part is completed
+// if it contains no names, and either refers to the previous part or says too little on its own. completed then puts
+// the names from the previous part in front of it, or the whole previous part if that has no names either.
 func completed(part, before string) string {
 	if unspaced(part) {
 		if utf8.RuneCountInString(part) <= maxUnspacedRest || containsAny(part, unspacedPointers) {
@@ -269,8 +269,8 @@ func completed(part, before string) string {
 	}
 }
 
-// A part says too little on its own, as "who starred?" does, if it has fewer than minWordsAlone words or, in scripts
-// without spaces, at most maxUnspacedRest characters.
+// Bounds on parts that say too little to be searched on their own, such as "who starred?". These are parts with fewer
+// than minWordsAlone words or, in scripts without spaces, with at most maxUnspacedRest characters.
 const (
 	minWordsAlone   = 3
 	maxUnspacedRest = 6
@@ -302,7 +302,8 @@ func unspaced(text string) bool {
 	return 2*han > letters
 }
 
-// splitUnspaced cuts at commas if both sides contain an interrogative.
+// splitUnspaced is split for sentences in scripts without spaces. It cuts a sentence at each comma or semicolon that
+// has an interrogative on both sides.
 func splitUnspaced(sentence string) []string {
 	var out []string
 	from := 0

@@ -26,7 +26,8 @@ var seldomRelative = wordset.Of(`
 	какой какая какое какие какого каком какому какую каким какими каких сколько скольких насколько
 `)
 
-// inPlace are the question words of languages that put them in the place of the answer, not first.
+// inPlace are the question words of languages in which they need not come first: they stand where the answer would
+// stand in a statement.
 var inPlace = wordset.Of(`
 	ne neyi neye neler nedir neydi nelerdir kim kimdir kimdi kimin kime kimi kimler nerede nereye nereden nerededir hangi hangisi hangisidir hangisiydi
 	hangileri kaç kaçıncı kaçtır nasıl nasıldır neden niçin niye
