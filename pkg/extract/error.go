@@ -11,7 +11,7 @@ type Kind = format.Kind
 // Passage is a part of a document's text to be found on its pages.
 type Passage = format.Passage
 
-// Limits bounds the resources and the output of one document.
+// Limits bounds the resources that reading one document may take, and the size of the result.
 type Limits = format.Limits
 
 // The kinds of failure.

@@ -23,8 +23,8 @@ import (
 // clockFactor is the ratio of the wall-clock limit to the CPU time limit of a document.
 const clockFactor = 3
 
-// Limits for an Extractor that draws pages. Without compiled code of PDFium in the cache folder, compiling it takes
-// most of the time and memory.
+// Limits for an Extractor that draws pages. Drawing needs little of them. They must leave room for compiling PDFium,
+// which is necessary if its compiled code is not in the cache folder yet.
 const (
 	DrawMemory  = 1 << 30          // bytes
 	DrawTimeout = 20 * time.Second // CPU time
@@ -33,11 +33,12 @@ const (
 // Options configure an Extractor. Zero fields get their defaults.
 type Options struct {
 	// Concurrency is the maximum number of child processes. Each reads one document at a time. If there are several,
-	// one is kept for workspaces that have no document in the others. Default: one per processor, up to 4, and one
-	// more.
+	// one is reserved for workspaces whose documents do not occupy any of the others. Default: the number of
+	// processors, but at most 4, plus 1.
 	Concurrency int
 	// Direct is the maximum size of plain text and CSV files that are read in this process, in bytes. Their readers are
-	// simple and take time in proportion to the size, so these files need not wait for a child. Default: none are.
+	// simple and take time in proportion to the size, so these files need not wait for a child. With the default of 0,
+	// no file is read in this process.
 	Direct int64
 	// MaxMemory is the maximum memory for reading one document, in bytes. Default 2 GiB.
 	MaxMemory int64
@@ -99,7 +100,7 @@ const (
 	// smallFileTime is the CPU time that any file may take. It includes compiling PDFium, which takes several seconds
 	// in a new data directory.
 	smallFileTime = 15 * time.Second
-	// largeFile is the size in bytes from which on a file may take the whole time limit.
+	// largeFile is the minimum size, in bytes, of a file that may take the whole CPU time limit.
 	largeFile = 2 << 20
 )
 
@@ -191,7 +192,8 @@ func (x *Extractor) Locate(ctx context.Context, req Request, passages []Passage)
 	return answer.Rectangles, err
 }
 
-// ask passes one request to a child: to draw a page, to locate passages or, if there are neither, to read the document.
+// ask passes one request to a child. The child draws the given page, locates the given passages or, if page is 0 and
+// there are no passages, reads the document.
 func (x *Extractor) ask(ctx context.Context, req Request, page int, passages []Passage) (none sandbox.Answer, err error) {
 	x.mu.Lock()
 	if x.closed {

@@ -21,7 +21,7 @@ import (
 )
 
 // Decode converts bytes to UTF-8 text and also returns the name of their encoding, for diagnosis. label is the declared
-// encoding; it may be wrong, or "".
+// encoding, which may be wrong. It is "" if none is declared.
 func Decode(data []byte, label string) (text, name string) {
 	var t Evidence
 	t.Add(data)
@@ -139,9 +139,9 @@ func Wide(data []byte) (name string, skip int) {
 	return wideByScript(sample)
 }
 
-// allRunes reports whether the sample is UTF-32. It reads each group of four bytes with get, whose byte order is that
-// of the encoding, and requires the result to be a printable character. Every such group contains a zero byte; most
-// other encodings have hardly any.
+// allRunes reports whether the sample is UTF-32 in the byte order of get, which decodes four bytes. Each group of four
+// bytes must be a printable character. Text in another encoding hardly ever passes this test, because the first or last
+// byte of every UTF-32 character is zero.
 func allRunes(sample []byte, get func([]byte) uint32) bool {
 	for i := 0; i < len(sample); i += 4 {
 		if c := get(sample[i:]); c > unicode.MaxRune || !unicode.IsGraphic(rune(c)) && !unicode.IsSpace(rune(c)) && c != '\ufeff' {
@@ -174,7 +174,8 @@ func wideByScript(sample []byte) (name string, skip int) {
 		name string
 		get  func([]byte) uint16
 	}{{"utf-16be", binary.BigEndian.Uint16}, {"utf-16le", binary.LittleEndian.Uint16}} {
-		// Some zero bytes may belong to non-ASCII characters, because the low byte of a letter such as U+AC00 is zero.
+		// Most zero bytes must belong to ASCII characters. A few may be the low bytes of other characters, such as
+		// U+AC00.
 		if n := ascii[zero]; n < 2 || n*few < pairs || ascii[1-zero] > 0 || other[0]+other[1] >= n {
 			continue
 		}
@@ -276,7 +277,7 @@ func IsASCII(b []byte) bool {
 }
 
 // minLead is the margin by which the score of another encoding must exceed that of the labelled encoding before the
-// label is ignored. It is half the score of correctly decoded text. Neutral characters score 0.
+// label is ignored. For comparison, correctly decoded text scores about 1, and text of neutral characters 0.
 const minLead = 0.5
 
 // refutes reports whether another encoding fits the bytes so much better that the label must be wrong. Some senders put
@@ -290,8 +291,8 @@ func (t *Evidence) refutes(name string) bool {
 	return best != name && scoreEncoding(t.sample, best) > scoreEncoding(t.sample, name)+minLead
 }
 
-// ByName returns the encoding with the given name, which a detector or a label supplied, and its canonical name. For an
-// unknown name, it returns windows-1252.
+// ByName returns the encoding with the given name, and its canonical name. The name may come from a detector or from a
+// label. For an unknown name, it returns windows-1252.
 func ByName(name string) (encoding.Encoding, string) {
 	switch name {
 	case "utf-32le":

@@ -42,7 +42,8 @@ const (
 	priorOldest = -0.12 // older than another obsolete encoding with the same letters
 )
 
-// candidate is a possible encoding of unlabelled text, with the characters that are typical of such text.
+// candidate is an encoding that unlabelled text may have, with the characters that are typical of text in this
+// encoding.
 type candidate struct {
 	name      string
 	alphabets []alphabet // only in single-byte encodings: the letters of their languages
@@ -224,8 +225,8 @@ func scoreNarrow(text string, alphabet map[rune]float64) float64 {
 		case unicode.Is(unicode.Mn, r) && !unicode.IsLetter(prev) && !unicode.IsMark(prev):
 			sum -= costMisplaced // a tone mark or vowel sign without a base letter
 		case alphabet[lower] > 0:
-			// A single letter is no evidence, because it may be a currency sign in another code page. The exception is
-			// a one-letter word such as "à".
+			// A letter that stands alone is no evidence, because its byte may be a currency sign in another code page.
+			// A lower-case Latin letter does count, because it may be a word, such as "à".
 			if WordRune(prev) || WordRune(next) || unicode.Is(unicode.Latin, r) && unicode.IsLower(r) {
 				sum += alphabet[lower]
 			}

@@ -213,8 +213,9 @@ type record struct {
 	quoted  []string // lines of that field so far
 }
 
-// escapedQuote matches a quotation mark that is escaped with a backslash and followed by a letter or digit. Other
-// quotation marks after a backslash prove nothing: the field may simply end in a backslash, or the mark may be doubled.
+// escapedQuote matches a quotation mark that has a backslash before it and a letter or digit after it. A match shows
+// that the file escapes quotation marks with backslashes. A backslash before any other quotation mark may simply be the
+// last character of the field.
 var escapedQuote = regexp.MustCompile(`\\" ?[\p{L}\p{N}]`)
 
 // line adds the next line of the record.

@@ -73,8 +73,8 @@ func docxParts(p *format.Parser, a *ooxml.Package, emit func(domain.Block) error
 	return r.headersAndFooters(rels, "footer", emit)
 }
 
-// body reads the XML of the body with the docx library. The library requires relationships and the usual part name; if
-// it cannot open the file, the body is read directly.
+// body reads the XML of the body with the docx library. The library opens only files that have relationships and keep
+// the body in the usual part. The body of any other file is read directly.
 func (r *reader) body(main string, rels []ooxml.Relation, emit func(domain.Block) error) error {
 	w := &walker{r: r, rels: ooxml.ByID(rels), emit: emit, main: r.nesting == 0}
 	if r.nesting == 0 && fitsLibrary(r.a, main) {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Range of the private-use characters that stand for symbols in symbol fonts. Each is firstSymbol plus the code in the
-// font.
+// Range of the private-use characters that stand for symbols in symbol fonts. Such a character is firstSymbol plus the
+// code of the symbol in the font.
 const (
 	firstSymbol = 0xf000
 	lastSymbol  = 0xf0ff

@@ -54,7 +54,8 @@ func Errorf(kind Kind, format string, args ...any) *Error {
 	return &Error{Kind: kind, Message: fmt.Sprintf(format, args...)}
 }
 
-// NotA returns the error for a file that does not have the named format. err is the parser's error.
+// NotA returns the error for a file that should be in the named format but cannot be read as such. err is the parser's
+// error.
 func NotA(format string, err error) *Error {
 	article := "a "
 	if strings.ContainsRune("aeiouAEIOU", rune(format[0])) {

@@ -128,7 +128,7 @@ type Parser struct {
 // ReadAs reads the source as a document of the given type.
 func (p *Parser) ReadAs(mimeType string) error { return p.Formats.byType(mimeType).Read(p) }
 
-// Piece reads a part of the document that is in another text format.
+// Piece reads a part of the document with the reader of another text format, such as the HTML in a mail.
 func (p *Parser) Piece(mimeType string, text io.Reader) error {
 	return p.Formats.byType(mimeType).Piece(p, text)
 }

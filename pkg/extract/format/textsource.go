@@ -25,8 +25,8 @@ func (p *Parser) DeclaredCharset() string {
 	return params["charset"]
 }
 
-// Decoded returns the whole source as text, for formats whose parsers cannot read a stream. Like TextReader, it records
-// the encoding in the document's Route.
+// Decoded returns the whole source as text, for formats whose parsers cannot read a stream. As TextReader does, it sets
+// the document's Route to the given route and the name of the encoding.
 func (p *Parser) Decoded(route string) (string, error) {
 	r, err := p.TextReader(route, "")
 	if err != nil {
@@ -39,16 +39,16 @@ func (p *Parser) Decoded(route string) (string, error) {
 	return b.String(), nil
 }
 
-// textSource reads a text that has been decoded to UTF-8.
+// textSource reads the text of a document, decoded to UTF-8.
 type textSource struct {
 	*bufio.Reader
 	Paged bool // whether the text contains form feeds
 }
 
-// TextReader returns a reader that decodes the source to UTF-8 without a byte order mark. It records the encoding in
-// the document's Route, after the given route. To detect the encoding, it first scans the whole source: invalid bytes
-// late in the text must be known before the first line is decoded. standard is the encoding that the format prescribes
-// if none is declared; it may be "".
+// TextReader returns a reader that decodes the source to UTF-8 without a byte order mark. It sets the document's Route,
+// which is kept for diagnosis, to the given route and the name of the encoding. To detect the encoding, it first scans
+// the whole source: invalid bytes late in the text must be known before the first line is decoded. standard is the
+// encoding that the format prescribes for files without a declared encoding, or "" if it prescribes none.
 func (p *Parser) TextReader(route, standard string) (*textSource, error) {
 	var evidence charset.Evidence
 	piece := make([]byte, 256<<10)

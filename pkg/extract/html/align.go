@@ -12,7 +12,7 @@ import (
 )
 
 // shingleWords is the number of words in a shingle, a sequence of words that is looked up as a unit. Shorter sequences
-// match by accident.
+// would often match by accident.
 const shingleWords = 4
 
 // extractIndex holds the extract, which is the output of an article extractor. It reports whether a text of the page is

@@ -139,8 +139,8 @@ var asideWords = format.WordSet(`related recommended recommendations recommendat
 	advertisement advertising widget sidebar breadcrumb breadcrumbs footer nav navigation pagination pager teaser teasers more most byline meta
 	metadata timestamp dateline cookie consent gdpr paywall modal popup player caption credit copyright toolbar rating vote helpful feedback gallery slideshow`)
 
-// inAside reports whether a block is in an aside of an article. An aside is a part whose tag, class or id says so, or a
-// part that consists mostly of links. A part with at least a third of the article's prose is never an aside.
+// inAside reports whether a block is in an aside of an article. An aside is a part whose tag, class or id marks it as
+// such, or a part that consists mostly of links. A part with at least a third of the article's prose is never an aside.
 func (t *pageTree) inAside(n, body *html.Node, limit int, known map[*html.Node]bool) bool {
 	if n == body || n == nil {
 		return false

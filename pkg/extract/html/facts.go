@@ -21,8 +21,7 @@ type nodeFacts struct {
 // size returns the length of nodeText, in bytes.
 func (f nodeFacts) size() int { return f.bytes + max(f.words-1, 0) }
 
-// add updates f when text is appended. Before the call, f describes the text without the appended part, which next
-// describes. After the call, f describes the whole text.
+// add updates f after text has been appended to the text that f describes. `next` holds the facts of the appended text.
 func (f *nodeFacts) add(next nodeFacts) {
 	if next.bytes == 0 && next.open { // empty
 		return

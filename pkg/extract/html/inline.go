@@ -114,9 +114,9 @@ func (w *walker) inlineTo(b *strings.Builder, n *html.Node, links *[]domain.Bloc
 	}
 }
 
-// part writes a space before element n if the source has no space there, but the page shows one. This is common if
-// styles place two elements next to each other, like a name and a date. It writes no space if text directly precedes or
-// follows the two elements.
+// part writes a space between element n and the element before it, such as a name and a date, if the source has no
+// space there. On the page, the styles separate the two. part writes no space if there is text directly before or after
+// the two elements, because they are then parts of a word.
 func (w *walker) part(b *strings.Builder, n *html.Node) {
 	prev := n.PrevSibling
 	if prev == nil || prev.Type != html.ElementNode || isText(prev.PrevSibling) || isText(n.NextSibling) {

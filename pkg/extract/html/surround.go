@@ -22,8 +22,8 @@ func (t *pageTree) surroundings(doc, region *html.Node) map[*html.Node]bool {
 }
 
 // content finds the content of a page. It descends from the region as long as one child contains the headings and most
-// of the prose, and returns the element where it stops. It passes siblings on the way down. The map says whether each
-// of them comes before or after the content.
+// of the prose, and returns the element where it stops. It also returns the siblings of the elements on the way down,
+// and whether each sibling comes before or after the content.
 func (t *pageTree) content(region *html.Node) (*html.Node, map[*html.Node]side) {
 	beside := map[*html.Node]side{}
 	n := region
@@ -172,9 +172,9 @@ func (s *boilerplateFinder) isBoilerplateOutside(n *html.Node, w weight, at side
 	return at == beforeContent || w.letters*2 < s.t.weights[s.root].prose()
 }
 
-// isBoilerplateInside reports whether an element inside the content is a small part that is not content, such as a
-// pager or share buttons. Such parts have a telling class name and contain almost nothing but links, buttons and
-// fields.
+// isBoilerplateInside reports whether an element between parts of the content is not content itself, such as a pager or
+// a row of share buttons. Such an element is small, has one of the hintWords in its class or id, and contains almost
+// nothing but links, buttons and fields.
 func (s *boilerplateFinder) isBoilerplateInside(n *html.Node, w weight) bool {
 	if n.DataAtom == atom.P || n.DataAtom == atom.Table || n.DataAtom == atom.Span && (w.prose() > 0 || textElement(n.Parent)) || !matchesHint(n, weight{headings: 1}, hintWords) {
 		return false

@@ -257,8 +257,9 @@ func (w *walker) term(n *html.Node) {
 	w.at = was
 }
 
-// enter records the anchor of a term. A term without an anchor gets the anchor of the term directly before it. If no
-// term is directly before it, it gets the anchor of the term whose definition contains the list.
+// enter records the anchor of a term in a definition list. A term without an anchor of its own gets the anchor of the
+// term directly before it, if there is one. Otherwise it gets the anchor of the outer term whose definition contains
+// this list.
 func (w *walker) enter(n *html.Node) {
 	if n.DataAtom != atom.Dt {
 		return

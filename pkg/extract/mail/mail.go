@@ -1,4 +1,4 @@
-// Package mail reads messages with their attachments, and web archives.
+// Package mail reads e-mail messages with their attachments, and web pages that are saved as web archives (MHTML).
 package mail
 
 import (
@@ -269,8 +269,8 @@ func (m *reader) multipart(part mimePart, mediaType string, level, nesting int) 
 	return nil
 }
 
-// best returns the index of the best alternative. It prefers plain text, because HTML mail is laid out with tables,
-// unless the plain text is much shorter than the HTML.
+// best returns the index of the best alternative. This is the plain text, unless it is much shorter than the text of
+// the HTML. HTML is second choice, because mail programs lay it out with tables.
 func (m *reader) best(parts []mimePart) (int, error) {
 	plain, rich, size := -1, -1, 0
 	for i, part := range parts {
@@ -302,7 +302,7 @@ func (m *reader) best(parts []mimePart) (int, error) {
 	return plain, nil
 }
 
-// visibleText returns the approximate number of bytes that a page has outside its tags.
+// visibleText returns the approximate size of the text of a page, outside its tags, in bytes.
 func visibleText(page []byte) int {
 	n, tag, style := 0, false, false
 	for i, c := range page {

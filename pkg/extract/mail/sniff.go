@@ -39,8 +39,8 @@ func messageType(head []byte, named string) string {
 	return format.TypeMail
 }
 
-// headerFields returns the fields of a message's header, by their names in lower case. It returns nothing if any line
-// of the header is not a field.
+// headerFields returns the header fields of a message; the keys are the field names in lower case. It returns nil if
+// any line of the header is not a field.
 func headerFields(head []byte) map[string]string {
 	fields := map[string]string{}
 	lines := bytes.Split(bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")), "\r\n"), []byte("\n"))

@@ -29,8 +29,8 @@ var Format = format.Format{
 }
 
 // read reads CommonMark with GitHub's tables, task lists and bare URLs, and with footnotes, definition lists and front
-// matter. With PlainRows, the text also contains what is otherwise omitted or stored elsewhere: the addresses of links,
-// and HTML markup.
+// matter. With PlainRows, the text also contains the addresses of links, and HTML markup. Otherwise the addresses are
+// stored with the blocks, and the markup is omitted.
 func read(p *format.Parser) error {
 	if p.Src.Size > maxMarkdown {
 		p.Out.Warn("the Markdown is longer than " + format.SizeText(maxMarkdown) + ", so it was read as plain text")

@@ -32,8 +32,8 @@ func inside(p *format.Parser) string {
 	return ""
 }
 
-// isFlat recognises a text document that is a single XML file. If the first bytes of the file do not include the
-// document type, every flat OpenDocument file is accepted.
+// isFlat reports whether a file is a text document in a single XML file. If the first bytes of an OpenDocument file do
+// not tell its type, it is taken for a text document.
 func isFlat(head []byte) bool {
 	s := format.PageStart(head)
 	if !bytes.HasPrefix(s, []byte("<?xml")) && !bytes.HasPrefix(s, []byte("<office:document ")) || !bytes.Contains(head, []byte("<office:document ")) {
@@ -95,16 +95,15 @@ func newReader(p *format.Parser) *reader {
 	return &reader{p: p, styles: map[string]style{}, lists: map[string]listStyle{}}
 }
 
-// finish sets the document's title, unless the document already has one: if exactly one paragraph is in the Title
-// style, that paragraph is the title.
+// finish gives a document without a title the text of the paragraph in the Title style, if there is exactly one.
 func (r *reader) finish() {
 	if r.p.Doc.Title == "" && r.titles == 1 {
 		r.p.Doc.Title = r.title
 	}
 }
 
-// document reads one XML document: the metadata, styles and body that it contains. A packed document has a file for
-// each of these, a flat document has all of them in one.
+// document reads the metadata, the styles and the body in one XML file. A packed document has a separate file for each
+// of these; a flat document has all of them in one file.
 func (r *reader) document(sc *xmlscan.Scanner) {
 	if _, ok := sc.Root(); !ok {
 		return

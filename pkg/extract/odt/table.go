@@ -97,8 +97,8 @@ func (t *grid) row(e xml.StartElement) {
 	}
 }
 
-// spread removes the placeholders that follow a cell spanning several columns. The placeholders below a cell that spans
-// several rows are kept.
+// spread removes the placeholders to the right of each cell that spans several columns. It keeps the placeholders below
+// cells that span several rows.
 func (t *grid) spread(cells []ooxml.Cell) []ooxml.Cell {
 	var kept []ooxml.Cell
 	for i := 0; i < len(cells); {

@@ -121,7 +121,8 @@ func (c *chartText) rows(w *Table) error {
 	return w.Flush()
 }
 
-// readSeries reads a series of a chart. In scatter charts, x and y values take the place of names and values.
+// readSeries reads a series of a chart. In scatter charts, the x values are read as the names, and the y values as the
+// values.
 func readSeries(sc *xmlscan.Scanner) *chartSeries {
 	s := &chartSeries{}
 	sc.Each(func(e xml.StartElement) bool {
@@ -220,8 +221,8 @@ func readDimensions(sc *xmlscan.Scanner) *chartSeries {
 	return s
 }
 
-// shownNumber formats a stored number roughly as its number format does: without rounding noise, as a percentage, or as
-// a date. Anything else is returned unchanged.
+// shownNumber formats a stored number roughly as its number format does: as a percentage, as a date, or as a number
+// without rounding noise. It returns text that is not a number unchanged.
 func shownNumber(s, format string) string {
 	n, err := strconv.ParseFloat(s, 64)
 	if err != nil || len(s) > 40 {

@@ -98,8 +98,8 @@ func (a *Package) Related(rels []Relation, kind, fallback string) string {
 	return fallback
 }
 
-// ReadsComments reports whether comments should be read. Like other tools, plain text extraction leaves comments out:
-// ReadsComments then returns false and adds a warning.
+// ReadsComments reports whether comments are read. They are omitted from plain text, as other tools do: if PlainRows is
+// set, ReadsComments returns false and adds a warning.
 func (a *Package) ReadsComments() bool {
 	if a.P.Src.PlainRows {
 		a.P.Out.Warn("the document has comments, which are indexed but not part of its plain text")

@@ -106,7 +106,7 @@ func (w *Table) Flush() error {
 	return nil
 }
 
-// sheetAbove returns the number of rows at the start that hold properties with their values.
+// sheetAbove returns the number of rows at the start of the table that hold properties and their values.
 func (w *Table) sheetAbove(rows []Row, texts [][]string) int {
 	if w.Plain && !w.Inner || w.Named > 0 && !w.Styled || isBoldHeader(rows, 0) {
 		return 0

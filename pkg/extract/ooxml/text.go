@@ -129,7 +129,7 @@ func LinkAddress(rels map[string]Relation, id string) string {
 
 // ChooseOne reads the current element, which holds alternative versions of the same content. It reads the alternatives
 // in order, the fallback last, and calls take with each of their elements. It stops after the first alternative that
-// has added content, which it recognises by a changed result of length.
+// has added content, that is, once length returns another value than at the start.
 func ChooseOne(sc *xmlscan.Scanner, length func() int, take func(e xml.StartElement) bool) {
 	before := length()
 	sc.Each(func(e xml.StartElement) bool {
@@ -141,8 +141,8 @@ func ChooseOne(sc *xmlscan.Scanner, length func() int, take func(e xml.StartElem
 	})
 }
 
-// AltText returns the description of a picture. It returns "" for texts that no person wrote: file names, addresses,
-// default names of programs, and descriptions marked as generated.
+// AltText returns the description of a picture. It returns "" for texts that were not written by a person, such as file
+// names, addresses and descriptions marked as generated, and for texts that are too short or too long.
 func AltText(s string) string {
 	s = format.OneLine(s)
 	lower := strings.ToLower(s)

@@ -24,7 +24,7 @@ const (
 	samePitch      = 0.85 // fraction of the row distance below which two lines belong to one row
 )
 
-// alignedCells are the cells of a row of the page, split at wide gaps.
+// alignedCells holds the cells of one row: all lines on one baseline, split at wide gaps.
 type alignedCells struct {
 	y, size float64
 	cells   []pdftext.Cell
@@ -32,7 +32,7 @@ type alignedCells struct {
 	split   bool  // a cell of a line was split at a wide gap
 }
 
-// partedLine holds the cells of a line, split at wide gaps between its words.
+// partedLine holds a line's cells, after they have been split at wide gaps between words.
 type partedLine struct {
 	cells []pdftext.Cell
 	split bool // a cell of the line was split
@@ -276,8 +276,8 @@ func (b *alignedBlock) grown(r alignedCells) []column {
 	return columns
 }
 
-// isAligned reports whether, in every column, the cells share a left edge, a right edge or a centre. In each column,
-// one cell, such as a header, and a fifth of the other cells may be out of line.
+// isAligned reports whether, in every column, the cells share a left edge, a right edge or a centre. In each column, a
+// fifth of the cells may be out of line, and also one more cell, such as a header.
 func (b *alignedBlock) isAligned(rows []alignedCells) bool {
 	places := make([][3][]float64, len(b.columns))
 	for i, at := range b.at {

@@ -15,8 +15,9 @@ const (
 	maxPDFiumCalls = 2_000_000
 	// maxHelpless is the number of consecutive pages with mostly unknown characters after which PDFium is used less.
 	maxHelpless = 32
-	// helplessShare limits the use of PDFium once maxHelpless is reached: only one in helplessShare doubtful pages is
-	// passed to it. Some pages must still be passed, because PDFium may be able to read later pages.
+	// helplessShare limits the use of PDFium once maxHelpless is reached. Of the pages that pdftext could not decode,
+	// only one in helplessShare is then passed to PDFium. Some pages must still be passed, because PDFium may be able
+	// to read later pages.
 	helplessShare = 16
 )
 
@@ -36,8 +37,8 @@ const (
 	spentCalls         // the calls to PDFium have reached the limit
 )
 
-// next decides whether the next doubtful page is passed to PDFium. The argument calls is the number of calls so far.
-// The argument alternative says whether the page also has text from another reader. If it has none, the result is never
+// next decides whether the next page that pdftext could not decode is passed to PDFium. `calls` is the number of calls
+// into PDFium so far. `alternative` says whether pdftext has read the page as well. If it has not, next never returns
 // noHelp.
 func (b *pdfiumBudget) next(calls int, alternative bool) unasked {
 	if calls >= maxPDFiumCalls {

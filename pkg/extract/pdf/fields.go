@@ -282,8 +282,8 @@ func (f *fieldPlacer) boxBetween(field pdftext.Field, x float64) bool {
 	})
 }
 
-// labelLeftOf returns the position of the nearest cell with a word on the left of a field. It returns -1 if no such
-// word is closer than `within` points.
+// labelLeftOf finds the nearest cell with a word to the left of a field. It returns the index of the line, and of the
+// cell in that line. Both are -1 if no such word is closer than `within` points.
 func (f *fieldPlacer) labelLeftOf(field pdftext.Field, within float64) (at, cell int) {
 	at, cell = -1, -1
 	for i, line := range f.lines {

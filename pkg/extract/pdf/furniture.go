@@ -24,7 +24,7 @@ func (l *layout) content(lines []pdftext.Line) []pdftext.Line {
 			continue
 		}
 		numbers, before := numbersOf(text), l.shown[masked]
-		// A line in the size of a heading, such as "Part 2", is the heading of the text below it. It is kept even if an
+		// A line as large as a heading, such as "Part 2", is the heading of the text below it. It is kept even if an
 		// earlier page has a similar line.
 		heads := !e.Artifact && e.Size >= l.body*largerThanBody && format.CountLetters(masked) > 0 && !slices.Equal(numbers, before.numbers)
 		if !heads && (before.page == 0 && format.CountLetters(masked) == 0 || before.page > 0 && countsPages(before, numberedLine{l.number, numbers})) {
@@ -42,7 +42,7 @@ func (l *layout) content(lines []pdftext.Line) []pdftext.Line {
 }
 
 // furnitureLines returns the lines of a page that may be headers or footers. These are the lines that the file marks as
-// artifacts. They are also the lines at the edges of the page, unless the page has only a few lines.
+// artifacts. Unless the page has only a few lines, they also include the lines at the top and bottom edges of the page.
 func furnitureLines(lines []pdftext.Line) []pdftext.Line {
 	var found []pdftext.Line
 	if len(lines) > maxPlainLines {

@@ -106,8 +106,8 @@ func (h *headerTree) addRow(r alignedCells) bool {
 // place assigns the cells of a row to the nodes that they name, at the lowest total cost. It returns the first and the
 // last node of each cell, or nil if the cells cannot be names of the nodes.
 func (h *headerTree) place(r alignedCells) [][2]int {
-	// Names directly below row r can be grouped at no extra cost, if they extend down to the bottom of the header. The
-	// variable `below` is the baseline of these names, and `lowest` is the lowest baseline of all names.
+	// A cell of row r can group names directly below it at no extra cost, if these names extend down to the bottom of
+	// the header. `below` is the baseline of these names, and `lowest` is the lowest baseline of all names.
 	lowest, below := math.Inf(1), math.Inf(-1)
 	for _, n := range h.nodes {
 		if !math.IsInf(n.low, -1) {

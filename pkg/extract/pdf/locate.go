@@ -85,7 +85,8 @@ func (l *locator) locate(passage format.Passage) ([][]domain.PageRectangle, erro
 	return rectangles, nil
 }
 
-// text returns the text of a range of pages, from 1.
+// text returns the text of the pages from page `from` to page `to`, both included. The first page of the file is page
+// 1.
 func (l *locator) text(from, to int) (*pdfmatch.Text, error) {
 	var all []pdfmatch.Glyph
 	for number := max(from, 1); number <= min(to, l.pages); number++ {
@@ -138,7 +139,7 @@ func (l *locator) read(number int) ([]pdfmatch.Glyph, error) {
 	return glyphs, nil
 }
 
-// frame returns the frame of page i, from 0.
+// frame returns the frame of a page; i is the page's 0-based index.
 func (l *locator) frame(i int) pdftext.Frame {
 	if l.own != nil {
 		return l.own.Frame(i)
@@ -149,7 +150,7 @@ func (l *locator) frame(i int) pdftext.Frame {
 	return pdftext.FrameOf(pdftext.Box{}, 0)
 }
 
-// frame returns the frame of page i, from 0, as PDFium finds it.
+// frame asks PDFium for the frame of a page; i is the page's 0-based index.
 func (r *pdfiumReader) frame(i int) (frame pdftext.Frame, err error) {
 	defer recoverPDFium(&err)
 	r.calls += 2

@@ -17,7 +17,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// Bounds on the picture of a page, in pixels, and in bytes as PNG. A page in A4 has 1,130 × 1,600 pixels.
+// Bounds on the picture of a page, in pixels, and in bytes as PNG. The picture of an A4 page has 1,130 × 1,600 pixels.
 const (
 	maxPictureWidth  = 1600
 	maxPictureHeight = 1600
@@ -75,7 +75,7 @@ func (r *pdfiumReader) picture(i int) (_ []byte, err error) {
 		return nil, fmt.Errorf("drawing the page: %w", err)
 	}
 	defer drawn.CleanupFunc()
-	// PDFium leaves the background of a page with transparency empty.
+	// If a page uses transparency, PDFium leaves its background transparent, so the picture is drawn on white paper.
 	paper := image.NewRGBA(drawn.Result.RenderedImage.Bounds())
 	draw.Draw(paper, paper.Bounds(), image.White, image.Point{}, draw.Src)
 	draw.Draw(paper, paper.Bounds(), drawn.Result.RenderedImage, drawn.Result.RenderedImage.Bounds().Min, draw.Over)

@@ -250,7 +250,7 @@ func covers(r rule, from, to float64) bool {
 }
 
 // stacked returns grids of horizontal rules that have the same length and are one below another. Such rules are common
-// in the tables of books, and as the edges of alternate backgrounds.
+// in the tables of books, and as the edges of backgrounds behind every other row.
 func stacked(rules []rule) []grid {
 	const fewest = 3
 	slices.SortStableFunc(rules, func(a, b rule) int { return cmp.Compare(b.at, a.at) })

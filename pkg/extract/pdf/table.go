@@ -33,7 +33,7 @@ func takeTable(lines []pdftext.Line) (table, rest []pdftext.Line) {
 		return nil, lines
 	}
 	table, rest = lines[:n], lines[n:]
-	// Some programs write the header after the rows below it.
+	// Some programs write the header into the file after the rows that are below it on the page.
 	if len(rest) > 0 && len(rest[0].Cells) >= 2 && len(rest[0].Cells) >= len(table[0].Cells) && overlap(rest[0], table[0]) > 0.5 {
 		if up := (rest[0].Y - table[0].Y) / max(rest[0].Size, 1); up > 0.5 && up < 4 {
 			table = append([]pdftext.Line{rest[0]}, table...)

@@ -78,7 +78,8 @@ func (r *reader) placeholderFrames(part string) map[string]slideFrame {
 	}
 	frames := map[string]slideFrame{}
 	r.frames[part] = frames
-	// The error is ignored: if a limit is exceeded here, reading the part itself exceeds it again and reports it.
+	// The error can be ignored. It means that a limit was exceeded, and the later reading of the part for its text
+	// fails with the same error.
 	_ = r.a.Walk(part, func(sc *xmlscan.Scanner) {
 		if _, ok := sc.Root(); !ok {
 			return

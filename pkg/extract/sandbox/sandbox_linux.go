@@ -13,7 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// executable returns a path of the running program that stays valid if the file is replaced by another version.
+// executable returns a path to the running program. The path stays valid if the program's file is replaced by another
+// version.
 func executable() (string, error) { return "/proc/self/exe", nil }
 
 // limitMemory lets the process map the given number of bytes beyond what it has mapped now. A limit on the total would
@@ -44,10 +45,10 @@ const (
 	maxFileSize  = 512 << 20 // size of a temporary file in bytes; the largest ones hold an unpacked sheet
 )
 
-// confine permanently drops all rights that reading documents does not need, in all threads of the process. These are
-// the access to files outside the given folders, to the network, and to other programs and processes, as well as
-// capabilities and new privileges. confine also closes file descriptors that were inherited by accident. It returns the
-// rights that this system does not let the process drop; all others are dropped.
+// confine permanently drops all rights that reading documents does not need, in all threads of the process. It removes
+// the access to files outside the given folders, to the network, and to other programs and processes. It also removes
+// capabilities, and the right to gain new privileges. confine also closes file descriptors that were inherited by
+// accident. It returns the rights that this system does not let the process drop; all others are dropped.
 func confine(folders []string) (missing []string) {
 	report := func(what string, err error) {
 		if err != nil {
@@ -121,8 +122,9 @@ func childAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeath
 // endOnCPU installs the SIGXCPU handler once per process. Without a handler, Go ignores the signal.
 var endOnCPU sync.Once
 
-// niceness is added to the priority number of the child, so that requests which the service is answering come first.
-// It is small, so that the child gets a good part of a busy processor, and keeps within its wall-clock limit.
+// niceness is added to the nice value of the child, so that requests to the service have priority over reading
+// documents. It is small: even on a busy machine, a child must get enough of a processor to finish within its
+// wall-clock limit.
 const niceness = 5
 
 // yieldProcessor lowers the priority of all threads. New threads inherit the priority.

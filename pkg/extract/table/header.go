@@ -34,8 +34,8 @@ func HeaderRows(rows [][]string) (at, depth int) {
 	return -1, 0
 }
 
-// isTitle reports whether the first row is a title or note above the header. The header is the first row that fills
-// more columns than the title; it must name columns of values.
+// isTitle reports whether the first row is a title or note above the header. For this, the first row that fills more
+// columns must look like a header: it must have names, with values below them.
 func isTitle(rows [][]string) bool {
 	own := Filled(rows[0])
 	at := slices.IndexFunc(rows, func(r []string) bool { return Filled(r) > own })
@@ -94,7 +94,7 @@ func isGrouped(rows [][]string, n int) bool {
 	if Filled(names) < 3 || Filled(names) < len(names)-1 || !AllNames(names) || !valuesBelow(rows[n-1:]) {
 		return false
 	}
-	// A single year next to names is more likely a value of the first record.
+	// A single year next to names is more likely a value in the first record than the name of a column.
 	if years := slices.IndexFunc(names, IsYear); years >= 0 && !slices.ContainsFunc(names[years+1:], IsYear) {
 		return false
 	}
@@ -106,7 +106,8 @@ func isGrouped(rows [][]string, n int) bool {
 	return true
 }
 
-// hasGap reports whether a group name applies to more than its own column, in a table with the given number of columns.
+// hasGap reports whether any group name has an empty cell to its right, and so applies to more than its own column.
+// columns is the number of columns in the table.
 func hasGap(groups []string, columns int) bool {
 	for i, c := range groups {
 		if c != "" && i+1 < columns && (i+1 >= len(groups) || groups[i+1] == "") {

@@ -80,7 +80,7 @@ func (w *Writer) Add(r Row) error {
 // Gap marks an empty row. The following rows may be another table with its own header.
 func (w *Writer) Gap() error {
 	if !w.Decided {
-		// A single row is the title of the following table.
+		// A single row before an empty one is taken to be the title of the next table.
 		if len(w.pending) < 2 {
 			return nil
 		}
@@ -100,8 +100,8 @@ func (w *Writer) Flush() error {
 	return w.decide(false)
 }
 
-// decide looks for a header, for records and for label-value pairs in the pending rows, and writes these rows. ended is
-// set if an empty row follows.
+// decide determines whether the pending rows have a header, are records without a header, or are label-value pairs. It
+// then writes these rows. ended is set if an empty row follows them.
 func (w *Writer) decide(ended bool) error {
 	w.Decided = true
 	rows := w.pending

@@ -179,9 +179,9 @@ func (a *Archive) Read(name string) ([]byte, error) {
 	return data, nil
 }
 
-// Walk scans a part while it is unpacked. It returns only errors that end the document. If just the part is damaged,
-// the error stays in the scanner, where take can check it. If the part is missing, Walk returns nil without calling
-// take.
+// Walk scans a part while it is unpacked. It returns an error only if the document cannot be read any further. If only
+// this part is damaged, the error is in the scanner's field Damage, where take can check it. If the part is missing,
+// Walk returns nil without calling take.
 func (a *Archive) Walk(name string, take func(sc *xmlscan.Scanner)) error {
 	r, err := a.Open(name)
 	if err != nil {
@@ -196,8 +196,8 @@ func (a *Archive) Walk(name string, take func(sc *xmlscan.Scanner)) error {
 	return a.Scan(xmlscan.New(a.P.Ctx, r), take)
 }
 
-// Scan calls take with the scanner of a part. It then records in the archive whether the part is damaged, and returns
-// the error that ends the document, if any.
+// Scan calls take with the scanner of a part. It then records in the archive whether the part is damaged. It returns an
+// error only if the document cannot be read any further.
 func (a *Archive) Scan(sc *xmlscan.Scanner, take func(sc *xmlscan.Scanner)) error {
 	take(sc)
 	a.cut = a.cut || sc.Damage != nil

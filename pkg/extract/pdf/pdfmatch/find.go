@@ -18,7 +18,8 @@ type Match struct {
 	Share float64
 }
 
-// Amount of text around a span that helps to find it, and the maximum for several spans together, in bytes.
+// Amount of text before and after a span that is looked up with it to tell its position from others, and maximum length
+// of the range of a passage that is looked up at once. Both are in bytes.
 const (
 	around    = 400
 	maxWindow = 6 << 10
@@ -84,7 +85,8 @@ type window struct {
 	at      []node // by token; `from` is -1 for tokens that were not found
 }
 
-// window finds the tokens of a passage between two positions, and a little text around them.
+// window finds the tokens of passage[from:to] on the pages. It also looks up the text around this range, because that
+// tells equal words apart.
 func (t *Text) window(passage string, from, to int) *window {
 	from, to = max(0, from-around), min(len(passage), to+around)
 	for from > 0 && !utf8.RuneStart(passage[from]) {
@@ -150,7 +152,9 @@ func (w *window) match(s Span) (m Match) {
 	return m
 }
 
-// after returns the glyphs after a glyph that show the passage between two positions, as long as they agree.
+// after extends a match by punctuation. It compares the glyphs after the given glyph with the characters of
+// passage[from:to], up to the first difference, and returns the range of the equal glyphs. If there are none, last is
+// less than first.
 func (w *window) after(glyph int32, from, to int) (first, last int32) {
 	first, last = glyph+1, glyph
 	for from < to && int(last)+1 < len(w.glyphs) {
@@ -167,8 +171,9 @@ func (w *window) after(glyph int32, from, to int) (first, last int32) {
 	return first, last
 }
 
-// before returns the first of the glyphs before a glyph that show the passage between two positions, from its end, as
-// long as they agree.
+// before extends a match by the punctuation before it. It compares the glyphs before the given glyph with the
+// characters of passage[from:to], from the last one backwards, and returns the first glyph that is equal. If there is
+// none, it returns the given glyph.
 func (w *window) before(glyph int32, from, to int) int32 {
 	first := glyph
 	for from < to && first > 0 {

@@ -2,8 +2,8 @@ package pdfmatch
 
 import "math"
 
-// findLabels finds the labels that the best path has left out, because they are not next to their values: the names of
-// columns, above the value or on its left.
+// findLabels finds the labels that the best path has left out because they are far from their values. These are the
+// names of columns and rows, which stand above a value or to its left.
 func (w *window) findLabels() {
 	value := -1 // the next token that was found
 	for i := len(w.tokens) - 1; i >= 0; i-- {
@@ -21,7 +21,8 @@ func (w *window) findLabels() {
 	}
 }
 
-// nearestLabel returns the position of a label's token that is nearest to its value. `from` is -1 if there is none.
+// nearestLabel returns the node of token i, which belongs to a label, at the position nearest to the label's value. If
+// there is no position, the field `from` of the result is -1.
 func (w *window) nearestLabel(i int, value node) node {
 	best, least := node{token: int32(i), from: -1}, math.Inf(1)
 	of := w.glyphOf(value.from)

@@ -38,21 +38,21 @@ const (
 	maxSteps = 5_000_000      // maximum number of such steps that are compared for one window
 )
 
-// node is a token at a position of the core.
+// node is a token of the passage and its position in Text.core.
 type node struct {
 	token    int32
 	from, to int32 // range of the core; `to` is the last index
 	before   int32 // previous node of the path; -1 if there is none
 }
 
-// path is a path so far, by its last node.
+// path is a path through the tokens read so far. It is identified by its last node.
 type path struct {
 	node int32
 	cost float64
 }
 
-// bestPath chooses the positions of tokens. It returns the nodes of the best path in order; tokens that are not on the
-// pages, or too far away, are left out.
+// bestPath chooses the positions of tokens. It returns the nodes of the best path in order. Tokens that are not on the
+// pages, or are too far from the others, are left out.
 func (t *Text) bestPath(tokens []token) []node {
 	var nodes []node
 	var live []path
@@ -116,13 +116,13 @@ func (t *Text) bestPath(tokens []token) []node {
 
 func byCost(a, b path) int { return cmp.Compare(a.cost, b.cost) }
 
-// position is a place of a token in the core.
+// position is the start of a token in Text.core, and the cost of using it.
 type position struct {
 	at   int32
 	cost float64
 }
 
-// positions returns the places of a token. If there are too many, those inside other words are left out first.
+// positions returns the positions of a token. If there are too many, those inside longer words are left out first.
 func (t *Text) positions(tok token) []position {
 	var whole, parts []position
 	for _, at := range t.byRune[tok.runes[0]] {
@@ -142,8 +142,8 @@ func (t *Text) positions(tok token) []position {
 	return append(whole, parts[:min(len(parts), maxPositions-len(whole))]...)
 }
 
-// step returns the cost of reading on at core index b after core index a. sameLine says whether both are on the same
-// line of the passage: the cells of a table row are mostly at the same height.
+// step returns the cost of a jump from index a of Text.core to index b. sameLine says whether both tokens are on the
+// same line of the passage. Such a line is often a table row, whose cells are mostly at the same height.
 func (t *Text) step(a, b int32, sameLine bool) float64 {
 	if b == a+1 {
 		return 0

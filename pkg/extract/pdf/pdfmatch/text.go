@@ -1,8 +1,9 @@
 // Package pdfmatch finds passages of extracted text on the pages of a PDF.
 //
 // Extraction changes the text: it joins divided words, adds spaces, column names and labels, and changes the order of
-// columns and cells. So a passage is not looked up as a whole. It is split into words, and of all positions of each
-// word on the pages the package chooses those that are read most naturally one after another.
+// columns and cells. So a passage is not looked up as a whole. Instead, it is split into words. For each word, the
+// package chooses one of its positions on the pages, such that the chosen positions follow each other as naturally as
+// possible.
 package pdfmatch
 
 import (
@@ -36,7 +37,7 @@ type Text struct {
 	rtl    bool             // most letters run from right to left
 }
 
-// coreRune is a letter or digit of the pages. Words are compared by these alone.
+// coreRune is a letter or digit of the pages. Only letters and digits are compared with a passage.
 type coreRune struct {
 	r      rune
 	glyph  int32

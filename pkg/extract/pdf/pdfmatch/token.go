@@ -102,7 +102,7 @@ func (t *Text) longestPrefix(word []rune) int {
 	return best
 }
 
-// common returns the length of the longest prefix of a word that is at a position of the core, in runes.
+// common returns how many runes at the start of a word are equal to those at index `at` of Text.core.
 func (t *Text) common(word []rune, at int32) int {
 	n := 0
 	for n < len(word) && int(at)+n < len(t.core) && t.core[int(at)+n].r == word[n] {

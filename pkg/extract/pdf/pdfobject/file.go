@@ -156,8 +156,8 @@ func HasObjects(data []byte) bool {
 	return len(f.scanned) > 0
 }
 
-// tail returns the end of the file that ReadAt presents to ledongthuc/pdf. It begins with line feeds, so that it is
-// longer than the last 100 bytes, which that library reads at once.
+// tail returns the end of the file that ReadAt presents to ledongthuc/pdf. It begins with line feeds, because the
+// library reads the last 100 bytes of a file at once, and the rest of the tail is shorter than that.
 func (f *File) tail() []byte {
 	return fmt.Appendf(bytes.Repeat([]byte{'\n'}, 100), "startxref\n%d\n%%%%EOF", int64(f.size)<<strideBits)
 }

@@ -2,8 +2,8 @@ package pdftext
 
 import "math"
 
-// Extent of a glyph across the writing direction, as multiples of its font size. Accents on capitals and the parts
-// below the baseline are inside in nearly all fonts.
+// Height above and depth below the baseline that are assumed for a glyph, as multiples of its font size. In nearly all
+// fonts, this covers accents on capitals and the descenders of letters such as g.
 const (
 	ascent  = 0.92
 	descent = 0.25
@@ -73,7 +73,7 @@ const (
 	defaultHeight = 792
 )
 
-// Frame returns the frame of page i, from 0.
+// Frame returns the frame of a page; i is the page's 0-based index.
 func (d *Document) Frame(i int) Frame { return Frame{d.box(d.pages[i])} }
 
 // FrameOf returns the frame of a page from its visible part, in the coordinates of the file, and its clockwise

@@ -77,8 +77,8 @@ func (c *cellMaker) cellsOf(pieces []piece, rtl bool) []Cell {
 func partsWords(a, b piece, gap, word float64) bool {
 	shift := math.Abs(a.base-b.base) > 0.1*max(a.size, b.size)
 	if shift || math.Abs(a.size-b.size) > 0.25*max(a.size, b.size) {
-		// A raised number before a letter, such as a note number, is a word of its own even without a gap. Next to
-		// other superscripts and subscripts, a small gap is not a space.
+		// A raised number before a letter, such as a note number, is a word of its own even without a gap. Between a
+		// word and any other superscript or subscript, a small gap is not a space.
 		if a.base > b.base && a.size < 0.85*b.size && isDigits(a.text) && startsLetter(b.text) {
 			return true
 		}

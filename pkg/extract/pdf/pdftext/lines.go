@@ -146,7 +146,7 @@ func (b *lineBuilder) leaves(p piece, way direction) bool {
 	if p.x0-b.end >= -backGap*size {
 		return false
 	}
-	// The pen moves back. Right-to-left text continues on the left.
+	// The pen has moved to the left. Only right-to-left text can continue there on the same line.
 	leftOf := p.x1 <= b.left+0.3*size
 	switch {
 	case way == rightToLeft && b.rtl >= b.ltr, way == neutral && b.rtl > b.ltr:

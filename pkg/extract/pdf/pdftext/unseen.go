@@ -91,7 +91,7 @@ func colourOf(args []pdfobject.Token) colour {
 	return colour{}
 }
 
-// cover is an opaque rectangle that is painted after some of the strings.
+// cover is an opaque rectangle. It may hide the strings that were shown before it was painted.
 type cover struct {
 	rect
 	suspects int // number of strings shown before the cover
