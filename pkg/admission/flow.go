@@ -18,17 +18,16 @@ type flow struct {
 }
 
 const (
-	// minSweep is the number of flows up to which a gate keeps idle flows.
+	// minSweep is the minimum number of flows at which a gate starts to remove idle ones.
 	minSweep = 256
 	// minCost is the least cost of a caller, so that flows take turns even if their callers cost nothing.
 	minCost = time.Microsecond
-	// estimateWeight is the weight of the mean so far in the estimate of the next cost, as a multiple of the last
-	// cost's weight.
+	// estimateWeight is the weight of the previous estimate in the estimate of the next cost. The last cost has the
+	// weight 1.
 	estimateWeight = 7
 )
 
-// start returns the virtual time at which the flow's next caller starts. A flow cannot save up time in which it is
-// idle.
+// start returns the virtual time at which the flow's next caller starts. A flow earns no credit while it is idle.
 func (f *flow) start(clock time.Duration) time.Duration { return max(f.used, clock) }
 
 // before returns the flow whose caller is admitted first: the one that has used less or, if both have used the same,
@@ -82,12 +81,12 @@ func (g *Gate) sweep() {
 	g.sweepAt = max(minSweep, 2*len(g.flows))
 }
 
-// fits reports whether the flow may take that many slots now.
+// fits reports whether the flow may take `weight` slots now.
 func (g *Gate) fits(f *flow, weight int) bool {
 	return g.opts.Limit-g.used >= weight && g.mayTake(f, weight)
 }
 
-// mayTake reports whether enough slots would stay free for other flows.
+// mayTake reports whether enough slots would stay free for other flows if the flow took `weight` slots.
 func (g *Gate) mayTake(f *flow, weight int) bool {
 	free := g.opts.Limit - g.used
 	if g.opts.Alone > 0 && f == g.last && time.Since(g.switched) >= g.opts.Alone {
@@ -96,7 +95,8 @@ func (g *Gate) mayTake(f *flow, weight int) bool {
 	return Allows(f.held, free, g.opts.Share) && (f.held == 0 || free-weight >= g.opts.Spare)
 }
 
-// Allows reports whether a flow that holds some slots may take another one while that many are free; see Options.Share.
+// Allows reports whether a flow that holds `held` slots may take another one while `free` slots are free; see
+// Options.Share.
 func Allows(held, free int, share float64) bool {
 	const rounding = 1e-9 // more than the rounding errors of a share such as 25/7
 	return free > 0 && float64(free) > share*float64(held)+rounding
@@ -143,7 +143,7 @@ func (g *Gate) next() (*flow, int) {
 		case g.opts.Limit-g.used < weight:
 			blocked = true
 		case blocked && (f.held > 0 || weight > g.opts.Spare):
-			// Otherwise a stream of light callers could delay a heavy one forever.
+			// Skip this caller. Otherwise a stream of light callers could delay the heavy one forever.
 		default:
 			return f, at
 		}

@@ -38,8 +38,8 @@ type Options struct {
 	// Share*n are free. A single flow can therefore hold 1/(1+Share) of all slots, and slots remain for any number of
 	// other flows. 0: no such limit.
 	Share float64
-	// Alone lifts Spare and Share for a flow that has had the gate to itself for so long. The next caller of another
-	// flow may then have to wait for a slot. 0: never.
+	// Alone is the time after which Spare and Share no longer limit a flow that has had the gate to itself. The next
+	// caller of another flow may then have to wait for a slot. 0: never.
 	Alone time.Duration
 }
 
@@ -96,8 +96,8 @@ func (g *Gate) Enter(ctx context.Context, flow string) (*Slot, bool) {
 	return g.EnterWeighted(ctx, flow, 1)
 }
 
-// EnterWeighted does the same as Enter for a caller that needs several slots together. A caller that needs more than
-// all slots gets all that are not spare.
+// EnterWeighted is like Enter for a caller that needs `weight` slots together. The caller gets at most all slots that
+// are not spare.
 func (g *Gate) EnterWeighted(ctx context.Context, flow string, weight int) (*Slot, bool) {
 	if g == nil || g.opts.Limit <= 0 {
 		return nil, true
@@ -176,7 +176,7 @@ func (g *Gate) isBurst(f *flow, now time.Time) bool {
 	return now.Sub(f.queuedSince) < g.opts.Interval && !g.isCooling(f, now)
 }
 
-// isCooling reports whether a caller of the flow was refused not long ago.
+// isCooling reports whether the flow is in its cool-down after a refusal; see cooldownIntervals.
 func (g *Gate) isCooling(f *flow, now time.Time) bool {
 	return !f.refused.IsZero() && now.Sub(f.refused) < cooldownIntervals*g.opts.Interval
 }
