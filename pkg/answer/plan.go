@@ -21,7 +21,7 @@ func (a *Answerer) plan(ctx context.Context, req Request, stores []domain.Datast
 	}
 	asked := d.prompt.Search
 	reason := planner.Needed(asked, found)
-	// The words of earlier questions that complete a follow-up need not be covered.
+	// If words of earlier questions were added to a follow-up, the fragments need not cover them.
 	if reason == "" || reason == domain.PlanCoverage && asked != language.WithoutClientText(req.Query) {
 		return found, nil
 	}

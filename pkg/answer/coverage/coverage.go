@@ -135,9 +135,9 @@ func (w Words) Without(others Words) Words {
 	return out
 }
 
-// Best returns the largest share of words, by weight, that a single fragment of the page contains. It ignores fragments
-// that contain less than the given share of the words in context. If context is empty, it considers all fragments. If
-// no fragment is left or words is empty, Best returns 0.
+// Best returns the largest share of `words`, by weight, that a single fragment of the page contains. Unless `context`
+// is empty, it considers only fragments that contain at least the given share of the words in `context`. If no fragment
+// is left or `words` is empty, Best returns 0.
 func (p Page) Best(words, context Words, share float64) float64 {
 	best := 0.0
 	for _, f := range p.fragments {

@@ -21,21 +21,22 @@ func (q question) asked(about topics) topics {
 	return out
 }
 
-// A document that lacks this share of the topics, by weight and without names, does not answer the question.
+// A document that lacks this share of the topics, by weight and not counting names, does not answer the question.
 const (
 	unheardShare = 0.3 // of one topic that is nowhere in the datastore
 	missingShare = 0.6 // of all topics that the document lacks
 )
 
-// lacks reports whether the document that contains pages[at] lacks what the question is about. One of these is enough:
+// lacks reports whether the document that contains pages[at] lacks what the question is about. It does if one of these
+// is true:
 //
 //   - The document does not mention the month that the question names.
 //   - It mentions none of the names in the question.
 //   - It lacks at least missingShare of the other topics.
 //   - No page contains a topic that has at least unheardShare of the weight of the other topics.
 //
-// For prose, only the month is checked, because prose says much in other words. If the question asks for a price or the
-// like, all is checked.
+// For prose, only the month is checked, because prose often says the same in other words. If the question asks for a
+// price or the like, prose is checked in full, too.
 func (q question) lacks(pages []page, at int, about topics) bool {
 	if q.few || q.unspaced || len(q.options) > 0 {
 		return false

@@ -209,8 +209,8 @@ func (q question) sureOfAll(quotes []sentence, pages []page, clauses []string) b
 }
 
 // sure reports whether the quotations answer the question without the text around them. One of these is enough: a
-// quotation that contains most of the topics, a block of program code, an entry of a list that the question asks for as
-// a whole, or a table row about the thing that the question names.
+// quotation that contains most of the topics, a block of program code, an entry of a list if the question asks for the
+// whole list, or a table row about the thing that the question names.
 func (q question) sure(quotes []sentence, pages []page, about topics) bool {
 	for _, s := range quotes {
 		if s.kind == partRow && isForm(strings.Split(columnsOf(s.text), "\n")) {
@@ -259,7 +259,7 @@ func (q question) saysMore(s sentence, pages []page, about topics) bool {
 
 // supported reports whether a quotation is likely to be an answer although no passage contains enough of the topics.
 // The quotation must be a whole sentence, and its fragment must contain some of the topics. If the datastore has too
-// few chunks for meaningful word frequencies, this is not required.
+// few chunks for meaningful word frequencies, neither is required.
 func (q question) supported(quotes []sentence, pages []page) bool {
 	about := q.topicsOf("")
 	return slices.ContainsFunc(quotes, func(s sentence) bool {
@@ -281,7 +281,7 @@ func (e *Provider) analyse(ctx context.Context, p chat.Prompt, fragments []domai
 }
 
 // sentences scores the candidate sentences of the pages that may answer the question. If a document lacks the topics of
-// the question, only the row that the question identifies is a candidate.
+// the question, its only candidates are rows that the question identifies.
 func (q question) sentences(pages []page) []sentence {
 	var out []sentence
 	about := q.topicsOf("")

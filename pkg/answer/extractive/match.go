@@ -54,11 +54,11 @@ func (q question) lacksNames(whole, heading wording) (share float64, coded bool)
 	return -lacking / names, coded
 }
 
-// A row with all names of the question must contain at least this share of the question's other words; see the method
-// identifies.
+// A row with all names of the question must contain at least this share of the question's other words; see
+// question.identifies.
 const halfHeld = 0.5
 
-// A part with this share of the question's words, not counting names, may lack the rarest word; see the method tells.
+// A part with this share of the question's words, not counting names, may lack the rarest word; see question.tells.
 const nearlyAll = 0.75
 
 // tells reports whether a row, an entry or a block of code is about the subject of the question. The part and its

@@ -42,7 +42,7 @@ func (p part) words() string {
 // partsOf splits a fragment into sentences, table rows, list entries and blocks of code. A sentence that ends in a
 // colon includes the text that it announces. Headings and column names are separate parts, because they contain many
 // words of questions but answer nothing. Images, tags and link targets are removed, because the document could use them
-// to make a browser call any address. Front matter is removed too.
+// to make a browser request any address. Front matter is removed too.
 func partsOf(f domain.Fragment) []part {
 	text := f.Text
 	if f.Offset == 0 {

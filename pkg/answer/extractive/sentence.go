@@ -135,8 +135,8 @@ func (q question) saysNoMore(t wording) bool {
 }
 
 // titlesOf returns a function that returns the titles above a part of the fragment: the datasource's name, the headings
-// of the section, and the nearest heading above the part in the fragment's text. If the last of the section's headings
-// is also in the fragment's text, only the parts directly below it have it as a title.
+// of the section, and the nearest heading above the part in the fragment's text. If the fragment's text contains the
+// last of the section's headings, that heading is a title only of the parts directly below it.
 func titlesOf(f domain.Fragment, parts []part) func(part) string {
 	title, above := lastHeading(f.Heading), ""
 	if i := strings.LastIndex(f.Heading, headingSeparator); i >= 0 {
@@ -186,8 +186,8 @@ func (q question) lists(kind partKind, own, heading wording) bool {
 	return above > 0 && (itself == 0 || kind == partEntry && above >= nearlyAll*q.total)
 }
 
-// isScrap reports whether text that does not end with a full stop is a heading or a label, because it is short and
-// contains no digit.
+// isScrap reports whether text that does not end with a full stop is a mere heading or label: it is short and contains
+// no digit.
 func isScrap(text string) bool {
 	return chunk.Tokens(text) <= 2*scrapTokens && !strings.ContainsFunc(text, unicode.IsDigit)
 }

@@ -6,7 +6,7 @@ const (
 	reasoningBegin = "<think>"
 	reasoningEnd   = "</think>"
 
-	// Maximum number of white-space bytes before the reasoning. They are held back until the next character is known.
+	// Maximum number of white-space bytes before the reasoning. They are held back until the next character arrives.
 	maxBlanks = 1024
 )
 

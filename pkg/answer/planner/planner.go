@@ -141,7 +141,7 @@ func shown(found []domain.Fragment) []domain.Fragment {
 // listMark matches the mark of a list item, which models often add.
 var listMark = regexp.MustCompile(`^(?:[-*•–]|\(?\d{1,2}[.):])\s+`)
 
-// parse parses a plan, one question per line. It rejects the plan if the function checked rejects a question.
+// parse parses a plan, one question per line. It rejects the plan if `checked` fails for a question.
 func parse(text, asked string, passages []domain.Fragment) (Plan, error) {
 	var p Plan
 	for line := range strings.Lines(text) {

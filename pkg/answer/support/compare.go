@@ -117,7 +117,8 @@ func (j *Judger) compare(sentence string, words []word, among []int) *comparison
 	return c
 }
 
-// near reports whether a match is more than a coincidence: a figure must stand near another word of the sentence.
+// near reports whether a match is more than a coincidence. A figure counts only if another word of the sentence matches
+// near it in the source.
 func (c *comparison) near(m match, all []match) bool {
 	const reach = 8 // words
 	if c.words[m.word].numbers == nil {

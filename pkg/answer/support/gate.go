@@ -10,9 +10,9 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Gate removes unsupported sentences from an answer while it is written. It reads the model's own text, in which
-// citation marks are numbers of the prompt, so that the citations of removed sentences are not counted. It holds a
-// sentence back until the next one begins or its line ends, and at most maxHeld bytes. Code passes unchanged.
+// Gate removes unsupported sentences from an answer while it is written. It reads the model's own text, before citation
+// marks are renumbered, so that the citations of removed sentences are not counted. It holds back each sentence until
+// the next one begins or the line ends, but never more than maxHeld bytes. Code passes unchanged.
 type Gate struct {
 	judger    *Judger
 	fragments []domain.Fragment

@@ -124,8 +124,8 @@ func (j *Judger) exact(sentence string, among []int) (sourceRange, bool) {
 	return sourceRange{}, false
 }
 
-// sameFigures reports whether a sentence and a range of the source have the same marks in their figures. The caller has
-// compared only their letters and digits, by which 1.5 equals 15.
+// sameFigures reports whether a sentence and a range of the source have the same decimal points and other separators in
+// their figures. The caller has compared only letters and digits, so 1.5 and 15 look equal to it.
 func (s *source) sameFigures(sentence string, r domain.TextRange) bool {
 	marks := func(text string) string {
 		var out strings.Builder

@@ -229,7 +229,8 @@ func (r *reader) finish(words []word, text string) {
 	}
 }
 
-// Words longer than minStem that share all but maxEnding of their characters count as forms of the same word.
+// Words longer than minStem count as forms of the same word if they differ only in the last characters, at most
+// maxEnding of them.
 const (
 	minStem   = 5
 	maxEnding = 3
