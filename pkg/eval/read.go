@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Limits that reject a wrong file before it fills the memory.
+// Limits on files, so that a wrong file is rejected before it fills the memory.
 const (
 	MaxQuestions  = 100_000
 	MaxJudgements = 5_000_000
