@@ -2,8 +2,8 @@ package index
 
 import "strings"
 
-// Separators of a heading, its anchor and the runs of the row, where an engine stores them as one text. Headings do not
-// contain them, because extraction removes control characters.
+// Separators in the text that StoredHeading returns: before the anchor, and before the runs. No heading contains them,
+// because extraction removes control characters.
 const (
 	anchorSeparator = "\x1f"
 	runsSeparator   = "\x1e"

@@ -68,8 +68,8 @@ type Hit struct {
 	Lexical  float64  // BM25; 0 if no term matches
 	Dense    float64  // cosine similarity, -1 to 1; 0 if the query has no vector
 	Terms    []string // analysed query terms in the row; hits may share the slice
-	// Counts[i] is the number of occurrences of Terms[i], and Length is the total number of terms. Both
-	// weight words of the context as the score does; see bm25.ContextWeight. With these numbers, a caller can score
+	// Counts[i] is the number of occurrences of Terms[i], and Length is the total number of terms. In both, as in the
+	// score, a word of the row's context counts bm25.ContextWeight times. With these numbers, a caller can score
 	// several rows as one document. Length may be 0 if the query has no Text.
 	Counts []int
 	Length int
@@ -114,7 +114,7 @@ type Index interface {
 	// earlier, and store only some if the call fails or the process dies. This is harmless, since a generation becomes
 	// active only when it is complete. If the same rows are written again, even concurrently, each row stays visible
 	// exactly once. A server engine may keep internal copies of rows until their generation is removed. These copies
-	// may take places among the candidates of a search, so that it finds fewer different rows.
+	// count towards the candidates of a search, which then finds fewer distinct rows.
 	//
 	// It fails with ErrInvalid and stores nothing if any row is invalid. A vector must have the space's dimensions, and
 	// texts must not be too long. A key must not be empty and may contain only the characters [A-Za-z0-9_.:-]. An

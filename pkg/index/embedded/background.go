@@ -30,7 +30,8 @@ func (q *queue) add(id index.Space) {
 	}
 }
 
-// queueMerge queues a space for all background work that it needs. Call it after opening a space and after each write.
+// queueMerge queues whatever background work a space needs: a merge, the build of its IVF, or work that waits until the
+// space is idle. Call it after opening a space and after each write.
 func (x *Index) queueMerge(s *store.Space, id index.Space) {
 	x.queueIVF(s, id)
 	if s.NeedsSettling() {
@@ -133,8 +134,8 @@ type ivfBuilds struct {
 	stops map[*index.Space]context.CancelFunc
 }
 
-// with calls the callback `do` with a space. If the datastore is dropped in the meantime, `with` cancels the callback's
-// context and returns nil.
+// with opens a space for an IVF build and calls `do` with it. If the datastore is dropped during the build, the context
+// passed to `do` is cancelled and the method returns nil.
 func (c *ivfBuilds) with(ctx context.Context, x *Index, id index.Space, do func(s *store.Space, ctx context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

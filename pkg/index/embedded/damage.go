@@ -47,8 +47,8 @@ func (x *Index) Damaged() []index.Space {
 }
 
 // Discard moves the files of a damaged space to a directory with the suffix ".corrupt", so that a replay can rebuild
-// the space. It reports whether it did. The moved files are kept for inspection until the next Discard of the space, or
-// until the space loses its last row.
+// the space. It reports whether it moved them. The moved files are kept for inspection until the next Discard of the
+// space, or until the space loses its last row.
 //
 // Discard does nothing unless Damaged lists the space. It first reads the whole space, and moves the files only if it
 // finds damage. So it loses no data if it is called twice, or after a temporary fault. Other calls on the datastore
@@ -124,8 +124,8 @@ func (x *Index) check(ctx context.Context, key spaceKey, id index.Space) error {
 	return errors.Join(s.Read(ctx, func(v store.View) error { return v.Check(ctx) }), s.Close())
 }
 
-// DropDatastore implements index.Index. It waits for calls that are using the datastore. The datastore is dropped once
-// its directory is renamed; if the process crashes before the files are deleted, the next Open deletes them.
+// DropDatastore implements index.Index. It waits for calls that are using the datastore. The drop takes effect when the
+// datastore's directory is renamed. If the process crashes before the files are deleted, the next Open deletes them.
 func (x *Index) DropDatastore(ctx context.Context, datastoreID string) error {
 	if err := checkDatastore(datastoreID); err != nil {
 		return err
@@ -164,7 +164,7 @@ func (x *Index) remove(dir string) error {
 }
 
 // beginDrop waits until no other drop of the datastore is in progress. Then it prevents other calls from opening the
-// datastore, until endDrop.
+// datastore until endDrop is called.
 func (x *Index) beginDrop(ctx context.Context, datastoreID string) error {
 	for {
 		x.mu.Lock()
@@ -195,8 +195,8 @@ func (x *Index) endDrop(datastoreID string) {
 	x.broadcast()
 }
 
-// removeFiles removes an unused space that has no rows, with its files. The caller must hold mu, which removeFiles
-// releases.
+// removeFiles closes a space that is unused and has no rows, and deletes its files. The caller must hold mu, which
+// removeFiles releases.
 func (x *Index) removeFiles(h *handle) error {
 	h.state = closing
 	x.mu.Unlock()

@@ -25,12 +25,12 @@ const (
 	diskTestBytes = 256 << 10
 )
 
-// mustReopen reports whether an open space must be closed and opened again before its next use, because it is broken.
-// The space may be closed when h.disk is accepting. The caller must hold mu.
+// mustReopen reports whether an open space is broken and must be closed and reopened before its next use. It may be
+// closed once h.disk is `accepting`. The caller must hold mu.
 //
-// After a failed commit, a space is opened again only once the disk accepts writes. Opening needs a write: on a disk that
-// has become read-only, no search could read the space any more. Until then, the last commit can be read, and writes
-// fail.
+// A space breaks when a commit fails. It is reopened only once the disk accepts writes, because opening needs a write:
+// on a disk that has become read-only, no search could read the space any more. While the disk refuses writes, searches
+// read the last commit, and writes fail.
 func (x *Index) mustReopen(h *handle) bool {
 	if !h.space.IsBroken() {
 		return false
@@ -78,7 +78,8 @@ func (x *Index) testDisk(h *handle) bool {
 }
 
 // testWrite checks that the disk of a directory accepts writes. It returns nil if the directory does not exist, because
-// then the disk is not the cause of the failure. The file has a name that Open removes.
+// then the disk is not the cause of the failure. If a crash leaves the test file behind, Open removes it because of its
+// name.
 func testWrite(dir string) (err error) {
 	f, err := os.CreateTemp(dir, droppedPrefix+"test-*")
 	if errors.Is(err, fs.ErrNotExist) {

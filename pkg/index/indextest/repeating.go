@@ -87,8 +87,8 @@ func (o Options) reopened(t *testing.T, x index.Index) index.Index {
 	return o.Reopen(t, x)
 }
 
-// onceEach tests each method that reads rows: together, its results must contain every row of the space exactly once.
-// All rows must belong to generation 1 of datasource "ds".
+// onceEach checks, for each method that reads rows, that its results together contain every row of the space exactly
+// once. All rows must belong to generation 1 of datasource "ds".
 func (s *suite) onceEach(t *testing.T, x index.Index, sp index.Space, want []index.Row) {
 	t.Helper()
 	if diff := gocmp.Diff(want, mustRows(t, x, sp, "ds", 1)); diff != "" {

@@ -116,8 +116,8 @@ func (x *Index) connect(ctx context.Context) (*server, error) {
 	return srv, nil
 }
 
-// learn determines the server's version, and whether it supports sparse vectors, as Milvus does since 2.4. The version
-// tells this. An older server must not be probed: it accepts a field of sparse vectors, but crashes when it loads the
+// learn determines the server's version, and from it whether the server supports sparse vectors, as Milvus does since
+// 2.4. An older server must not be probed: it accepts a field of sparse vectors, but crashes when it loads the
 // collection. Milvus Lite reports no version and is probed.
 func (s *server) learn(ctx context.Context, prefix string) error {
 	version, err := s.GetVersion(ctx)

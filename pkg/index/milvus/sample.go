@@ -69,8 +69,8 @@ func (x *Index) rareLanguages(ctx context.Context, col *collection, here string,
 }
 
 // averages returns the average length of the rows, at least 1, and the mean of their mismatches. The mismatch of a row
-// says how far the average differs from the length assumed for the row's language: |log2(average/assumed)|. It is
-// squared if the average is less than half of the assumed length, because a single term changes the score of a short
+// says how far the average differs from the length assumed for the row's language: |log2(average/assumed)|. This value
+// is squared if the average is less than half of the assumed length, because a single term changes the score of a short
 // row more.
 func averages(languages []string, lengths []int64) (average, mismatch float64) {
 	for _, n := range lengths {

@@ -106,8 +106,8 @@ func (f *statisticsCache) changed(collection, datastore string) {
 	delete(f.spaces, spaceKey{collection, datastore})
 }
 
-// get returns the statistics to use for a space. If they must be created or refreshed, it also returns `fill`, and the
-// caller must fill that with new statistics.
+// get returns the statistics to use for a space. If they must be created or refreshed, it also returns `fill`, which
+// the caller must fill with new statistics.
 func (f *statisticsCache) get(k spaceKey) (use, fill *termStatistics) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -40,8 +40,7 @@ func NewCaches(postings, rows int64) Caches {
 // Clear removes all values and returns their size in bytes.
 func (c Caches) Clear() int64 { return c.Lists.Clear() + c.Blocks.Clear() + c.Rows.Clear() }
 
-// Forget removes the values that are cached for a space. It is called when the space is closed. The parameter is the
-// Key.Space of the values.
+// Forget removes the cached values of a space that has been closed. `space` is the Key.Space of these values.
 func (c Caches) Forget(space uint64) {
 	c.Lists.forget(space)
 	c.Blocks.forget(space)

@@ -166,9 +166,9 @@ func (s *maxScore) score(w int, threshold float64, full bool, passing bitmap.Set
 	clear(s.touched[:])
 }
 
-// offerPartial offers row i of window w, whose score so far includes only the essential lists. otherBound is the
-// maximum that the other lists can add. The result applies to the next row: that row is offered only if its score in
-// the essential lists exceeds the result.
+// offerPartial offers row i of window w to top. The row's score so far includes only the essential lists, and the other
+// lists can add at most otherBound. offerPartial returns the score in the essential lists that the next row must exceed
+// to be offered: `required`, the current value, until there is a threshold.
 func (s *maxScore) offerPartial(w, i int, otherBound, required float64) float64 {
 	if otherBound > 0 {
 		s.offer(w, i)
@@ -181,8 +181,8 @@ func (s *maxScore) offerPartial(w, i int, otherBound, required float64) float64 
 	return required
 }
 
-// partition marks the non-essential lists and returns the sum of their bounds. It marks none if looking up the rows of
-// the essential lists costs more than reading the non-essential ones.
+// partition marks the non-essential lists and returns the sum of their bounds. It marks none if looking up each row of
+// the essential lists individually would cost more than reading the non-essential lists.
 func (s *maxScore) partition(threshold float64) (otherBound float64) {
 	slices.SortFunc(s.order, func(a, b int) int { return cmp.Compare(s.bounds[a], s.bounds[b]) })
 	count, skipped := 0, 0 // number of non-essential lists, and of their postings

@@ -128,7 +128,7 @@ func (v Reader) uncachedBlock(ctx context.Context, id int64) (string, error) {
 	return unsafe.String(unsafe.SliceData(data), len(data)), err // data belongs to us and is never modified again
 }
 
-// cursor reads the entries of a segment in order of terms.
+// cursor reads the entries of a segment, sorted by term.
 type cursor struct {
 	seg     Segment
 	block   int64

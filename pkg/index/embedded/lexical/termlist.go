@@ -120,8 +120,8 @@ func seek(slots []uint32, from int, slot uint32) (int, bool) {
 	return from + at, ok
 }
 
-// rangeOf returns the range of the postings with slots in [begin, end) in a sparse list. The search starts at the given
-// index, which must not be after the first of these postings.
+// rangeOf returns the index range of the postings whose slots are in [begin, end). The list must be sparse. The search
+// starts at the index `at`, which must not be after the first of these postings.
 func (t *TermList) rangeOf(begin, end uint32, at int) (from, to int) {
 	if at < len(t.slots) && t.slots[at] < begin {
 		at, _ = seek(t.slots, at, begin)
@@ -323,7 +323,7 @@ type postingsMerger struct {
 
 type run struct{ from, to int }
 
-// add records a run. The run consists of the postings from the given index to the end, which must be sorted by slot.
+// add records that the postings from the index `from` to the end form a run. They must be sorted by slot.
 func (g *postingsMerger) add(from int) {
 	if len(g.postings) > from {
 		g.runs = append(g.runs, run{from, len(g.postings)})

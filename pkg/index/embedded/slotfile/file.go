@@ -162,7 +162,7 @@ func Open(path string, of Layout, slots uint32) (_ *File, err error) {
 	return f, nil
 }
 
-// Create creates an empty file and replaces an existing one.
+// Create creates an empty file, replacing any existing one.
 func Create(path string, of Layout) (*File, error) {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("removing an abandoned vector file: %w", err)

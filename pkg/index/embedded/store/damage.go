@@ -140,8 +140,8 @@ func (s *Space) recordFiles() error {
 	return nil
 }
 
-// IsLost reports whether an open file of the space was deleted, moved or replaced on disk, or a directory above the
-// file. It takes a few microseconds.
+// IsLost reports whether an open file of the space, or a directory above it, was deleted, moved or replaced on disk.
+// The check takes a few microseconds.
 func (s *Space) IsLost() bool {
 	for _, f := range s.files {
 		info, err := os.Stat(f.path)

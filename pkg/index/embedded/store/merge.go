@@ -219,7 +219,7 @@ func (s *Space) Snapshot() *Snapshot {
 }
 
 // pinCurrent returns the current snapshot, and whether the space is idle. The slots of the snapshot are not reused
-// until unpin is called. A reader would also keep all later snapshots in memory; a pin does not.
+// until unpin is called. Unlike a reader, a pin does not keep later snapshots in memory.
 func (s *Space) pinCurrent() (held *Snapshot, quiet bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -55,7 +55,7 @@ type Space struct {
 	pinned  *Snapshot           // the snapshot that an IVF is being built from
 	idle    bool                // whether there has been no write for a while
 	broken  bool                // whether the space must be reopened before its next use
-	// readable says of a broken space whether it can be read until then.
+	// readable says whether a broken space can be read until it is reopened.
 	readable bool
 }
 
@@ -63,8 +63,8 @@ type Space struct {
 var ErrNotFound = errors.New("no such space")
 
 // Open opens the space in a directory. If there is none, Open creates it if create is set, and otherwise fails with
-// ErrNotFound. Open fails with index.ErrCorrupt if files are damaged or incomplete. Each opening needs a number of its
-// own, by which the caches identify the values of this open space.
+// ErrNotFound. Open fails with index.ErrCorrupt if files are damaged or incomplete. The caches identify the values of
+// an open space by `number`, so each call needs a different one.
 func Open(ctx context.Context, dir string, id index.Space, number uint64, c cache.Caches, z vector.Thresholds, create bool) (_ *Space, err error) {
 	path := filepath.Join(dir, databaseName)
 	if _, err := os.Stat(path); err != nil {
@@ -248,8 +248,8 @@ func (s *Space) IsBroken() bool {
 	return s.broken
 }
 
-// IsReadable reports whether a broken space can still be read, because only a commit has failed. Readers find the version
-// that the database then has.
+// IsReadable reports whether the space is broken but can still be read, because only a commit has failed. Readers see
+// the version that the database contains: the one before or after that commit.
 func (s *Space) IsReadable() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -270,7 +270,7 @@ func storeSegment(ctx context.Context, tx *sql.Tx, seg lexical.Segment, slots *r
 	return nil
 }
 
-// A deletion of many rows commits after this number of rows, so that other writers do not wait long.
+// A deletion of many rows commits each time it has deleted this many, so that other writers do not wait long.
 const rowsPerDeletion = 10_000
 
 // DeleteGenerations deletes generations in one or more commits. Each must have From < Below. If DeleteGenerations

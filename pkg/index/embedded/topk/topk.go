@@ -66,7 +66,7 @@ func (t *TopK) Compact() {
 	t.kth, t.full = t.items[t.K-1], true
 }
 
-// CompactOnce compacts if there are K items and no threshold yet.
+// CompactOnce calls Compact if there is no threshold yet and there are enough items for one.
 func (t *TopK) CompactOnce() {
 	if !t.full && len(t.items) >= t.K {
 		t.Compact()

@@ -51,8 +51,8 @@ type listSearch struct {
 }
 
 // ScanLists searches the probed lists and the unassigned rows. It returns the nearest live slots, best first, and the
-// number of rows whose 1-bit codes it has compared. The set must have a usable IVF. ScanLists fails with errIVF if the
-// IVF is damaged.
+// number of rows whose 1-bit codes it compared. The set must have a usable IVF. ScanLists fails with errIVF if the IVF
+// is damaged.
 func ScanLists(ctx context.Context, s *Set, query []float32, limit int) (found Found, scanned int, err error) {
 	wanted := limit
 	limit = max(limit, calibratedLimits[0]) // the smallest calibrated limit
@@ -118,7 +118,7 @@ func (c *listSearch) first() (rows int) {
 	return rows
 }
 
-// nearestFirst moves the n lists with the highest products to the front.
+// nearestFirst moves the n lists whose centroids have the highest inner products with the query to the front.
 func nearestFirst(lists []probe, n int) {
 	near := topk.New(n)
 	for i, b := range lists {

@@ -15,7 +15,7 @@ const (
 	lloydRounds = 6
 	// Number of training vectors per coarse centroid.
 	coarseSample = 256
-	// Number of coarse centroids whose lists are compared when the list nearest to a vector is looked up.
+	// Number of coarse centroids whose lists are compared with a vector to find the list nearest to it.
 	coarseProbes = 3
 	// Number of vectors between checks of the context.
 	checkEvery = 256

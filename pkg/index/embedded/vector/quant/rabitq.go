@@ -20,7 +20,7 @@ const Rows = 64
 // Length in bytes of scale, offset and error, as float32.
 const numbers = 3 * 4
 
-// Words returns the number of 64-bit words that the signs of a code take.
+// Words returns the number of 64-bit words needed for the signs of a code.
 func Words(dimensions int) int { return (dimensions + 63) / 64 }
 
 // Columns returns the size of a code's sign bits in bytes.
@@ -95,8 +95,9 @@ type Query struct {
 	int8   int8Query
 }
 
-// Largest weight. The sum of up to eight weights, minus the smallest possible sum, must fit into a byte. Rounding
-// weights to integers increases the error by less than 1%.
+// Largest absolute value of a weight. A weight is a component of the query, rounded to an integer; the rounding
+// increases the error of estimates by less than 1%. Any sum of up to eight weights, minus the smallest such sum, must
+// fit into a byte.
 const maxWeight = math.MaxUint8 / 8
 
 // scaleToError is the ratio of scale²·dimensions to error²·dimensions. It is (π/2)/(π/2-1) because the rotation makes
@@ -139,8 +140,8 @@ func (c *Coder) Prepare(query []float32) *Query {
 	return q
 }
 
-// Estimates are the estimated inner products of a query and a group of codes (see Rows), with the standard deviation of
-// each estimate.
+// Estimates holds the estimated inner product of a query with each code of a group (see Rows), and the standard
+// deviation of each estimate.
 type Estimates struct {
 	Product [Rows]float32
 	Spread  [Rows]float32

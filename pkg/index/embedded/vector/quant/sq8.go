@@ -21,7 +21,7 @@ const (
 	maxByte, maxShort = math.MaxInt8, math.MaxInt16
 	// Maximum sum of the absolute weights of a query, so that no sum of products overflows 32 bits.
 	maxShorts = 16_000_000
-	// Upper bound on the norm of a residual: vectors have unit length, and a centroid is not longer.
+	// Upper bound on the norm of a residual: vectors have unit length, and no centroid is longer than that.
 	longest = 2.01
 	// Upper bound on the rounding errors of the rotation and the sum.
 	rotationError = 1e-5

@@ -87,9 +87,9 @@ func fillHalf(table *[16]byte, weight []int8) (minimum int32) {
 	return minimum
 }
 
-// columns512 and columns256 add columns of a group of codes (see Rows) to the sums of the codes. They look up the value
-// of each column in the tables of prepareHalves. The number of columns must be a multiple of 4 and at most maxColumns.
-// There are no bounds checks.
+// columns512 and columns256 look up the value of each column of each code in `halves`, the tables of prepareHalves, and
+// add it to the code's element of `sums`. The codes are a group (see Rows). The number of columns must be a multiple of
+// 4 and at most maxColumns. There are no bounds checks.
 //
 //go:noescape
 func columns512(sums *int32, codes, halves *byte, columns int)
@@ -97,8 +97,9 @@ func columns512(sums *int32, codes, halves *byte, columns int)
 //go:noescape
 func columns256(sums *int32, codes, halves *byte, columns int)
 
-// above512 and above256 compute the estimates of a group of codes (see Rows) from their sums and the numbers after
-// their columns. They return, as bits, the codes that reach the threshold. There are no bounds checks.
+// above512 and above256 compute the estimates of a group of codes (see Rows) from e.sums and `numbers`, the codes'
+// scales, offsets and errors. The result has one bit per code, which is set if the code reaches the threshold. There
+// are no bounds checks.
 //
 //go:noescape
 func above512(e *Estimates, numbers *byte, s *kernelArgs) uint64
