@@ -43,8 +43,8 @@ type Locator struct {
 	Extractor Extractor
 	Timeout   time.Duration // time limit of one call; default DefaultTimeout
 
-	// Slots limits how many originals are read at a time, because each is copied to a temporary file first. Workspaces
-	// take turns. A nil gate sets no limit.
+	// Slots limits how many originals are read at a time, because each is first copied to a temporary file. The slots
+	// are shared fairly among workspaces. A nil gate sets no limit.
 	Slots *admission.Gate
 	Log   *slog.Logger // default slog.Default()
 }
@@ -62,13 +62,13 @@ type Passage struct {
 	Spans    [][2]int // ranges of the fragment's text, in bytes
 }
 
-// errBusy is the error of a file that no slot was free for in time.
+// errBusy means that a file could not be read because no slot became free in time.
 var errBusy = errors.New("too many other files are being read")
 
 // typePDF is the MIME type of the only format with positions.
 const typePDF = "application/pdf"
 
-// Locate returns the rectangles of each span of each passage. There are none for other formats than PDF and for text
+// Locate returns the rectangles of each span of each passage. There are none for formats other than PDF, nor for text
 // that is not found, for example because the original was replaced. Rectangles are an addition to a result that is
 // complete without them, so errors are logged, not returned.
 func (l *Locator) Locate(ctx context.Context, workspaceID string, passages []Passage) [][][]domain.PageRectangle {
