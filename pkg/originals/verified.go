@@ -159,9 +159,9 @@ func (s *Store) chunk(ctx context.Context, key string, c chunk) (content []byte,
 // errNoServer means that the copies on all servers are damaged.
 var errNoServer = errors.New("originals: no server has an undamaged copy")
 
-// eachServer calls try for each server of the cluster, with a stream that this server answers from its own copy, until
-// try does not fail with ErrCorrupt. Then it returns try's error. If a server cannot be asked, it tries the next one,
-// and fails with quorum.ErrUnavailable in the end.
+// eachServer calls try for one server of the cluster after another, with a stream that this server answers from its own
+// copy. It stops when try succeeds or fails with ErrNotFound, and returns that result. If all copies are damaged, it
+// returns errNoServer. If a server could not be asked, it fails with quorum.ErrUnavailable instead.
 func (s *Store) eachServer(ctx context.Context, try func(jetstream.Stream) error) error {
 	var unreachable error
 	for _, address := range s.js.Conn().Servers() {
@@ -189,8 +189,9 @@ func (s *Store) eachServer(ctx context.Context, try func(jetstream.Stream) error
 // connectTimeout is the time limit for connecting to one server.
 const connectTimeout = 3 * time.Second
 
-// only connects to one server. A server answers direct gets from its own copy of the stream, and asks another server
-// only if it has none. A connection of its own is the only way to address a copy.
+// only connects to a single server, the one with the given address. A server answers direct gets from its own copy of
+// the stream, and asks another server only if it has none. Such a connection is therefore needed to read the copy of a
+// particular server.
 func (s *Store) only(ctx context.Context, address string) (*nats.Conn, jetstream.Stream, error) {
 	shared := s.js.Conn()
 	u, err := url.Parse(address)
