@@ -12,8 +12,8 @@ import (
 )
 
 // A question of several parts is rarely answered by one passage, and a search for the whole question finds only
-// passages about the part with the rarest words. So each part is searched separately, and the parts take turns in
-// contributing fragments to the result.
+// passages about the part with the rarest words. So each part is searched separately, and the result takes fragments
+// from each part in turn.
 
 // leg is the search for a part of the query, or for the whole query.
 type leg struct {
@@ -22,9 +22,9 @@ type leg struct {
 	ranked []*candidate // best first
 }
 
-// searchLegs searches for the whole query, and for each part of it. The first leg is the search for the whole query. The
-// request's own permit is for one search at a time, so further legs are searched at the same time only if there are
-// permits for them.
+// searchLegs searches for the whole query, and for each part of it. The first leg is the search for the whole query.
+// The request's own permit allows one search at a time. Further legs are searched concurrently only if there are more
+// permits.
 func (r *Retriever) searchLegs(ctx context.Context, req Request, filter index.Filter) ([]leg, error) {
 	legs := make([]leg, 1, 1+len(req.Parts))
 	legs[0].query = req.Query
