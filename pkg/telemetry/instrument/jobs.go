@@ -40,8 +40,8 @@ func withJobAttrs(next jobs.Handler) jobs.Handler {
 	}
 }
 
-// States wraps a control.States. Each event that is applied gets a span in the trace of its job, and the time that
-// applying takes is measured.
+// States wraps a control.States. Each applied event gets a span in the trace of its job, and the time taken to apply it
+// is measured.
 func (s *Stages) States(next control.States, traces *telemetry.Traces) control.States {
 	return tracedStates{next, traces, s}
 }
