@@ -19,8 +19,9 @@ import (
 // rounds is the number of times that each question is asked of each program.
 const rounds = 5
 
-// measureFirstToken measures how long the service takes until the first token of a chat model that answers at once, for
-// two programs in turns. The model is a server on loopback that speaks OpenAI's protocol.
+// measureFirstToken compares how long two programs of the service take until they send the first token of an answer.
+// The questions go to the two programs alternately. The chat model is a server on loopback that speaks OpenAI's
+// protocol and answers at once.
 func measureFirstToken(ctx context.Context, s settings, out, errs io.Writer) (err error) {
 	set, err := loadSet(s.set)
 	if err != nil {

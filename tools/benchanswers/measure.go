@@ -176,7 +176,7 @@ func (t *tally) add(e exchange, gold []string, relevant map[string]int) {
 	}
 }
 
-// refusals counts how many questions were asked, and how many of them were answered although the documents contain no
+// refusals counts the questions that were asked although the documents do not answer them, and how many of them got an
 // answer.
 func refusals(asked []exchange) (t tally) {
 	for _, e := range asked {

@@ -12,7 +12,8 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// coveredShare is the minimum fraction of a glyph's box that must be inside rectangles.
+// coveredShare is the minimum fraction of a glyph's box that must be inside the rectangles for the glyph to count as
+// covered.
 const coveredShare = 0.9
 
 // quoteScore counts the letters and digits of quotations.
@@ -45,7 +46,7 @@ func letters(text string) []rune {
 	return out
 }
 
-// pageLetter is a letter of a page, and whether the rectangles contain it.
+// pageLetter is a letter of a page, and whether the rectangles of the quotation contain it.
 type pageLetter struct {
 	r       rune
 	inside  bool // the rectangles cover the glyph

@@ -40,7 +40,7 @@ type quotation struct {
 	rectangles []domain.PageRectangle
 }
 
-// quotedChar is a character of a page as the independent reader sees it.
+// quotedChar is a character of a page at the position that PDFium reports.
 type quotedChar struct {
 	text           string
 	page, line     int
@@ -48,7 +48,8 @@ type quotedChar struct {
 }
 
 // rectangles draws quotations from PDFs and checks which of their glyphs are inside the rectangles that Sluice returns.
-// PDFium provides the positions of the glyphs. Sluice uses PDFium only for pages that its own reader cannot decode, and never the boxes of visible shapes.
+// PDFium provides the positions of the glyphs. They are independent of Sluice's: it reads pages with PDFium only if its
+// own reader cannot decode them, and even then does not use the boxes of the visible shapes.
 func rectangles(ctx context.Context, s settings, docs []document, out, errs io.Writer) error {
 	program, err := bench.InstallPython(ctx, s.venv, []string{"pypdfium2"}, errs)
 	if err != nil {

@@ -15,7 +15,8 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// minTokens is the minimum number of words that count as junk if they are extracted from a document without text.
+// minTokens is the threshold for a document without text: if at least this many words are extracted from it, they count
+// as junk.
 const minTokens = 20
 
 // extracted is the result of the measured program for one document.

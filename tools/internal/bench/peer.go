@@ -46,8 +46,8 @@ func InstallPython(ctx context.Context, dir string, packages []string, errs io.W
 	return program, os.WriteFile(filled, nil, 0o644)
 }
 
-// RunPython runs a Python script, given as text, with the Python at `program`. It runs the script and decodes the
-// output as RunPeer does.
+// RunPython runs `script`, the text of a Python script, with the Python at `program`. It decodes the output as RunPeer
+// does.
 func RunPython(ctx context.Context, program string, script []byte, args []string, into any) (*os.ProcessState, error) {
 	dir, err := os.MkdirTemp("", "peer-")
 	if err != nil {

@@ -146,8 +146,8 @@ func (s *Service) Close() error {
 	return errors.Join(faults...)
 }
 
-// Directory returns the directory `kept`, or a new temporary directory if `kept` is "". remove deletes only a temporary
-// directory.
+// Directory returns the directory `kept`, or a new temporary directory if `kept` is "". remove deletes the temporary
+// directory; it does nothing if `kept` was given.
 func Directory(kept string) (dir string, remove func() error, err error) {
 	if kept != "" {
 		return kept, func() error { return nil }, nil
