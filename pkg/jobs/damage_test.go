@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/jobs/natsd"
@@ -16,6 +17,10 @@ import (
 
 // everyDamage has some forty bytes of every file damaged; otherwise it is three of each kind of file.
 func everyDamage() bool { return os.Getenv("TEST_DAMAGE") != "" }
+
+// damageAckWait is shorter than testTimeout, because the last request of a stopped worker may still be sent a job, which
+// is delivered again after this time.
+const damageAckWait = 3 * time.Second
 
 // stockedServer is the directory of a stopped server, in which jobs are done and others are not.
 func stockedServer(t *testing.T) (dir string, unfinished []domain.Job) {
@@ -25,7 +30,7 @@ func stockedServer(t *testing.T) (dir string, unfinished []domain.Job) {
 		b := openBroker(t, connect(t, startServer(t, natsd.Options{Dir: dir, NoSync: true})), Options{})
 		applied := make(chan string, 10)
 		consume(t, b, func(_ context.Context, ev domain.Event) error { applied <- ev.JobID; return nil })
-		w := work(t, b, domain.LaneIngest, WorkerOptions{}, func(ctx context.Context, j domain.Job) error {
+		w := work(t, b, domain.LaneIngest, WorkerOptions{AckWait: damageAckWait}, func(ctx context.Context, j domain.Job) error {
 			return b.Emit(ctx, event(j, domain.EventSynched))
 		})
 		for range 4 {
@@ -121,7 +126,7 @@ func worksOn(t *testing.T, dir string, unfinished []domain.Job) {
 	b := openBroker(t, connect(t, startServer(t, natsd.Options{Dir: dir, NoSync: true})), Options{})
 	ran, applied := make(chan string, 100), make(chan string, 100)
 	consume(t, b, func(_ context.Context, ev domain.Event) error { applied <- ev.JobID; return nil })
-	work(t, b, domain.LaneIngest, WorkerOptions{Concurrency: 1}, func(ctx context.Context, j domain.Job) error {
+	work(t, b, domain.LaneIngest, WorkerOptions{Concurrency: 1, AckWait: damageAckWait}, func(ctx context.Context, j domain.Job) error {
 		if err := b.Emit(ctx, event(j, domain.EventSynched)); err != nil {
 			return err
 		}
