@@ -112,7 +112,7 @@ func (p *packer) breakBefore(b domain.Block) error {
 	return nil
 }
 
-// add packs one piece. The argument first says whether the piece begins its block.
+// add packs one piece. `first` is set if the piece is the first one of block b.
 func (p *packer) add(b domain.Block, s piece, offset int, first bool) error {
 	if !p.cur.empty() && !p.cur.headingsOnly && !p.fits(b, s) {
 		s = p.overlapping(s)
