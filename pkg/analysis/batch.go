@@ -113,8 +113,8 @@ func (b *Batch) count(id, weight uint32) {
 	b.length += weight
 }
 
-// numberOf adds a term to the batch, unless the batch already contains it. The argument id is the analyzer's number for
-// the term, and is returned unchanged.
+// numberOf adds a term to the batch, unless the batch already contains it. `id` is the analyzer's number for the term,
+// and is returned unchanged.
 func (b *Batch) numberOf(id uint32) uint32 {
 	if int(id) >= len(b.numbers) {
 		b.numbers = b.analyzer.statesFor(int(id) + 1)
@@ -258,7 +258,7 @@ func (a *Analyzer) detect(text string) (Language, []*knownWord) {
 }
 
 // ids calls f with the number of each term of a text, in reading order and with repetitions, at most MaxTerms times.
-// The argument known is either nil or the words that detect returned for this text.
+// `known` is either nil or the words that detect returned for this text.
 func (a *Analyzer) ids(text string, lang Language, known []*knownWord, f func(id uint32)) {
 	if !norm.NFKC.IsNormalString(text) {
 		text = norm.NFKC.String(text)

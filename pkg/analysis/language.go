@@ -49,8 +49,8 @@ func Detect(text string) Language {
 // Minimum number of words for detection by trigrams, which is used if the function words give no clear result.
 const minTrigramWords = 25
 
-// detectLatin returns the language of a text in Latin letters. The argument words holds its first words, and votes is
-// the result of votesOf for these words.
+// detectLatin returns the language of a text in Latin letters. `words` holds the first words of the text, and `votes`
+// is the result of votesOf for them.
 func detectLatin(text string, words []string, votes []uint64) Language {
 	if lang, ok := latinVotes.elect(votes); ok && (lang == English || distinct(words, lang) >= 2) {
 		return lang
@@ -113,7 +113,7 @@ func (among functionWordVotes) votesOf(words []string) []uint64 {
 }
 
 // elect returns the language with the most votes, and reports whether it meets the conditions of voteByFunctionWords.
-// The argument is a result of votesOf.
+// `words` is the result of votesOf for the words of a text.
 func (among functionWordVotes) elect(words []uint64) (Language, bool) {
 	var votes [maxVoteLanguages]float64
 	for _, has := range words {
