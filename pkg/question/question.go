@@ -32,8 +32,8 @@ type Part struct {
 }
 
 // Parts returns the questions that a text consists of, in order, at least two and at most MaxParts. If a part refers to
-// an earlier part ("and how much does it weigh?"), the names in that part are added to its search query. Parts returns
-// nil if the text is a single question or contains none.
+// an earlier part ("and how much does it weigh?"), its search query also contains the names from the earlier part.
+// Parts returns nil if the text is a single question or contains none.
 func Parts(text string) []Part {
 	if utf8.RuneCountInString(text) > maxCharacters {
 		return nil
