@@ -23,8 +23,8 @@ import (
 // clockFactor is the ratio of the wall-clock limit to the CPU time limit of a document.
 const clockFactor = 3
 
-// Limits for an Extractor that draws pages. Drawing needs little of them. They must leave room for compiling PDFium,
-// which is necessary if its compiled code is not in the cache folder yet.
+// Limits for an Extractor that draws pages. They leave room for compiling PDFium, which takes more time and memory than
+// drawing a page. It is compiled only if its compiled code is not yet in the cache folder.
 const (
 	DrawMemory  = 1 << 30          // bytes
 	DrawTimeout = 20 * time.Second // CPU time

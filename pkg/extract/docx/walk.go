@@ -120,7 +120,8 @@ func (w *walker) paragraph() {
 		p = &paragraph{}
 	}
 	w.carry = nil
-	// A continued paragraph takes its properties from its last paragraph mark.
+	// p may already hold the text of an earlier paragraph that continues in this one. The joined paragraph has the
+	// properties of its last part, so those of the earlier part are cleared.
 	p.style, p.outline, p.numID, p.level, p.continues, p.pageField = "", 0, "", "", false, false
 	outer := w.para
 	w.para = p

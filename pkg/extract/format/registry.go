@@ -25,10 +25,9 @@ type Format struct {
 	Packed bool
 	// TitleFromHeading makes a heading of level 1 the title of a document that has no title and no other such heading.
 	TitleFromHeading bool
-	// Sniff recognises documents by their first bytes. In packed formats these are the first bytes of the zip file. The
-	// argument `named` is the type suggested by the file name or the declared type. Sniff may return true for a text
-	// document even if `named` is another text format. If Sniff is nil, only the name and the declared type select the
-	// format.
+	// Sniff recognises documents by their first bytes. In packed formats these are the first bytes of the zip file.
+	// `named` is the type suggested by the file name or the declared type. Sniff may return true for a text document
+	// even if `named` is another text format. If Sniff is nil, only the name and the declared type select the format.
 	Sniff func(head []byte, named string) bool
 	// Inside returns the type of the document in an opened zip file, or "" if the zip file is of another format. Only
 	// packed formats have this function.

@@ -203,8 +203,8 @@ func (a *anchorScan) heading(n *html.Node, level int) {
 	}
 }
 
-// sections collects the ids of the open elements that begin with the current heading. The argument level is the level
-// of that heading.
+// sections collects the ids of the open elements that begin with the current heading. `level` is the level of that
+// heading.
 func (a *anchorScan) sections(level int) (choices []anchorChoice) {
 	for _, e := range a.open {
 		if e.section != nil && e.section.level >= level {

@@ -8,8 +8,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// mainContent reads the main content of a page. It returns false if nothing was emitted. The argument page is the
-// source of the page, or "" if the page is too large for the article extractor.
+// mainContent reads the main content of a page. It returns false if nothing was emitted. `page` is the source of the
+// page, or "" if the page is too large for the article extractor.
 //
 // Content is everything in the page's main region except menus and similar parts; see the method surroundings. If the
 // page declares itself an article, the article extractor selects blocks from this content.
@@ -40,7 +40,7 @@ func (p *reader) mainContent(doc *html.Node, page string, f *pageFacts, visible 
 	return p.emitChosen("main", blocks, main)
 }
 
-// pageBlocks reads the blocks of a part of a page.
+// pageBlocks reads the blocks in `root`, a part of the page, except those in the elements in `drop`.
 func (p *reader) pageBlocks(doc, root *html.Node, drop map[*html.Node]bool) ([]block, error) {
 	var blocks []block
 	w := &walker{

@@ -319,8 +319,8 @@ func pageTitle(f *pageFacts, site, host string) string {
 }
 
 // withoutSite removes the site's name from a title. If one part of the title is the main heading h1, it returns only
-// that part. Otherwise it removes the first or last part if that part names the site. The argument site is the name
-// given by the page, and host is the host of its address.
+// that part. Otherwise it removes the first or last part if that part names the site. `site` is the site's name as
+// given by the page, and `host` is the host of the page's address.
 func withoutSite(title, h1, site, host string) string {
 	title = format.OneLine(title)
 	if title == "" || strings.EqualFold(title, h1) {

@@ -22,8 +22,8 @@ const (
 )
 
 // scriptBlocks reads a page with almost no visible text from its linked data, or from the JSON that its scripts use.
-// The argument shown is the number of visible letters. scriptBlocks returns nil unless one of the two sources has much
-// more text than the page shows.
+// `shown` is the number of visible letters. scriptBlocks returns nil unless one of the two sources has much more text
+// than the page shows.
 func (p *reader) scriptBlocks(doc *html.Node, f *pageFacts, shown int) ([]block, error) {
 	base := p.pageBase(doc)
 	linked, err := p.linkedBlocks(doc, base, f.ld.subjects)

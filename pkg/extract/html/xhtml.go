@@ -41,7 +41,7 @@ func ExpandXHTML(page string) string {
 }
 
 // IsXHTML reports whether a page is XHTML: its media type says so, or its first 2 KiB begin with an XML declaration and
-// contain the word "xhtml". The argument declared is the media type, with or without parameters.
+// contain the word "xhtml". `declared` is the media type, with or without parameters.
 func IsXHTML(page []byte, declared string) bool {
 	media, _, _ := strings.Cut(declared, ";")
 	if strings.EqualFold(strings.TrimSpace(media), "application/xhtml+xml") {

@@ -98,7 +98,7 @@ func (a *Package) Related(rels []Relation, kind, fallback string) string {
 	return fallback
 }
 
-// ReadsComments reports whether comments are read. They are omitted from plain text, as other tools do: if PlainRows is
+// ReadsComments reports whether comments are read. Plain text does not contain them, as in other tools: if PlainRows is
 // set, ReadsComments returns false and adds a warning.
 func (a *Package) ReadsComments() bool {
 	if a.P.Src.PlainRows {

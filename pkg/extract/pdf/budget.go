@@ -68,7 +68,8 @@ func (b *pdfiumBudget) came(text pdfiumPage) {
 }
 
 // hasMeaning reports whether a character was decoded. For an unknown character, pdftext returns a marker. PDFium
-// returns 0, a private-use character or the number of the glyph. Most such numbers are the codes of control characters.
+// returns 0, a private-use character or the number of the glyph. Glyph numbers are usually so small that they are the
+// codes of control characters.
 func hasMeaning(r rune) bool {
 	return r != unicode.ReplacementChar && !unicode.Is(unicode.Co, r) && (!unicode.IsControl(r) || unicode.IsSpace(r))
 }

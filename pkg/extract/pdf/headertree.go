@@ -164,8 +164,8 @@ func (h *headerTree) place(r alignedCells) [][2]int {
 	return h.evenRuns(runs)
 }
 
-// cost returns the cost of using a cell as the name of the nodes from `from` to `to`. It is infinite if the cell cannot
-// name them.
+// cost returns the cost of using a cell as the common name of the nodes with the indexes `from` to `to`. It is infinite
+// if the cell cannot name them.
 func (h *headerTree) cost(r alignedCells, c pdftext.Cell, from, to int, isBelow func(headerNode) bool) float64 {
 	first, last := h.nodes[from], h.nodes[to]
 	if from == to {

@@ -115,8 +115,8 @@ func linkText(link pdftext.Link, line pdftext.Line) string {
 	return strings.Join(parts, " ")
 }
 
-// alongLine returns the coordinates of a box along and across the lines of a page. The argument turn is the direction
-// of those lines.
+// alongLine returns the coordinates of a box along and across the lines of a page. `turn` is the direction of those
+// lines.
 func alongLine(b pdftext.Box, turn int) (x0, x1, y0, y1 float64) {
 	switch turn {
 	case 1:

@@ -134,8 +134,8 @@ func pagesAre(n int) string {
 	return fmt.Sprintf("its %d pages are", n)
 }
 
-// damagedPDF returns the error for a damaged file. Its message is one line for users. The argument cause is the error
-// of the PDF reader, which is meant for logs.
+// damagedPDF returns the error for a damaged file. Its message is one line for users, in which `what` names the damage.
+// `cause` is the error of the PDF reader, which is meant for logs.
 func damagedPDF(what string, cause error) *format.Error {
 	return &format.Error{Kind: format.Damaged, Err: cause, Message: "the PDF is damaged: " + what + "; export it again, or upload the document in another format"}
 }

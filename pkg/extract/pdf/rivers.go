@@ -155,8 +155,7 @@ func (t *gridText) keepNamed(g *grid) {
 	}
 }
 
-// keepFilled removes the borders of columns where only a few lines have text. The argument body holds the words of each
-// line.
+// keepFilled removes the borders of columns where only a few lines have text. `body` holds the words of each line.
 func (g *grid) keepFilled(body [][]pdftext.Cell) {
 	const fewest = 2
 	for k := g.columns() - 1; k > 0; k-- {

@@ -18,8 +18,8 @@ const (
 	closing      = 0.6       // minimum fraction of a cell's side that a rule must cover to separate the cell from the next
 )
 
-// grid holds the cell borders that the rules of a table form. The field turn is the direction of the lines of text. The
-// x coordinates of the borders run along the lines of text, and the y coordinates across them.
+// grid holds the cell borders that the rules of a table form. `turn` is the direction of the lines of text. The x
+// coordinates of the borders run along the lines of text, and the y coordinates across them.
 type grid struct {
 	turn int
 	xs   []float64 // borders of columns, ascending
@@ -65,9 +65,9 @@ func gridsOf(d pdftext.Drawn, turn int) []grid {
 	return grids
 }
 
-// rulesOf returns the rules of a page, with pieces of one rule joined. The argument turn is the direction of the lines
-// of text. The coordinates of the results are relative to this direction. The sides of filled rectangles are also
-// rules, because backgrounds can separate rows and cells.
+// rulesOf returns the rules of a page, with pieces of one rule joined. `turn` is the direction of the lines of text.
+// The coordinates of the results are relative to this direction. The sides of filled rectangles are also rules, because
+// backgrounds can separate rows and cells.
 func rulesOf(d pdftext.Drawn, turn int) (across, down []rule) {
 	add := func(b pdftext.Box) {
 		x0, x1, y0, y1 := alongLine(b, turn)

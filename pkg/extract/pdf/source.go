@@ -107,7 +107,7 @@ func (s *source) page(i int) (page, error) {
 	return s.settle(i, page, doubt)
 }
 
-// readOwn reads page i with pdftext and returns any doubt about the result.
+// readOwn reads page i with pdftext. It also returns the reason why the text may be wrong, if there is one.
 func (s *source) readOwn(i int) (page, doubt) {
 	if s.own == nil {
 		return page{}, doubt{why: "open"}
@@ -124,7 +124,7 @@ func (s *source) readOwn(i int) (page, doubt) {
 	return page, doubtOf(before, s.own.Stats, page, s.poor)
 }
 
-// settle passes a doubtful page to PDFium and returns the better result.
+// settle passes a page to PDFium if the text from pdftext may be wrong, and returns the better result.
 func (s *source) settle(i int, page page, d doubt) (page, error) {
 	if d.why == "" {
 		return page, nil

@@ -9,8 +9,8 @@ import (
 )
 
 // HeaderRows returns the index of the first row that names the columns, and the number of such rows. The first row of a
-// header fills most columns, has only short and mostly distinct words, and does not look like the rows below. More rows
-// belong to the header if groups of columns have their own names. at is -1 if there is no header.
+// header fills most columns, has only short and mostly distinct words, and does not look like the rows below. The
+// header has several rows if groups of columns have names of their own. at is -1 if there is no header.
 func HeaderRows(rows [][]string) (at, depth int) {
 	width := 0
 	for _, r := range rows {

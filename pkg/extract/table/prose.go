@@ -35,8 +35,8 @@ func ProseRow(row []string, below [][]string) bool {
 	return false
 }
 
-// Minimum display width of a cell that is too long for a column name, and of a cell below it that is too long for a
-// value.
+// Minimum display widths. A cell in the first row is too long for a column name from longName on. A cell below it is
+// too long for a value from longText on.
 const (
 	longName = 40
 	longText = 30

@@ -147,8 +147,8 @@ func usable(s string) bool {
 	return r >= 0x20 && r != 0x7f && r != 0xfffd && r != 0xffff
 }
 
-// simpleTable returns the encoding of a simple font: a named or built-in encoding, modified by Differences. If it lacks
-// a character, the character is taken from the embedded font program.
+// simpleTable returns the encoding of a simple font. This is a named encoding, or the one built into the embedded font
+// program, with the changes that the Differences array lists.
 func (f *Font) simpleTable(v, desc pdf.Value) *[256]string {
 	enc := v.Key("Encoding")
 	base := enc.Name()

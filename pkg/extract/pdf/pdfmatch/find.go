@@ -18,8 +18,9 @@ type Match struct {
 	Share float64
 }
 
-// Amount of text before and after a span that is looked up with it to tell its position from others, and maximum length
-// of the range of a passage that is looked up at once. Both are in bytes.
+// around is the amount of text before and after a span that is looked up together with the span, so that the same words
+// elsewhere are not mistaken for it. maxWindow is the maximum length of the text that is looked up at once. Both are in
+// bytes.
 const (
 	around    = 400
 	maxWindow = 6 << 10
@@ -85,8 +86,8 @@ type window struct {
 	at      []node // by token; `from` is -1 for tokens that were not found
 }
 
-// window finds the tokens of passage[from:to] on the pages. It also looks up the text around this range, because that
-// tells equal words apart.
+// window finds the tokens of passage[from:to] on the pages. It also looks up the text around this range, so that the
+// same words elsewhere are not mistaken for it.
 func (t *Text) window(passage string, from, to int) *window {
 	from, to = max(0, from-around), min(len(passage), to+around)
 	for from > 0 && !utf8.RuneStart(passage[from]) {
@@ -172,8 +173,8 @@ func (w *window) after(glyph int32, from, to int) (first, last int32) {
 }
 
 // before extends a match by the punctuation before it. It compares the glyphs before the given glyph with the
-// characters of passage[from:to], from the last one backwards, and returns the first glyph that is equal. If there is
-// none, it returns the given glyph.
+// characters of passage[from:to], backwards from the last one, up to the first difference. It returns the first of the
+// equal glyphs or, if there are none, the given glyph.
 func (w *window) before(glyph int32, from, to int) int32 {
 	first := glyph
 	for from < to && first > 0 {

@@ -186,8 +186,8 @@ func (f *File) ReadAt(b []byte, off int64) (int, error) {
 	return n, nil
 }
 
-// readTable is ReadAt for the cross-reference table, which consists of its dictionary and six bytes for each object
-// number.
+// readTable reads bytes of the cross-reference table for ReadAt. The table consists of its dictionary and six bytes for
+// each object number.
 func (f *File) readTable(b []byte, at int) (int, error) {
 	head := fmt.Appendf(nil, "%d 0 obj\n<</Type/XRef/Size %d/W[0 6 0]/Length %d", f.size, f.size, 6*int64(f.size))
 	for _, key := range []string{"Root", "Info"} {

@@ -24,7 +24,8 @@ func (d *Document) box(p pageRef) pageBox {
 	return boxOf(media, seen.rotate.Int64())
 }
 
-// boxOf returns the box of a page that shows the given part of it, turned clockwise by the given angle.
+// boxOf returns the pageBox of a page. `media` is the visible part of the page, and `rotate` the angle by which viewers
+// turn it clockwise, in degrees.
 func boxOf(media rect, rotate int64) pageBox {
 	b := pageBox{width: media.x1 - media.x0, height: media.y1 - media.y0}
 	switch turn := (rotate%360 + 360) % 360; turn {

@@ -90,7 +90,7 @@ func (f Frame) Size() (width, height float64) {
 	return f.box.width, f.box.height
 }
 
-// Upright converts a box in the coordinates of the file to those of the visible page, as Line has them.
+// Upright converts a box from the coordinates of the file to those of the visible page, which a Line uses.
 func (f Frame) Upright(b Box) Box {
 	r := rect{b.X0, b.Y0, b.X1, b.Y1}.through(f.box.toPage)
 	return Box{r.x0, r.y0, r.x1, r.y1}

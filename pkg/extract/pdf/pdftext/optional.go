@@ -59,8 +59,8 @@ func (d *Document) applyUsage(list pdf.Value) {
 	}
 }
 
-// hides reports whether content is switched off. The argument group is the content's group, or a membership dictionary
-// that names several groups.
+// hides reports whether content is switched off. `group` is the content's group, or a membership dictionary that names
+// several groups.
 func (d *Document) hides(group pdf.Value) bool {
 	off := d.hiddenGroups()
 	if len(off) == 0 || group.Kind() != pdf.Dict {

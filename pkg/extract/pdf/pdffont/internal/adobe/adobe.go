@@ -88,7 +88,7 @@ type Text struct {
 	Many map[uint32]string
 }
 
-// PackText encodes the characters of glyph numbers for UnpackText.
+// PackText encodes a map from glyph numbers to characters. UnpackText decodes the result.
 func PackText(text map[uint32][]rune) []byte {
 	top := uint32(0)
 	for c := range text {
