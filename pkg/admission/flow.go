@@ -30,8 +30,8 @@ const (
 // start returns the virtual time at which the flow's next caller starts. A flow earns no credit while it is idle.
 func (f *flow) start(clock time.Duration) time.Duration { return max(f.used, clock) }
 
-// before returns the flow whose caller is admitted first: the one that has used less or, if both have used the same,
-// the one that holds less or has waited longer. Both must have waiting callers.
+// before returns the flow whose caller is admitted first: the one that has used less time or, if both have used the
+// same, the one that holds fewer slots or has waited longer. Both must have waiting callers.
 func (f *flow) before(other *flow, clock time.Duration) *flow {
 	mine, others := f.start(clock), other.start(clock)
 	switch {
@@ -49,7 +49,7 @@ func (f *flow) before(other *flow, clock time.Duration) *flow {
 	return other
 }
 
-// flow returns the flow of that name. If it is new, it may remove idle flows.
+// flow returns the flow with the given name, creating it if necessary. Before creating a flow, it may remove idle ones.
 func (g *Gate) flow(name string) *flow {
 	if f := g.flows[name]; f != nil {
 		return f
@@ -114,7 +114,7 @@ func (g *Gate) dispatch() {
 	}
 }
 
-// next returns the flow that is served next, and the index of its caller.
+// next returns the flow to serve next, and the index of the caller to admit.
 func (g *Gate) next() (*flow, int) {
 	var candidates []*flow
 	for _, f := range g.flows {
