@@ -139,7 +139,7 @@ const followUpShare = 0.6
 const quotableShare = 0.4
 
 // relevant returns the relevant fragments, best first, within the token budget. A fragment is relevant if it contains
-// one of the codes, or if its relevance in any stage of the search is at least the threshold `bar`.
+// one of the given codes, or if its relevance in any stage of the search is at least the threshold `bar`.
 func (a *Answerer) relevant(found retrieve.Result, bar float64, codes []string) []domain.Fragment {
 	var out []domain.Fragment
 	budget := a.opts.ContextTokens

@@ -72,8 +72,8 @@ func (f *linkFilter) read(s string, last bool) string {
 	return out.String()
 }
 
-// next processes the beginning of s. It returns the text to emit, and in taken the number of bytes of s that this text
-// replaces. taken is 0 if next needs more text to decide. That cannot happen if last is set.
+// next processes the beginning of s. It returns the text to emit, and the number of bytes of s that this text replaces.
+// The number is 0 if next needs more text to decide. That cannot happen if last is set.
 func (f *linkFilter) next(s string, last bool) (text string, taken int) {
 	if f.dropping {
 		n, ended := addressRun(s)
@@ -141,7 +141,7 @@ func (f *linkFilter) target(s string, last bool) (text string, taken int) {
 	return "] (", len(opens)
 }
 
-// afterScheme processes the text after the name of a scheme.
+// afterScheme processes the text after the name of a URL scheme: a colon, slashes and the address.
 func (f *linkFilter) afterScheme(s string, last bool) (text string, taken int) {
 	for i := 1; i < 3; i++ {
 		switch {

@@ -112,7 +112,7 @@ func (q question) eligible(p page, about topics) bool {
 // amount matches a number with two decimals, which in receipts and invoices is a price.
 var amount = regexp.MustCompile(`\d[.,]\d{2}(?:\D|$)`)
 
-// lists reports whether a line, or an entry within a line, begins with a number.
+// lists reports whether a line, or an entry within a line, begins with the given number.
 func (p page) lists(number string) bool {
 	return slices.ContainsFunc(p.lines, func(l line) bool {
 		return strings.HasPrefix(l.text, number) || strings.Contains(l.text, ", "+number+" ")

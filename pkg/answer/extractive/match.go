@@ -94,8 +94,8 @@ func (q question) share(own, heading wording) float64 {
 //   - If none of the names is a code, the row must contain half of the question's other words. It must also have a
 //     column that is named by one of the other words, or contain a value of the requested kind.
 //   - If one of the names is a code, half of the other words are enough.
-//   - If one of the names is a code and the row is in another language than the question, the other words cannot match.
-//     The code is then enough, unless the question asks for a kind of value that the row lacks.
+//   - If one of the names is a code and the row is in a language other than the question's, the other words cannot
+//     match. The code is then enough, unless the question asks for a kind of value that the row lacks.
 func (q question) identifies(p part, own wording, lang analysis.Language) bool {
 	if p.kind != partRow || !q.holdsAll(q.names, own) {
 		return false

@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// sentence is a part of a fragment with its evidence.
+// sentence is a part of a fragment, with the evidence that it answers the question.
 type sentence struct {
 	part
 	fragment int    // index in Prompt.Fragments

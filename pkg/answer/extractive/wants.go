@@ -215,8 +215,8 @@ var (
 	approximates = wordset.Of(`only just about around currently still at to nur etwa rund derzeit noch ca seulement environ actuellement solo unos cerca circa soltanto apenas slechts ongeveer`)
 )
 
-// saysAmount reports whether the text states the amount of a price, fee or the like explicitly. The currency or unit,
-// such as credits, may then be unknown.
+// saysAmount reports whether the text states the amount of a price, fee or the like explicitly. The currency or unit
+// need not be known; it may be credits, for example.
 func saysAmount(text string) bool {
 	words := language.Words(text)
 	paid := 0 // number of words since the last word for a price; 0: none

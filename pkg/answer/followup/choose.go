@@ -23,8 +23,9 @@ type Question struct {
 	rewritten bool // InContext was written by a model
 }
 
-// New returns a question with its queries. The question gets a query in context if it refers back. A short question
-// without names gets one, too, because it may be about the subject of the previous question.
+// New returns a question with its search queries. It adds a query in context if the question refers to earlier
+// messages. It also does so for a short question without names, which may be about the subject of the previous
+// question.
 func New(asked string, history []chat.Turn) Question {
 	q := Question{Alone: language.WithoutClientText(asked), history: history}
 	previous := previousQuestion(history)

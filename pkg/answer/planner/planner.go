@@ -62,7 +62,7 @@ func (e InvalidError) Error() string { return string(e) }
 
 func invalid(format string, args ...any) error { return InvalidError(fmt.Sprintf(format, args...)) }
 
-// Plan is a plan for the searches for a question.
+// Plan holds the searches that the model has planned for a question.
 type Plan struct {
 	Questions []string // sub-questions to search for
 	Next      string   // question to search for afterwards, with unknown in place of a name; "" if there is none

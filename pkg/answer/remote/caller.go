@@ -38,7 +38,7 @@ func (l Limits) orDefaults() Limits {
 	return l
 }
 
-// Server holds the name of a model server and the operator's settings for it, as used in error messages.
+// Server identifies a model server in error messages: by its name, and by the settings that an operator can change.
 type Server struct {
 	Name           string // name for use within a sentence: "the model server"
 	KeySetting     string
@@ -185,8 +185,9 @@ func (r *Reply) Pass(text string) error {
 	return r.deliver(text, func() error { return r.emit(text) })
 }
 
-// deliver passes a piece of the answer, whose text counts as output of the model, to the caller by calling pass. The
-// stall timer is stopped during the call, because the time that the caller takes does not count.
+// deliver passes a piece of the answer to the caller by calling pass. `text` is the part of the piece that counts as
+// output of the model. The stall timer is stopped during the call, because the time that the caller takes does not
+// count.
 func (r *Reply) deliver(text string, pass func() error) error {
 	r.stallTimer.Stop()
 	if !r.begun && r.begin != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// comparison is the comparison of one sentence with its sources.
+// comparison is the state of comparing one sentence with its sources.
 type comparison struct {
 	judger  *Judger
 	words   []word
@@ -186,8 +186,8 @@ func (s *source) inContext(w *word) bool {
 	return false
 }
 
-// If an answer seems to be in another language than its sources, and a sentence has less than this share of its words
-// in common with them, the sentence counts as a translation.
+// If an answer seems to be in a language other than that of its sources, and a sentence has less than this share of its
+// words in common with them, the sentence counts as a translation.
 const foreignShare = 0.4
 
 func (c *comparison) compareLanguages() {

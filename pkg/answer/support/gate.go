@@ -110,7 +110,7 @@ func (g *Gate) line(out *strings.Builder, line string) {
 	g.begun, g.passed = false, ""
 }
 
-// sentences passes on the sentences of an unfinished line that are complete.
+// sentences passes on the complete sentences of an unfinished line.
 func (g *Gate) sentences(out *strings.Builder) {
 	masked := maskMarks(g.held, g.marker.Marks(g.held))
 	spans := chunk.Sentences(masked)

@@ -40,7 +40,7 @@ const maxPlaces = 64
 // maxSourceWords is the maximum number of words of a source that are compared.
 const maxSourceWords = 12_000
 
-// newSource prepares at most limit bytes of a fragment.
+// newSource prepares a fragment for comparison, up to `limit` bytes of its text.
 func newSource(f domain.Fragment, r *reader, limit int) *source {
 	s := &source{
 		fragment: f, text: validPrefix(f.Text, limit), byTerm: make(map[string][]at), byPrefix: make(map[string][]at), byNumber: make(map[string][]at), context: make(map[string]bool),

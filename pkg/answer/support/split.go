@@ -9,10 +9,10 @@ import (
 	"github.com/sluice/sluice/pkg/chunk"
 )
 
-// Kind is the kind of a piece of an answer.
+// Kind says whether a piece of an answer is prose, a heading or code.
 type Kind int
 
-// Kinds of pieces. A heading, and the header of a table, state nothing.
+// Kinds of pieces. A heading states nothing. The header of a table counts as one.
 const (
 	Prose Kind = iota
 	Heading

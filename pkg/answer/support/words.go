@@ -109,7 +109,7 @@ func katakanaRun(text string) int {
 	return end
 }
 
-// readWord reads a word, with the digits in it.
+// readWord reads a word, including the digits in it.
 func (r *reader) readWord(out *[]word, text string, i, to int, begins bool) int {
 	end, digits, letters, upper := i, 0, 0, 0
 	for end < to {
@@ -185,7 +185,7 @@ func (r *reader) termsOf(lower string) []string {
 			continue
 		}
 		// A word may consist of several terms: an elided article and a noun (l'eau), or the parts of a code and the
-		// whole.
+		// whole code.
 		term := found[0]
 		for _, t := range found[1:] {
 			if len(t) > len(term) {
@@ -236,8 +236,8 @@ const (
 	maxEnding = 3
 )
 
-// prefixOf returns the first minStem characters of a word, by which other forms of the word are found. It returns "" if
-// the word is shorter.
+// prefixOf returns the first minStem characters of a word, which are used to find its other forms. It returns "" if the
+// word is shorter.
 func prefixOf(term string) string {
 	n := 0
 	for i := range term {
