@@ -38,7 +38,7 @@ type Content struct {
 	BytesPerSecond int64
 }
 
-// Number of bytes read at a time, after waiting for the rate limit.
+// Number of bytes that are copied at a time. Each such block waits for the rate limit.
 const blockSize = 256 << 10
 
 // Write writes an archive. It uses a few megabytes of memory, whatever the size of the content. If it fails, the output
