@@ -129,8 +129,8 @@ func (c *Client) WatchDatastore(ctx context.Context, id string) (iter.Seq2[Chang
 	}, nil
 }
 
-// Settled waits until no datasource of the datastore is queued or being processed. Some may have failed. If each is not
-// nil, Settled calls it with the progress.
+// Settled waits until no datasource of the datastore is queued or being processed. Some may have failed. If `each` is
+// not nil, Settled calls it with the progress.
 func (c *Client) Settled(ctx context.Context, datastoreID string, each func(DatasourceCounts)) error {
 	for {
 		settled, err := c.settled(ctx, datastoreID, each)
