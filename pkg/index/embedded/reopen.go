@@ -78,8 +78,8 @@ func (x *Index) testDisk(h *handle) bool {
 }
 
 // testWrite checks that the disk of a directory accepts writes. It returns nil if the directory does not exist, because
-// then the disk is not the cause of the failure. If a crash leaves the test file behind, Open removes it because of its
-// name.
+// then the disk is not the cause of the failure. The test file is named so that Open removes it if a crash leaves it
+// behind.
 func testWrite(dir string) (err error) {
 	f, err := os.CreateTemp(dir, droppedPrefix+"test-*")
 	if errors.Is(err, fs.ErrNotExist) {

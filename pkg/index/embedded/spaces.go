@@ -177,8 +177,8 @@ func (x *Index) count(h *handle) {
 	h.used = x.useCount
 }
 
-// release must be called by each user of a space when done. If there are no other users, it removes an empty space, and
-// closes a broken one once the disk accepts writes.
+// release ends the caller's use of a space. If nobody else is using the space, release removes it if it is empty, or
+// closes it if it is broken and the disk accepts writes.
 func (x *Index) release(h *handle) {
 	x.mu.Lock()
 	h.refs--

@@ -31,7 +31,8 @@ type weights map[uint32]float64
 // counts maps term hashes to the number of occurrences in a row.
 type counts map[uint32]float64
 
-// termHash returns the dimension of a term in sparse vectors. Servers reserve the highest number.
+// termHash returns the dimension of a term in sparse vectors. It never returns the highest number, which servers
+// reserve.
 func termHash(term string) uint32 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(term)) // writing to a hash never fails

@@ -151,8 +151,8 @@ func (f *Files) BuildIVF(ctx context.Context, snap *Set, work Work, seed uint64)
 	return c, files, nil
 }
 
-// ReplaceIVF makes `files` the files of the current IVF. They may be nil. ReplaceIVF must be called after that IVF has
-// been committed, with the version of the commit.
+// ReplaceIVF makes `files`, which may be nil, the files of the current IVF. It must be called after that IVF has been
+// committed, with the version of the commit.
 func (f *Files) ReplaceIVF(files *IVFFiles, version int64) {
 	if f.ivf != nil {
 		f.ivf.unlink()

@@ -56,8 +56,8 @@ func (q *Query) aboveWide(e *Estimates, codes []byte, times, threshold float32, 
 const (
 	// Size in bytes of the two lookup tables of a column.
 	halfTables = 2 * 16
-	// Maximum number of columns for which a sum, minus the minimum of the sum, fits into 16 bits. It is a multiple of
-	// 8.
+	// Maximum number of columns for which a sum, minus the smallest possible sum, fits into 16 bits. It is a multiple
+	// of 8.
 	maxColumns = math.MaxUint16 / (8 * maxWeight) / 8 * 8
 )
 
