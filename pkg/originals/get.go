@@ -72,7 +72,7 @@ func (s *Store) readAny(ctx context.Context, read func(context.Context) (*jetstr
 	return read(ctx)
 }
 
-// nextChunk returns the first message of a subject at or after a sequence, or jetstream.ErrMsgNotFound.
+// nextChunk returns the first message of a subject at or after a sequence number, or jetstream.ErrMsgNotFound.
 type nextChunk func(ctx context.Context, sequence uint64, subject string) (*jetstream.RawStreamMsg, error)
 
 // nextOfAny is a nextChunk that asks any server, and the leader if that fails.
