@@ -90,7 +90,7 @@ func rankStages(all []*candidate) stageRanks {
 }
 
 // ranks sorts the candidates by score, highest first, and returns the rank of each. Candidates with equal scores keep
-// the order that they have in `all`. A candidate gets no rank if counts(its score) is false.
+// the order that they have in `all`. A candidate gets no rank if `counts` returns false for its score.
 func ranks(all []*candidate, score func(*candidate) float64, counts func(float64) bool) map[*candidate]int {
 	order := slices.Clone(all)
 	slices.SortStableFunc(order, func(a, b *candidate) int { return cmp.Compare(score(b), score(a)) })

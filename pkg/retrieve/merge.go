@@ -8,9 +8,9 @@ import (
 )
 
 // Limits on merging adjacent chunks into one fragment. A chunk is not merged if it ranks more than mergeWithin places
-// behind the best chunk of the fragment. With a limit of up to 5, a result of five fragments contains 4 to 7 percentage
-// points more of the answers than without merging. With a larger limit, the merged chunks contain fewer answers than
-// separate fragments in the same space.
+// behind the best chunk of the fragment. Up to a limit of 5, merging helps: results of five fragments contain 4 to 7
+// percentage points more of the answers. With a larger limit, merged chunks contain fewer answers than separate
+// fragments of the same total length.
 const (
 	maxMerged      = 3    // chunks
 	maxMergedBytes = 4096 // bytes of text in total; larger chunks are not merged
@@ -96,8 +96,9 @@ func (c *candidate) runs() domain.TextRuns {
 	return domain.DecodeTextRuns(c.hit.Runs, c.hit.Offset, len(c.hit.Text))
 }
 
-// overlapOf returns the text that separates b from the adjacent chunk a. It also returns the number of repeated bytes
-// at the beginning of b. These are the end of a or the header of a table, which the chunker has repeated.
+// overlapOf returns the text that separates b from the preceding adjacent chunk, a. It also returns the number of bytes
+// at the beginning of b that are repeated: the chunker repeats the end of the preceding chunk, or the header of a
+// table.
 func overlapOf(a, b *candidate) (separator string, repeated int) {
 	text, before := b.hit.Text, a.hit.Text
 	if header, _, ok := strings.Cut(text, "\n"); ok && strings.Contains(header, "\t") && hasLine(before, header) {

@@ -75,8 +75,7 @@ func (k comparableKind) compare(other comparableKind) int {
 }
 
 // legWeights holds the numbers that combine the two scores of a candidate of one kind. First, cosineFloor is subtracted
-// from the dense score. Then the weights apply: `words` to the lexical score,
-// and `dense` to the dense score.
+// from the dense score. Then the lexical score is multiplied by `words`, and the dense score by `dense`.
 type legWeights struct{ words, dense, cosineFloor float64 }
 
 func legWeightsOf(group []*candidate, qv queryVector, words bool, lexSpread float64) legWeights {

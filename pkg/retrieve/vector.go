@@ -58,7 +58,8 @@ func (r *Retriever) embedLegs(legs []leg, mode domain.SearchMode) func(ctx conte
 	}
 }
 
-// embedQueries embeds queries with a model, as the mode requires.
+// embedQueries embeds queries with a model. In a lexical search, it computes no vectors if their number of dimensions
+// is already known.
 func (r *Retriever) embedQueries(ctx context.Context, model string, queries []string, mode domain.SearchMode) ([]embedding, error) {
 	made := make([]embedding, len(queries))
 	if model == "" { // a space without vectors is searched by words only
