@@ -101,7 +101,7 @@ func (q *setQuestion) compile() (err error) {
 	return nil
 }
 
-// held returns how many of the facts expected in the answer a text states, or 0 if the text states something wrong.
+// held returns how many of the expected facts a text states, or 0 if the text states something wrong.
 func (q setQuestion) held(text string) int {
 	text = strings.Join(strings.Fields(text), " ")
 	if q.wrong != nil && q.wrong.MatchString(text) {

@@ -23,7 +23,7 @@ import (
 //go:embed rectangles.py
 var rectanglesScript []byte
 
-// Size of the sample for the rectangles of quotations.
+// Sample of quotations whose rectangles are checked.
 const (
 	rectanglePDFs   = 30
 	quotations      = 200
@@ -164,7 +164,7 @@ func draw(rng *rand.Rand, chunks []domain.Chunk, n int) (drawn []drawnQuote) {
 	return all[:min(n, len(all))]
 }
 
-// readChars reads the characters of all pages near quotations with PDFium, by file and page.
+// readChars uses PDFium to read the characters of all pages near quotations. The result is indexed by file and page.
 func readChars(ctx context.Context, program string, quotes []quotation) (map[string]map[int][]quotedChar, error) {
 	type want struct {
 		File  string `json:"file"`
