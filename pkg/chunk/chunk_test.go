@@ -26,7 +26,7 @@ func row(text string) domain.Block {
 	return domain.Block{Kind: domain.BlockTableRow, Text: text}
 }
 
-// text is what Chunk.Offset counts in.
+// text returns the text of a document. Chunk.Offset is an offset in this text.
 func text(doc *domain.Document) string {
 	parts := make([]string, len(doc.Blocks))
 	for i, b := range doc.Blocks {
@@ -362,8 +362,8 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// checkInvariants holds for every document: the chunks are its text in order, each lies where Offset says, none is
-// over the limits or begins inside a grapheme, and a second run makes the same.
+// checkInvariants checks what must be true for every document: the chunks contain its text in order, each chunk is at
+// its Offset, no chunk exceeds the limits or begins within a grapheme, and a second run returns the same chunks.
 func checkInvariants(t *testing.T, opts Options, doc *domain.Document, chunks []domain.Chunk) {
 	t.Helper()
 	again, err := New(opts).Chunks(doc)
@@ -406,8 +406,9 @@ func checkInvariants(t *testing.T, opts Options, doc *domain.Document, chunks []
 	}
 }
 
-// checkRuns holds for every chunk: all of its text is where its runs say, also after they were stored, and contiguous
-// parts of it have one place in the document.
+// checkRuns checks the runs of a chunk, before and after they have been encoded. The runs must cover the whole text of
+// the chunk, and each must be at the stated position in the document. Adjacent parts of the chunk that are adjacent in
+// the document must have a single location.
 func checkRuns(t *testing.T, full string, c domain.Chunk) {
 	t.Helper()
 	encoded := c.Runs.Encode(c.Offset)
@@ -435,8 +436,8 @@ func checkRuns(t *testing.T, full string, c domain.Chunk) {
 	}
 }
 
-// covered returns where in the document the chunk's text ends, white space between its blocks aside. A repeated
-// table header is not part of it.
+// covered returns the offset in the document at which the text of a chunk ends. White space between blocks may differ,
+// and a repeated table header is ignored.
 func covered(t *testing.T, full string, c domain.Chunk) int {
 	t.Helper()
 	for _, candidate := range []string{c.Text, afterFirstLine(c.Text)} {
@@ -499,7 +500,7 @@ func graphemeCount(s string) int {
 	return n
 }
 
-// oneOversizedWord reports whether a grapheme of its own is over the token limit.
+// oneOversizedWord reports whether a single grapheme of s exceeds the token limit.
 func oneOversizedWord(s string, limit int) bool {
 	for g := graphemes.FromString(s); g.Next(); {
 		if Tokens(g.Value()) > limit {

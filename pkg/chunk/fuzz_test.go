@@ -8,7 +8,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// FuzzChunks feeds documents whose blocks are the lines of a text, the first letter of each choosing the kind.
+// FuzzChunks splits documents whose blocks are the parts of the input between \x1e bytes. The first letter of a part
+// selects the kind of block.
 func FuzzChunks(f *testing.F) {
 	f.Add("p"+prose(40)+"\x1eh2 Heading\x1etName\tAge\x1etBob\t3", 128, 200)
 	f.Add("p"+strings.Repeat("水闸控制河水的流量。", 30), 16, 20)

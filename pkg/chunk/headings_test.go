@@ -10,7 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// TestHeadingsStayWithTheirText compares each chunk as "heading path | text".
+// TestHeadingsStayWithTheirText compares each chunk in the form "heading path | text".
 func TestHeadingsStayWithTheirText(t *testing.T) {
 	t.Parallel()
 	inSheet := func(sheet, text string) domain.Block {
@@ -69,8 +69,8 @@ func TestHeadingsStayWithTheirText(t *testing.T) {
 	}
 }
 
-// TestNoChunkIsAHeadingAlone cuts documents of many shapes: sections of every length up to several chunks under
-// headings of one or several levels, each on sheets, on pages or on neither.
+// TestNoChunkIsAHeadingAlone splits documents of many shapes. Their sections are up to several chunks long, below
+// headings of one or two levels, and are on sheets, on pages, or on neither.
 func TestNoChunkIsAHeadingAlone(t *testing.T) {
 	t.Parallel()
 	for place := range 3 {
