@@ -109,7 +109,8 @@ func TestDetect(t *testing.T) {
 	}
 }
 
-// matches reports whether a document, analysed by its own detected language, has a form of each term of a query.
+// matches reports whether a document contains a form of each term of a query. The document is analysed in its detected
+// language.
 func matches(query, doc string, langs []Language) bool {
 	terms := Terms(doc, Detect(doc))
 	for _, q := range Query(query, langs) {
@@ -217,8 +218,9 @@ func TestSentences(t *testing.T) {
 	}
 }
 
-// The rules of Unicode look back over brackets and spaces: what they are shown must hold no long runs of these, and
-// each character is shown once at most.
+// TestSentencesSplitsAtLongRunsOfMarks checks what bounds the time of splitting. The rules of Unicode look back over
+// brackets and spaces, so the text that they are applied to must not contain long runs of these, and each character
+// must be in at most one segment.
 func TestSentencesSplitsAtLongRunsOfMarks(t *testing.T) {
 	t.Parallel()
 	brackets, spaces := strings.Repeat(")", 10_000), strings.Repeat(" ", 10_000)
@@ -265,7 +267,7 @@ func TestSentencesSplitsAtLongRunsOfMarks(t *testing.T) {
 	}
 }
 
-// seeds are odd texts for the fuzz targets.
+// seeds are unusual texts for the fuzz targets.
 var seeds = []string{
 	"", "The houses", "AX-200_b.c,d/e", "東京都ー", "ที่นี่", "\xff\xfe\x00", "a\u0301\u0301\u0301", "🙂👨‍👩‍👧", "שָׁלוֹם العَرَبِيَّة", "1,000.00-2",
 	"ＡＢＣ①②", "\u200d\u200d", "İstanbul ı", "ß", "x" + strings.Repeat("\u0300", 200), strings.Repeat("-a", 40),

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// naiveCounts counts the terms of a row one by one.
+// naiveCounts counts the terms of a row in the simplest way, for comparison with Batch.Count.
 func naiveCounts(parts []Part) (Language, uint32, map[string]uint32) {
 	lang, length, counts := Detect(parts[0].Text), uint32(0), map[string]uint32{}
 	for _, p := range parts {

@@ -35,7 +35,7 @@ func TestNormalLength(t *testing.T) {
 	}
 }
 
-// TestEveryCharacterThatGrowsIsCounted has a query of each character that becomes longer.
+// TestEveryCharacterThatGrowsIsCounted tries every character that normalisation makes longer.
 func TestEveryCharacterThatGrowsIsCounted(t *testing.T) {
 	t.Parallel()
 	growing := 0
