@@ -14,18 +14,18 @@ func TestPartsAreTheQuestionsOfAText(t *testing.T) {
 		"How long is the warranty? Who built the pump?": {"How long is the warranty?", "Who built the pump?"},
 		"Explain the valve. List the spare parts.":      {"Explain the valve.", "List the spare parts."},
 		"What is the flow rate?\nWhat is the voltage?":  {"What is the flow rate?", "What is the voltage?"},
-		// A statement says what the questions are about.
+		// A statement before the questions says what they are about.
 		"I own an Aurora X2. How heavy is the motor? Which oil does the gear need?": {
 			"I own an Aurora X2. How heavy is the motor?", "I own an Aurora X2. Which oil does the gear need?",
 		},
-		// Several questions in a sentence.
+		// Several questions in one sentence.
 		"How long is the warranty and who built the pump?":                      {"How long is the warranty", "who built the pump?"},
 		"When was the bridge opened, and in which year was the tunnel closed?":  {"When was the bridge opened", "in which year was the tunnel closed?"},
 		"What is the flow rate, when was the plant built, and who designed it?": {"What is the flow rate", "when was the plant built", "when was the plant built who designed it?"},
 		"How does the export work and can I restrict the import?":               {"How does the export work", "can I restrict the import?"},
 		"Who signed the lease and upon his return, what did the tenant pay?":    {"Who signed the lease", "Who signed the lease upon his return, what did the tenant pay?"},
 		"How far must I stay from power lines, and what does the Kestrel cost?": {"How far must I stay from power lines", "what does the Kestrel cost?"},
-		// A part that refers to the part before repeats its names.
+		// If a part refers to the previous part, its query repeats the names in that part.
 		"How heavy is the Aurora X2 and what does it cost?":         {"How heavy is the Aurora X2", "Aurora X2 what does it cost?"},
 		"Who directed the film about Gdansk and who wrote it?":      {"Who directed the film about Gdansk", "Gdansk who wrote it?"},
 		"How heavy is the pump? How much does it cost?":             {"How heavy is the pump?", "How heavy is the pump? How much does it cost?"},
