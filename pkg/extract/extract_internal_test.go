@@ -32,7 +32,7 @@ func NewTestExtractor(t *testing.T, o Options) *Extractor {
 	return x
 }
 
-// NeverRead is a document that has a child of the tests stand still.
+// NeverRead returns a request for a document that a child of these tests never finishes reading.
 func NeverRead() Request {
 	return Request{Reader: strings.NewReader(MisbehavePrefix + "wait"), Name: "slow.txt"}
 }
@@ -152,7 +152,7 @@ func TestSmallFilesGetLittleTime(t *testing.T) {
 	}
 }
 
-// TestSimpleFilesNeedNoChild has all children busy: text and small CSV files are read all the same.
+// TestSimpleFilesNeedNoChild occupies all children. Plain text and small CSV files must be read nevertheless.
 func TestSimpleFilesNeedNoChild(t *testing.T) {
 	t.Parallel()
 	x := NewTestExtractor(t, Options{Concurrency: 2, Direct: 1000})
@@ -178,7 +178,8 @@ func TestSimpleFilesNeedNoChild(t *testing.T) {
 	}
 }
 
-// TestAChildIsKeptForOtherWorkspaces has one workspace use all children that it may, and then another one.
+// TestAChildIsKeptForOtherWorkspaces first lets one workspace use as many children as it may. A further document of
+// that workspace must wait, but a document of another workspace must be read.
 func TestAChildIsKeptForOtherWorkspaces(t *testing.T) {
 	t.Parallel()
 	x := NewTestExtractor(t, Options{Concurrency: 3})

@@ -67,8 +67,8 @@ func TestCloseEndsDocumentsThatAreBeingRead(t *testing.T) {
 	}
 }
 
-// TestPDFsWithoutContentAreRefusedEarly looks for PDFium in the cache of compiled code, where it would be after
-// seconds.
+// TestPDFsWithoutContentAreRefusedEarly checks that the files are refused without PDFium: if it had been compiled, its
+// code would be in the cache folder.
 func TestPDFsWithoutContentAreRefusedEarly(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
@@ -99,8 +99,8 @@ func TestPDFsWithoutContentAreRefusedEarly(t *testing.T) {
 	}
 }
 
-// TestPDFiumIsReleased has one child meet two files that PDFium cannot open: it has one instance of it, and waits a
-// minute for one that is not given back.
+// TestPDFiumIsReleased reads two files that PDFium cannot open. There is only one instance of PDFium. If the first file
+// did not release it, the second would wait for a minute and then fail.
 func TestPDFiumIsReleased(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/readtest"
 )
 
-// FuzzZip feeds mutations of containers as they are packed.
+// FuzzZip reads mutations of packed files, without unpacking them first.
 func FuzzZip(f *testing.F) {
 	lie := documentWith(f, nil)
 	binary.LittleEndian.PutUint32(lie[bytes.LastIndex(lie, []byte("PK\x01\x02"))+24:], 10) // how large its part is unpacked

@@ -15,7 +15,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/sandbox"
 )
 
-// AskChild has a child do what no parser should, and returns what it answers.
+// AskChild makes a child do something that no parser should do, and returns the child's answer.
 func AskChild(t *testing.T, x *Extractor, what string) (string, error) {
 	t.Helper()
 	doc, err := x.Extract(t.Context(), Request{Reader: strings.NewReader(MisbehavePrefix + what), Name: "a.txt"})
@@ -29,7 +29,7 @@ func AskChild(t *testing.T, x *Extractor, what string) (string, error) {
 	return strings.Join(text, "\n"), nil
 }
 
-// RequireRestrictions skips a test of what this system or build does not let a child give up.
+// RequireRestrictions skips a test if this system or build does not let children give up all rights.
 func RequireRestrictions(t *testing.T, x *Extractor) {
 	t.Helper()
 	w, err := x.take()
@@ -45,7 +45,7 @@ func RequireRestrictions(t *testing.T, x *Extractor) {
 
 func TestAChildInheritsNothing(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "sk-secret")
-	// A descriptor as a supervisor passes it on: without the mark that closes it when a program starts.
+	// A supervisor may pass on file descriptors without the close-on-exec flag, as this one has none.
 	fd, err := unix.Open("/etc/passwd", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -118,7 +118,8 @@ func TestAMisbehavingChildFailsOneDocument(t *testing.T) {
 	}
 }
 
-// TestAChildEndsWithItsParent runs this test binary as a parent that is killed while its child is wedged.
+// TestAChildEndsWithItsParent runs this test binary as a parent. The parent is killed while its child is reading a
+// document that never ends.
 func TestAChildEndsWithItsParent(t *testing.T) {
 	if os.Getenv("TEST_PARENT") != "" {
 		x := New(Options{Concurrency: 1})

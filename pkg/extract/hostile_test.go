@@ -34,7 +34,7 @@ func wideSheet(t testing.TB) []byte {
 	return buf.Bytes()
 }
 
-// farRow is a workbook of two rows, the second of which claims to be far down.
+// farRow returns a workbook with two rows. The number of the second row is very large.
 func farRow(t testing.TB) []byte {
 	t.Helper()
 	return extracttest.Zip(t, map[string]string{
@@ -46,8 +46,7 @@ func farRow(t testing.TB) []byte {
 	}, 1)
 }
 
-// TestHostile reads files that were made to hurt: each must end, quickly, with the named kind of failure or, where
-// the kind is empty, with text.
+// TestHostile reads hostile files. Each must quickly fail with the given kind or, if the kind is empty, yield text.
 func TestHostile(t *testing.T) {
 	t.Parallel()
 	page := "<< /Type /Page /Parent 2 0 R /Contents 4 0 R /Resources << /Font << /F1 << /Type /Font /Subtype /Type1 /BaseFont /Helvetica >> >> /XObject << /X 5 0 R >> >> >>"
@@ -109,7 +108,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// TestMessagesAreOneClearLine damages files of every kind that parsers complain of, and looks at what people read.
+// TestMessagesAreOneClearLine reads damaged files, and checks the messages that users see.
 func TestMessagesAreOneClearLine(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {

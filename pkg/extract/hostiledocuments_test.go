@@ -17,9 +17,9 @@ import (
 	"github.com/sluice/sluice/pkg/extract/readtest"
 )
 
-// TestHostileDocuments has children with the limits that services give them read files that were made to hurt. Each
-// ends as the named kind of failure, or with the text that it is about; none by the time or the memory that a child may
-// take, and none with something in its text that is from outside of the file.
+// TestHostileDocuments reads hostile files in children, with the limits that the service sets. Each file must fail with
+// the given kind, or yield the expected text. No file may exceed the time or memory that a child may use, and no text
+// may come from outside the file.
 func TestHostileDocuments(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
@@ -102,7 +102,7 @@ func TestHostileDocuments(t *testing.T) {
 
 func rawBytes(s string) func(testing.TB) []byte { return func(testing.TB) []byte { return []byte(s) } }
 
-// program begins as one for Linux does, and goes on with bytes in no order.
+// program returns bytes that begin like a Linux program and continue at random.
 func program(testing.TB) []byte {
 	data := []byte("\x7fELF\x02\x01\x01\x00")
 	for x := uint32(1); len(data) < 8000; {
@@ -122,8 +122,8 @@ func documentWith(t testing.TB, others map[string]string) []byte {
 	return extracttest.Zip(t, parts, 1)
 }
 
-// overlappingZip is a container whose directory names one packed part thousands of times over, as David Fifield's
-// bombs do (https://www.usenix.org/conference/woot19/presentation/fifield): small as a file, gigabytes unpacked.
+// overlappingZip returns a container whose directory lists one packed part thousands of times, as David Fifield's bombs
+// do (https://www.usenix.org/conference/woot19/presentation/fifield). The file is small, but unpacks to gigabytes.
 func overlappingZip(t testing.TB) []byte {
 	t.Helper()
 	body := bytes.Repeat([]byte("<w:p/>"), 1<<17)
@@ -166,7 +166,8 @@ func overlappingZip(t testing.TB) []byte {
 	return b.Bytes()
 }
 
-// falseSizeZip says in its directory that its part, which unpacks to a gigabyte, has a thousand bytes.
+// falseSizeZip returns a container whose part unpacks to a gigabyte, although the directory states a size of a thousand
+// bytes.
 func falseSizeZip(t testing.TB) []byte {
 	data := extracttest.Zip(t, map[string]string{"word/document.xml": strings.Repeat("<w:p/>", 1<<17)}, 800)
 	at := bytes.LastIndex(data, []byte("PK\x01\x02"))
@@ -227,7 +228,7 @@ func columnsWithoutEnd(t testing.TB) []byte {
 	return workbookOf(t, row.String(), nil)
 }
 
-// columnName is the name of the n-th column, from 1: "A", "Z", "AA".
+// columnName returns the name of the n-th column: "A" for 1, "Z" for 26, "AA" for 27.
 func columnName(n int) string {
 	var name []byte
 	for ; n > 0; n = (n - 1) / 26 {
@@ -279,7 +280,7 @@ func macros(t testing.TB) []byte {
 	return documentWith(t, map[string]string{"word/vbaProject.bin": "Sub AutoOpen()\nShell \"id\"\nEnd Sub", "word/vbaData.xml": "<x>AutoOpen</x>", "word/activeX/activeX1.bin": "AutoOpen"})
 }
 
-// The objects that PDFs of one page begin with; the page is object 3, its content object 4, and its form object 5.
+// The first objects of PDFs with one page. The page is object 3, its content object 4, and its form XObject object 5.
 const (
 	zooCatalog = "<< /Type /Catalog /Pages 2 0 R >>"
 	zooPages   = "<< /Type /Pages /Kids [3 0 R] /Count 1 >>"
@@ -300,7 +301,7 @@ func pack(t testing.TB, data []byte) []byte {
 	return b.Bytes()
 }
 
-// flateBomb has, beside its content, a form of half a gigabyte of blanks, packed to half a megabyte.
+// flateBomb returns a page with a form XObject of half a gigabyte of blanks, which is packed to half a megabyte.
 func flateBomb(t testing.TB) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -341,7 +342,8 @@ func nestedArrays(testing.TB) []byte {
 	return extracttest.PDF(zooCatalog, zooPages, zooPage, extracttest.Stream("", zooHello+strings.Repeat("[", 100_000)+" TJ "), strings.Repeat("[", 100_000))
 }
 
-// formsThatFanOut draws 2^40 forms: 40 forms, each of which draws the next one twice.
+// formsThatFanOut returns a page that would draw 2^40 forms: there are 40 forms, each of which draws the next one
+// twice.
 func formsThatFanOut(testing.TB) []byte {
 	objects := []string{zooCatalog, zooPages, zooPage, extracttest.Stream("", zooHello+"/X Do")}
 	for n := range 40 {

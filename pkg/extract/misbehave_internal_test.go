@@ -17,11 +17,12 @@ import (
 	"github.com/sluice/sluice/pkg/extract/sandbox"
 )
 
-// MisbehavePrefix begins a document that asks a child of these tests to do what no parser should. What follows is what,
-// and what it is done with.
+// MisbehavePrefix is the start of a document that asks a child to do something that no parser should do. The name of
+// the action follows and, after a space, its argument.
 const MisbehavePrefix = "!misbehave "
 
-// misbehave does what such a document asks for, and answers with what came of it; it parses all others.
+// misbehave does what a document with MisbehavePrefix asks for, and returns the outcome as the text of the document. It
+// parses all other documents.
 func misbehave(ctx context.Context, src format.Source, lim format.Limits, emit func(domain.Block) error) (*domain.Document, error) {
 	head := make([]byte, 4096)
 	n, err := src.Data.ReadAt(head, 0)
@@ -78,7 +79,7 @@ func misbehave(ctx context.Context, src format.Source, lim format.Limits, emit f
 	return &domain.Document{MIMEType: format.TypeText}, nil
 }
 
-// try does one thing that needs a right, and answers "done" or with the error.
+// try does one thing for which a process needs a right. It returns "done" or the error.
 func try(what, with string) string {
 	var err error
 	switch what {
@@ -122,7 +123,7 @@ func recurse(n int) int {
 	return recurse(n+1) + int(pad[0]) //nolint:staticcheck // without an end, until the stack's bound
 }
 
-// panicking is a file that panics in the parser's hands: when it is read for the second time.
+// panicking is a source that panics when it is read for the second time.
 type panicking struct{ reads int }
 
 // ReadAt implements io.ReaderAt.
@@ -133,10 +134,10 @@ func (p *panicking) ReadAt(b []byte, _ int64) (int, error) {
 	return copy(b, "some text"), io.EOF
 }
 
-// openedFiles keeps what descriptors has wrapped from being closed.
+// openedFiles prevents the files created by the function descriptors from being closed when they become garbage.
 var openedFiles []*os.File
 
-// descriptors lists the open files of the process, but for those that the runtime may have opened since.
+// descriptors lists the open file descriptors of the process that are below maxOpenedFiles.
 func descriptors() string {
 	var open []string
 	for fd := range uintptr(maxOpenedFiles) {

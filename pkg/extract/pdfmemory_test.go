@@ -14,8 +14,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/readtest"
 )
 
-// packedBookPDF is a book whose dictionaries lie in object streams, with fonts that say themselves what their
-// characters are; every page shows text in two of them.
+// packedBookPDF returns a book whose dictionaries are in object streams. Its fonts have ToUnicode maps, and every page
+// shows text in two of the fonts.
 func packedBookPDF(pages, fonts int) []byte {
 	var b bytes.Buffer
 	b.WriteString("%PDF-1.5\n")
@@ -71,7 +71,7 @@ func packedBookPDF(pages, fonts int) []byte {
 	return b.Bytes()
 }
 
-// TestMemoryDoesNotGrowWithPages reads books of many pages in a child and looks at the most memory it ever had.
+// TestMemoryDoesNotGrowWithPages reads books with many pages in a child, and checks the peak memory of the child.
 func TestMemoryDoesNotGrowWithPages(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -119,8 +119,8 @@ func TestMemoryDoesNotGrowWithPages(t *testing.T) {
 	}
 }
 
-// peakMemory is the most memory that a living process ever had, in KiB. What is told of one that has ended counts the
-// memory of the process that started it, too.
+// peakMemory returns the peak memory of a running process, in KiB. The figure that the system reports for a process
+// that has ended also includes the memory of the process that started it.
 func peakMemory(t *testing.T, pid int) (kib int) {
 	t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))

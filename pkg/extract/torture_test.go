@@ -14,8 +14,9 @@ import (
 	"github.com/sluice/sluice/pkg/extract/readtest"
 )
 
-// TestDamagedDocumentsDoNoHarm reads the sample documents cut short and damaged in a child: each ends as text or with
-// a cause, no parser panics, no child dies, and nothing is left behind. make torture-extract does more of it.
+// TestDamagedDocumentsDoNoHarm reads truncated and damaged copies of the sample documents in children. Each must yield
+// text or an error with a cause. No parser may panic, no child may die, and no temporary files may be left. "make
+// torture-extract" tries more copies.
 func TestDamagedDocumentsDoNoHarm(t *testing.T) {
 	t.Parallel()
 	damage := extracttest.Damage{Seed: 7, Truncations: 6, Flips: 2, Numbers: 2, Inside: 3} // make torture-extract does more

@@ -1,4 +1,4 @@
 package csv
 
-// What tests outside the package look at.
+// Identifiers that tests outside the package use.
 const MaxRecordLines = maxRecordLines

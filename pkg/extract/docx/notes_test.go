@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/readtest"
 )
 
-// of packs a body and the notes that belong to it.
+// of returns a Word document with the given body, footnotes and endnotes.
 func of(t *testing.T, body, footnotes, endnotes string) []byte {
 	t.Helper()
 	const officeType = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/"

@@ -19,7 +19,7 @@ const (
 	page          = `<?xml version="1.0" encoding="utf-8"?><html xmlns="http://www.w3.org/1999/xhtml" xmlns:epub="http://www.idpf.org/2007/ops"><head><title/><script src="a.js"/></head><body>`
 )
 
-// bookOf is a book with the manifest, spine and parts.
+// bookOf returns a book with the given manifest, spine and parts.
 func bookOf(t testing.TB, manifest, spine string, parts ...extracttest.Part) []byte {
 	t.Helper()
 	return extracttest.Office(t, append([]extracttest.Part{
@@ -32,7 +32,7 @@ func itemOf(id, href, more string) string {
 	return `<item id="` + id + `" href="` + href + `" media-type="application/xhtml+xml" ` + more + `/>`
 }
 
-// sample is a book of EPUB 3 with most of what books have.
+// sample returns an EPUB 3 book with most of the things that books contain.
 func sample(t testing.TB) []byte {
 	t.Helper()
 	return bookOf(t,

@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// anchorsOf reads a page from the web and returns the anchor of each heading.
+// anchorsOf reads a page with the given URL and returns the anchor of each heading.
 func anchorsOf(t *testing.T, page, address string) map[string]string {
 	t.Helper()
 	doc, err := extract.Parse(t.Context(), format.Source{
@@ -74,7 +74,7 @@ func TestHeadingsOfPagesHaveTheirAnchor(t *testing.T) {
 	}
 }
 
-// TestDefinedTermsHaveTheirAnchor reads references of interfaces as Sphinx and DocBook write them.
+// TestDefinedTermsHaveTheirAnchor reads API references in the markup of Sphinx and DocBook.
 func TestDefinedTermsHaveTheirAnchor(t *testing.T) {
 	t.Parallel()
 	page := `<main><h1 id="top">Mill</h1><p>Before.</p>

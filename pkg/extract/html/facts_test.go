@@ -8,8 +8,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/readtest"
 )
 
-// deepPages are pages whose elements stand in each other as deep as the parser bears, around much content: what is asked
-// of the content of each must be found once.
+// deepPages returns pages with elements that are nested deeply around much content. Properties of the content must be
+// computed only once, not again for each element around it.
 func deepPages(fill int) map[string]string {
 	const depth = 100
 	nest := func(open, close, content string) string {

@@ -19,7 +19,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/readtest"
 )
 
-// renderPage writes a page with what only pages have: metadata and links.
+// renderPage writes a page for a golden file: its metadata, warnings, blocks and links.
 func renderPage(doc *domain.Document) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "title: %s\nlanguage: %s\nroute: %s\n", doc.Title, doc.Language, doc.Route)
@@ -42,15 +42,15 @@ func renderPage(doc *domain.Document) string {
 	return b.String()
 }
 
-// TestPages reads pages in the markup of the programs that make most of the web's documentation, shops, forums, wikis
-// and news, and compares what was read with golden files.
+// TestPages reads pages in the markup of the programs that produce most documentation, shops, forums, wikis and news
+// sites, and compares the results with golden files.
 func TestPages(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/html/*.html")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("found %d pages, error %v", len(files), err)
 	}
-	// What surrounds the content of the pages, in the words that the pages have for it.
+	// Texts of the parts around the content. They must not be in the result.
 	surroundings := []string{
 		"Accept all", "Skip to", "Edit this page", "Subscribe to", "ll rights reserved", "Copy", "Share", "cookie", "Log in", "Previous", "Jump to",
 		"You may also like", "Related", "Most read", "Breaking", "[edit]", "[source]", "¶", "§", "Powered by", "Permanent link", "Categories",

@@ -11,7 +11,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// Each of these files took minutes or all memory when the time to read it grew with the square of its size.
+// TestHostileFilesAreReadInTime reads files that would take minutes, or all memory, if the time to read them grew with
+// the square of their size.
 func TestHostileFilesAreReadInTime(t *testing.T) {
 	prose := "<p>" + strings.Repeat("This is a sentence of the page that says something. ", 40) + "</p>"
 	long := strings.Repeat("a", 4<<20)

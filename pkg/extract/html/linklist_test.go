@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// listItems are links to pages, each with a text behind it.
+// listItems returns n list items with links to pages. The text `behind` follows each link.
 func listItems(n int, behind string) string {
 	var b strings.Builder
 	for i := range n {

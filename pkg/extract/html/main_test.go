@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/readtest"
 )
 
-// TestSmallPagesKeepTheirStructure reads pages of little text, which extractors of main content take for failures.
+// TestSmallPagesKeepTheirStructure reads pages with so little text that extractors of main content would fail on them.
 func TestSmallPagesKeepTheirStructure(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
@@ -98,8 +98,8 @@ func TestSmallPagesKeepTheirStructure(t *testing.T) {
 	}
 }
 
-// TestPagesOfEveryLengthAreReadOnce grows a page past the length from which main content is looked for: each of its
-// paragraphs must be found once whatever reads it.
+// TestPagesOfEveryLengthAreReadOnce makes a page longer step by step, past the length above which its main content is
+// extracted. Each paragraph must be in the result exactly once, whichever way the page is read.
 func TestPagesOfEveryLengthAreReadOnce(t *testing.T) {
 	t.Parallel()
 	var page strings.Builder

@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/readtest"
 )
 
-// prose is text of n sentences, of which each holds a word.
+// prose returns a paragraph of n sentences. Each contains the given word.
 func prose(n int, word string) string {
 	var b strings.Builder
 	for i := range n {
@@ -17,7 +17,7 @@ func prose(n int, word string) string {
 	return "<p>" + b.String() + "</p>"
 }
 
-// textOf reads a page and returns its blocks, a line each.
+// textOf reads a page and returns its blocks, one per line.
 func textOf(t *testing.T, page string) string {
 	t.Helper()
 	doc, err := readtest.Parse(t, "page.html", []byte(page))
@@ -31,7 +31,8 @@ func textOf(t *testing.T, page string) string {
 	return b.String()
 }
 
-// wantText checks that the words with a plus are in the text of a page, and those with a minus are not.
+// wantText checks that the text of a page contains each word marked with "+", and does not contain any word marked with
+// "-".
 func wantText(t *testing.T, page string, words ...string) {
 	t.Helper()
 	text := textOf(t, page)
@@ -42,7 +43,8 @@ func wantText(t *testing.T, page string, words ...string) {
 	}
 }
 
-// TestASectionIsNotDroppedForItsName reads sections whose id and class name what themes call their surroundings.
+// TestASectionIsNotDroppedForItsName reads sections whose ids and classes are names that themes give to the parts
+// around the content.
 func TestASectionIsNotDroppedForItsName(t *testing.T) {
 	t.Parallel()
 	for _, name := range strings.Fields(`cookies cookie-banner gdpr pagination breadcrumbs sharing social-links newsletter signup login navbar navigation
@@ -135,7 +137,8 @@ func TestPermanentlyHiddenContentIsNotRead(t *testing.T) {
 	}
 }
 
-// TestBoilerplateIsRecognisedByStructure reads pages that mark nothing: neither main, nor navigation, nor names.
+// TestBoilerplateIsRecognisedByStructure reads pages without any marks: no main or nav elements, and no telling ids or
+// classes.
 func TestBoilerplateIsRecognisedByStructure(t *testing.T) {
 	t.Parallel()
 	menu := `<div class=x1><ul><li><a href=/1>Flood one</a><li><a href=/2>Flood two</a><li><a href=/3>Flood three</a><li><a href=/4>Flood four</a></ul></div>`

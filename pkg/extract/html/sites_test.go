@@ -23,15 +23,16 @@ import (
 	pages "github.com/sluice/sluice/pkg/extract/html"
 )
 
-// What must be extracted of the main regions of documentation sites.
+// The minimum amount of the main regions of documentation sites that must be extracted.
 const (
 	minBlockRecall = 0.995 // share of all headings and blocks of a site
 	minTokenF1     = 0.98  // mean over sampledPages pages of all sites, and of each site's sample
 	sampledPages   = 100
 )
 
-// docSite is a documentation site as its package installs it, with a reading of its theme that shares nothing with the
-// extractor: the elements that the theme puts its content into, and what the theme puts among it.
+// docSite is a documentation site as installed by its package. The functions `main` and `drop` find its content by the
+// markup of its theme, independently of the extractor: `main` recognises the element that contains the content, and
+// `drop` recognises the elements in it that are not content.
 type docSite struct {
 	name  string
 	files string // folders with pages, as a pattern below the directory of the sites
@@ -68,13 +69,13 @@ var docSites = []docSite{
 	},
 }
 
-// siteBlock is a run of text between the starts and ends of block elements.
+// siteBlock is a piece of text without a block boundary in it.
 type siteBlock struct {
 	words   []string
 	heading bool
 }
 
-// siteBlocks reads the main region of a page.
+// siteBlocks returns the blocks of text in the main region of a page.
 func (s docSite) siteBlocks(doc *html.Node) []siteBlock {
 	var blocks []siteBlock
 	var run strings.Builder
@@ -121,12 +122,12 @@ func (s docSite) siteBlocks(doc *html.Node) []siteBlock {
 var siteBlockElements = format.WordSet(`h1 h2 h3 h4 h5 h6 p div section article li ul ol dl dt dd pre table caption tr td th blockquote br hr center figure
 	figcaption body main header footer aside details summary`)
 
-// siteWords are the words of a text, lower case.
+// siteWords returns the words of a text, in lower case.
 func siteWords(s string) []string {
 	return strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return !charset.WordRune(r) })
 }
 
-// siteText is the extracted text of a page, prepared for being searched.
+// siteText is the extracted text of a page, prepared for searching.
 type siteText struct {
 	all   string
 	grams map[[pages.Gram]string]bool
@@ -146,7 +147,7 @@ func newSiteText(text string) siteText {
 	return t
 }
 
-// has reports whether a block was extracted: as it is, or all but a word here and there, such as the number of a note.
+// has reports whether a block was extracted completely, or except for a few words, such as the number of a note.
 func (t siteText) has(words []string) bool {
 	if strings.Contains(t.all, " "+strings.Join(words, " ")+" ") {
 		return true
@@ -163,7 +164,7 @@ func (t siteText) has(words []string) bool {
 	return found*10 >= n*9
 }
 
-// f1 compares the words of the main region with those extracted.
+// f1 returns the F1 score of the extracted words, compared with the words of the main region.
 func (t siteText) f1(blocks []siteBlock) float64 {
 	want, total := map[string]int{}, 0
 	for _, b := range blocks {
@@ -182,7 +183,7 @@ func (t siteText) f1(blocks []siteBlock) float64 {
 	return 2 * float64(common) / float64(total+t.total)
 }
 
-// siteResult is what was measured of one page.
+// siteResult holds the measurements of one page.
 type siteResult struct {
 	page                    string
 	blocks, lost            int
@@ -191,7 +192,7 @@ type siteResult struct {
 	missing                 []string
 }
 
-// measurePageOf extracts one page and compares it with the main region.
+// measurePageOf extracts one page and compares the result with the main region of the page.
 func (s docSite) measurePageOf(t *testing.T, path string) (siteResult, bool) {
 	r := siteResult{page: path}
 	data, err := os.ReadFile(path)
@@ -237,8 +238,8 @@ func (s docSite) measurePageOf(t *testing.T, path string) (siteResult, bool) {
 	return r, true
 }
 
-// TestDocumentationSitesAreReadWhole extracts the pages of documentation sites that are installed below TEST_DOC_SITES
-// (make crawl-content installs them), and compares them with the main regions of their themes.
+// TestDocumentationSitesAreReadWhole extracts the pages of the documentation sites in the folder TEST_DOC_SITES, and
+// compares the results with the main regions of the pages. "make crawl-content" installs the sites.
 func TestDocumentationSitesAreReadWhole(t *testing.T) {
 	root := os.Getenv("TEST_DOC_SITES")
 	if root == "" {
@@ -286,7 +287,7 @@ func TestDocumentationSitesAreReadWhole(t *testing.T) {
 
 func recallOf(all, lost int) float64 { return float64(all-lost) / float64(max(1, all)) }
 
-// pages lists the pages of a site.
+// pages returns the paths of a site's pages.
 func (s docSite) pages(t *testing.T, root string) []string {
 	folders, err := filepath.Glob(filepath.Join(root, s.files))
 	if err != nil {
@@ -320,7 +321,7 @@ func (s docSite) pages(t *testing.T, root string) []string {
 	return pages
 }
 
-// measure extracts pages, on all processors.
+// measure measures pages, on all processors.
 func (s docSite) measure(t *testing.T, pages []string) []siteResult {
 	results := make([]siteResult, len(pages))
 	measured := make([]bool, len(pages))
@@ -347,7 +348,7 @@ func (s docSite) measure(t *testing.T, pages []string) []siteResult {
 	return kept
 }
 
-// everyNth chooses count results, evenly among all.
+// everyNth returns `count` of the results, evenly spread.
 func everyNth(results []siteResult, count int) []siteResult {
 	chosen := make([]siteResult, 0, count)
 	for i := range count {
@@ -364,8 +365,8 @@ func meanF1(results []siteResult) float64 {
 	return sum / float64(max(1, len(results)))
 }
 
-// TestTheRecallGateDetectsLosses holds the gate against a page whose extraction lacks a section and has a menu too
-// many.
+// TestTheRecallGateDetectsLosses checks the measurement itself, with an extracted text that lacks a section and
+// contains a menu.
 func TestTheRecallGateDetectsLosses(t *testing.T) {
 	t.Parallel()
 	page := `<body><div class=menu>Home Download</div><div role=main><h1>Guide<a class=headerlink>#</a></h1><p>Open the <b>valve</b> first.</p>` +

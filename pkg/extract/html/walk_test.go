@@ -7,7 +7,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/readtest"
 )
 
-// TestMarkup reads pieces of pages and compares kinds and texts of blocks.
+// TestMarkup reads fragments of pages, and compares the kinds and texts of the blocks.
 func TestMarkup(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct{ page, want string }{

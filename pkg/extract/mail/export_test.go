@@ -1,5 +1,5 @@
 package mail
 
-// What tests outside the package look at.
+// Identifiers that tests outside the package use.
 const MaxAttachments = maxAttachments
 const MaxMailParts = maxMailParts

@@ -39,12 +39,12 @@ func TestMailIsReadWithItsAttachments(t *testing.T) {
 	}
 }
 
-// messageOf is a mail with the body, whose own header fields come first.
+// messageOf returns a message with the given body, which may begin with further header fields.
 func messageOf(body string) string {
 	return "From: a@a.example\nTo: b@b.example\nSubject: Doors\nDate: Tue, 02 Jan 2024 10:00:00 +0100\nMIME-Version: 1.0\n" + body
 }
 
-// multipartOf is a body of the parts.
+// multipartOf returns a multipart body with the given parts.
 func multipartOf(kind string, parts ...string) string {
 	return "Content-Type: multipart/" + kind + "; boundary=" + kind + "\n\n--" + kind + "\n" + strings.Join(parts, "\n--"+kind+"\n") + "\n--" + kind + "--\n"
 }

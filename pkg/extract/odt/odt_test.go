@@ -42,7 +42,7 @@ func contentOf(body string) extracttest.Part {
 	return extracttest.Part{"content.xml", `<office:document-content ` + spaces + `><office:body><office:text>` + body + `</office:text></office:body></office:document-content>`}
 }
 
-// textOf is a packed document with the parts.
+// textOf returns a packed document with the given parts.
 func textOf(t testing.TB, parts ...extracttest.Part) []byte {
 	t.Helper()
 	return extracttest.Office(t, append([]extracttest.Part{{"mimetype", mimeType}}, parts...)...)

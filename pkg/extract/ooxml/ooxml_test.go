@@ -83,7 +83,7 @@ func TestOfficeContainers(t *testing.T) {
 	}
 }
 
-// utf16Of encodes ASCII text with a byte order mark.
+// utf16Of encodes ASCII text as UTF-16 with a byte order mark.
 func utf16Of(s string) string {
 	b := []byte{0xff, 0xfe}
 	for i := range len(s) {

@@ -10,8 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/readtest"
 )
 
-// TestPDFiumIsLeftWhereItIsNoHelp reads books of pages that our own layer does not understand: with 6 strange lines
-// PDFium knows most characters of a page, with 40 it does not.
+// TestPDFiumIsLeftWhereItIsNoHelp reads books with pages that pdftext cannot decode. PDFium can decode most characters
+// of a page with 6 strange lines, but not of a page with 40.
 func TestPDFiumIsLeftWhereItIsNoHelp(t *testing.T) {
 	t.Parallel()
 	pages := func(n, strangeLines int) []int { return slices.Repeat([]int{strangeLines}, n) }

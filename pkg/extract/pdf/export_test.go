@@ -11,12 +11,12 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
 )
 
-// What tests outside the package look at.
+// Identifiers that tests outside the package use.
 const MaxHelpless = maxHelpless
 
 var StartPDFium = startPDFium
 
-// LocateWithPDFium finds a span of a passage on the first page as it does in a file that only PDFium can open.
+// LocateWithPDFium finds a span of a passage on the first page with PDFium, as for a file that pdftext cannot open.
 func LocateWithPDFium(t *testing.T, data []byte, text string, span [2]int) []domain.PageRectangle {
 	t.Helper()
 	p := &format.Parser{

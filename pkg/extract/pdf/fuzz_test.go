@@ -8,12 +8,13 @@ import (
 	"github.com/sluice/sluice/pkg/extract/readtest"
 )
 
-// FuzzPDF feeds mutations of whole files: structure, layout and the decision between readers.
+// FuzzPDF reads mutations of whole files. It covers their structure, the layout, and the choice between the two
+// readers.
 func FuzzPDF(f *testing.F) {
 	if testing.Short() {
 		f.Skip("compiling PDFium takes seconds")
 	}
-	// Compiling takes longer than fuzzing lets one input take.
+	// Compile PDFium first, because this takes longer than a single input may take.
 	if _, err := pdf.StartPDFium(extracttest.Compiled); err != nil {
 		f.Fatal(err)
 	}

@@ -92,7 +92,7 @@ func TestLanguagesAreNotTakenForWrongMaps(t *testing.T) {
 	}
 }
 
-// shifted exchanges each small letter for the one so many places further on.
+// shifted returns a function that replaces each small letter with the letter `by` places later in the alphabet.
 func shifted(by rune) func(rune) rune {
 	return func(c rune) rune {
 		if c < 'a' || c > 'z' {

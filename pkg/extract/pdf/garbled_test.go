@@ -11,8 +11,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/readtest"
 )
 
-// mappedPDF shows a page in a font whose map to Unicode gives each code from space to tilde what the function says; there
-// is no map where it is nil.
+// mappedPDF returns a page of text in a font with a ToUnicode map. The map gives each code from space to tilde the
+// character that `to` returns. If `to` is nil, there is no map.
 func mappedPDF(lines []string, to func(rune) rune) []byte {
 	objects := extracttest.PageObjects(extracttest.PDFLines("F9", 11, 72, 760, lines...))
 	mapped := ""
@@ -25,7 +25,7 @@ func mappedPDF(lines []string, to func(rune) rune) []byte {
 		objects = append(objects, extracttest.Stream("", table.String()+"endbfchar"))
 		mapped = fmt.Sprintf("/ToUnicode %d 0 R", len(objects))
 	}
-	// The names of its glyphs say nothing, as those of many subsets.
+	// The names of the glyphs do not say which characters they are, as is common in subset fonts.
 	font := "/F9 << /Type /Font /Subtype /Type1 /BaseFont /X /FirstChar 32 /LastChar 126 /Widths [" + strings.Repeat("520 ", 95) + "] /Encoding << /Differences [33" + strings.Repeat(" /c99", 94) + "] >> " + mapped + " >> "
 	objects[2] = strings.Replace(objects[2], "/F1 ", font+"/F1 ", 1)
 	return extracttest.PDF(objects...)
@@ -33,7 +33,7 @@ func mappedPDF(lines []string, to func(rune) rune) []byte {
 
 func rightMap(c rune) rune { return c }
 
-// shiftedMap gives each character but the space as another that is so many codes further on.
+// shiftedMap returns a function that replaces each printable character except the space with the one `by` codes later.
 func shiftedMap(by rune) func(rune) rune {
 	return func(c rune) rune {
 		if c == ' ' {

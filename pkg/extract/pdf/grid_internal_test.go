@@ -38,8 +38,9 @@ func TestCellsThatNoRulePartsAreJoined(t *testing.T) {
 	}
 }
 
-// GridPage is a page of rules and words that bytes place: three bytes a piece, the lowest bits of the last saying what it
-// is. Words that are shown upon others, and so are not told apart, are not among its words.
+// GridPage returns a page of rules, filled boxes and words that the input describes. Each takes three bytes: two for
+// its position; the lowest bits of the third select the kind. Words that overlap other words are left out of the result
+// words, because they cannot be read.
 func GridPage(data []byte) (drawn pdftext.Drawn, lines []pdftext.Line, words []string) {
 	const step, glyph, size = 4, 5, 8
 	var b pdftext.Builder
@@ -108,7 +109,7 @@ func FuzzAlignedTables(f *testing.F) {
 	})
 }
 
-// CheckGrids takes the tables out of a page and verifies that each of its words is in one or beside them.
+// CheckGrids finds the tables of a page, and checks that each word is in a table or outside all tables, but not lost.
 func CheckGrids(t *testing.T, drawn pdftext.Drawn, lines []pdftext.Line, words []string) {
 	t.Helper()
 	l := &layout{survey: &survey{body: 8}, p: &format.Parser{}, grids: gridsOf(drawn, 0)}

@@ -15,7 +15,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/readtest"
 )
 
-// blockLines writes the blocks of a document one a line: kind, level, text.
+// blockLines returns the blocks of a document in the form "kind and level: text".
 func blockLines(t *testing.T, data []byte) []string {
 	t.Helper()
 	doc, err := readtest.Parse(t, "a.pdf", data)

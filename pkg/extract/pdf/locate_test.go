@@ -14,7 +14,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdf"
 )
 
-// locateIn returns the rectangles of a quotation in the first block of the extracted text that contains it.
+// locateIn returns the rectangles of a quotation, in the first block of the extracted text that contains it.
 func locateIn(t *testing.T, data []byte, quotation string) []domain.PageRectangle {
 	t.Helper()
 	src := format.Source{Data: bytes.NewReader(data), Size: int64(len(data)), Name: "a.pdf"}
@@ -38,7 +38,7 @@ func locateIn(t *testing.T, data []byte, quotation string) []domain.PageRectangl
 	return nil
 }
 
-// rectangleLines writes rectangles as "page: x to x, y to y", rounded to points.
+// rectangleLines formats rectangles as "page: x to x, y to y", rounded to points.
 func rectangleLines(rectangles []domain.PageRectangle) string {
 	var out []string
 	for _, r := range rectangles {
@@ -47,7 +47,7 @@ func rectangleLines(rectangles []domain.PageRectangle) string {
 	return strings.Join(out, "\n")
 }
 
-// page returns a file with one page of 600 by 800 points and additional entries in the page's dictionary.
+// page returns a file with one page of 600 × 800 points, and with additional entries in the page's dictionary.
 func page(entries, content string) []byte {
 	objects := extracttest.PageObjects(content)
 	objects[3] = strings.Replace(objects[3], "/MediaBox [0 0 595 842]", "/MediaBox [0 0 600 800] "+entries, 1)
@@ -114,7 +114,8 @@ func TestLocate(t *testing.T) {
 	}
 }
 
-// TestLocateNearPages finds the parts of a passage that crosses a page, whose page is that of its larger part.
+// TestLocateNearPages finds a passage that continues on the next page. Its page number is that of the page with the
+// larger part.
 func TestLocateNearPages(t *testing.T) {
 	t.Parallel()
 	data := extracttest.PDFPages(extracttest.At("F1", 10, 100, 100, "The sentence begins on this page and then"),
@@ -133,7 +134,7 @@ func TestLocateNearPages(t *testing.T) {
 	}
 }
 
-// TestLocateWithPDFium compares the rectangles of pages that pdftext and PDFium read: turned, with a crop box.
+// TestLocateWithPDFium compares the rectangles that pdftext and PDFium find on pages with a rotation and a crop box.
 func TestLocateWithPDFium(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

@@ -16,7 +16,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
 )
 
-// TestPDFium reads the sample PDF by the fallback, which must find the same words.
+// TestPDFium reads the sample PDF with PDFium, which must find the same words as pdftext.
 func TestPDFium(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

@@ -9,7 +9,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/readtest"
 )
 
-// layeredPDF has a page of a visible and a layered line. The layers have the names o and p; membership is m.
+// layeredPDF returns a PDF with two layers. Content refers to the layers by the names o and p, and to the membership
+// dictionary by the name m.
 func layeredPDF(config, membership, content string) []byte {
 	first := freeObject(1)
 	more := []string{"<</Type/OCG/Name(One)/Usage<</View<</ViewState/OFF>>>>>>", "<</Type/OCG/Name(Two)>>", strings.NewReplacer("ONE", fmt.Sprintf("%d 0 R", first), "TWO", fmt.Sprintf("%d 0 R", first+1)).Replace(membership)}
@@ -62,7 +63,7 @@ func TestHiddenLayersStayHidden(t *testing.T) {
 
 func TestPDFiumDoesNotShowHiddenLayers(t *testing.T) {
 	t.Parallel()
-	// The codes of the font have no meaning that our own layer knows, so PDFium reads the page.
+	// pdftext cannot decode the codes of the font, so PDFium reads the page.
 	content := "BT /F1 12 Tf 72 700 Td (VISIBLE words of the page) Tj 0 -40 Td (" + strings.Repeat("\\001\\002\\003 ", 60) + ") Tj ET " +
 		"/OC /o BDC BT /F1 12 Tf 72 600 Td (SECRET words) Tj ET EMC"
 	doc, err := readtest.Parse(t, "a.pdf", layeredPDF("/OFF[ONE]", "null", content))
@@ -74,7 +75,7 @@ func TestPDFiumDoesNotShowHiddenLayers(t *testing.T) {
 	}
 }
 
-// withStates is a page with the graphics state M, which mixes what is painted with what is below.
+// withStates returns a page with a graphics state M, which blends what is painted with what is below it.
 func withStates(content string) []byte {
 	objects := extracttest.PageObjects(content)
 	objects[2] = strings.Replace(objects[2], "<< /Font", "<< /ExtGState<</M<</BM/Multiply>>>> /Font", 1)

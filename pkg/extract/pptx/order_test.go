@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/readtest"
 )
 
-// boxAt is a text box with its place, in points.
+// boxAt returns a text box with the given position and size, in points.
 func boxAt(text string, x, y, width, height int) string {
 	return `<p:sp><p:spPr>` + frameAt(x, y, width, height) + `</p:spPr><p:txBody>` + extracttest.Drawn("", text) + `</p:txBody></p:sp>`
 }

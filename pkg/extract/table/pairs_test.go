@@ -19,8 +19,9 @@ func TestRowsWithoutCellsAreNoPairs(t *testing.T) {
 	}
 }
 
-// FuzzRows writes rows, whose cells a tab and whose lines a newline parts, by all ways of telling header and pairs; an
-// empty line is a gap. Whatever they are taken for, each of their cells is in the text of its row.
+// FuzzRows writes tables in every way of finding the header and the pairs. In the input, tabs separate cells, newlines
+// separate rows, and an empty line is a gap. Whatever the rows are taken for, the text of each row must contain all of
+// its cells.
 func FuzzRows(f *testing.F) {
 	for _, s := range []string{"Colour\tred\nWeight\t3 kg\nBuilt\t1998\nTel.\t+49 30 1\n", "name\tage\nAnn\t31\n\nBen\t7\n", "\tx\ny\n\t\tz: :\n", "a：\tb\nc：\t\nd：\te; f"} {
 		f.Add(s, false)

@@ -44,7 +44,7 @@ func TestHeaderRowsAreFound(t *testing.T) {
 	}
 }
 
-// written are the lines that the rows become; an empty row is a gap.
+// written returns the lines that the writer makes of the rows. An empty row is a gap.
 func written(t *testing.T, w *Writer, rows []Row) string {
 	t.Helper()
 	var lines []string

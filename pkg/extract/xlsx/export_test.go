@@ -1,5 +1,5 @@
 package xlsx
 
-// What tests outside the package look at.
+// Identifiers that tests outside the package use.
 const MaxRemarks = maxRemarks
 const MaxRowText = maxRowText

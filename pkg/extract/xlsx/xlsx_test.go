@@ -241,7 +241,7 @@ func TestBinaryWorkbooksAskForXlsx(t *testing.T) {
 	}
 }
 
-// heapGrowth is by how many bytes the live heap is larger in the middle of the work, at its blockth block, than before.
+// heapGrowth returns by how many bytes the live heap has grown when the given block is emitted.
 func heapGrowth(t *testing.T, src format.Source, block int) int64 {
 	t.Helper()
 	live := func() int64 {
@@ -263,8 +263,8 @@ func heapGrowth(t *testing.T, src format.Source, block int) int64 {
 	return during - before
 }
 
-// TestMemoryDoesNotGrowWithRows looks at the heap near the end of long documents. It does not run beside other tests,
-// whose memory would count.
+// TestMemoryDoesNotGrowWithRows measures the heap near the end of long documents. It does not run in parallel with
+// other tests, because their memory would be counted as well.
 func TestMemoryDoesNotGrowWithRows(t *testing.T) {
 	const limit = 8 << 20
 	sheet := bytes.Buffer{}
@@ -302,7 +302,7 @@ func TestMemoryDoesNotGrowWithRows(t *testing.T) {
 	}
 }
 
-// arraySource is an endless array.
+// arraySource is a JSON array of endlessly repeated elements.
 type arraySource struct{ rows extracttest.RowSource }
 
 func (s arraySource) ReadAt(p []byte, at int64) (int, error) {

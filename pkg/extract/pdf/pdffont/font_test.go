@@ -41,7 +41,7 @@ func TestCharactersAreMadeReadable(t *testing.T) {
 	}
 }
 
-// sfntOf is a TrueType font of the given tables.
+// sfntOf returns a TrueType font with the given tables.
 func sfntOf(tables map[string][]byte) []byte {
 	head := []byte{0, 1, 0, 0}
 	head = binary.BigEndian.AppendUint16(head, uint16(len(tables)))
@@ -58,7 +58,7 @@ func sfntOf(tables map[string][]byte) []byte {
 	return append(head, body...)
 }
 
-// words is big-endian 16-bit numbers.
+// words encodes numbers as big-endian 16-bit integers.
 func words(n ...int) []byte {
 	var b []byte
 	for _, v := range n {
@@ -67,7 +67,8 @@ func words(n ...int) []byte {
 	return b
 }
 
-// segment is a cmap of one map: the characters first to last have the glyphs from glyph on.
+// segment returns a cmap table with one map, which maps the characters from first to last to consecutive glyphs,
+// starting with glyph.
 func segment(platform, kind, first, last, glyph int) []byte {
 	return words(0, 1, platform, kind, 0, 12, 4, 32, 0, 4, 0, 0, 0, last, 0xffff, 0, first, 0xffff, (glyph-first)&0xffff, 1, 0, 0)
 }

@@ -8,8 +8,8 @@ import (
 	"unicode"
 )
 
-// laidOut returns the glyphs of lines of text, 10 points wide and 12 points apart. A tab begins a cell at the next
-// multiple of 200 points.
+// laidOut returns the glyphs of lines of text. Each glyph is 10 points wide, and the lines are 12 points apart. A tab
+// begins a new cell at the next multiple of 200 points.
 func laidOut(lines ...string) []Glyph {
 	var glyphs []Glyph
 	for i, line := range lines {
@@ -31,7 +31,8 @@ func laidOut(lines ...string) []Glyph {
 	return glyphs
 }
 
-// shown returns the text of glyphs, with "|" between those that are not adjacent and "/" between lines.
+// shown returns the text of the glyphs with the indexes `at`, with "|" between glyphs that are not adjacent, and "/"
+// between lines.
 func shown(glyphs []Glyph, at []int32) string {
 	var b strings.Builder
 	for i, n := range at {
@@ -93,8 +94,8 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestFindAnySpan finds random spans of a text that is the same on the page. Each must be found completely, and its
-// glyphs must be those of the span.
+// TestFindAnySpan looks up random spans of a passage that is exactly the text of the page. Each span must be found
+// completely, and its glyphs must be those of the span.
 func TestFindAnySpan(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))
@@ -139,7 +140,7 @@ func TestFindLongSpans(t *testing.T) {
 	}
 }
 
-// FuzzFind checks that no passage and no page lead to a panic or to a glyph that does not exist.
+// FuzzFind checks that no combination of passage and page causes a panic or an invalid glyph index.
 func FuzzFind(f *testing.F) {
 	f.Add("The pump\nis closed", "The pump is closed", 0, 8)
 	f.Add("a: b; c: d\na\tb", "a: b; c: d\n\na: b", 3, 9)

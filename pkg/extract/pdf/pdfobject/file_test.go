@@ -17,7 +17,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/extracttest"
 )
 
-// deflated packs a text with zlib.
+// deflated compresses a string with zlib.
 func deflated(s string) string {
 	var b bytes.Buffer
 	w := zlib.NewWriter(&b)
@@ -28,7 +28,7 @@ func deflated(s string) string {
 	return b.String()
 }
 
-// content returns the data of the stream under the key Data of the catalogue.
+// content returns the data of the stream that the entry Data of the catalogue refers to.
 func content(t *testing.T, data []byte) string {
 	t.Helper()
 	f, err := Open(data, false)
@@ -103,7 +103,7 @@ func TestStreamsAreUnpacked(t *testing.T) {
 	}
 }
 
-// lzw packs text with codes of nine bits, starting anew before they would grow.
+// lzw encodes a string with 9-bit codes. It clears the table before the codes would become longer.
 func lzw(s string) string {
 	acc, bits := uint64(0), 0
 	var out []byte
@@ -150,7 +150,7 @@ func TestObjectsInStreamsAreFound(t *testing.T) {
 // secret is the content of encrypted files.
 const secret = "no longer secret"
 
-// encrypted is a file that opens with the password, encrypted by revision 4 (AES-128) or 5 (AES-256).
+// encrypted returns a file that is encrypted by revision 4 (AES-128) or 5 (AES-256) and opens with the given password.
 func encrypted(revision int, password string) []byte {
 	seal := func(key []byte, s string) string {
 		pad := 16 - len(s)%16

@@ -7,7 +7,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/extracttest"
 )
 
-// cellOf is the first cell of a line that a page of 300 by 300 points shows.
+// cellOf returns the first cell of the first line on a page of 300 × 300 points with the given content.
 func cellOf(t *testing.T, content string) Cell {
 	t.Helper()
 	d, err := Open(showing(extracttest.Stream("", content), "/MediaBox [0 0 300 300]", ""))

@@ -6,13 +6,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// shownGlyph is a glyph at a place on one baseline, in a font of 10 points.
+// shownGlyph is a glyph with its position on a baseline. Its font size is 10 points.
 type shownGlyph struct {
 	text   string
 	x0, x1 float64
 }
 
-// spaced shows letters of 5 points, each a step after the one before; a "|" adds a space of its own to the step.
+// spaced returns letters that are 5 points wide and begin `step` points apart. A "|" adds `space` points.
 func spaced(text string, step, space float64) (glyphs []shownGlyph) {
 	x := 0.0
 	for _, r := range text {
@@ -39,7 +39,8 @@ func lineTexts(glyphs []shownGlyph) (texts []string) {
 
 func TestLinesOfGlyphs(t *testing.T) {
 	t.Parallel()
-	// The glyphs of right-to-left text stand from right to left; first is the one that is shown first.
+	// leftward returns glyphs of right-to-left text in the order in which they are shown: the first one is the
+	// rightmost.
 	leftward := func(from float64, texts ...string) (glyphs []shownGlyph) {
 		for _, text := range texts {
 			glyphs = append(glyphs, shownGlyph{text, from - 5, from})

@@ -9,8 +9,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/extracttest"
 )
 
-// manyNames is a page whose resources, which it shares with the form that all of n names call, have n fonts too, and
-// whose content uses each of these names once a round.
+// manyNames returns a page whose resources name n fonts and n forms, and whose content uses each name `rounds` times.
+// All n form names refer to the same form, which shares the resources of the page.
 func manyNames(n, rounds int) []byte {
 	var fonts, forms, content strings.Builder
 	for i := range n {
