@@ -15,7 +15,8 @@ import (
 	"github.com/sluice/sluice/pkg/retrieve"
 )
 
-// search finds the relevant fragments and adds them to the draft.
+// search finds the relevant fragments and adds them to the draft. It returns the explanation of the search, if the
+// request asks for one.
 func (a *Answerer) search(ctx context.Context, req Request, stores []domain.Datastore, d *promptDraft) (*domain.Explanation, error) {
 	var models []chat.Model
 	if a.opts.Composes {

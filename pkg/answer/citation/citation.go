@@ -402,7 +402,8 @@ func appendRange(numbers []int, from, to int) []int {
 	return numbers
 }
 
-// separatorAt returns the length of the separator between two numbers of a mark, or 0.
+// separatorAt returns the length of the separator between two numbers of a mark, or 0. isRange says whether the
+// separator is a dash, as in [1-3].
 func separatorAt(s string) (length int, isRange bool) {
 	for _, sep := range []string{",", ";", "&", "，", "、", "；"} {
 		if strings.HasPrefix(s, sep) {

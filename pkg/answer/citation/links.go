@@ -115,7 +115,7 @@ func (f *linkFilter) next(s string, last bool) (text string, taken int) {
 }
 
 // separate emits the first character of s. If the string `on` follows, separate adds a space, because the character and
-// `on` together would have a meaning in Markdown or HTML.
+// `on` together would have a meaning in Markdown or HTML. The results are those of next.
 func separate(s string, last bool, on string) (text string, taken int) {
 	switch {
 	case len(s) == 1 && !last:
@@ -141,7 +141,8 @@ func (f *linkFilter) target(s string, last bool) (text string, taken int) {
 	return "] (", len(opens)
 }
 
-// afterScheme processes the text after the name of a URL scheme: a colon, slashes and the address.
+// afterScheme processes the text after the name of a URL scheme: a colon, slashes and the address. The results are
+// those of next.
 func (f *linkFilter) afterScheme(s string, last bool) (text string, taken int) {
 	for i := 1; i < 3; i++ {
 		switch {
@@ -197,7 +198,7 @@ func (f *linkFilter) address(s string, last bool, prefix string, known func(stri
 	return s[:taken], taken
 }
 
-// tag processes a "<", which may begin a tag that does more than format text.
+// tag processes a "<", which may begin a tag that does more than format text. The results are those of next.
 func tag(s string, last bool) (text string, taken int) {
 	const plain, apart = "<", "< "
 	from := 1

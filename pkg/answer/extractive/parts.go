@@ -105,8 +105,8 @@ func (r *partReader) add(p part) {
 	r.parts = append(r.parts, p)
 }
 
-// addCode adds a block of code, unless its first line is too long to quote. The code is attached to the sentence that
-// announces it.
+// addCode adds a block of code and returns true, unless the first line is too long to quote. The code is attached to
+// the sentence that announces it.
 func (r *partReader) addCode(code, lang string) (taken bool) {
 	r.open = false
 	p := part{kind: partCode, lang: lang}

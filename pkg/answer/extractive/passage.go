@@ -63,7 +63,7 @@ type page struct {
 	title    wording // wording of the headings and the datasource's name
 }
 
-// line is a line of a fragment, or a sentence of a long line, with its wording.
+// line is a line of a fragment, or a sentence of a long line, with its text prepared for matching.
 type line struct {
 	text   string
 	block  int  // number of the paragraph

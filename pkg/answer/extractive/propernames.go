@@ -93,8 +93,8 @@ const (
 	minMisspelt   = 6 // minimum length of a name in which one character may be wrong, in characters
 )
 
-// resembles reports whether t contains a word that is likely to be a variant of a name, such as "California" for
-// "Californian", or a misspelling.
+// resembles reports whether t contains a word that is likely to be a misspelling or variant of one of the forms, such
+// as "California" for "Californian".
 func (t wording) resembles(forms []string) bool {
 	for term := range t.at {
 		for _, name := range forms {
