@@ -100,7 +100,8 @@ func (x *Index) read(ctx context.Context, id index.Space, f func(store.View) err
 	return x.use(ctx, id, false, func(s *store.Space) error { return s.Read(ctx, f) })
 }
 
-// acquire returns an open space for use by the caller, who must call release afterwards.
+// acquire returns an open space for use by the caller, who must call release afterwards. If the space does not exist,
+// acquire creates it if create is set.
 func (x *Index) acquire(ctx context.Context, id index.Space, create bool) (*handle, error) {
 	key, err := keyOf(id)
 	if err != nil {
@@ -145,7 +146,7 @@ func (x *Index) acquire(ctx context.Context, id index.Space, create bool) (*hand
 	}
 }
 
-// open opens a space. The caller must hold mu, which open releases.
+// open opens a space, or creates it if create is set. The caller must hold mu, which open releases.
 func (x *Index) open(ctx context.Context, key spaceKey, id index.Space, create bool) (*handle, error) {
 	h := &handle{key: key}
 	x.spaces[key] = h
@@ -267,8 +268,8 @@ func (x *Index) closeSpaces(ctx context.Context, match func(spaceKey) bool) erro
 	}
 }
 
-// acquireIntact acquires a space whose files are still in place. If they were deleted or replaced, it opens the files
-// that are there now and calls Options.Alarm.
+// acquireIntact is like acquire, but makes sure that the files of the space are still in place. If they were deleted or
+// replaced, it opens the files that are there now and calls Options.Alarm.
 func (x *Index) acquireIntact(ctx context.Context, id index.Space, create bool) (*handle, error) {
 	for {
 		h, err := x.acquire(ctx, id, create)

@@ -82,7 +82,8 @@ func schema(name string, s index.Space, sparse bool) *entity.Schema {
 
 func denseDimensions(s index.Space) int { return max(s.Dimensions, minDenseDimensions) }
 
-// checkSchema fails with ErrSchema if a collection does not have the schema of this version.
+// checkSchema returns the description of a collection. It fails with ErrSchema if the collection does not have the
+// schema of this version.
 func checkSchema(got *entity.Schema) (description, error) {
 	var a description
 	if err := json.Unmarshal([]byte(got.Description), &a); err != nil || a.Schema == 0 {

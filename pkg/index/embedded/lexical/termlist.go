@@ -56,15 +56,16 @@ func (t *TermList) bytes() int64 {
 
 func (t *TermList) dense() bool { return t.lowBytes != nil }
 
-// kindColumn stores the kind number of each posting of a list, in the smallest integer type that fits.
+// kindColumn stores, for each posting of a list, the number of its kind (see kind), in the smallest integer type that
+// fits.
 type kindColumn struct {
 	small  []uint8
 	middle []uint16
 	large  []uint32
 }
 
-// set stores one kind number per posting. `kinds` is the number of different kinds, so each stored number must be less
-// than that.
+// set stores one number per posting. `kinds` is the number of different kinds, so each stored number must be less than
+// that.
 func (k *kindColumn) set(numbers []uint32, kinds int) {
 	switch {
 	case kinds <= math.MaxUint8+1:
@@ -263,7 +264,7 @@ func (t *TermList) encodeDense(buf *listBuilder, slots uint32) {
 	t.blockStart[windows*windowBlocks] = uint32(t.Postings)
 }
 
-// listBuilder collects the postings of a list, and numbers their kinds in order of appearance.
+// listBuilder collects the postings of a list, and numbers the different kinds of postings in order of appearance.
 type listBuilder struct {
 	slots   []uint32
 	numbers []uint32 // kind of each slot's posting
@@ -284,7 +285,8 @@ const (
 
 var listPool = sync.Pool{New: func() any { return &listBuilder{rare: make(map[kind]uint32)} }}
 
-// kindOf returns the number of a kind. It assigns a number to a new kind.
+// kindOf returns the number of the kind with this term frequency and row length. It assigns the next number to a new
+// kind.
 func (r *listBuilder) kindOf(times, length uint32) uint32 {
 	if times < commonFrequencies && length < commonLengths {
 		known := &r.common[times*commonLengths+length]

@@ -94,7 +94,8 @@ func (r *reading) end() {
 	}
 }
 
-// addReader counts a reader of the current snapshot. The snapshot's slots are not reused until removeReader is called.
+// addReader counts one more reader of the current snapshot and returns the snapshot. Its slots are not reused until
+// removeReader is called.
 func (s *Space) addReader() *Snapshot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
