@@ -238,8 +238,9 @@ func (p *put) seal(ctx context.Context, o domain.Original, sum []byte) error {
 	return nil
 }
 
-// clean removes the chunks of the Put, unless the original was sealed and only the answer was lost, for example because
-// the server was killed. The original then stays, because a Put of the same content may have found it and rely on it.
+// clean removes the chunks of the Put. It keeps them and returns true if the original was sealed and only the answer
+// was lost, for example because the server was killed. In that case, a Put of the same content may have found the
+// original and rely on it.
 func (p *put) clean(ctx context.Context, timeout time.Duration) (sealed bool, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
 	defer cancel()
