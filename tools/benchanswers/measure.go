@@ -115,7 +115,8 @@ func ask(ctx context.Context, b *bench.Service, store, agent string, q eval.Ques
 	return e, nil
 }
 
-// fill creates a datastore with the documents, waits until they are searchable, and creates an agent for it.
+// fill creates a datastore with the documents, waits until they are searchable, and creates an agent for it. It returns
+// the ids of both.
 func fill(ctx context.Context, b *bench.Service, name string, documents []service.Document) (store, agent string, err error) {
 	made, err := b.CreateDatastore(ctx, service.NewDatastore{Name: name})
 	if err != nil {

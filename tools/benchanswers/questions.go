@@ -165,7 +165,7 @@ func measureSet(ctx context.Context, s settings, out, errs io.Writer) (err error
 	return nil
 }
 
-// fillSet creates a datastore with all documents of a set, and an agent for it.
+// fillSet creates a datastore with all documents of a set, and an agent for it. It returns the ids of both.
 func fillSet(ctx context.Context, b *bench.Service, set questionSet) (store, agent string, err error) {
 	made, err := b.CreateDatastore(ctx, service.NewDatastore{Name: "question set"})
 	if err != nil {

@@ -30,7 +30,8 @@ func measureSluice(ctx context.Context, s settings, w *workload, embedder, dir s
 	return []result{service, alone}, nil
 }
 
-// measureService starts a service in dir, fills it, restarts it, and queries it.
+// measureService starts a service in dir, fills it, restarts it, and queries it. It returns the figures and the id of
+// the datastore.
 func measureService(ctx context.Context, s settings, w *workload, embedder, dir string, errs io.Writer) (own result, store string, err error) {
 	environ := []string{
 		"OPENAI_BASE_URL=" + embedder, "OPENAI_API_KEY=none", "SLUICE_EMBED_MODEL=" + embeddingModel,
@@ -102,7 +103,8 @@ func measureService(ctx context.Context, s settings, w *workload, embedder, dir 
 	return own, store, err
 }
 
-// fillSluice uploads the workload, and stops the service once it is idle.
+// fillSluice uploads the workload, and stops the service once it is idle. It returns the id of the datastore and the
+// time from the first upload until the service was idle.
 func fillSluice(ctx context.Context, s settings, w *workload, dir string, environ []string) (store string, took time.Duration, err error) {
 	svc, err := bench.Start(ctx, s.api, dir, environ...)
 	defer func() { err = errors.Join(err, svc.Close()) }()

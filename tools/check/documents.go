@@ -17,7 +17,8 @@ var settingName = regexp.MustCompile(`\b(SLUICE_[A-Z0-9_]*[A-Z0-9]|NATS_(?:URL|C
 // chartRow matches a row of the chart's table of values. A star in the name stands for every process.
 var chartRow = regexp.MustCompile("(?m)^\\| `([a-zA-Z.*]+)` \\|")
 
-// checkDocuments compares the documentation with the code: names of settings and the table of values.
+// checkDocuments compares the documentation with the code: names of settings and the table of values. It returns a
+// summary.
 func checkDocuments(_ context.Context, repo repository, f *faults) string {
 	readme := repo.path("deployments", "helm", "sluice", "README.md")
 	for _, path := range []string{repo.path("docs", "deployment.md"), readme, repo.path("deployments", "compose", ".env.example"), repo.path("deployments", "helm", "sluice", "values.yaml")} {

@@ -14,7 +14,7 @@ import (
 )
 
 // checkMonitoring parses the alert rules and their templates with Prometheus's loader, and the dashboard's expressions
-// with its parser.
+// with its parser. It returns a summary.
 func checkMonitoring(_ context.Context, repo repository, f *faults) string {
 	promql := parser.NewParser(parser.Options{})
 	rules, expressions := 0, 0

@@ -5,8 +5,7 @@ import (
 	"syscall"
 )
 
-// processAttributes are the system attributes with which a process is started, and advice in case the system refuses
-// them.
+// processAttributes are system attributes for starting a process, and advice in case the system refuses them.
 type processAttributes struct {
 	attr   *syscall.SysProcAttr
 	remedy string // advice if the system refuses the attributes; "" if it never refuses them
