@@ -51,24 +51,24 @@ var perUnit = regexp.MustCompile(`^\s*(?:per\b|/|€|\$|%|an? \pL|each\b|every\b
 // strict lists the patterns of text that changes with every response. A time matches only after words about the server
 // or its page. Times after "Time:", "printed", "as of" or "last updated" stay, because they may be content.
 var strict = []unsteady{
-	// "Page generated at 13:04", "Server time: 13:04"
+	// Matches "Page generated at 13:04" and "Server time: 13:04".
 	{needs: []string{"page", "response", "seite", "página", "server"},
 		expression: regexp.MustCompile(`\b(?:(?:page|response|seite|página)(?: was| is| wurde| a été| fue)? (?:generated|rendered|served|cached|erzeugt|generiert|générée?|generad[ao])|(?:server|page) time)` + joined + moment + ended)},
-	// "Current time: 2026-11-26 13:04:05", "Today is Thursday, 26 November 2026 13:04:05"
+	// Matches "Current time: 2026-11-26 13:04:05" and "Today is Thursday, 26 November 2026 13:04:05".
 	{needs: []string{"time", "now", "today", "uhrzeit"}, expression: regexp.MustCompile(`\b(?:(?:current|system|local) (?:date(?: and | ?[/&] ?))?time|time now|aktuelle uhrzeit|(?:today|it)(?: is|['’]s)(?: now)?)` + joined + instant + ended)},
-	// "Generated on 26 November 2026 at 13:04", "Rendered at 1795698245.123456"
+	// Matches "Generated on 26 November 2026 at 13:04" and "Rendered at 1795698245.123456".
 	{needs: []string{"generated", "rendered", "erzeugt", "generiert", "généré", "generad"},
 		expression: regexp.MustCompile(`\b(?:generated|rendered|erzeugt|generiert|générée?|generad[ao])` + joined + second + ended)},
-	// "Page generated in 0.034 seconds", "17 queries in 0.2 seconds"
+	// Matches "Page generated in 0.034 seconds" and "17 queries in 0.2 seconds".
 	{needs: []string{" in ", " took ", " after ", "queries"},
 		expression: regexp.MustCompile(`\b\d+ (?:sql |db |database )?queries[.,:;|-]? ?\d+(?:[.,]\d+)? ?(?:ms|s|sec|secs|seconds?)\b|\b(?:(?:page|seite)(?: \pL+){0,2} (?:created|loaded|served|built)|generated|rendered|\d+ queries|erzeugt|générée?)(?: \pL+){0,3} (?:in|took|after) \d+(?:[.,]\d+)? ?(?:ms|milliseconds|msec|s|sec|secs|seconds?|sekunden|secondes)\b`)},
-	// "1,234 views", "Page views: 1234", "You are visitor number 1234"
+	// Matches "1,234 views", "Page views: 1234" and "You are visitor number 1234".
 	{needs: counters, expression: regexp.MustCompile(`\b` + amount + ` ?` + views + `\b`), unless: perUnit},
 	{needs: counters, expression: regexp.MustCompile(`\b(?:` + views + counter + `*(?: ?[:#=(]| is)|(?:` + views + `|visitor)` + counter + `+ ?[:#=(]?) *` + amount), unless: perUnit},
 	{needs: []string{" times"}, expression: regexp.MustCompile(`\bviewed ` + amount + ` ?times\b`)},
-	// "Served by web-12"
+	// Matches "Served by web-12".
 	{needs: []string{"served by"}, expression: regexp.MustCompile(`\bserved by:? \pL[\pL._-]*\d[\w.-]*`)},
-	// "Request ID: 4f1c…", "Trace: 123e4567-e89b-…", "csrf_token = …"
+	// Matches "Request ID: 4f1c…", "Trace: 123e4567-e89b-…" and "csrf_token = …".
 	{needs: []string{"request", "trace", "ray", "correlation", "incident", "reference"},
 		expression: regexp.MustCompile(`\b(?:request|trace|ray|correlation|incident|reference)(?: (?:no\.?|number|#))? ?[:#=] ?[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}\b`)},
 	{needs: []string{"id"}, expression: regexp.MustCompile(`\b(?:(?:request|ray|trace|correlation)[ _-]?id ?[:#=]? ?[0-9a-z_-]*\d[0-9a-z_-]*|session[ _-]?id ?[:#=]? ?[0-9a-z_-]{16,})`)},
@@ -76,12 +76,12 @@ var strict = []unsteady{
 }
 
 var wide = slices.Concat(strict, []unsteady{
-	// "3 minutes ago"
+	// Matches "3 minutes ago".
 	{needs: []string{" ago", "vor ", "il y a ", "hace "}, expression: regexp.MustCompile(`\b(?:\d+|an?|one) (?:seconds?|secs?|minutes?|mins?|hours?) ago\b|\bvor \d+ (?:sekunden?|minuten?|stunden?)\b|\bil y a \d+ (?:secondes?|minutes?|heures?)\b|\bhace \d+ (?:segundos?|minutos?|horas?)\b`)},
-	// "Visitors: 1234", "1234 hits so far"
+	// Matches "Visitors: 1234" and "1234 hits so far".
 	{needs: counters, expression: regexp.MustCompile(`\b` + counted + `(?:` + counter + `* ?[:#=]|` + counter + `+) *` + amount), unless: perUnit},
 	{needs: counters, expression: regexp.MustCompile(`\b` + amount + ` ?` + counted + ` (?:so far|since|today|bisher|seit|heute)\b`)},
-	// "17 users online", "Users online: 17", "3 users browsing this forum", "Memory: 1.5 MB"
+	// Matches "17 users online", "Users online: 17", "3 users browsing this forum" and "Memory: 1.5 MB".
 	{needs: []string{"online", "browsing"}, expression: regexp.MustCompile(`\b` + amount + ` ?` + people + `(?: and ` + amount + ` ?` + people + `)?(?: are| is)? (?:currently )?(?:online|browsing)\b|\b(?:` + people + ` (?:currently )?online|currently online) ?[:#=(]? *` + amount)},
 	{needs: []string{"memory"}, expression: regexp.MustCompile(`\b(?:peak )?memory(?: usage| used)? ?[:=] ?\d+(?:[.,]\d+)? ?[kmg]i?b\b(?:[,;|] *time ?[:=] ?\d+(?:[.,]\d+)? ?(?:ms|s|sec|seconds?)\b)?`)},
 	{needs: []string{" times"}, expression: regexp.MustCompile(`\b(?:read|visited) ` + amount + ` ?times\b`)},
