@@ -120,7 +120,7 @@ type Request struct {
 	Name      string    // file name, a hint for the format; "" if unknown
 	Declared  string    // MIME type declared by the sender, with parameters; "" if unknown
 	URL       string    // address of the page; "" if none
-	// PlainRows writes table rows as tab-separated cells instead of "column: value; …".
+	// PlainRows is set to write table rows as tab-separated cells instead of "column: value; …".
 	PlainRows bool
 }
 

@@ -21,7 +21,7 @@ type Source struct {
 	Name     string // file name; "" if unknown
 	Declared string // MIME type declared by the sender; "" if unknown
 	URL      string // address of the page, the base of its relative links; "" if none
-	// PlainRows writes table rows as tab-separated cells instead of "column: value; …".
+	// PlainRows is set to write table rows as tab-separated cells instead of "column: value; …".
 	PlainRows bool
 }
 

@@ -36,7 +36,7 @@ type weight struct {
 // contents.
 const maxHeadingLetters = 500
 
-// clearWeight is the part of a weight that lies outside elements such as nav and footer.
+// clearWeight holds the same counts as a weight, but without the text inside elements such as nav and footer.
 type clearWeight struct{ letters, linked, headings int }
 
 func (w clearWeight) prose() int { return w.letters - w.linked }

@@ -259,7 +259,8 @@ func (t *pageTree) isContents(n *html.Node, w weight) bool {
 	return told*10 >= links*8
 }
 
-// hasOnlyPageLinks reports whether an element contains links to the same page and at most a label.
+// hasOnlyPageLinks reports whether an element contains almost nothing but links to places on the same page, apart from
+// a label.
 func hasOnlyPageLinks(w weight) bool {
 	return w.links >= 3 && w.fragments*10 >= w.links*9 && w.linkDensity() >= 75
 }

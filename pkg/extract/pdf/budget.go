@@ -38,8 +38,8 @@ const (
 )
 
 // next decides whether the next page that pdftext could not decode is passed to PDFium. `calls` is the number of calls
-// into PDFium so far. `alternative` says whether pdftext has read the page as well. If it has not, next never returns
-// noHelp.
+// into PDFium so far. `alternative` says whether pdftext has read the page as well. If it has not, the page is passed
+// to PDFium until the calls are used up, even if PDFium did not help with the previous pages.
 func (b *pdfiumBudget) next(calls int, alternative bool) unasked {
 	if calls >= maxPDFiumCalls {
 		return spentCalls

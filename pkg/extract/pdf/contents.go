@@ -50,8 +50,8 @@ func joinContents(lines []pdftext.Line) []pdftext.Line {
 // onlyLeader reports whether a string consists only of dots and spaces.
 func onlyLeader(s string) bool { return s != "" && strings.Trim(s, ".·•‧․_…⋯ ") == "" }
 
-// contentsCells joins the cells of each entry of a table of contents. It returns nil for other lines. A line may have
-// two entries side by side.
+// contentsCells joins the cells of a line in a table of contents into one cell per entry. A line may have two entries
+// side by side. contentsCells returns nil for other lines.
 func contentsCells(cells []pdftext.Cell) []pdftext.Cell {
 	var entries []pdftext.Cell
 	open := -1

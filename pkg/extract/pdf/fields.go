@@ -309,7 +309,8 @@ func (f *fieldPlacer) fieldOver(field pdftext.Field, x float64) bool {
 	})
 }
 
-// labelOver returns the position of the cell directly above a field, or -1 if there is none.
+// labelOver finds the cell directly above a field. It returns the index of the line, and of the cell in that line, or
+// -1 if there is none.
 func (f *fieldPlacer) labelOver(field pdftext.Field) (at, cell int) {
 	at, cell = -1, -1
 	least := math.Inf(1)
@@ -328,7 +329,7 @@ func (f *fieldPlacer) labelOver(field pdftext.Field) (at, cell int) {
 	return at, cell
 }
 
-// labelUnder returns the position of the cell directly below a field, or -1 if there is none. It skips cells that are
+// labelUnder finds the cell directly below a field, and returns the same indexes as labelOver. It skips cells that are
 // nearer to a field below them.
 func (f *fieldPlacer) labelUnder(field pdftext.Field) (at, cell int) {
 	at, cell = -1, -1

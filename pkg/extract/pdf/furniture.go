@@ -68,8 +68,8 @@ type standing struct {
 
 func standingOf(l pdftext.Line) standing { return standing{l.Cells[0].X0, l.Y, l.Text()} }
 
-// running reports whether at least two of the most recent pages had this line at this height, like the running title of
-// a chapter.
+// running reports whether a line appeared at the same height on at least two of the most recent pages, like the running
+// title of a chapter. `masked` is the text of the line with its numbers masked, and `y` its height.
 func (l *layout) running(masked string, y float64) bool {
 	n := 0
 	for _, page := range l.recent {

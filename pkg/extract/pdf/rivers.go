@@ -144,8 +144,8 @@ func (t *gridText) headed() bool {
 	return names >= 2 && (len(t.ys) > 5 || proseColumns(lines) == nil)
 }
 
-// keepNamed removes each column border that has no header word after it. Such a border is only a gap that runs through
-// all rows by chance. The column of row names need not have a name.
+// keepNamed removes the left border of each column without a header word: the border is then only white space that
+// happens to run through all rows. The first column may lack a header word, because it may hold row names.
 func (t *gridText) keepNamed(g *grid) {
 	names := lineWords(t.bands[slices.IndexFunc(t.bands, func(band []pdftext.Line) bool { return len(band) > 0 })])
 	for k := g.columns() - 1; k > 0; k-- {

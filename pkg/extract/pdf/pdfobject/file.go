@@ -245,7 +245,7 @@ func (f *File) image(number uint32) []byte {
 	return b
 }
 
-// write appends a value in PDF syntax. If the value is a dictionary, write adds the entries in mark to it.
+// write appends a value in PDF syntax. If the value is a dictionary, write adds the entries in `mark` to it.
 func (f *File) write(b []byte, v Token, mark []Token) []byte {
 	switch v.Kind {
 	case Number:

@@ -47,7 +47,7 @@ type interpreter struct {
 	unseen   Unseen
 }
 
-// graphics is the graphics state saved by q and restored by Q.
+// graphics is the graphics state that the operators q and Q save and restore.
 type graphics struct {
 	ctm                           matrix
 	font                          *pdffont.Font

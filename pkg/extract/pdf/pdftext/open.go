@@ -30,7 +30,7 @@ type Document struct {
 	Stats Stats
 	// Rebuilt is set if the file's cross references were unusable and have been rebuilt from its objects.
 	Rebuilt bool
-	// CutShort is set if the end of a rebuilt file is missing, possibly with some pages.
+	// CutShort is set if a rebuilt file has no end marker. The file is then truncated, and pages may be missing.
 	CutShort bool
 }
 

@@ -223,7 +223,8 @@ func shareIn(at, region rect) float64 {
 }
 
 // covered reports whether some text lies on a region that is painted in a colour other than white. `at` is the area of
-// the text, and enough of it must be inside the region. If pictures is true, only pictures count as such regions.
+// the text. At least coveredShare of it must be inside the region. If `pictures` is true, only pictures count as such
+// regions.
 func covered(at rect, paints []paintBox, pictures bool) bool {
 	return slices.ContainsFunc(paints, func(p paintBox) bool {
 		return !p.white && (p.picture || !pictures) && shareIn(at, p.rect) >= coveredShare
