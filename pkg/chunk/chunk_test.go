@@ -483,7 +483,7 @@ func graphemeStarts(s string) map[int]bool {
 	starts := map[int]bool{0: true}
 	for g := graphemes.FromString(s); g.Next(); {
 		starts[g.Start()] = true
-		if g.End()-g.Start() > maxPieceBytes { // the one thing that is cut inside
+		if g.End()-g.Start() > maxPieceBytes { // only such a grapheme is split
 			for i := g.Start(); i < g.End(); i++ {
 				starts[i] = true
 			}
