@@ -53,7 +53,7 @@ func TestABatchCountsTheTermsOfTerms(t *testing.T) {
 	defer a.Return()
 	for range 2 { // the second time all words are known
 		b := a.Batch()
-		for _, context := range []string{"", "The Running Titles", "Übersicht der Läufe"} { // which many rows have in turn
+		for _, context := range []string{"", "The Running Titles", "Übersicht der Läufe"} { // shared by consecutive rows
 			for _, text := range mixedTexts {
 				checkBatch(t, b, Part{text, 1}, Part{context, 3})
 			}
@@ -111,7 +111,7 @@ func TestTheCacheOfAnAnalyzerIsBounded(t *testing.T) {
 		}
 		s.WriteByte(' ')
 	}
-	checkBatch(t, a.Batch(), Part{"wb", 1}, Part{s.String(), 1}) // of which more than one is wb
+	checkBatch(t, a.Batch(), Part{"wb", 1}, Part{s.String(), 1}) // the second text also contains wb
 	checkBatch(t, a.Batch(), Part{"the words wb wc", 1})
 	if len(a.terms) > 8 || a.words.count > 8 {
 		t.Errorf("%d terms and %d words are known", len(a.terms), a.words.count)
