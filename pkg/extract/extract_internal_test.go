@@ -95,7 +95,7 @@ func TestAChildThatDiedWhileIdleIsReplaced(t *testing.T) {
 	if err := dead.Process().Kill(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := io.ReadAll(dead.Out); err != nil { // ends when the process has
+	if _, err := io.ReadAll(dead.Out); err != nil { // returns once the process has ended
 		t.Fatal(err)
 	}
 	MustExtract(t, x, "the next document is read")
@@ -156,7 +156,7 @@ func TestSmallFilesGetLittleTime(t *testing.T) {
 func TestSimpleFilesNeedNoChild(t *testing.T) {
 	t.Parallel()
 	x := NewTestExtractor(t, Options{Concurrency: 2, Direct: 1000})
-	for _, workspace := range []string{"one", "another"} { // the other has the child that is kept for it
+	for _, workspace := range []string{"one", "another"} { // the second gets the child reserved for other workspaces
 		slot, ok := x.slots.Enter(t.Context(), workspace)
 		if !ok {
 			t.Fatal("no child is free")

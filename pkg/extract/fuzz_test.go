@@ -14,7 +14,7 @@ import (
 // FuzzZip reads mutations of packed files, without unpacking them first.
 func FuzzZip(f *testing.F) {
 	lie := documentWith(f, nil)
-	binary.LittleEndian.PutUint32(lie[bytes.LastIndex(lie, []byte("PK\x01\x02"))+24:], 10) // how large its part is unpacked
+	binary.LittleEndian.PutUint32(lie[bytes.LastIndex(lie, []byte("PK\x01\x02"))+24:], 10) // unpacked size of its part
 	readtest.Format(f, ".pptx", string(lie), string(nestedContainers(f)), string(climbingParts(f)), string(polyglotZip(f)), string(macros(f)),
 		string(extracttest.Zip(f, map[string]string{"[Content_Types].xml": "<Types/>", "ppt/slides/slide1.xml": "<p:sld/>", "": "", "a/": "", "\xff\\..\\b": "c"}, 1)))
 }

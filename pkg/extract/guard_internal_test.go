@@ -158,13 +158,13 @@ func TestAChildEndsWithItsParent(t *testing.T) {
 		t.Skipf("ends of processes cannot be waited for here: %v", err)
 	}
 	defer unix.Close(child)
-	if err := unix.Kill(pid, unix.SIGSTOP); err != nil { // it cannot see that its input has ended
+	if err := unix.Kill(pid, unix.SIGSTOP); err != nil { // a stopped child cannot see that its input has ended
 		t.Fatal(err)
 	}
 	if err := parent.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	_ = parent.Wait() // it was killed
+	_ = parent.Wait() // the error only says that the parent was killed
 	ended, err := unix.Poll([]unix.PollFd{{Fd: int32(child), Events: unix.POLLIN}}, 10_000)
 	if err != nil || ended != 1 {
 		t.Errorf("the child lives 10 seconds after its parent was killed: %v", err)

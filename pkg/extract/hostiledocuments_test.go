@@ -26,8 +26,8 @@ func TestHostileDocuments(t *testing.T) {
 		name string
 		data func(t testing.TB) []byte
 		want format.Kind
-		text string // what is read where want is empty
-		not  string // what must not be
+		text string // text that the result must contain if want is empty
+		not  string // text that the result must not contain
 	}{
 		"a container whose entries overlap":                      {"overlap.docx", overlappingZip, format.TooLarge, "", ""},
 		"a container in a container in a container":              {"nested.docx", nestedContainers, "", "outermost", "innermost"},

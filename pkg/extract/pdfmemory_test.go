@@ -50,7 +50,7 @@ func packedBookPDF(pages, fonts int) []byte {
 	for i := range pages {
 		write(extracttest.Stream("", extracttest.PDFLines("F1", 9, 72, 780, extracttest.Repeated("page %d keeps line %d of what was seen at the gate", i, 22)...)+extracttest.PDFLines("F2", 9, 72, 480, extracttest.Repeated("and day %d has line %d of what was heard", i, 22)...)))
 	}
-	const each = 100 // objects of an object stream
+	const each = 100 // number of objects per object stream
 	for from := 1; from < firstStream; from += each {
 		var numbers, objects strings.Builder
 		to := min(from+each, firstStream)
@@ -81,7 +81,7 @@ func TestMemoryDoesNotGrowWithPages(t *testing.T) {
 	tests := map[string]struct {
 		pages int
 		data  []byte
-		line  string // that is on every page
+		line  string // a line that is on every page
 		route string
 	}{
 		"of ordinary text": {pages, extracttest.BookPDF(pages), "wrote line 20 of the log", "pdf/own"},
@@ -91,7 +91,7 @@ func TestMemoryDoesNotGrowWithPages(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if strings.HasPrefix(tt.route, "pdf/pdfium") { // compile it here: it is compiled once for all children
+			if strings.HasPrefix(tt.route, "pdf/pdfium") { // compile PDFium first, once for all children
 				if _, err := readtest.Parse(t, "a.pdf", extracttest.StrangePDF(6)); err != nil {
 					t.Fatal(err)
 				}

@@ -52,7 +52,7 @@ func TestPagesAreDrawnInAChildProcess(t *testing.T) {
 		"a tiny page":           {file: page("0 0 1 1", "", fmt.Sprintf(square, 1, 1)), page: 1, dark: true},
 		"a page like a ribbon":  {file: page("0 0 1000000 1", "", fmt.Sprintf(square, 1000000, 1)), page: 1, dark: true},
 		"a page like a tower":   {file: page("0 0 1 1000000", "", fmt.Sprintf(square, 1, 1000000)), page: 1, dark: true},
-		"a page without size":   {file: page("0 0 0 0", "", fmt.Sprintf(square, 100, 100)), page: 1, dark: true}, // PDFium takes Letter
+		"a page without size":   {file: page("0 0 0 0", "", fmt.Sprintf(square, 100, 100)), page: 1, dark: true}, // PDFium assumes Letter
 		"an empty page":         {file: page("0 0 100 100", "", ""), page: 1},
 		"a transparent page":    {file: page("0 0 100 100", "/Group << /S /Transparency >> /Resources << /ExtGState << /G << /ca 0.5 >> >> >>", "/G gs"), page: 1},
 		"no PDF":                {file: []byte("<html>"), page: 1, kind: extract.Damaged},

@@ -83,7 +83,7 @@ func TestUTF16OfEveryLanguageIsReadWithoutAMark(t *testing.T) {
 		for name, order := range map[string]unicode.Endianness{"little endian": unicode.LittleEndian, "big endian": unicode.BigEndian} {
 			for _, bom := range []unicode.BOMPolicy{unicode.IgnoreBOM, unicode.UseBOM} {
 				if bom == unicode.IgnoreBOM && strings.Count(tt.text, " ")+strings.Count(tt.text, "\n") < 3 {
-					continue // nothing to tell it by
+					continue // the text does not reveal its encoding
 				}
 				data, err := unicode.UTF16(order, bom).NewEncoder().Bytes([]byte(tt.text))
 				if err != nil {

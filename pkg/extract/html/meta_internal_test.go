@@ -14,7 +14,7 @@ func TestDatesOfPages(t *testing.T) {
 
 		"2026-02-17 06:30:00 UTC":       "2026-02-17T06:30:00Z",
 		"Tue, 17 Feb 2026 06:30:00 GMT": "2026-02-17T06:30:00Z",
-		"Tue, 17 Feb 2026 06:30:00 CET": "2026-02-17", // what CET is depends on whom one asks
+		"Tue, 17 Feb 2026 06:30:00 CET": "2026-02-17", // the meaning of CET depends on the location
 		"0000-00-00":                    "",
 		"9999-12-31":                    "",
 	}

@@ -53,7 +53,7 @@ var docSites = []docSite{
 	{
 		name: "sqlite3-doc", files: "sqlite3",
 		main: func(n *html.Node) bool { return n.DataAtom == atom.Body },
-		drop: func(n *html.Node) bool { return pages.Attr(n, "class") == "nosearch" }, // what the site keeps out of its own search
+		drop: func(n *html.Node) bool { return pages.Attr(n, "class") == "nosearch" }, // not in the site's own search
 	},
 	{
 		name: "postgresql-doc", files: "postgresql-doc-*/html",

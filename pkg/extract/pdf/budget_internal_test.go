@@ -14,9 +14,9 @@ func TestPDFiumBudget(t *testing.T) {
 	known, unknown, empty := pdfiumPage{chars: 100, known: 50}, pdfiumPage{chars: 100, known: 49}, pdfiumPage{}
 	helpless := slices.Repeat([]pdfiumPage{unknown}, maxHelpless)
 	tests := map[string]struct {
-		before      []pdfiumPage // what PDFium found when it was asked
+		before      []pdfiumPage // results of the earlier calls of PDFium
 		calls       int
-		nothingElse bool // there is no text of our own
+		nothingElse bool // pdftext has not read the page
 		want        []unasked
 	}{
 		"asks for the first page":                            {nil, 0, false, []unasked{wasAsked}},

@@ -52,7 +52,7 @@ func TestFontsWithoutUsableMapsAreReported(t *testing.T) {
 		}
 		return 0xe000 + c
 	}
-	small := func(c rune) rune { // the font has capitals and signs alone
+	small := func(c rune) rune { // only the capitals and signs of the font are mapped
 		if c >= 'a' {
 			return private(c)
 		}
@@ -68,8 +68,8 @@ func TestFontsWithoutUsableMapsAreReported(t *testing.T) {
 		"a map that is two off":           {append(pdf.ProseLines, pdf.ProseLines...), shiftedMap(-2), unlikely},
 		"numbers of glyphs as characters": {append(pdf.ProseLines, pdf.ProseLines...), shiftedMap(-29), unlikely},
 		"a map to private characters":     {append([]string{"PAGE ONE OF THE RULES"}, pdf.ProseLines...), small, unmapped},
-		"no map, but codes of ASCII":      {pdf.ProseLines, nil, ""},               // by which PDFium reads them
-		"a few words that are one off":    {pdf.ProseLines[:1], shiftedMap(1), ""}, // too few to be sure
+		"no map, but codes of ASCII":      {pdf.ProseLines, nil, ""},               // PDFium reads these codes
+		"a few words that are one off":    {pdf.ProseLines[:1], shiftedMap(1), ""}, // too few words to be sure
 		"code":                            {pdf.CodeLines, rightMap, ""},
 		"a listing of assembler":          {pdf.AssemblerLines, rightMap, ""},
 		"part numbers":                    {pdf.PartLines, rightMap, ""},

@@ -15,7 +15,7 @@ func TestCellsThatNoRulePartsAreJoined(t *testing.T) {
 	t.Parallel()
 	const y, n = true, false // there is a rule, there is none
 	tests := map[string]struct {
-		parts, below [][]bool // as grid has them
+		parts, below [][]bool // as in grid
 		want         []region // nil for a drawing
 	}{
 		"all sides have rules":                  {[][]bool{{y, y}, {y, y}}, [][]bool{{y, y}, {y, y}}, []region{{0, 0, 1, 1}, {0, 1, 1, 1}, {1, 0, 1, 1}, {1, 1, 1, 1}}},

@@ -29,8 +29,8 @@ type source struct {
 	byPDFium []int
 	scans    []int // pages with pictures and no text
 	broken   []int
-	noHelp   []int // doubtful pages not passed to PDFium, because it did not know the characters of earlier pages
-	spent    []int // doubtful pages not passed to PDFium, because its calls had reached the limit
+	noHelp   []int // pages not passed to PDFium, because it did not know the characters of earlier pages
+	spent    []int // pages not passed to PDFium, because its calls had reached the limit
 	unseen   unseenPages
 	garbled  garbledPages
 }

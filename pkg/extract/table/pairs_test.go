@@ -43,10 +43,10 @@ func FuzzRows(f *testing.F) {
 				rows = append(rows, row.Cells)
 			}
 			if len(row.Cells) > format.MaxColumns || len(line) > format.MaxBlockBytes/8 {
-				return // parts of it are cut, or its words are
+				return // cells are dropped, or words are split
 			}
 			if err := add(); err != nil {
-				return // a text that no block can hold
+				return // the text does not fit into a block
 			}
 		}
 		if err := w.Flush(); err != nil {

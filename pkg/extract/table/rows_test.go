@@ -70,7 +70,7 @@ func written(t *testing.T, w *Writer, rows []Row) string {
 func TestRowsOfLabelsAndValuesAreNoRecords(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
-		rows, want string // cells parted by "|", marked ones with "*"
+		rows, want string // cells are separated by "|"; highlighted ones have a "*"
 		plain      bool
 	}{
 		"values of all kinds":                    {rows: "Title|Yearly report/Date|2024-05-06/Author|Ann Lee/Budget|€ 1,000", want: "Title: Yearly report/Date: 2024-05-06/Author: Ann Lee/Budget: € 1,000"},

@@ -187,7 +187,7 @@ func FuzzFontProgram(f *testing.F) {
 			return
 		}
 		p := &program{glyphs: func() map[uint32]string { return nil }}
-		p.read(data) // any outcome but a panic or no end is fine
+		p.read(data) // must neither panic nor run forever
 		p.glyphs()
 		if p.sfnt != nil {
 			p.sfnt.codeText()

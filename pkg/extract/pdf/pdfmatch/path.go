@@ -9,20 +9,20 @@ import (
 // Costs of a path through the positions of words. A path without jumps that leaves nothing out costs nothing.
 const (
 	skipToken  = 1.5 // leaving out a token
-	skipRune   = 0.5 // and for each of its letters, up to skipMost
+	skipRune   = 0.5 // in addition, for each of its letters; together at most skipMost
 	skipMost   = 6
-	skipLabel  = 0.7 // leaving out a token of a label, which may be far away at the top of a table
-	inside     = 1.0 // a token that begins or ends inside a word of the page
-	gapInLine  = 0.8 // a jump forwards on a line
-	backInLine = 2.2 // a jump backwards on a line
-	jump       = 1.6 // any other jump
-	jumpUp     = 0.4 // in addition, for a jump towards the top of the page
-	jumpDown   = 0.15
-	jumpAcross = 0.03 // for each multiple of the font size, like jumpDown
-	jumpMost   = 5    // maximum for the distance
+	skipLabel  = 0.7  // leaving out a token of a label, which may be far away at the top of a table
+	inside     = 1.0  // a token that begins or ends inside a word of the page
+	gapInLine  = 0.8  // a jump forwards on a line
+	backInLine = 2.2  // a jump backwards on a line
+	jump       = 1.6  // any other jump
+	jumpUp     = 0.4  // in addition, for a jump towards the top of the page
+	jumpDown   = 0.15 // in addition, for each multiple of the font size in the vertical distance
+	jumpAcross = 0.03 // like jumpDown, for the horizontal distance
+	jumpMost   = 5    // maximum of jumpDown and jumpAcross together
 	jumpBack   = 1.5  // in addition, for a jump back on a row
-	otherRow   = 0.8  // in addition, for a jump to another height on one line of the passage
-	returnMost = 0.5  // maximum for the distance across in a jump to the start of a cell further down
+	otherRow   = 0.8  // in addition, for a jump to another height within one line of the passage
+	returnMost = 0.5  // maximum of jumpAcross in a jump to the start of a cell further down
 	lineEnd    = -0.9 // from the end of a line to the start of another
 	nextPage   = 2.5
 	otherPage  = 5

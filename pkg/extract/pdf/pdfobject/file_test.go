@@ -22,7 +22,7 @@ func deflated(s string) string {
 	var b bytes.Buffer
 	w := zlib.NewWriter(&b)
 	if _, err := io.WriteString(w, s); err != nil {
-		panic(err) // a buffer takes everything
+		panic(err) // writing to a buffer cannot fail
 	}
 	w.Close()
 	return b.String()
@@ -157,7 +157,7 @@ func encrypted(revision int, password string) []byte {
 		data := append([]byte(s), bytes.Repeat([]byte{byte(pad)}, pad)...)
 		block, err := aes.NewCipher(key)
 		if err != nil {
-			panic(err) // keys here have the right size
+			panic(err) // cannot happen: the key has a valid size
 		}
 		iv := []byte("0123456789abcdef")
 		cipher.NewCBCEncrypter(block, iv).CryptBlocks(data, data)
@@ -169,7 +169,7 @@ func encrypted(revision int, password string) []byte {
 		wrap := sha256.Sum256([]byte(password + "keysalt."))
 		block, err := aes.NewCipher(wrap[:])
 		if err != nil {
-			panic(err) // a sum is a key
+			panic(err) // cannot happen: a SHA-256 sum has a valid size
 		}
 		sealed := make([]byte, 32)
 		cipher.NewCBCEncrypter(block, make([]byte, 16)).CryptBlocks(sealed, key)
@@ -213,7 +213,7 @@ func FuzzFilters(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte, kind, predictor uint8) {
 		names := []string{"FlateDecode", "LZWDecode", "ASCII85Decode", "RunLengthDecode", "ASCIIHexDecode"}
 		flt := filter{name: names[int(kind)%len(names)], predictor: int(predictor % 16), columns: 5, colours: 1, bits: 8, earlier: 1}
-		if out, _ := flt.decode(data); len(out) > 2*MaxStream { // an error is a fine result
+		if out, _ := flt.decode(data); len(out) > 2*MaxStream { // an error is acceptable
 			t.Errorf("%d bytes", len(out))
 		}
 	})
@@ -226,7 +226,7 @@ func FuzzXref(f *testing.F) {
 		for _, search := range []bool{false, true} {
 			file, err := find(data, search)
 			if err != nil {
-				continue // an error is a fine result; a panic or no end is not
+				continue // an error is acceptable, but not a panic or an endless loop
 			}
 			for n := range file.entries {
 				file.image(n)

@@ -115,7 +115,7 @@ func FuzzContent(f *testing.F) {
 			return // the content may end its own stream
 		}
 		for i := range d.NumPages() {
-			_, _ = d.Page(t.Context(), i) // an error is a fine result; a panic or no end is not
+			_, _ = d.Page(t.Context(), i) // an error is acceptable, but not a panic or an endless loop
 		}
 	})
 }
@@ -134,7 +134,7 @@ func FuzzOpen(f *testing.F) {
 			return
 		}
 		for i := range min(d.NumPages(), 10) {
-			_, _ = d.Page(t.Context(), i) // an error is a fine result; a panic or no end is not
+			_, _ = d.Page(t.Context(), i) // an error is acceptable, but not a panic or an endless loop
 		}
 	})
 }

@@ -25,7 +25,7 @@ func manyNames(n, rounds int) []byte {
 		extracttest.Stream("/Type /XObject /Subtype /Form /Resources 5 0 R", "BT ET"))
 }
 
-func TestResourcesAreReadOnce(t *testing.T) { // alone, since it counts what is allocated
+func TestResourcesAreReadOnce(t *testing.T) { // not parallel, because it counts allocations
 	d, err := Open(manyNames(20, 1))
 	if err != nil {
 		t.Fatalf("Open: %v", err)
