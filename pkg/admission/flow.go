@@ -62,8 +62,8 @@ func (g *Gate) flow(name string) *flow {
 	return f
 }
 
-// sweep removes flows that are idle and have no debts, so that the number of flows in memory is bounded by the number
-// of callers.
+// sweep removes idle flows that are no longer charged for earlier callers. If that is not enough, it removes all idle
+// flows, so that the number of flows in memory is bounded by the number of callers.
 func (g *Gate) sweep() {
 	now := time.Now()
 	for name, f := range g.flows {
