@@ -122,8 +122,9 @@ func addressRun(s string) (n int, ended bool) {
 	return n, false
 }
 
-// cutAddress returns the address at the beginning of a run. The address ends at a quotation mark, a bar or an unmatched
-// closing bracket. Punctuation at the end of the address belongs to the surrounding sentence and is left out.
+// cutAddress returns the address at the beginning of a run of characters (see addressRun). The address ends at a
+// quotation mark, a bar or an unmatched closing bracket. Punctuation at the end of the address belongs to the
+// surrounding sentence and is left out.
 func cutAddress(run string) string {
 	depth := 0
 	for i := range len(run) {

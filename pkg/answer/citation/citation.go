@@ -222,7 +222,7 @@ func mayOpen(b byte) bool { return b == '[' || b == "【"[0] || b == "［"[0] }
 // may separate the cells of a table, so it is removed only if the filter removes all marks.
 func (c *citationFilter) isSpace(b byte) bool { return b == ' ' || b == '\t' && c.action == remove }
 
-// names reports whether n is the number of a fragment.
+// names reports whether n is the number of a fragment in the prompt.
 func (c *citationFilter) names(n int) bool { return n >= 1 && n <= c.fragments }
 
 // cite applies the filter's action to a mark and the space before it, and writes the result to out.

@@ -122,7 +122,7 @@ func (q question) identifies(p part, own wording, lang analysis.Language) bool {
 	return most || foreign && q.value(own) >= 0
 }
 
-// holdsAll reports whether each marked term is in at least one of the texts.
+// holdsAll reports whether every term whose element in `marked` is true occurs in at least one of the texts.
 func (q question) holdsAll(marked []bool, texts ...wording) bool {
 	for i, is := range marked {
 		if is && !slices.ContainsFunc(texts, func(t wording) bool { return q.holds(t, i) > 0 }) {

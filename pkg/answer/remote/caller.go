@@ -174,7 +174,7 @@ func (r *Reply) Event() {
 // Thought records a piece of the model's reasoning, which restarts the time-out like a piece of the answer.
 func (r *Reply) Thought() { r.stallTimer.Reset(r.next) }
 
-// Begun reports whether a piece has been passed on.
+// Begun reports whether a piece of the answer has been passed on to the caller.
 func (r *Reply) Begun() bool { return r.begun }
 
 // Pass passes a piece to emit. If emit fails, Pass returns its error, and the caller must return that error, too.

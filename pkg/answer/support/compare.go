@@ -203,7 +203,7 @@ func (c *comparison) compareLanguages() {
 	c.foreign = c.share() < foreignShare
 }
 
-// share returns the share of the content words that the sources contain.
+// share returns the share of the sentence's content words that the sources contain.
 func (c *comparison) share() float64 {
 	held, total := 0.0, 0.0
 	for i := range c.words {

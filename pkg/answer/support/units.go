@@ -54,7 +54,8 @@ var symbolUnits = map[rune]string{
 	'년': "year", '일': "day", '월': "month", '원': "won",
 }
 
-// unitAt returns the canonical unit at the beginning of a text, after at most one space.
+// unitAt returns the canonical unit at the beginning of a text, after at most one space or hyphen, or "" if there is
+// none.
 func unitAt(rest string) string {
 	if c, size := utf8.DecodeRuneInString(rest); isThinSpace(c) || c == '-' {
 		rest = rest[size:]
