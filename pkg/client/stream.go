@@ -54,7 +54,7 @@ func (c *Client) StreamAgent(ctx context.Context, id string, q AgentQuery, text 
 	return nil, ErrUnfinished
 }
 
-// checkStream checks that the answer is an event stream.
+// checkStream returns an error if the answer is not an event stream. It returns the error of the request unchanged.
 func checkStream(resp *http.Response, err error) (*http.Response, error) {
 	if err == nil {
 		if err = isOf(resp, "text/event-stream"); err != nil {
