@@ -266,8 +266,8 @@ func formsVector(w analysis.QueryTerm) (entity.Vector, error) {
 
 func wordKey(w analysis.QueryTerm) string { return strings.Join(w.Forms, "\x00") }
 
-// known returns the number of rows with a word if that number has been counted before or can be estimated from the
-// sample.
+// known returns the number of rows that contain a word, if that number has been counted before or can be estimated from
+// the sample.
 func (c *termStatistics) known(w analysis.QueryTerm) (float64, bool) {
 	if c.rows == 0 {
 		return 0, true

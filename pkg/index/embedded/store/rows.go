@@ -25,8 +25,8 @@ func (s *Space) dropRows(slots []uint32) {
 	}
 }
 
-// rowsIn returns the rows of live slots, which must be ascending, without metadata. The rows are shared and must not be
-// modified.
+// rowsIn returns the rows in the given slots, without metadata. The slots must be live and ascending. The rows are
+// shared and must not be modified.
 func (v View) rowsIn(ctx context.Context, slots []uint32) ([]*storedRow, error) {
 	out := make([]*storedRow, len(slots))
 	for i, slot := range slots {

@@ -94,8 +94,8 @@ func wordOf(w, n int) uint64 {
 	return ^uint64(0)
 }
 
-// centroid returns the verified record of a list's centroid: its int8 code, and the list's radius, first row and number
-// of rows.
+// centroid returns the verified record of the i-th list's centroid: its int8 code, and the list's radius, first row and
+// number of rows.
 func (c *IVF) centroid(i int) ([]byte, error) {
 	if err := c.centroids.Check(i/64, wordOf(i/64, c.Lists)); err != nil {
 		return nil, c.damaged("a centroid", err)
@@ -103,7 +103,8 @@ func (c *IVF) centroid(i int) ([]byte, error) {
 	return c.centroids.Record(uint32(i)), nil
 }
 
-// mean returns the verified record of a centroid in full precision. If i is c.Lists or more, it is a coarse centroid.
+// mean returns the verified record of the i-th centroid in full precision. From i = c.Lists on, these are the coarse
+// centroids.
 func (c *IVF) mean(i int) ([]byte, error) {
 	if err := c.means.Check(i/64, wordOf(i/64, c.Lists+c.Coarse)); err != nil {
 		return nil, c.damaged("a mean", err)
