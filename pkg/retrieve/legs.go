@@ -79,7 +79,8 @@ type Permits interface {
 	TryEnter(workspace string) (leave func(), ok bool)
 }
 
-// enter reports whether one more leg may be searched at the same time.
+// enter reports whether one more leg may be searched at the same time. If so, the caller must call leave after the
+// search.
 func (r *Retriever) enter(workspace string) (leave func(), ok bool) {
 	if r.deps.Permits == nil {
 		return func() {}, true

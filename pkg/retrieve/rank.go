@@ -108,7 +108,7 @@ func (r *Retriever) rerank(ctx context.Context, all []*candidate, s *selection, 
 	return ranked, second, nil
 }
 
-// passage returns what the reranker reads of a candidate: its title, headings and text.
+// passage returns the text that the reranker reads for a candidate: its title, headings and text.
 func passage(c *candidate) string {
 	if c.hit.Context == "" {
 		return c.hit.Text
