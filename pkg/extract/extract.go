@@ -161,9 +161,9 @@ func New(o Options) *Extractor {
 	}
 }
 
-// Extract reads one document. If no child may read it now, it waits for its workspace's turn. An *Error means that the
-// document cannot be read and that a retry would not help. Any other error comes from the child process or the context,
-// so a retry may succeed.
+// Extract reads one document. If no child is free, Extract waits. Workspaces with waiting documents take turns. An
+// *Error means that the document cannot be read and that a retry would not help. Any other error comes from the child
+// process or the context, so a retry may succeed.
 func (x *Extractor) Extract(ctx context.Context, req Request) (*domain.Document, error) {
 	answer, err := x.ask(ctx, req, 0, nil)
 	return answer.Document, err

@@ -122,8 +122,9 @@ func (s *Sink) Warn(text string) {
 	}
 }
 
-// cleanText cleans the text of a block. It makes it valid UTF-8, removes control characters except tab and newline,
-// removes soft hyphens, and trims white space from both ends of the text. Outside code, it also trims each line.
+// cleanText cleans the text of a block. The result is valid UTF-8 without soft hyphens, and without control characters
+// except tabs and newlines. White space is trimmed from both ends of the text and, except in code, from both ends of
+// each line.
 func cleanText(s string, kind domain.BlockKind) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	s = strings.ReplaceAll(s, "\r\n", "\n")

@@ -51,7 +51,7 @@ func headingAnchors(doc *html.Node) map[*html.Node]string {
 	return anchors
 }
 
-// anchorScan is one pass over a page in document order.
+// anchorScan holds the state of one pass over a page, in document order.
 type anchorScan struct {
 	owner             map[string]*html.Node // the element of each id
 	text              int                   // visible letters and digits so far

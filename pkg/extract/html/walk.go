@@ -244,7 +244,7 @@ func (w *walker) code(n *html.Node) {
 	w.emit(domain.Block{Kind: domain.BlockCode, Text: codeText(n), Links: w.linksIn(n)}, n)
 }
 
-// term reads the term of a definition or the summary of a details element as a separate line.
+// term reads a dt element or the summary of a details element as a separate line.
 func (w *walker) term(n *html.Node) {
 	if n.DataAtom == atom.Summary && firstHeading(n) != nil {
 		w.block(n)

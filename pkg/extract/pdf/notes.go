@@ -31,7 +31,8 @@ func startsApart(para []pdftext.Line, line pdftext.Line, wide bool) bool {
 	return last.Size-line.Size > smallerNote && ended || follows(startsNote(para[0].Text()), startsNote(text)) && ended
 }
 
-// captionWords begin captions in common languages, before a number and a punctuation mark.
+// captionWords are the words that begin captions in common languages. In a caption, a number and a punctuation mark
+// follow.
 var captionWords = map[string]bool{
 	"figure": true, "fig": true, "table": true, "chart": true, "listing": true, "algorithm": true, "scheme": true, "exhibit": true, "plate": true,
 	"abbildung": true, "abb": true, "tabelle": true, "tab": true, "schaubild": true, "tableau": true, "figura": true, "tabla": true, "tabela": true, "tabella": true,

@@ -110,8 +110,9 @@ func (t *gridText) bodyLines() []pdftext.Line {
 	return body
 }
 
-// headed reports whether a table without rules between its columns has a header. The first row must name at least two
-// columns in a few lines without list markers, and the rows below must not be text in columns.
+// headed reports whether a table without rules between its columns has a header. The header is the first row with text.
+// It must have only a few lines, name at least two columns, and contain no list markers. The rows below it must not be
+// prose in columns.
 func (t *gridText) headed() bool {
 	const headerLines = 3
 	header := -1

@@ -36,7 +36,7 @@ const maxFrame = 16 << 20
 // batchBytes is the approximate amount of text in one frame of blocks, in bytes.
 const batchBytes = 256 << 10
 
-// Request is one document for a child to read, a page of it to draw, or passages of it to locate.
+// Request asks a child to read a document, to draw one of its pages, or to locate passages in it.
 type Request struct {
 	Path       string        `json:"path"` // only on systems that cannot pass open files; "" elsewhere
 	Name       string        `json:"name"`

@@ -296,8 +296,8 @@ func writeName(b []byte, name string) []byte {
 	return append(b, ' ')
 }
 
-// cache keeps recently used entries up to an approximate size. It has two generations: when the young one reaches half
-// that size, it replaces the old one.
+// cache keeps recently used entries up to an approximate size. It has two generations. When the young generation
+// reaches half of that size, it becomes the old one, and the previous old one is dropped.
 type cache[K comparable, V any] struct {
 	young, old  map[K]V
 	size, limit int

@@ -23,8 +23,8 @@ type spot struct {
 	elevation
 }
 
-// elevation is the height and size of a glyph that differs from most of its line. It has only two bytes, so that it
-// does not make a spot larger.
+// elevation is the height and size of a glyph that differs from most of its line. It has only two bytes, which fit into
+// the unused bytes of the struct spot.
 type elevation struct {
 	rise  int8 // distance above the line's baseline, in elevationSteps of the line's font size
 	scale int8 // glyph's size minus the line's, in elevationSteps of the line's font size
