@@ -110,7 +110,7 @@ func (t *pageTree) articleBody(region *html.Node) *html.Node {
 	return found
 }
 
-// textElement reports whether an element is one that contains text, such as a paragraph or a heading.
+// textElement reports whether an element is of a kind that holds text, such as a paragraph or a heading.
 func textElement(n *html.Node) bool {
 	return n != nil && (n.DataAtom == atom.P || n.DataAtom == atom.Li || n.DataAtom == atom.Blockquote || n.DataAtom == atom.Pre || isHeading(n.DataAtom))
 }

@@ -85,7 +85,8 @@ func (l *layout) takeGrid(g *grid, items []placed) []placed {
 }
 
 // takeReaching replaces the lines between the rules of a grid, and the header lines above them, with a table. It does
-// so only for a table with names that span several columns or rows. In other tables, the rules are a better guide.
+// so only for a table with names that span several columns or rows, because rules alone do not show which columns or
+// rows such a name covers.
 func (l *layout) takeReaching(g *grid, items []placed) []placed {
 	const header = 8 // maximum number of header lines above the first rule
 	first, last := -1, -1

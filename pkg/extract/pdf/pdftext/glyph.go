@@ -51,7 +51,7 @@ func (l Line) direction() (dx, dy float64) {
 	return float64(l.dx), float64(l.dy)
 }
 
-// box returns the area of a glyph between two positions along the line.
+// box returns the area of a glyph that extends from x0 to x1 along the line and has the elevation e.
 func (l Line) box(x0, x1 float64, e elevation) Box {
 	size := l.Size * (1 + float64(e.scale)/elevationSteps)
 	base := l.Y + l.Size*float64(e.rise)/elevationSteps
