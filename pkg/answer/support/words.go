@@ -67,8 +67,8 @@ func unspaced(r rune) bool {
 	return r >= 0x0E00 && (language.IsUnspaced(r) || r == 'ー' || unicode.In(r, unicode.Hangul, unicode.Lao, unicode.Khmer, unicode.Myanmar))
 }
 
-// readUnspaced reads a word in a script without spaces, and returns the offset of the next word. Words that are pairs of
-// characters overlap.
+// readUnspaced reads a word in a script without spaces, and returns the offset of the next word. Words that are pairs
+// of characters overlap.
 func (r *reader) readUnspaced(out *[]word, text string, i, to int) int {
 	if n, numbers := hanNumber(text[i:to]); n > 0 {
 		*out = append(*out, word{start: i, end: i + n, lower: text[i : i+n], numbers: numbers, unit: unitAt(text[i+n : to])})
