@@ -29,7 +29,7 @@ func text(field *string) func(string) error {
 	return func(v string) error { *field = v; return nil }
 }
 
-// listenAddress parses a listen address, host:port. It may be empty.
+// listenAddress returns a function that sets the field to a listen address, host:port. The address may be empty.
 func listenAddress(field *string) func(string) error {
 	return func(v string) error {
 		if v == "" {
@@ -86,7 +86,7 @@ const (
 	maxKey = 512
 )
 
-// passphrase parses a secret of any characters. It may be empty.
+// passphrase returns a function that sets the field to a secret of any characters. The secret may be empty.
 func passphrase(field *string) func(string) error {
 	return func(v string) error {
 		if v != "" && len(v) < minKey {
@@ -100,7 +100,7 @@ func passphrase(field *string) func(string) error {
 	}
 }
 
-// key parses a secret without spaces. It may be empty.
+// key returns a function that sets the field to a secret of ASCII characters without spaces. The secret may be empty.
 func key(field *string) func(string) error {
 	return func(v string) error {
 		switch {
@@ -116,7 +116,7 @@ func key(field *string) func(string) error {
 // minSecretKey is the minimum length of an encryption key in characters.
 const minSecretKey = 32
 
-// secretKey parses an encryption key. It may be empty.
+// secretKey returns a function that sets the field to an encryption key. The key may be empty.
 func secretKey(field *string) func(string) error {
 	return func(v string) error {
 		if v != "" && len(v) < minSecretKey {
@@ -127,7 +127,7 @@ func secretKey(field *string) func(string) error {
 	}
 }
 
-// httpAddress parses the address of an HTTP server. It may be empty.
+// httpAddress returns a function that sets the field to the address of an HTTP server. The address may be empty.
 func httpAddress(field *string) func(string) error {
 	return func(v string) error {
 		if v != "" {
@@ -140,7 +140,8 @@ func httpAddress(field *string) func(string) error {
 	}
 }
 
-// httpAddresses parses comma-separated addresses. The list may be empty.
+// httpAddresses returns a function that sets the field to a list of addresses, separated by commas. The list may be
+// empty.
 func httpAddresses(field *[]string) func(string) error {
 	return func(v string) error {
 		var list []string
@@ -158,8 +159,8 @@ func httpAddresses(field *[]string) func(string) error {
 	}
 }
 
-// proxy parses the address of a proxy. It may be empty. Errors do not quote the address, because it may contain a
-// password.
+// proxy returns a function that sets the field to the address of a proxy. The address may be empty. Errors do not quote
+// the address, because it may contain a password.
 func proxy(field *string) func(string) error {
 	return func(v string) error {
 		if v != "" {
@@ -176,7 +177,7 @@ func proxy(field *string) func(string) error {
 	}
 }
 
-// file checks that a file can be read. The name may be empty.
+// file returns a function that sets the field to the name of a file, which must be readable. The name may be empty.
 func file(field *string) func(string) error {
 	return func(v string) error {
 		if v != "" {
@@ -191,7 +192,8 @@ func file(field *string) func(string) error {
 	}
 }
 
-// names parses a list of host names, separated by commas, and adds them to the field. The names must have no ports.
+// names returns a function that adds a list of host names, separated by commas, to the field. The names must have no
+// ports.
 func names(field *[]string) func(string) error {
 	return func(v string) error {
 		for name := range strings.SplitSeq(v, ",") {
@@ -207,7 +209,7 @@ func names(field *[]string) func(string) error {
 	}
 }
 
-// origins parses a list of origins of web pages.
+// origins returns a function that sets the field to a list of origins of web pages, separated by commas.
 func origins(field *[]string) func(string) error {
 	return func(v string) error {
 		*field = nil
@@ -279,7 +281,7 @@ func duration(field *time.Duration) func(string) error {
 	}
 }
 
-// delay parses a duration that may be zero.
+// delay returns a function that sets the field to a duration, which may be zero.
 func delay(field *time.Duration) func(string) error {
 	return func(v string) error {
 		d, err := time.ParseDuration(v)
@@ -294,7 +296,7 @@ func delay(field *time.Duration) func(string) error {
 // Minimum retention of conversations, so that a typing mistake does not delete conversations in progress.
 const minRetention = time.Hour
 
-// retention parses a duration, which may be given in days; 0 means forever.
+// retention returns a function that sets the field to a duration, which may be given in days. 0 means forever.
 func retention(field *time.Duration) func(string) error {
 	return func(v string) error {
 		const day = 24 * time.Hour
@@ -330,7 +332,7 @@ func size(field *Bytes, low int64) func(string) error {
 	}
 }
 
-// sizeOrNone parses a size that is 0 or at least low.
+// sizeOrNone returns a function that sets the field to a size that is 0 or at least `low`.
 func sizeOrNone(field *Bytes, low int64) func(string) error {
 	return func(v string) error {
 		if err := size(field, low)(v); err != nil {
