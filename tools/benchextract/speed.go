@@ -21,8 +21,8 @@ const maxSpeedPages = 100
 // Number of pages of the generated book that is used if only testdata is available.
 const samplePages = 100
 
-// readWarm reads files with Sluice's extractor, in one child process that keeps running. It returns the number of pages
-// of each file that was read.
+// readWarm reads files with Sluice's extractor, in one child process that keeps running. It returns the times, and
+// the number of pages of each file that was read.
 func readWarm(ctx context.Context, tool string, files []string) (timing, map[string]int, error) {
 	t := timing{tool: tool, read: map[string]cost{}}
 	x := extract.New(extract.Options{Concurrency: 1, Log: slog.New(slog.DiscardHandler)})

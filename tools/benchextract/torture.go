@@ -136,7 +136,7 @@ func tortureOne(ctx context.Context, x *extract.Extractor, d document, s torture
 	return outcomes, nil
 }
 
-// keepFile stores a copy of a document that caused a failure, and what went wrong, in a file with the format's suffix.
+// keepFile stores a copy of a document that caused a failure, and a text file next to it that says what went wrong.
 func keepFile(folder string, o outcome, data []byte) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
