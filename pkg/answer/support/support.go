@@ -1,9 +1,9 @@
-// Package support finds, for each sentence of an answer, the text of its sources that supports it, and computes from 0
-// to 1 how well it does. No model is involved: the sentence's content words, figures, names and negations are compared
+// Package support finds, for each sentence of an answer, the text of its sources that supports it, and rates the
+// support from 0 to 1. No model is involved: the sentence's content words, figures, names and negations are compared
 // with those of the sources. A sentence that a source contains word for word is fully supported.
 //
-// The comparison finds what it can compare: wrong figures, wrong names, a missing or additional "not", and statements
-// about other things. It does not find a sentence that combines the words of its sources into a false statement.
+// The comparison detects wrong figures, wrong names, a missing or additional "not", and statements about other things.
+// It does not detect a sentence that combines the words of its sources into a false statement.
 package support
 
 import (
