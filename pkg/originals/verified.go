@@ -16,8 +16,8 @@ import (
 	"github.com/sluice/sluice/pkg/jobs/quorum"
 )
 
-// Verified returns the content of an original, or ErrNotFound, after it has read the content to its end and compared the
-// digest. If the copy on one server is damaged, Verified reads those on the others. It fails with ErrCorrupt if no
+// Verified returns the content of an original, or ErrNotFound, after it has read the content to its end and compared
+// the digest. If the copy on one server is damaged, Verified reads those on the others. It fails with ErrCorrupt if no
 // server has an undamaged copy, and with a temporary error if a server that may have one does not answer. The reader
 // reads the content again and verifies each chunk; content of a single chunk is read only once. Otherwise the reader is
 // like that of Get.
@@ -189,9 +189,9 @@ func (s *Store) eachServer(ctx context.Context, try func(jetstream.Stream) error
 // connectTimeout is the time limit for connecting to one server.
 const connectTimeout = 3 * time.Second
 
-// only connects to a single server, the one with the given address. A server answers direct gets from its own copy of
-// the stream, and asks another server only if it has none. Such a connection is therefore needed to read the copy of a
-// particular server.
+// only opens a connection to a single server, the one with the given address, and returns the connection and the
+// stream. A server answers direct gets from its own copy of the stream, and asks another server only if it has none. So
+// the copy of a particular server can be read only through a connection to that server.
 func (s *Store) only(ctx context.Context, address string) (*nats.Conn, jetstream.Stream, error) {
 	shared := s.js.Conn()
 	u, err := url.Parse(address)
