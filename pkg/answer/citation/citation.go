@@ -36,7 +36,7 @@ type citationFilter struct {
 	found func(start, end int, numbers []int) // called for each mark of a text that is read as a whole; may be nil
 }
 
-// markAction is what a citationFilter does with a mark.
+// markAction is the way in which a citationFilter treats a mark.
 type markAction int
 
 const (
