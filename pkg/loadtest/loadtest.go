@@ -109,7 +109,7 @@ func (r *run) open(sending, answering context.Context, begun time.Time) {
 		select {
 		case free <- struct{}{}:
 		case <-sending.Done():
-			// Count the requests that are due by now but found no free client.
+			// Count the requests that are due by now but for which no client was free.
 			r.unsent(due, time.Now(), r.load.Rate)
 			return
 		}
