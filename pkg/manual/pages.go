@@ -99,7 +99,7 @@ func (a *pages) navigate() {
 	}
 }
 
-// view holds what the layout needs to show a page.
+// view holds the data that the layout needs to show a page.
 type view struct {
 	Title      string
 	Source     string
