@@ -15,9 +15,9 @@ const (
 	maxPDFiumCalls = 2_000_000
 	// maxHelpless is the number of consecutive pages with mostly unknown characters after which PDFium is used less.
 	maxHelpless = 32
-	// helplessShare limits the use of PDFium once maxHelpless is reached. Of the pages that pdftext could not decode,
-	// only one in helplessShare is then passed to PDFium. Some pages must still be passed, because PDFium may be able
-	// to read later pages.
+	// helplessShare limits the use of PDFium once maxHelpless is reached. Only one in helplessShare of the pages that
+	// pdftext could not decode is then passed to PDFium. Some pages must still be passed, because PDFium may be able to
+	// read later pages.
 	helplessShare = 16
 )
 
