@@ -76,7 +76,7 @@ func (p Plan) Searches() int {
 	return len(p.Questions)
 }
 
-// Model is a model that plans.
+// Model is a chat model that makes plans.
 type Model struct {
 	chat.Model
 	APIName string // sent to the model if it has no name of its own

@@ -90,7 +90,7 @@ func (g *Gate) line(out *strings.Builder, line string) {
 	fence := fenceLine.FindStringSubmatch(body)
 	switch {
 	case body == "" && g.fence == "":
-		out.WriteString(line) // comparing nothing with the sources would take time
+		out.WriteString(line) // there is nothing to compare with the sources
 	case g.fence != "":
 		if fence != nil && strings.HasPrefix(fence[1], g.fence) {
 			g.fence = ""

@@ -24,7 +24,7 @@ type Piece struct {
 	Start, End int // in bytes, with the citation marks after the sentence
 	Text       string
 	Kind       Kind
-	Cited      []int // citation numbers of the sentence or, if it has none, of the next sentence of its paragraph that has some
+	Cited      []int // citation numbers of the sentence or, if it has none, of the next cited sentence of its paragraph
 }
 
 // Split divides an answer in Markdown into pieces. marks are its citation marks.
@@ -142,7 +142,7 @@ func (s *splitter) addUntil(start, end, until int, kind Kind) {
 	for ; s.next < len(s.marks) && s.marks[s.next].Start < until; s.next++ {
 		m := s.marks[s.next]
 		if m.Start < start && strings.Contains(s.text[m.End:start], "\n") {
-			continue // it stands alone above the piece
+			continue // the mark is on a line above the piece
 		}
 		p.Start, p.End = min(p.Start, m.Start), max(p.End, m.End)
 		for _, n := range m.Numbers {

@@ -150,7 +150,7 @@ func (r *reader) readWord(out *[]word, text string, i, to int, begins bool) int 
 	return end
 }
 
-// fill sets what follows from the word alone.
+// fill sets the fields of a word that do not depend on other words.
 func (r *reader) fill(w *word) {
 	if value := numberWords[w.lower]; value != "" && (numberIn[w.lower] == "" || numberIn[w.lower] == r.langs[0]) {
 		w.numbers, w.name = []string{value}, false
