@@ -135,7 +135,7 @@ func bucket(id string) int64 {
 
 // bytes estimates the size of a row in a message.
 func (p *prepared) bytes() int {
-	const others = 200 // keys, numbers
+	const others = 200 // estimated size of the keys and numbers
 	return others + len(p.row.Text) + len(p.row.Context) + len(p.row.Heading) + len(p.row.Anchor) + len(p.row.CustomID) + len(p.metadata) +
 		4*len(p.vector) + 8*len(p.facets) + 8*len(p.terms)
 }

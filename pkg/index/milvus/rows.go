@@ -197,7 +197,7 @@ func (r *run) page(set client.ResultSet) (string, error) {
 	slices.SortFunc(order, func(a, b int) int { return strings.Compare(ids[a], ids[b]) })
 	for _, i := range order {
 		if ids[i] == r.last {
-			continue // a copy
+			continue // a duplicate of the previous row
 		}
 		r.last = ids[i]
 		if g := uint64(generations[i]); r.now.Rows == 0 || sources[i] != r.now.DatasourceID || g != r.now.Generation {

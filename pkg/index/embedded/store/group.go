@@ -51,7 +51,7 @@ func (g *group) next() {
 	}
 }
 
-// leave removes the first batch of the queue.
+// leave removes the first batch from the queue.
 func (g *group) leave() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
