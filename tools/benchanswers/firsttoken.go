@@ -45,7 +45,7 @@ func measureFirstToken(ctx context.Context, s settings, out, errs io.Writer) (er
 	})
 	for round := range rounds + 1 { // the first round fills caches
 		for _, q := range questions {
-			for i := range programs { // in turns, so that both meet the same load of the machine
+			for i := range programs { // alternately, so that the machine's load affects both equally
 				m := programs[(i+round)%len(programs)]
 				if err := m.ask(ctx, model, q, round > 0); err != nil {
 					return fmt.Errorf("asking %s: %w", q.ID, err)

@@ -21,7 +21,7 @@ func usedTime(pids ...int) (used time.Duration) {
 // resetPeaks resets the peak resident memory of each child to its present value.
 func resetPeaks() {
 	for _, pid := range bench.Children() {
-		// The child may just have ended.
+		// Ignore the error: the child may just have ended.
 		_ = os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte("5"), 0)
 	}
 }

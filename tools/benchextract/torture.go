@@ -38,7 +38,7 @@ type outcome struct {
 	kind  extract.Kind
 	err   error
 	wall  time.Duration
-	cpu   time.Duration // processor time of the child; 0: unknown, or the child ended
+	cpu   time.Duration // processor time of the child; 0: unknown, possibly because the child ended
 	peak  int64         // peak resident memory of the child in bytes; 0: unknown
 	size  int
 	crash string // reason if a child died, a parser panicked or a limit was exceeded by far; "": none of these

@@ -47,7 +47,7 @@ func checkChart(ctx context.Context, repo repository, f *faults) string {
 			continue
 		}
 		for _, message := range lint.RunAll(dir, values, releaseNamespace).Messages {
-			// The linter's only recommendation is an icon.
+			// Messages below a warning are allowed. The only one recommends an icon.
 			f.must(message.Severity < support.WarningSev, "%s: lint: %v", name, message)
 		}
 		r, err := render(ctx, dir, values)

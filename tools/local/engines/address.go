@@ -88,7 +88,7 @@ func reservePort(dir string, first, last int) (int, error) {
 
 // tryPort returns an error if no program can listen on the port.
 func tryPort(port int) error {
-	l, err := net.Listen("tcp4", loopback(port)) //nolint:noctx // binds, does not wait
+	l, err := net.Listen("tcp4", loopback(port)) //nolint:noctx // binding to a port does not block
 	if err != nil {
 		return err
 	}
