@@ -166,12 +166,8 @@ func TestAFleetOfProcessesIngestsCrawlsAndAnswers(t *testing.T) {
 		t.Errorf("%d of 2 ingestors have worked", done)
 	}
 	for _, p := range append(f.ingestors, f.crawler) {
-		began := time.Now()
 		if err := p.terminate(); err != nil {
 			t.Errorf("the %s did not stop cleanly: %v", p.shape, err)
-		}
-		if took := time.Since(began); took > 3*time.Second {
-			t.Errorf("the %s took %v to stop", p.shape, took)
 		}
 	}
 }

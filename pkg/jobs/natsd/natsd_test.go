@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 	"go.uber.org/goleak"
 )
 
@@ -153,34 +152,20 @@ func TestStart(t *testing.T) {
 	})
 }
 
-func TestStartIsQuickAndSmall(t *testing.T) {
-	if testing.Short() {
-		t.Skip("measures")
-	}
-	var before, after runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&before)
-	began := time.Now()
-	s := start(t, Options{})
-	took := time.Since(began)
-	nc, err := nats.Connect("", nats.InProcessServer(s))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer nc.Close()
-	js, err := jetstream.New(nc)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := js.CreateStream(testContext(t), jetstream.StreamConfig{Name: "S", Subjects: []string{"s"}}); err != nil {
-		t.Fatal(err)
-	}
-	runtime.GC()
-	runtime.ReadMemStats(&after)
-	t.Logf("ready after %s, heap grew by %d KiB", took, (int64(after.HeapAlloc)-int64(before.HeapAlloc))>>10)
-	// Far above what was measured (20 ms, 2 MiB): a busy machine must not fail it, a recovery gone wrong must.
-	if took > 3*time.Second {
-		t.Errorf("the start took %s", took)
+// BenchmarkStart measures the start of a server with an empty store, and the size of the heap afterwards.
+func BenchmarkStart(b *testing.B) {
+	for b.Loop() {
+		s, err := Start(testContext(b), Options{Dir: b.TempDir(), Log: quiet})
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.StopTimer()
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		b.ReportMetric(float64(m.HeapAlloc), "heap-B")
+		shutdown(b, s)
+		b.StartTimer()
 	}
 }
 
