@@ -87,8 +87,8 @@ func database(o Options, cache *resources.ReadCache) db.Options {
 	}
 }
 
-// Close stores the usage that is still buffered, stops listening for notices, releases holds, and closes the database.
-// It may be called twice.
+// Close stores the usage that is still buffered, stops listening for notices, releases the resources acquired with
+// Hold, and closes the database. It may be called twice.
 func (c *Catalog) Close() error {
 	c.Accounts.Close()
 	return c.db.Close()

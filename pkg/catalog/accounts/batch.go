@@ -56,8 +56,8 @@ func (y *usageQueue) count(ctx context.Context, a domain.Account, uses map[domai
 	return own.errs[a]
 }
 
-// store passes the whole batch to the function `store`. If that fails, it passes the usage of each account separately,
-// so that an error with one account does not lose the usage of other accounts.
+// store calls the given function with the whole batch. If that fails, it calls the function again for each account
+// separately, so that an error with one account does not lose the usage of the others.
 func (t *usageBatch) store(ctx context.Context, store func(context.Context, []accountUses) error) {
 	t.done = true
 	all := t.ordered()

@@ -148,8 +148,8 @@ type counter struct {
 
 var scanUse = db.Scan(func(u *counter) []any { return []any{&u.key, &u.metric, &u.value} })
 
-// Usage returns the workspace's counters for a month (UTC), given by any time in it. Metrics that were never counted
-// are absent.
+// Usage returns the workspace's counters for the month (UTC) that contains the given time. Metrics that were never
+// counted are absent.
 func (c *Accounts) Usage(ctx context.Context, ws string, month time.Time) (map[domain.Metric]int64, error) {
 	if err := c.flushDeferred(ctx); err != nil {
 		return nil, fmt.Errorf("reading use: %w", err)

@@ -61,7 +61,7 @@ func testDeletion(t *testing.T, open world.Open) {
 		world.OK(t, err)
 		world.Equal(t, 0, len(left))
 		world.Equal(t, []string{}, w.OutboxIDs())
-		// Page A was fetched. The sweeps that withdraw the jobs of the site and of page B come first.
+		// Page A was already fetched, so only the site and page B have jobs to withdraw. The first two sweeps do this.
 		swept, withdrawn, waiting := map[string][]string{}, []string{}, []string{site.ID, domain.ChildID(site.ID, world.PageB)}
 		sweeps := w.AllSweeps()
 		for _, s := range sweeps[:2] {

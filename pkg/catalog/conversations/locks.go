@@ -12,9 +12,9 @@ import (
 // can refer to earlier ones. A lock that is neither renewed nor released ends after ttl. Like Lease, Lock uses the
 // clock of the process.
 //
-// A conversation can be locked before it is stored, so this is also true for concurrent first questions. The lock only
-// determines the order of answers. An answer whose holder has lost the lock is still stored, after the messages that
-// are already there.
+// A conversation can be locked before it is stored, so the order is also kept if several first questions arrive at the
+// same time. The lock only determines the order of answers. An answer whose holder has lost the lock is still stored,
+// after the messages that are already there.
 func (c *Store) Lock(ctx context.Context, conversationID, holder string, ttl time.Duration) (taken bool, err error) {
 	err = c.db.Update(ctx, "locking a conversation", func(t *db.Tx) error {
 		now := c.db.Now()

@@ -156,7 +156,7 @@ func (p *Pool) query(ctx context.Context, text string, args ...any) (*sql.Rows, 
 	return s.QueryContext(ctx, clean(args)...)
 }
 
-// QueryRow runs a query for one row. Scan of the result fails with sql.ErrNoRows if there is no row.
+// QueryRow runs a query for one row. If there is no row, calling Scan on the result fails with sql.ErrNoRows.
 func (p *Pool) QueryRow(ctx context.Context, text string, args ...any) Scanner {
 	ctx, done := p.limit(ctx)
 	if !p.dialect.prepares {

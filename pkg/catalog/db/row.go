@@ -19,7 +19,7 @@ type Column struct {
 	use  use
 }
 
-// use says which statements include a column: those that read, insert or update rows.
+// use is a set of flags. They say whether a column is included in statements that read, insert or update rows.
 type use uint8
 
 const (

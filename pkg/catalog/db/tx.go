@@ -66,7 +66,7 @@ func (t *Tx) query(ctx context.Context, text string, args ...any) (*sql.Rows, er
 	return t.tx.QueryContext(ctx, t.db.writer.text(text), clean(args)...)
 }
 
-// QueryRow runs a query for one row. Scan of the result fails with sql.ErrNoRows if there is no row.
+// QueryRow runs a query for one row. If there is no row, calling Scan on the result fails with sql.ErrNoRows.
 func (t *Tx) QueryRow(ctx context.Context, text string, args ...any) Scanner {
 	if err := t.flush(ctx); err != nil {
 		return failedRow{err}

@@ -31,7 +31,7 @@ func Flag(b bool) int {
 	return 0
 }
 
-// ToJSON encodes a value. A value that cannot be encoded, such as NaN, is an invalid request.
+// ToJSON encodes a value. It fails for values that JSON cannot represent, such as NaN.
 func ToJSON(v any) (string, error) {
 	b, err := json.Marshal(v)
 	if err != nil {

@@ -103,8 +103,8 @@ func (c *Maintenance) adoptContent(ctx context.Context, t *db.Tx, r record.Recor
 	return c.sites.Restart(ctx, t, &r, store, newJobFor(job), record.PriorityReplay)
 }
 
-// newJobFor returns a job for the same work. It has a new id, because the stream drops jobs with known ids. A page is
-// fetched without cache validators, because the catalog may lack the content that they refer to.
+// newJobFor returns a job that does the same work as the given job. It has a new id, because the stream drops jobs with
+// known ids. A page is fetched without cache validators, because the catalog may lack the content that they refer to.
 func newJobFor(job domain.Job) domain.Job {
 	next := domain.Job{ID: domain.NewID(), Kind: job.Kind}
 	if job.Crawl != nil {

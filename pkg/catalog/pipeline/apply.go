@@ -303,9 +303,9 @@ func storeOutcome(ctx context.Context, t *db.Tx, r *record.Record, ev domain.Eve
 	return record.QueueSweeps(ctx, t, out.Sweeps)
 }
 
-// enqueueNext puts the job that follows from an event into the outbox. It gets the highest priority, so that work in
-// progress is finished first. A postponed job waits until it is due. If it fetches a page of a site, it gets
-// PriorityPages.
+// enqueueNext puts the job that follows from an event into the outbox. The job gets the highest priority, so that work
+// in progress is finished first. A postponed job waits until it is due. If a postponed job fetches a page of a site, it
+// gets PriorityPages.
 func enqueueNext(ctx context.Context, t *db.Tx, r record.Record, out domain.Outcome) error {
 	switch {
 	case out.NotBefore.IsZero():

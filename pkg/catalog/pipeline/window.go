@@ -9,8 +9,8 @@ type Window struct {
 	held  map[string]int
 }
 
-// NewWindow returns a window for size jobs, of which those in inFlight are taken. share is the part that each workspace
-// leaves to others, as in admission.Options.Share.
+// NewWindow returns a window with room for `size` jobs. It already contains the jobs counted in inFlight, by workspace.
+// share says how much room each workspace leaves to others; see admission.Options.Share.
 func NewWindow(size int, share float64, inFlight map[string]int) *Window {
 	w := &Window{free: size, share: share, held: inFlight}
 	for _, n := range inFlight {

@@ -12,7 +12,8 @@ import (
 )
 
 // Accept sets the record's status to waiting for a job, and returns this job, which the caller must publish. Accept
-// takes id, kind, force, crawl and move from asked, and derives the rest from the record and the datastore.
+// copies ID, Kind, Force, Crawl and Move from the job `asked`, and derives the other fields from the record and the
+// datastore.
 func (r *Record) Accept(asked domain.Job, store domain.Datastore) domain.Job {
 	var job domain.Job
 	switch {

@@ -69,8 +69,8 @@ func (c *Sites) siteReach(ctx context.Context, t *db.Tx, site record.Record) (r 
 	return r, err
 }
 
-// lowerLead lowers the Lead of a page that is read only for its links. It is called when a shorter path to the page was
-// found. With a lower Lead, links may be followed further from the page.
+// lowerLead lowers the Lead (see domain.DatasourceConfig) of a page that is read only for its links. It is called when
+// a shorter path to the page was found. With a lower Lead, the crawl may follow links further from the page.
 func lowerLead(ctx context.Context, t *db.Tx, page *record.Record, lead int, in *domain.SiteReach) error {
 	in.SetLead(&page.Datasource, lead)
 	if err := page.Store(ctx, t, t.Stamp()); err != nil {

@@ -12,7 +12,7 @@ import (
 // StopCrawl stops the crawl of a site or a page, and returns the changed datasource. It fails with domain.CodeInvalid
 // for a datasource that is not web content. If the datasource is not waiting for a job, nothing changes.
 //
-// Waiting pages are no longer fetched. Those with content become synched, the others become skipped. Their jobs are
+// Waiting pages are no longer fetched. Those with content become synched, and the others become skipped. Their jobs are
 // deleted from the job stream, and results of running jobs are refused. Pages that were already fetched are still
 // indexed. The site settles when none of its jobs are in progress.
 //

@@ -23,7 +23,7 @@ func linked(paths ...string) (world.Pages, []string) {
 	return p, urls
 }
 
-// searchable returns the addresses of the site's pages with content, sorted.
+// searchable returns the sorted addresses of the site's pages that have content.
 func searchable(w *world.World, site domain.Datasource, p world.Pages) []string {
 	w.T.Helper()
 	out := []string{}
@@ -36,7 +36,7 @@ func searchable(w *world.World, site domain.Datasource, p world.Pages) []string 
 	return out
 }
 
-// change patches the settings of a site, runs all jobs that follow from this, and returns the number of fetches.
+// change patches the settings of a site, runs all resulting jobs, and returns the number of fetches.
 func change(w *world.World, site domain.Datasource, patch domain.WebPatch, p world.Pages) (fetches int) {
 	w.T.Helper()
 	_, err := w.UpdateWebConfig(w.Ctx, w.WS, site.ID, patch)

@@ -123,7 +123,7 @@ func (w *World) NewWorkspace() string {
 	return id
 }
 
-// Serving is the serving place of the test's datastores.
+// Serving is the place from which searches read the test's datastores.
 var Serving = domain.Place{Engine: domain.EngineEmbedded, Model: "model-1"}
 
 // Settled returns the test's datastore as it is while no move is in progress.
@@ -256,7 +256,7 @@ func (w *World) Synch(id string) domain.Datasource {
 	return w.Get(id)
 }
 
-// Chunks sets the number of chunks of an event.
+// Chunks returns a function that sets the number of chunks of an event.
 func Chunks(n int64) func(*domain.Event) {
 	return func(ev *domain.Event) { ev.Chunks, ev.Bytes = n, 100*n }
 }
