@@ -8,9 +8,9 @@
 // gocolly/colly drives each fetch: it manages the fetch's cookies and parses HTML. The transport that this package
 // passes to colly compensates for colly's gaps:
 //
-//   - colly takes a robots.txt with a 5xx status for a permission, and fails if the file is malformed. It fetches the
-//     file without a context. It reorders the query of an address before it compares the address with the rules. The
-//     transport therefore enforces robots.txt itself, with a cache that all fetches share.
+//   - colly treats a 5xx response to the request for robots.txt as permission, and fails if the file is malformed. It
+//     fetches the file without a context. It reorders the query of an address before it compares the address with the
+//     rules. The transport therefore enforces robots.txt itself, with a cache that all fetches share.
 //   - colly limits a body before decompressing it, truncates it silently and keeps it in memory. The transport
 //     decompresses, limits and stores it, and passes only HTML to colly.
 //   - colly follows redirects without checking the target's robots.txt. Here each hop is a separate request.

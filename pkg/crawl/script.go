@@ -163,8 +163,7 @@ func isCode(n *html.Node) bool {
 	t, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(attr(n, "type"))), ";")
 	switch {
 	case t == "", t == "module", strings.HasSuffix(t, "javascript"), strings.HasSuffix(t, "ecmascript"):
-		// The suffixes also cover types such as "…-text/javascript". Loaders give such types to scripts that they
-		// defer.
+		// HasSuffix also finds types such as "…-text/javascript", which loaders give to scripts that they defer.
 		return attr(n, "src") != "" || n.FirstChild != nil
 	}
 	return false

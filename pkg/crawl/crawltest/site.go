@@ -145,7 +145,7 @@ func (s *Site) Start(addr string) error {
 	return nil
 }
 
-// Close stops the server and closes all connections. The record stays readable.
+// Close stops the server and closes all connections. The recorded requests can still be read.
 func (s *Site) Close() error {
 	s.mu.Lock()
 	server, done := s.server, s.done

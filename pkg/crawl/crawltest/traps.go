@@ -29,8 +29,8 @@ func (s *Site) addSpellings(lab *page) {
 // addTraps adds endless series of pages.
 func (s *Site) addTraps(lab *page) {
 	hub := s.page(lab, "/lab/traps/")
-	// In a calendar, a month must be stored if an ordinary page links to it. The next and previous months that it links
-	// to must not be stored.
+	// A month of a calendar must be stored if an ordinary page links to the month. The next and previous months, which
+	// only the calendar itself links to, must not be stored.
 	month := s.page(hub, "/calendar/2026/11")
 	s.refuse(month, "/calendar/2026/12", Trap)
 	s.refuse(month, "/calendar/2026/10", Trap)
@@ -92,8 +92,8 @@ func (s *Site) addFacets(hub *page) {
 	}
 }
 
-// narrow adds links to a page with two filters. Each of these links adds a third filter. The page's text depends only
-// on the filters.
+// narrow puts links into a page that shows the results for two filters. Each of these links adds a third filter. The
+// page's text depends only on the filters.
 func (s *Site) narrow(p *page, text string) {
 	p.text = text
 	for _, more := range []string{"brand=c", "colour=green", "size=xl", "sort=price"} {
