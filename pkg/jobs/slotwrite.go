@@ -23,8 +23,8 @@ const (
 	// stateMaxAge is how long a host's state is used without reading it again.
 	stateMaxAge = time.Second
 	// writeTries is the maximum number of attempts at a write that conflicts with writes of other crawlers. Each
-	// conflict means that another crawler has succeeded. So few writes need many attempts, even with a dozen crawlers
-	// at one host.
+	// conflict means that another crawler has succeeded. Therefore writes rarely need many attempts, even with a dozen
+	// crawlers at one host.
 	writeTries = 12
 	// writePause is the maximum pause between two attempts at a write. Pauses are random, and on average grow with each
 	// attempt.

@@ -30,8 +30,8 @@ type Handler func(ctx context.Context, job domain.Job) error
 // WorkerOptions configure a worker. All workers of a lane share AckWait and MaxAckPending: the last one to start sets
 // them, so all workers should use the same values.
 type WorkerOptions struct {
-	// Concurrency is the maximum number of jobs of one workspace at a time in this process. One more is run for
-	// workspaces that have no other job running here. Default 2.
+	// Concurrency is the maximum number of jobs of one workspace at a time in this process. One additional job may run
+	// if its workspace has no other job running in this process. Default 2.
 	Concurrency int
 	// AckWait is how long a worker may be silent before its jobs are delivered again. A worker extends the leases of
 	// its running jobs three times in that time. AckWait must be longer than a leader election, during which no

@@ -17,7 +17,7 @@ type logger struct {
 	cause   error         // the first fatal error
 	refused bool          // whether a write has failed since begin
 	broken  chan struct{} // closed once a write has failed
-	// recovering holds the names of the streams whose recovery has begun and not ended.
+	// recovering holds the names of the streams whose recovery has begun but not ended.
 	recovering map[string]bool
 }
 
@@ -73,7 +73,7 @@ var ignoredWarnings = []string{
 	"Filestore [", // recovery of the store after a kill, which is complete when this is logged
 }
 
-// Formats with which the server's messages about the recovery of a stream begin.
+// Format strings of the server's log messages about the recovery of a stream, up to the name of the stream.
 const (
 	recoveryBegins = "Starting restore for stream '%s > %s'"
 	recoveryEnded  = "Restored %s messages for stream '%s > %s'"
@@ -92,7 +92,7 @@ func (l *logger) Noticef(format string, v ...any) {
 	}
 }
 
-// unrecovered returns the names of the streams whose recovery has begun and not ended.
+// unrecovered returns the names of the streams whose recovery has begun but not ended.
 func (l *logger) unrecovered() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -116,7 +116,8 @@ func (s *Server) run(ctx context.Context, opts *server.Options) error {
 	return s.try(ctx, opts)
 }
 
-// awaitStopped waits until the server of a failed start has stopped. Two servers would write to the same files.
+// awaitStopped waits until the server of a failed start has stopped, because that server and a new one would write to
+// the same files.
 func (s *Server) awaitStopped(ctx context.Context) error {
 	if s.stopped == nil {
 		return nil
@@ -194,7 +195,7 @@ func (s *Server) serves(ctx context.Context, srv *server.Server, started <-chan 
 }
 
 // end waits for running requests, such as the creation of a stream, and stops the server. A stream whose creation is
-// still running when the server shuts down is never closed: it would go on writing to its files, also after a restart.
+// still running when the server shuts down is never closed: it would go on writing to its files, even after a restart.
 func end(srv *server.Server) {
 	for deadline := time.Now().Add(requestsTimeout); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 		info, err := srv.Jsz(nil)

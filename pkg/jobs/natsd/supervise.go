@@ -68,9 +68,9 @@ func (s *Server) supervise(ctx context.Context) {
 // errReplaced means that the path of the directory now leads to another directory.
 var errReplaced = errors.New("another disk or directory is there now")
 
-// checkDirectory fails with errReplaced if the directory is no longer the one in which Start took the lock. This happens if the disk of
-// the directory was unmounted, or if another one was mounted over it. A server started there would find no streams, and
-// would create them on the wrong disk.
+// checkDirectory fails with errReplaced if the directory is no longer the one in which Start took the lock. This
+// happens if the directory's disk was unmounted, or if another disk was mounted over it. A server started there would
+// find no streams, and would create them on the wrong disk.
 func (s *Server) checkDirectory() error {
 	held, err := s.lock.Stat()
 	if err != nil {

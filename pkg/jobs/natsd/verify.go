@@ -101,7 +101,8 @@ func (s *Server) checkConsumer(dir, stream, name string) error {
 	return err
 }
 
-// errDamaged means that a configuration is damaged, errNewer that it has settings unknown to this version of NATS.
+// errDamaged means that a configuration is damaged. errNewer means that it has settings unknown to this version of
+// NATS.
 var (
 	errDamaged = errors.New("damaged")
 	errNewer   = errors.New("it was written by a newer version of NATS")
@@ -170,8 +171,8 @@ const (
 	stateVersion = 2
 )
 
-// isConsumerState reports whether the state of a consumer has the server's format, and no position after another that
-// precedes it. The state has no checksum.
+// isConsumerState reports whether the state of a consumer has the server's format and plausible positions. For example,
+// no message may be acknowledged that was never sent. The state has no checksum.
 func isConsumerState(state []byte) bool {
 	if len(state) < 2 || state[0] != stateMagic || state[1] != stateVersion {
 		return false
