@@ -56,8 +56,9 @@ const (
 	parallelPublishes = 16
 	// How long a job that the stream has refused waits before it is published again. Meanwhile, other jobs overtake it.
 	refusedDelay = 30 * time.Second
-	// windowShare is the share of the window that stays free for other workspaces, see admission.Options.Share: a
-	// single workspace can fill four fifths of the window, a second one four fifths of the rest, and so on.
+	// windowShare keeps a part of the window free for other workspaces: a workspace with n jobs in it gets another only
+	// while more than windowShare*n are free. So a single workspace can fill four fifths of the window, a second one
+	// four fifths of the rest, and so on. See admission.Options.Share.
 	windowShare = 0.25
 )
 
