@@ -22,8 +22,8 @@ const (
 )
 
 // Admission limits how many documents are in memory at the same time, weighted by their sizes. The size is known only
-// after reading, since a small file may contain a large document. Workspaces take turns, and there is room for one
-// more long document of workspaces that have none in memory. A nil Admission sets no limit. It is safe for
+// after reading, since a small file may contain a large document. Workspaces are served in turn. If a workspace has no
+// document in memory, it may exceed the limit by one long document. A nil Admission sets no limit. It is safe for
 // concurrent use.
 type Admission struct {
 	reading *admission.Gate
