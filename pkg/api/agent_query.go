@@ -159,8 +159,7 @@ type agentRequest struct {
 	rectangles bool // whether to locate the spans of the answer's sentences
 }
 
-// newAgentRequest checks the query. It counts the query only after all checks, so that rejected queries are not
-// counted.
+// newAgentRequest checks the query. Only a query that passes all checks counts towards the usage limit.
 func (s *server) newAgentRequest(ctx context.Context, agent domain.Agent, body AgentQuery) (*agentRequest, error) {
 	_, caller := access.CallerOf(ctx)
 	named := s.resolveConversation(ctx, caller, agent, body)
@@ -227,7 +226,8 @@ func (t *agentRequest) answer(ctx context.Context, emit func(string) error) (ans
 	return t.seen(answer), err
 }
 
-// locate adds the rectangles of the spans in PDFs, if the request asks for them. The text has been sent by then.
+// locate adds the rectangles of the answer's spans in PDFs, if the request asks for them. It is called after the text
+// has been sent, so that it does not delay the text.
 func (t *agentRequest) locate(ctx context.Context, a answer.Answer) {
 	if t.rectangles && t.server.Locator != nil {
 		t.server.Locator.LocateSpans(ctx, t.request.Agent.WorkspaceID, a.Sources, a.Sentences)
@@ -252,7 +252,7 @@ func (t *agentRequest) seen(a answer.Answer) answer.Answer {
 			e.Fragments = append(e.Fragments, f)
 		}
 	}
-	if e.Plan != nil { // the model writes sub-questions from what it finds
+	if e.Plan != nil { // sub-questions may quote content that the caller may not read
 		plan := *e.Plan
 		e.Parts, plan.Questions, plan.Next = nil, nil, ""
 		e.Plan = &plan

@@ -277,8 +277,8 @@ func usageOf(a answer.Answer) ChatUsage {
 	return ChatUsage{PromptTokens: a.PromptTokens, CompletionTokens: a.CompletionTokens, TotalTokens: a.PromptTokens + a.CompletionTokens}
 }
 
-// streamChat streams the answer in chunks: the role, the text, pieces of tool calls, the finish reason with the sources, the token usage if
-// the client asks for it, and the end marker.
+// streamChat streams the answer in chunks: the role, the text, pieces of tool calls, the finish reason with the
+// sources, the token usage if the client asks for it, and the end marker.
 func (s *server) streamChat(ctx context.Context, w http.ResponseWriter, t *agentRequest, c completion) error {
 	events := sse.New(w, s.options.WriteTimeout)
 	stop := events.KeepAlive(s.options.Heartbeat)

@@ -106,7 +106,8 @@ func (s *server) lengthFault(query string) string {
 	return ""
 }
 
-// checkLength rejects a query that is too long only after normalisation. The schema has checked the length before.
+// checkLength rejects a query whose normalised form is too long. The schema has already checked the length of the
+// original.
 func (s *server) checkLength(field, query string) error {
 	if fault := s.lengthFault(query); fault != "" {
 		return domain.Invalid(field, "%s", fault)

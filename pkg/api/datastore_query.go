@@ -130,7 +130,7 @@ func (s *server) queryDatastore(ctx context.Context, id string, body DatastoreQu
 	return found, err
 }
 
-// locate adds the rectangles of the fragments of PDFs.
+// locate adds to each fragment of a PDF the rectangles that show where it is on the page.
 func (s *server) locate(ctx context.Context, workspaceID string, fragments []domain.Fragment) {
 	if s.Locator == nil {
 		return

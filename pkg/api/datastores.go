@@ -104,8 +104,8 @@ func (s *server) UpdateDatastore(ctx context.Context, r UpdateDatastoreRequestOb
 		return nil, err
 	}
 	if patch.Chunking != nil {
-		// Queue all content every time, so that repeating an interrupted request completes it. Chunks that already have
-		// the right size are kept.
+		// Queue all content even if the sizes have not changed: an earlier run of this request may have been
+		// interrupted before it had queued everything. Chunks that already have the right size are kept.
 		if _, err := s.replay(ctx, catalog.ReplayFilter{WorkspaceID: caller.Workspace(), DatastoreID: d.ID}); err != nil {
 			return nil, err
 		}

@@ -55,7 +55,7 @@ type Answerer interface {
 type Locator interface {
 	// Locate returns the rectangles of each span of each passage. There are none for text that is not found.
 	Locate(ctx context.Context, workspaceID string, passages []locate.Passage) [][][]domain.PageRectangle
-	// LocateSpans sets Page and Rectangles of the sentences' spans whose sources are PDFs.
+	// LocateSpans sets the page and the rectangles of every span that comes from a PDF.
 	LocateSpans(ctx context.Context, workspaceID string, sources []domain.Fragment, sentences []domain.AnswerSentence)
 }
 

@@ -143,8 +143,8 @@ func (s *server) planUpsert(ctx context.Context, store domain.Datastore, documen
 }
 
 // planDocument returns the datasource for a document. If a datasource with the custom id already exists, the result has
-// that datasource's id and name. The id is needed before the upsert is stored, because content is stored under it. The
-// existing datasource may be deleted in between; the catalog's transaction checks that.
+// that datasource's id and name. The id must be known before the upsert is stored, because content is stored under it.
+// The catalog's transaction checks that the existing datasource has not been deleted in the meantime.
 func (s *server) planDocument(ctx context.Context, store domain.Datastore, customID string, place int) (*upsertItem, error) {
 	d := s.newDatasource(ctx, store, domain.TypeText, place)
 	d.CustomID, d.Config.CustomID = customID, customID

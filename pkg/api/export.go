@@ -197,9 +197,9 @@ func (c *csvExport) close() error {
 }
 
 // formula matches text that a spreadsheet program may read as a formula. It looks at the start of the cell, and after
-// each character that separates cells in some programs: a program that expects semicolons or tabs between cells does
-// not see the quotes around this export's cells. Some programs skip blanks and empty quotes, and accept the full-width
-// forms of =, +, - and @.
+// each character that some programs take for the end of a cell: a program that expects semicolons or tabs between cells
+// ignores the quotes that this export puts around its cells. Some programs skip blanks and empty quotes, and accept the
+// full-width forms of =, +, - and @.
 var formula = regexp.MustCompile(`(^|[,;|\t\r\n])([ "\x{A0}]*[=+\-@＝＋－＠])`)
 
 // escapeFormula puts a ' before each formula in a cell. Otherwise a formula that a visitor wrote in a message would run

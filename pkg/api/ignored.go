@@ -27,9 +27,9 @@ func openAINames(name string) string {
 	}
 }
 
-// onIgnored registers a function, `set`, that receives the value of ignoredHeader. It is called before the first piece
-// of the answer, but only if parameters were ignored. The function `rename` converts the names of parameters to those
-// of the endpoint.
+// onIgnored registers the function `set`, which receives the value of ignoredHeader. If parameters were ignored, `set`
+// is called before the first piece of the answer; otherwise it is not called. The function `rename` converts the names
+// of parameters to those of the endpoint.
 func (t *agentRequest) onIgnored(rename func(string) string, set func(names string)) {
 	t.request.Ignored = func(names []string) {
 		renamed := make([]string, len(names))

@@ -18,12 +18,12 @@ import (
 
 // Bounds on drawing a page.
 const (
-	maxDrawings = 2  // pages drawn at a time, at most one of each workspace
-	drawQueue   = 64 // requests that wait
+	maxDrawings = 2  // pages drawn at the same time; at most one per workspace
+	drawQueue   = 64 // maximum number of waiting requests
 
-	drawWait   = 10 * time.Second // for other pages to be drawn
-	drawWithin = time.Minute      // for a free process and for drawing
-	drawRetry  = 3 * time.Second  // after which clients should try again
+	drawWait   = 10 * time.Second // how long a request waits for other pages to be drawn
+	drawWithin = time.Minute      // time limit for getting a free process and drawing the page
+	drawRetry  = 3 * time.Second  // how long rejected clients are asked to wait
 )
 
 // Drawer draws pages of PDFs.

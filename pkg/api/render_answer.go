@@ -110,13 +110,14 @@ func renderExplained(r retrieve.Result) ExplainedFragments {
 	return out
 }
 
-// renderSentences renders the sentences of an answer. text is the text that the caller receives.
+// renderSentences renders the sentences of an answer. text is the part of the answer's text that was sent to the
+// caller. Sentences that end after it are omitted.
 func renderSentences(a answer.Answer, text string) []AnswerSentence {
 	count := characterCounter{text: text}
 	out := make([]AnswerSentence, 0, len(a.Sentences))
 	for _, s := range a.Sentences {
 		if s.End > len(text) {
-			break // the reader left before the end of the answer
+			break // the client disconnected before the end of the answer
 		}
 		out = append(out, AnswerSentence{
 			Start: count.before(s.Start), End: count.before(s.End), Support: s.Support, Unsupported: s.Unsupported,
@@ -153,7 +154,7 @@ type characterCounter struct {
 	bytes, characters int
 }
 
-// before returns the number of characters in the first bytes of the text.
+// before returns the number of characters in the first `bytes` bytes of the text.
 func (c *characterCounter) before(bytes int) int {
 	bytes = min(bytes, len(c.text))
 	if bytes < c.bytes {

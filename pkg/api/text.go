@@ -54,7 +54,8 @@ func (s *server) GetText(ctx context.Context, r GetTextRequestObject) (GetTextRe
 	}), nil
 }
 
-// writeText writes the text of a datasource whose first chunks have been read.
+// writeText writes the text of a datasource. chunks holds the datasource's first chunks, which the caller has already
+// read.
 func (s *server) writeText(ctx context.Context, out *documentWriter, d domain.Datasource, chunks []domain.Chunk) error {
 	for {
 		for _, c := range chunks {
@@ -101,8 +102,8 @@ func (w *documentWriter) add(c domain.Chunk) error {
 	return err
 }
 
-// gapOf returns the white space that fills a gap between chunks: a space between sentences, an empty line between
-// blocks.
+// gapOf returns white space of the given length in bytes, to fill a gap between two pieces of text. A gap between
+// sentences becomes a space, and a gap between blocks becomes an empty line.
 func gapOf(bytes int) string {
 	if bytes < len(domain.BlockSeparator) {
 		return strings.Repeat(" ", bytes)

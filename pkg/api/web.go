@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// SiteStore stores how web pages and sites are fetched.
+// SiteStore reads and changes the settings and the progress of crawls.
 type SiteStore interface {
 	// UpdateWebConfig changes how a web page or site is fetched, starting with its next fetch.
 	UpdateWebConfig(ctx context.Context, ws, id string, p domain.WebPatch) (domain.Datasource, error)

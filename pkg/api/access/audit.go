@@ -20,10 +20,10 @@ type Audit struct {
 	lastRefusal map[string]*entry
 }
 
-// entry counts the requests of one key from one address, and records when the audit log last got an entry about them.
+// entry counts the requests of one key from one address since they were last recorded in the audit log.
 type entry struct {
 	recordedAt time.Time
-	count      int // number of requests since then
+	count      int // number of requests since recordedAt
 }
 
 const (
@@ -58,8 +58,9 @@ func (a *Audit) RecordRefusal(ctx context.Context, caller Caller) {
 	}
 }
 
-// count counts a request. If the last log entry about the caller is at least as old as `every`, a new entry is due, and
-// count returns the number of requests since the last one. Otherwise it returns 0.
+// count counts a request of the caller. If the last log entry about the caller is at least as old as `every`, or there
+// is none yet, count returns the number of requests since that entry, to be logged in a new one. Otherwise it returns
+// 0.
 func (a *Audit) count(entries map[string]*entry, caller Caller, every time.Duration) int {
 	name, now := caller.Key.ID+" "+Host(caller.Remote), a.now()
 	a.mu.Lock()
@@ -81,7 +82,8 @@ func (a *Audit) count(entries map[string]*entry, caller Caller, every time.Durat
 	return n
 }
 
-// Record logs an action of the caller. address is the caller's address without its port.
+// Record logs an action of the caller. address is the caller's address without its port, and `more` holds further log
+// attributes.
 func (a *Audit) Record(ctx context.Context, action string, caller Caller, address string, more ...any) {
 	fields := append([]any{
 		slog.String("action", action), slog.String("workspace", caller.Workspace()), slog.String("key", caller.Key.ID),

@@ -12,18 +12,19 @@ import (
 // maxKnown is the maximum number of keys and public resources whose workspaces Flows remembers.
 const maxKnown = 20_000
 
-// Flows says for which workspace a request is, so that the service's capacity can be shared between workspaces before
-// anything is read from the catalog. It remembers the workspaces of keys that were valid, and of public resources that
-// were queried without a key. All other requests belong to the address that they come from.
+// Flows assigns each request to a flow: that of a workspace, or of the address that the request comes from. The
+// service's capacity is shared between flows before anything is read from the catalog. Flows therefore remembers the
+// workspaces of keys that were valid, and of public resources that were queried without a key. All other requests
+// belong to the flow of their address.
 //
-// A flow decides only how long a request waits and which one is rejected under load. It grants no access, so it does no
-// harm if it is outdated.
+// A flow decides only how long a request waits, and which requests are rejected under load. It grants no access, so an
+// outdated flow does no harm.
 type Flows struct {
 	mu    sync.Mutex
 	known map[string]string // flow by the hash of a key, or by the id of a public resource
 }
 
-// NewFlows returns Flows that know no keys.
+// NewFlows returns an empty Flows.
 func NewFlows() *Flows { return &Flows{known: map[string]string{}} }
 
 // Of returns the flow of a request.
@@ -50,15 +51,15 @@ func (f *Flows) Of(r *http.Request) string {
 	return AddressFlow(r.RemoteAddr)
 }
 
-// WorkspaceFlow returns the flow of requests with keys of the workspace.
+// WorkspaceFlow returns the flow of all requests that use keys of the workspace.
 func WorkspaceFlow(id string) string { return "workspace " + id }
 
-// VisitorFlow returns the flow of requests without a key to public resources of the workspace. It is separate from the
-// flow of the workspace's keys, so that visitors cannot keep the owner out.
+// VisitorFlow returns the flow of all requests without a key to public resources of the workspace. It is separate from
+// WorkspaceFlow, so that visitors cannot crowd out the workspace's owner.
 func VisitorFlow(id string) string { return "visitors of " + id }
 
-// AddressFlow returns the flow of requests from an address. All addresses of an IPv6 /64 network count as one, because
-// a client can choose any address of its network.
+// AddressFlow returns the flow of requests from an address. All addresses of an IPv6 /64 network share one flow,
+// because a client can choose any address in its network.
 func AddressFlow(remote string) string {
 	host := Host(remote)
 	if ip, err := netip.ParseAddr(host); err == nil && ip.Unmap().Is6() {
@@ -82,7 +83,7 @@ func (f *Flows) learn(name, flow string) {
 		return
 	}
 	if len(f.known) >= maxKnown {
-		for other := range f.known { // any one: it is learnt again with its next request
+		for other := range f.known { // evict any entry: it is learnt again from the next request
 			delete(f.known, other)
 			break
 		}

@@ -40,14 +40,14 @@ type Options struct {
 	// sets no limit.
 	Searches, Answers, Uploads, Others *admission.Gate
 
-	MaxOpen int // maximum number of open streams; also of other responses that have begun but not ended; 0: no limit
+	MaxOpen int // maximum number of open streams; also added to the limit on requests that are not finished, see unfinished; 0: no limit
 
 	// CheckStorage is called for each upload. If it returns an error, the upload is rejected because there is no room
 	// for more content. It may be nil.
 	CheckStorage func(ctx context.Context) error
 }
 
-// Server holds the settings of the surrounding server that New needs.
+// Server holds the settings of the HTTP server that runs the handler.
 type Server struct {
 	ReadTimeout time.Duration // time limit for reading the body of a rejected request
 	// WriteTimeout is the time limit for sending a response, or one piece of a stream.
@@ -101,9 +101,9 @@ func New(o Options, s Server, next http.Handler) (http.Handler, error) {
 	return g, nil
 }
 
-// unfinished returns a gate for all requests of a workspace together, or nil if there is no limit. The gates of the
-// classes count a request only until its response begins. Without this gate, a client that sends requests and does not
-// read the responses could fill the memory.
+// unfinished returns a gate that limits the unfinished requests of each workspace in all classes together, or nil if
+// there is no limit. The gates of the classes count a request only until its response begins. Without this gate, a
+// client that sends requests and does not read the responses could fill the memory.
 func (g *handler) unfinished() *admission.Gate {
 	limit := g.opts.MaxOpen
 	for _, gate := range g.of {
@@ -205,8 +205,8 @@ func (g *handler) refuse(w http.ResponseWriter, r *http.Request, class, cause, m
 	problem.Write(w, problem.FormOf(r.URL.Path), id, e)
 }
 
-// limitWrites disconnects a client that does not read its response within the time limit, from now on. Streams set a
-// new limit for each piece.
+// limitWrites sets a time limit, beginning now, for the client to read its response. A client that exceeds the limit
+// is disconnected. Streams set a new limit for each piece.
 func limitWrites(w http.ResponseWriter, limit time.Duration) {
 	if limit > 0 {
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(limit)) // fails in tests without a connection
@@ -221,11 +221,11 @@ type permit struct {
 	gate       *admission.Gate
 	flow       string
 	class      string
-	slot       *admission.Slot // of the class
+	slot       *admission.Slot // slot in the gate of the request's class
 	held       bool            // whether slot is held
 	begun      bool            // whether the response has begun
 	unfinished *admission.Slot
-	streams    []*admission.Slot // of an open stream
+	streams    []*admission.Slot // slots that the request holds if it is an open stream
 }
 
 // begin is called when the response begins.

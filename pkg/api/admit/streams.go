@@ -11,11 +11,10 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Values of admission.Options.Share for open streams. With them, some streams always remain for other workspaces and
-// keys.
+// Values of admission.Options.Share for open streams. They leave some streams for other workspaces and keys.
 const (
-	shareOfWorkspace = 1 // as many as remain free: a single workspace can have half of all
-	shareOfKey       = 2 // a single key can have a third
+	shareOfWorkspace = 1 // a workspace may have as many streams as remain free: half of all if no other workspace has any
+	shareOfKey       = 2 // a key may have a third of all streams
 )
 
 // streams counts the open streams. A nil value sets no limit.
@@ -34,7 +33,7 @@ func newStreams(limit int) *streams {
 	return &streams{limit: limit, workspaces: gate(shareOfWorkspace), keys: gate(shareOfKey), visitors: gate(shareOfWorkspace)}
 }
 
-// open counts a stream of the caller and returns the slots that it takes.
+// open takes the slots for a new stream of the caller and returns them.
 func (s *streams) open(ctx context.Context, caller access.Caller, workspace string) ([]*admission.Slot, error) {
 	if s == nil {
 		return nil, nil

@@ -41,8 +41,8 @@ func (op *Operation) TakesJSON() bool { return op.body != nil }
 
 // Document is the OpenAPI document with the limits of a server filled in.
 type Document struct {
-	operations map[string]*Operation // keyed by method and Gin route, with every base
-	fixed      map[string][]string   // methods of each path that has no parameters, with every base
+	operations map[string]*Operation // keyed by method and Gin route, once for each base path
+	fixed      map[string][]string   // methods of each path that has no parameters, once for each base path
 
 	agentFields map[string]bool // fields of an agent that the document defines, in requests or responses
 }

@@ -88,7 +88,7 @@ func dropStreamSchemas(all *openapi3.Responses) {
 	}
 }
 
-// allowEmptyParameters documents that empty query parameters are allowed. They count as not given.
+// allowEmptyParameters documents that query parameters may be empty. An empty parameter counts as not given.
 func allowEmptyParameters(all openapi3.Parameters) {
 	for _, p := range all {
 		if p.Value.In != openapi3.ParameterInQuery {
@@ -111,8 +111,8 @@ func exclusiveRange(low, high float64) []any {
 	return out
 }
 
-// allowNulls documents that optional fields may be null, and that a limit may be the number that means no limit. Such
-// fields count as not given.
+// allowNulls documents that optional fields may be null, and that limits may have the number that means "no limit".
+// Such fields count as not given.
 func allowNulls(schema *openapi3.Schema, seen map[*openapi3.Schema]bool) {
 	if seen[schema] {
 		return

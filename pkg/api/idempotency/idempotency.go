@@ -50,8 +50,8 @@ var keyPattern = regexp.MustCompile(`^[ -~]{1,200}$`)
 // replayedHeader is the header that marks a replayed response.
 const replayedHeader = "Idempotent-Replayed"
 
-// maxStoredResponse is the maximum size of a stored response in bytes. Only responses to queries can be larger. They
-// are not stored, so a repeated query is computed again.
+// maxStoredResponse is the maximum size of a stored response in bytes. Only responses to queries can exceed it. Such a
+// response is not stored, so a repeated query is computed again.
 const maxStoredResponse = 1 << 20
 
 // Responses stores and replays responses.

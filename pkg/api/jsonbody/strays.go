@@ -74,7 +74,7 @@ func hasKnownField(schema *openapi3.Schema, object map[string]any) bool {
 }
 
 // foreignField returns the schema's hint for a field that exists at another endpoint or service, or "" if there is no
-// hint. Such a field must not be ignored, because it would change the answer.
+// hint. Such a field must not be silently ignored, because the client expects it to change the answer.
 func foreignField(schema *openapi3.Schema, name string) string {
 	names, _ := schema.Extensions["x-elsewhere"].(map[string]any)
 	for known, way := range names {

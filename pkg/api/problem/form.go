@@ -143,7 +143,7 @@ func openAIKind(e *domain.Error) (kind, code string) {
 // writeRPC sends an error as a JSON-RPC message. The HTTP status is 401 for a missing key and 403 for a key without
 // permission, as clients of the protocol expect.
 func writeRPC(w http.ResponseWriter, e *domain.Error) {
-	status, code := statusFor(e), int64(-32000) // first code of the range that JSON-RPC reserves for servers' own errors
+	status, code := statusFor(e), int64(-32000) // the first code of the range that JSON-RPC reserves for errors defined by servers
 	if status == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", "Bearer")
 	}

@@ -89,8 +89,7 @@ func createDatasourceRule(body map[string]any) []domain.FieldError {
 var addressNames = []string{"url", "uri", "link", "address"}
 
 // misplacedAddress returns a fault for each field that seems to hold the address of a page or site under a wrong name.
-// It looks in config. If missing is true, config has no address, and misplacedAddress also looks in the object around
-// config.
+// It searches config. If missing is true, config has no address, and misplacedAddress searches body as well.
 func misplacedAddress(body, config map[string]any, missing bool) []domain.FieldError {
 	var faults []domain.FieldError
 	look := func(in map[string]any, at string) {
@@ -124,7 +123,7 @@ func addressFault(address string) string {
 	return ""
 }
 
-// planRule checks what the OpenAPI document cannot express about a request to plan the crawl of a site.
+// planRule checks the constraints on a request for a site's plan that the OpenAPI document cannot express.
 func planRule(body map[string]any) []domain.FieldError {
 	config, _ := body["config"].(map[string]any)
 	if config == nil {
@@ -133,7 +132,7 @@ func planRule(body map[string]any) []domain.FieldError {
 	return createDatasourceRule(map[string]any{"type": string(domain.TypeWebSite), "config": config})
 }
 
-// updateDatasourceRule checks what the OpenAPI document cannot express about a patch of a datasource.
+// updateDatasourceRule checks the constraints on a patch of a datasource that the OpenAPI document cannot express.
 func updateDatasourceRule(body map[string]any) []domain.FieldError {
 	config, _ := body["config"].(map[string]any)
 	faults := append(refreshFaults(config), patternFaults(config)...)

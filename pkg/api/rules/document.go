@@ -46,8 +46,7 @@ func MetadataFaults(field string, value any) []domain.FieldError {
 }
 
 // maxMetadataValues is the maximum number of filterable metadata values that a caller may give for a document. Every
-// chunk is indexed under each value. The limit of the index is higher by 1000, to leave room for metadata that is read
-// from the document itself.
+// chunk is indexed under each value. The index itself allows 1,000 more, for metadata that is read from the document.
 const maxMetadataValues = index.MaxFacets - 1000
 
 // CustomIDFaults returns a fault if a document's custom id is given in several places and the values differ.

@@ -17,7 +17,7 @@ const (
 )
 
 // Linger lets a client read the response to a rejected request while it is still sending a large body. Most clients
-// read the response only after they have sent everything, and lose it if the connection is closed before. Call Linger
+// read the response only after they have sent everything, and lose it if the connection is closed earlier. Call Linger
 // first, then write the response, then call the returned function, which reads the rest of the body for a limited time.
 func Linger(w http.ResponseWriter, r *http.Request) (after func()) {
 	sent, ok := r.Context().Value(sentKey).(*sentBody)
@@ -31,8 +31,8 @@ func Linger(w http.ResponseWriter, r *http.Request) (after func()) {
 // their body has been read. The zero value is ready for use.
 type Lingerer struct{ clients atomic.Int64 }
 
-// Linger does the same as the function Linger. If the maximum number of clients is reached, it closes the connection at
-// once, and the returned function does nothing.
+// Linger works like the package's Linger function, but for a limited number of clients at a time. If the maximum is
+// reached, the connection is closed at once, and the returned function does nothing.
 func (l *Lingerer) Linger(w http.ResponseWriter, r *http.Request) (after func()) {
 	if r.Body == nil || r.Body == http.NoBody || r.ContentLength >= 0 && r.ContentLength <= serverDrain {
 		return func() {}
@@ -61,6 +61,6 @@ func lingerOn(w http.ResponseWriter, r *http.Request, sent *sentBody) (after fun
 		if control.Flush() != nil || control.SetReadDeadline(time.Now().Add(lingerTime)) != nil {
 			return
 		}
-		_, _ = io.CopyN(io.Discard, sent.ReadCloser, lingerBytes) // without the pace of sent; ignore errors: the connection is closed in any case
+		_, _ = io.CopyN(io.Discard, sent.ReadCloser, lingerBytes) // read without the minimum pace, and ignore errors, because the connection is closed in any case
 	}
 }

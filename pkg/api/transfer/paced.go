@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// MinRate is the rate at which a body must arrive, in bytes per second. It is about that of a slow mobile network. A
-// slower client could keep a slot for uploads for hours at hardly any cost.
+// MinRate is the minimum rate at which a body must arrive, in bytes per second. Even slow mobile networks reach about
+// this rate. A slower client could keep a slot for uploads for hours at hardly any cost.
 const MinRate = 8 << 10
 
 // pace limits how slowly a body may arrive. A pause may last at most timeout, and a body of n bytes may take at most
