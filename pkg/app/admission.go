@@ -98,9 +98,10 @@ func newAdmission(c config.Config, r prometheus.Registerer) *admissionGates {
 	return g
 }
 
-// computedShare returns the value of admission.Options.Share with which a workspace gets the given number of slots, at
-// least one, while other workspaces send requests. For queries, this number leaves one processor to the other
-// workspaces: a request that shares its processor with a busy one may have to wait several times, for 10 ms each.
+// computedShare returns the value of admission.Options.Share that limits a workspace to the given number of slots while
+// other workspaces send requests. The limit is at least one slot. For queries, the caller chooses a number that leaves
+// one processor to the other workspaces. Otherwise their requests would share a busy processor and might wait several
+// times for 10 ms.
 func computedShare(processors, perProcessor, slots int) float64 {
 	return float64(processors*perProcessor)/float64(max(slots, 1)) - 1
 }

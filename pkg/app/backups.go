@@ -136,7 +136,8 @@ func (b *backups) recordAudit(r *http.Request, result string, report backup.Repo
 		slog.Int64("originals", report.Originals), slog.Int64("bytes", report.ArchiveBytes)))
 }
 
-// archiveResponse is a response whose header is sent with the first bytes.
+// archiveResponse is a response that sends its header with the first bytes of the archive. Until then, an error
+// response can still be sent instead.
 type archiveResponse struct {
 	w       http.ResponseWriter
 	control *http.ResponseController

@@ -104,7 +104,7 @@ func (s *Service) stopServing() error {
 const (
 	locatorChildren = 2
 	locatorMemory   = 1 << 30 // address space, in bytes
-	locatorQueue    = 64      // files that wait
+	locatorQueue    = 64      // maximum number of waiting files
 )
 
 func (s *Service) handler() (http.Handler, error) {

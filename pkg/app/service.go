@@ -82,7 +82,7 @@ func NewService(c config.Config, o Options) *Service {
 // Addr returns the address that the service listens on. The service must have been started.
 func (s *Service) Addr() string { return s.listener.Addr().String() }
 
-// Failed returns a channel that receives the error of a part that cannot continue.
+// Failed returns a channel that receives an error if a part of the process fails and cannot recover.
 func (s *Service) Failed() <-chan error { return s.failed }
 
 // Start opens everything and returns when the service is ready. If it fails, call Stop to close the parts that were

@@ -182,7 +182,7 @@ func (w *Worker) serve(ctx context.Context) (err error) {
 // Addr returns the address of health checks and metrics. The worker must have been started.
 func (w *Worker) Addr() string { return w.telemetry.Addr() }
 
-// Failed returns a channel that receives the error of a part that cannot continue.
+// Failed returns a channel that receives an error if a part of the process fails and cannot recover.
 func (w *Worker) Failed() <-chan error { return w.failed }
 
 // Stop returns work in progress to the queue and closes everything. It may be called twice.
