@@ -188,8 +188,8 @@ func answerable(ctx context.Context, c *client.Client, store *client.Datastore, 
 	}
 }
 
-// onlyDatastore returns the id of the only datastore, for commands that do not name one. If there are several, it
-// returns an error that lists them. The error begins with the text `which`.
+// onlyDatastore returns the id of the only datastore, for commands that do not name one. If there are several
+// datastores, the error begins with `which` and lists the datastores and the given agents.
 func onlyDatastore(ctx context.Context, c *client.Client, which string, agents []Named) (id string, err error) {
 	var stores []string
 	for d, err := range c.ListDatastores(ctx) {

@@ -25,8 +25,8 @@ const maxDocument = 10 << 20
 // Maximum length in bytes of an address in a list.
 const maxLine = 8 << 10
 
-// fields holds, for each property of a document, the names of fields to try in order. A dot separates the names of
-// nested fields.
+// fields holds, for each property of a document, the names of the JSON fields that may contain it, in the order in
+// which they are tried. A dot separates the names of nested fields.
 type fields struct {
 	text, name, id, source, metadata []string
 }

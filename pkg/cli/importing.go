@@ -148,7 +148,7 @@ func groupUnits(docs iter.Seq2[*document, error], unusable func(*errUnusable)) i
 	return func(yield func([]*document, error) bool) {
 		var unit []*document
 		size := 0
-		seen, seed := map[uint64]bool{}, maphash.MakeSeed() // hashes of the documents' ids so far; of documents with the same id, every run must keep the first
+		seen, seed := map[uint64]bool{}, maphash.MakeSeed() // hashes of the ids found so far; if several documents have the same id, every run must keep the first
 		flush := func() bool {
 			if len(unit) == 0 {
 				return true

@@ -13,7 +13,8 @@ import (
 	"github.com/sluice/sluice/pkg/telemetry"
 )
 
-// MCP returns the command that relays messages between a running service and a client on standard input and output.
+// MCP returns the command that relays Model Context Protocol messages between a running service and a client that uses
+// standard input and output.
 func (p *Program) MCP() *cobra.Command {
 	var where Where
 	cmd := &cobra.Command{

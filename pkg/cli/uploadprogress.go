@@ -11,7 +11,7 @@ import (
 // Maximum number of datasources whose state is requested one by one. If there are more, the whole list is read.
 const maxSingleRequests = 50
 
-// listen forwards changes of the datastore to news, and reconnects when the stream breaks.
+// listen sends the datastore's changes to the channel `news`, and reconnects when the stream breaks.
 func (s *upload) listen(ctx context.Context, news chan<- client.Change) {
 	for ctx.Err() == nil {
 		changes, err := s.client.WatchDatastore(ctx, s.storeID)
@@ -78,7 +78,7 @@ func (s *upload) requestState(id string) task {
 
 // requestAllStates requests the state of all pending datasources.
 func (s *upload) requestAllStates(ctx context.Context) func() error {
-	// Only this function runs in the main loop, so only this function may use s.waiting.
+	// s.waiting belongs to the main loop. The function returned here runs there; the code around it does not.
 	return func() error {
 		if len(s.waiting) <= maxSingleRequests {
 			for id := range s.waiting {

@@ -161,7 +161,7 @@ func compareModes(ctx context.Context, sluice *service.Service, s evalSettings, 
 	return report.Write(out)
 }
 
-// Maximum number of datasource names kept for matching judgements.
+// Maximum number of datasources whose names are kept in memory, to match the judgements with the documents they name.
 const maxNames = 2_000_000
 
 // readCases reads the questions with their judgements, and reports inconsistencies on errs.

@@ -27,8 +27,9 @@ type offlineBackup struct {
 	close  []func() error
 }
 
-// cause returns the reason why the backup failed, given the error from reading its archive. The archive records only
-// that the backup was aborted. In that case, cause returns the error that aborted the backup.
+// cause returns the reason why the backup failed. err is the error from reading the archive. If the archive says that
+// the backup was aborted, cause waits for the error that aborted it and returns that error, because the archive does
+// not contain the reason.
 func (o *offlineBackup) cause(err error) error {
 	var aborted *backup.AbortedError
 	if !errors.As(err, &aborted) {

@@ -94,7 +94,7 @@ func queueReplay(ctx context.Context, c *catalog.Catalog, f catalog.ReplayFilter
 	}
 }
 
-// parseSince parses a date, a time or a duration before now.
+// parseSince parses a date, a time, or a duration, which is counted back from now.
 func parseSince(text string, now time.Time) (time.Time, error) {
 	for _, layout := range []string{time.RFC3339, time.DateOnly} {
 		if at, err := time.Parse(layout, text); err == nil {
