@@ -10,10 +10,12 @@
 // Client adds:
 //
 //   - Errors: a failure is an [*Error] with the service's code, message and invalid fields; see [CodeOf].
-//   - Retries: idempotent requests are retried if the service is busy (429), lacks an engine (503) or cannot be reached, or if
-//     the connection breaks before the answer. Retry-After is respected. POSTs have an Idempotency-Key, so that nothing is done
-//     twice; see [WithIdempotencyKey]. Searches need no key, because they change nothing. A streamed answer is retried only before its first piece.
-//   - Limits: a request fails if no data is transferred for some minutes, and a context cancels a request at once. The size of JSON answers is limited; files and exports are streams.
+//   - Retries: idempotent requests are retried if the service is busy (429), lacks an engine (503) or cannot be reached,
+//     or if the connection breaks before the answer. Retry-After is respected. POSTs have an Idempotency-Key, so that
+//     nothing is done twice; see [WithIdempotencyKey]. Searches need no key, because they change nothing. A streamed
+//     answer is retried only before its first piece.
+//   - Limits: a request fails if no data is transferred for some minutes, and a context cancels a request at once. The
+//     size of JSON answers is limited; files and exports are streams.
 //   - Streaming uploads, which need little memory for files of any size.
 //
 // A Client is safe for concurrent use.

@@ -149,7 +149,7 @@ func (u *upload) body() (io.ReadCloser, error) {
 	}{form, u.last}, nil
 }
 
-// release stops the previous body and reports whether it has read from the content.
+// release stops the previous body and reports whether that body has read any of the content.
 func (u *upload) release() (wasRead bool) {
 	if u.last == nil {
 		return false
