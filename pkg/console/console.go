@@ -29,8 +29,8 @@ var Icon []byte
 const Prefix = "/console/"
 
 // Policy is the page's Content-Security-Policy. Scripts and styles are loaded only from the service itself; inline ones
-// are blocked. Web pages are shown in frames without an address, which inherit this policy. Only the Trusted Types policy "inert" may
-// parse HTML, and its output is never inserted into the page (static/original.js).
+// are blocked. Web pages are shown in frames without an address, which inherit this policy. Only the Trusted Types
+// policy "inert" may parse HTML, and its output is never inserted into the page (static/original.js).
 const Policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data: blob:; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; " +
 	"require-trusted-types-for 'script'; trusted-types inert"
