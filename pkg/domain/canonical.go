@@ -10,8 +10,8 @@ func (d *Datasource) HasCanonical(page DatasourceConfig, id string) bool {
 }
 
 // MayBeReplacedBy reports whether a fetched page, d, may be left out in favour of target, the page that d names as
-// canonical. similar reports whether the two pages have similar texts. It is ignored until target has been fetched.
-// If d has active content, it is not left out before target has content, too, or the processing of target has ended.
+// canonical. similar reports whether the two pages have similar texts. Until target has been fetched, similar is
+// ignored. A page with active content is kept until target has content, too, or the processing of target has ended.
 func (d *Datasource) MayBeReplacedBy(target Datasource, similar bool) bool {
 	switch {
 	case !target.Alive() || target.DuplicateOf == d.ID:
@@ -74,7 +74,7 @@ func BestPage(pages []DatasourceConfig) int {
 // PageChange is the effect of a page's completed job on pages that were left out in favour of that page.
 type PageChange int
 
-// Page changes.
+// Values of PageChange.
 const (
 	PageSame    PageChange = iota // no effect
 	PageLost                      // the page has no content: all pages left out in favour of it are fetched again

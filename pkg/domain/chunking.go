@@ -9,8 +9,8 @@ type Chunking struct {
 	MaxTokens    int `json:"max_tokens,omitempty"`    // maximum size of chunks in tokens; 0: proportional to the target
 }
 
-// Defaults and limits of Chunking. If queries return the same amount of text, chunks of the default size contain more
-// answers than larger chunks.
+// Defaults and limits of Chunking. The default target is small because, for the same total amount of returned text,
+// small chunks contain more answers than large ones.
 const (
 	DefaultChunkTokens    = 128
 	DefaultMaxChunkTokens = 200

@@ -123,8 +123,8 @@ const (
 type ExplainedPlan struct {
 	Reason           PlanReason
 	Questions        []string // sub-questions that were searched for; none if the plan was not used
-	Next             string   // question of the step after them, as completed from what they found; "" if there was none
-	Error            string   // reason why the plan, or its next step, was not used; "" if all of it was
+	Next             string   // question of the next step, completed with what the first sub-questions found; "" if there was none
+	Error            string   // reason why the plan or its next step was not used; "" if everything was used
 	PromptTokens     int64
 	CompletionTokens int64
 }

@@ -38,8 +38,8 @@ func (p *HeadingPath) Anchor() string {
 	return ""
 }
 
-// Path returns the sheet and the headings, outermost first, including the last block if it is a heading. A heading
-// equal to the sheet's name is omitted.
+// Path returns the sheet and the headings, outermost first. If the block entered last is a heading, it is included. A
+// heading equal to the sheet's name is omitted.
 func (p *HeadingPath) Path() []string {
 	var parts []string
 	if p.sheet != "" {
@@ -53,7 +53,7 @@ func (p *HeadingPath) Path() []string {
 	return parts
 }
 
-// Parents returns the path of the last block, without the block itself if it is a heading.
+// Parents returns the path above b, the block entered last. If b is a heading, the path does not contain it.
 func (p *HeadingPath) Parents(b Block) []string {
 	path := p.Path()
 	if b.Kind == BlockHeading && len(path) > 0 {

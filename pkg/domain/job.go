@@ -179,7 +179,7 @@ type Fetched struct {
 	// pages; see package textid. Both are empty if the page is not HTML or has no text.
 	TextHash string `json:"text_hash,omitempty"`
 	Sketch   []byte `json:"sketch,omitempty"`
-	// LinksKnown tells whether the page's links were reported, which is done in discovered events with Parts.
+	// LinksKnown reports whether the page's links were reported. They are reported in discovered events with Parts.
 	LinksKnown bool `json:"links_known,omitempty"`
 }
 

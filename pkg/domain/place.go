@@ -55,7 +55,7 @@ func (j Job) Lane() Lane {
 			return LaneLocal
 		}
 	}
-	// Only the api process can read the vectors to copy.
+	// The previous vectors are copied from the embedded index, which only the api process can read.
 	if j.Previous != nil && j.Previous.Place.Engine == EngineEmbedded {
 		return LaneLocal
 	}

@@ -126,7 +126,7 @@ func parseInterval(text string) (time.Duration, error) {
 	return every, nil
 }
 
-// shortDuration formats a duration without trailing zero units: "10m".
+// shortDuration formats a duration without trailing zero units, such as "10m" instead of "10m0s".
 func shortDuration(d time.Duration) string {
 	text := d.String()
 	if s, ok := strings.CutSuffix(text, "m0s"); ok {
@@ -189,7 +189,7 @@ func checkCron(fields []string) error {
 	return nil
 }
 
-// parse parses one item of the list in field i, with all other fields unrestricted.
+// parse parses one item of the list in field i. It returns the values that the item allows, as a bit set.
 func (f cronField) parse(i int, part string) (uint64, error) {
 	found := cronPart.FindStringSubmatch(part)
 	if found == nil {

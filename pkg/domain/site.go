@@ -63,8 +63,9 @@ func (d *Datasource) BeginCrawl(at time.Time) {
 	d.Crawl, d.DiscoveryDone = &Crawl{StartedAt: at}, false
 }
 
-// crawl returns the site's newest crawl, for changing it. If no crawl is stored (older versions stored none), it begins
-// with an empty one. It first replaces d.Crawl by a copy, because copies of the datasource share the original.
+// crawl returns the site's newest crawl, which the caller may modify. If no crawl is stored (older versions stored
+// none), crawl stores an empty one. It first replaces d.Crawl by a copy, because copies of the datasource share the
+// original.
 func (d *Datasource) crawl(at time.Time) *Crawl {
 	c := Crawl{StartedAt: at}
 	if d.Crawl != nil {
@@ -195,7 +196,7 @@ func (d *Datasource) TextName() string {
 }
 
 // Refuses returns the reason why the settings of a site exclude an address, or "" if they include it. depth is the
-// number of links between the root and the address. It is ignored if a sitemap lists the pages.
+// number of links between the root and the address. If a sitemap lists the pages, depth is ignored.
 func (s SiteScope) Refuses(p Patterns, address string, depth int) string {
 	why := p.RefusesURL(address)
 	if why != LeftExcluded && s.Follow && depth > s.MaxDepth {

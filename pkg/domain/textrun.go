@@ -48,8 +48,8 @@ func (r TextRuns) End(length int) TextRuns {
 	return r
 }
 
-// Clip returns the runs of text[start:end], for another text that contains this part. In that text, the offset of the
-// part is larger by `moved` bytes.
+// Clip returns the runs of text[start:end] for another text that contains this part. `moved` is the part's offset in
+// that text minus start.
 func (r TextRuns) Clip(start, end, moved int) TextRuns {
 	var out TextRuns
 	for _, run := range r {
@@ -103,8 +103,8 @@ func (l *Located) trim() {
 	l.Document = TextRange{l.Document.Start + left, l.Document.End - right}
 }
 
-// Encode returns the runs as text, to be stored with a chunk at the given offset. It returns "" if they are unknown or
-// too many.
+// Encode returns the runs as text, to be stored with a chunk that begins at the given offset in the document. It
+// returns "" if there are no runs or too many.
 func (r TextRuns) Encode(offset int) string {
 	var out strings.Builder
 	before := TextRun{Document: offset}
@@ -124,8 +124,9 @@ func (r TextRuns) Encode(offset int) string {
 	return out.String()
 }
 
-// impliedShift is the usual shift of a run, which Encode leaves out. It is 0 for the first run. For other runs it is 1,
-// because most of them follow a BlockSeparator that was shortened by one line break.
+// impliedShift is the usual shift of a run. The shift is the change, since the previous run, in the distance between a
+// run's positions in the document and in the chunk. Encode omits the usual shift. It is 0 for the first run. For other
+// runs it is 1, because most of them follow a BlockSeparator that was shortened by one line break.
 func impliedShift(run int) int { return min(run, 1) }
 
 // DecodeTextRuns returns the runs that Encode returned for a chunk with this offset and length of text, or nil if the

@@ -285,8 +285,8 @@ func applyError(d *Datasource, store Datastore, ev Event, current bool) Outcome 
 	return out
 }
 
-// sweepOvertaken sweeps the rows of a failed job that a newer job has overtaken. It does nothing if the datasource is
-// waiting for a job or has content. The rows are then swept with all older generations when a later job has ended.
+// sweepOvertaken sweeps the rows of a failed job that a newer job has overtaken. If the datasource is waiting for a job
+// or has content, sweepOvertaken does nothing, because a later job's end sweeps these rows with all older generations.
 func sweepOvertaken(d *Datasource, ev Event, current bool) (out Outcome) {
 	if current || !d.Status.Terminal() || d.ActiveGeneration > 0 || d.Target != nil {
 		return out
