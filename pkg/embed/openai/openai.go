@@ -44,12 +44,12 @@ type Config struct {
 	QueryPrefix, PassagePrefix string
 
 	// Base64 requests vectors in base64 instead of JSON numbers. Base64 takes a third of the space, but not every
-	// server supports it. The server may respond in either form, whichever was requested.
+	// server supports it. Whatever is requested, the server may respond in either form.
 	Base64 bool
 
-	MaxInputTokens int           // maximum number of tokens per text, estimated high; longer texts are truncated; default 8,000
+	MaxInputTokens int           // maximum number of tokens per text, by a cautious estimate; longer texts are truncated; default 8,000
 	MaxBatch       int           // maximum number of texts per request; default 32, the lowest limit among known servers
-	MaxBatchTokens int           // maximum number of tokens per request, estimated high; default 16,000
+	MaxBatchTokens int           // maximum number of tokens per request, by a cautious estimate; default 16,000
 	Concurrency    int           // maximum number of simultaneous requests, separately for queries and for passages; default 8
 	Timeout        time.Duration // per request; default 60 s
 	MaxAttempts    int           // maximum number of requests per batch, including the first; default 6

@@ -100,7 +100,8 @@ func extentWide(extent func(x *float32, n int) (squares, top float32)) func([]fl
 	}
 }
 
-// roundWide rounds x and sets the remaining elements of the result to zero.
+// roundWide returns an implementation of fixedPoint.round for vectors of any length, and adds bounds checks. The
+// function that it returns also sets the padding after the last value to zero.
 func roundWide(round func(to *int16, x *float32, n int, factor float32)) func([]int16, []float32, float32) {
 	return func(to []int16, x []float32, factor float32) {
 		whole := len(x) / fixedStep * fixedStep

@@ -8,7 +8,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Numbers of the fields that are read from ONNX messages, see https://onnx.ai/onnx/intro/.
+// Numbers of the fields that are read from ONNX messages; see https://onnx.ai/onnx/intro/.
 const (
 	onnxModelGraph = 7
 
