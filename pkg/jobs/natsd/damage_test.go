@@ -9,24 +9,73 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
+func connect(t *testing.T, s *Server) (*nats.Conn, jetstream.JetStream) {
+	t.Helper()
+	nc, err := nats.Connect("", nats.InProcessServer(s))
+	if err != nil {
+		t.Fatal(err)
+	}
+	js, err := jetstream.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return nc, js
+}
+
+// A server allocates memory for all sequences up to that of a damaged message, if it has an index.
+func TestADamagedSequenceIsDropped(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := start(t, Options{Dir: dir})
+	nc, js := connect(t, s)
+	if _, err := js.CreateStream(testContext(t), jetstream.StreamConfig{Name: "S", Subjects: []string{"s"}}); err != nil {
+		t.Fatal(err)
+	}
+	const payload = "twelve bytes"
+	for range 5 {
+		if _, err := js.Publish(testContext(t), "s", []byte(payload)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	nc.Close()
+	shutdown(t, s)
+	path := filepath.Join(dir, "jetstream", "$G", "streams", "S", "msgs", "1.blk")
+	block, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const record = headerBytes + len("s") + len(payload) + 8 // the last are the checksum
+	if len(block) != 5*record {
+		t.Fatalf("the block has %d bytes, want %d", len(block), 5*record)
+	}
+	block[3*record+4+6] ^= 1 // the sequence of the fourth message
+	if err := os.WriteFile(path, block, 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	s = start(t, Options{Dir: dir})
+	nc, js = connect(t, s)
+	defer nc.Close()
+	stream, err := js.Stream(testContext(t), "S")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := stream.CachedInfo().State.Msgs; n != 3 {
+		t.Errorf("the stream has %d messages, want the three before the damage", n)
+	}
+	ack, err := js.Publish(testContext(t), "s", []byte(payload))
+	if err != nil || ack.Sequence < 4 {
+		t.Errorf("a new message is stored as %+v: %v", ack, err)
+	}
+}
+
 // A server neither recovers a consumer whose state it cannot read nor lets it be made again.
 func TestADamagedConsumerCanBeCreatedAgain(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	config := jetstream.ConsumerConfig{Durable: "worker", AckPolicy: jetstream.AckExplicitPolicy}
-	open := func(s *Server) (*nats.Conn, jetstream.JetStream) {
-		nc, err := nats.Connect("", nats.InProcessServer(s))
-		if err != nil {
-			t.Fatal(err)
-		}
-		js, err := jetstream.New(nc)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return nc, js
-	}
 	s := start(t, Options{Dir: dir})
-	nc, js := open(s)
+	nc, js := connect(t, s)
 	if _, err := js.CreateStream(testContext(t), jetstream.StreamConfig{Name: "S", Subjects: []string{"s"}}); err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +107,7 @@ func TestADamagedConsumerCanBeCreatedAgain(t *testing.T) {
 	}
 
 	s = start(t, Options{Dir: dir})
-	nc, js = open(s)
+	nc, js = connect(t, s)
 	defer nc.Close()
 	config.Durable = "worker"
 	if _, err := js.CreateConsumer(testContext(t), "S", config); err != nil {

@@ -1,6 +1,7 @@
 package natsd
 
 import (
+	"bufio"
 	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
@@ -8,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -25,6 +27,10 @@ const (
 	sumFile       = "meta.sum" // its checksum
 	stateFile     = "o.dat"    // position of a consumer
 	consumersDir  = "obs"
+	messagesDir   = "msgs" // blocks of messages
+	blockSuffix   = ".blk"
+	indexFile     = "index.db" // state of all blocks, in messagesDir
+	objectsPrefix = "OBJ_"     // of streams that hold the originals
 	streamsLevels = "jetstream/*/streams/*"
 )
 
@@ -72,6 +78,9 @@ func (s *Server) checkStream(dir string) error {
 	case err != nil:
 		return fmt.Errorf("checking the NATS stream %s: %w", name, err)
 	}
+	if err := s.checkBlocks(dir, name); err != nil {
+		return fmt.Errorf("checking the messages of the NATS stream %s: %w", name, err)
+	}
 	consumers, err := os.ReadDir(filepath.Join(dir, consumersDir))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("listing the consumers of the NATS stream %s: %w", name, err)
@@ -82,6 +91,85 @@ func (s *Server) checkStream(dir string) error {
 		}
 	}
 	return nil
+}
+
+// checkBlocks removes the index of a stream if the sequence of a message is damaged. The server then compares all
+// messages with their checksums, and drops the damaged one and those behind it in its block. With an index, it would
+// trust the sequence, and allocate memory for all sequences up to it until it is killed.
+//
+// The originals are not checked, because their blocks may have hundreds of gigabytes.
+func (s *Server) checkBlocks(dir, stream string) error {
+	if strings.HasPrefix(stream, objectsPrefix) {
+		return nil
+	}
+	blocks, err := os.ReadDir(filepath.Join(dir, messagesDir))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for _, b := range blocks {
+		if filepath.Ext(b.Name()) != blockSuffix {
+			continue
+		}
+		plausible, err := hasPlausibleSequences(filepath.Join(dir, messagesDir, b.Name()))
+		if err != nil {
+			return err
+		}
+		if !plausible {
+			s.opts.Log.Warn("a block of a NATS stream is damaged; its messages up to the damage are kept", "stream", stream, "block", b.Name())
+			if err := os.Remove(filepath.Join(dir, messagesDir, indexFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+			return nil
+		}
+	}
+	return nil
+}
+
+// A message in a block begins with its size in bytes and its sequence, both little-endian.
+const (
+	headerBytes    = 22
+	headersFlag    = 1 << 31 // in the size: the message has headers
+	tombstoneFlag  = 1 << 62 // in the sequence: the message was deleted
+	erasedFlag     = 1 << 63 // in the sequence: the message was overwritten
+	maxSequenceGap = 1 << 24 // above what a block can hold, and still cheap for the server
+)
+
+// hasPlausibleSequences reports whether no sequence in a block of messages is far above the one before. A block that
+// ends in the middle of a message is not judged: the server notices that by itself.
+func hasPlausibleSequences(path string) (bool, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	r := bufio.NewReaderSize(f, 64<<10)
+	var last uint64
+	for {
+		header, err := r.Peek(headerBytes)
+		if err == io.EOF {
+			return true, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		size := binary.LittleEndian.Uint32(header) &^ headersFlag
+		sequence := binary.LittleEndian.Uint64(header[4:])
+		if size < headerBytes {
+			return true, nil
+		}
+		if sequence&tombstoneFlag == 0 {
+			sequence &^= erasedFlag
+			if last > 0 && sequence > last+maxSequenceGap {
+				return false, nil
+			}
+			last = sequence
+		}
+		if _, err := r.Discard(int(size)); err == io.EOF {
+			return true, nil
+		} else if err != nil {
+			return false, err
+		}
+	}
 }
 
 func (s *Server) checkConsumer(dir, stream, name string) error {
