@@ -15,7 +15,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// opener opens an empty catalog, with the durability that it has in service. Call settle when it is filled.
+// opener opens an empty catalog with the same durability as in production. Call settle after filling it.
 type opener func(b *testing.B) (c *catalog.Catalog, settle func())
 
 // onEngines runs a benchmark on each engine.
@@ -29,7 +29,7 @@ func onEngines(b *testing.B, f func(b *testing.B, empty opener)) {
 		f(b, func(b *testing.B) (*catalog.Catalog, func()) {
 			address := postgres(b)
 			return open(b, catalog.Options{URL: address}), func() {
-				// As the server does by itself every minute, and what its plans follow from.
+				// The server does this by itself every minute. Its query plans depend on the result.
 				if err := sqlExec(address, `VACUUM ANALYZE`); err != nil {
 					b.Fatal(err)
 				}
@@ -40,8 +40,8 @@ func onEngines(b *testing.B, f func(b *testing.B, empty opener)) {
 
 const benchWorkspaces = 10
 
-// filled makes a catalog whose outbox holds n jobs, of ten workspaces, a share of them replays. It returns the ids of
-// the first datasources.
+// filled fills the outbox of a catalog with n jobs of ten workspaces, some of them replays. It returns the first
+// datasources.
 func filled(b *testing.B, c *catalog.Catalog, n int) []domain.Datasource {
 	b.Helper()
 	ctx := context.Background()
@@ -93,7 +93,8 @@ func document(ws, store string) catalog.NewDatasource {
 	}
 }
 
-// cpuTimer reports the processor time of an operation beside its duration: on a busy machine only that can be compared.
+// cpuTimer reports the processor time of an operation in addition to its duration. On a busy machine, only processor
+// times can be compared.
 type cpuTimer struct {
 	b       *testing.B
 	started bool
@@ -139,7 +140,8 @@ func bySize(b *testing.B, f func(b *testing.B, c *catalog.Catalog, ds []domain.D
 	})
 }
 
-// BenchmarkCatalog times what the service does all the time. With -short the large catalog is left out.
+// BenchmarkCatalog measures the operations that the service performs all the time. With -short, it leaves out the large
+// catalog.
 func BenchmarkCatalog(b *testing.B) {
 	ctx := context.Background()
 	bySize(b, func(b *testing.B, c *catalog.Catalog, ds []domain.Datasource) {
@@ -254,8 +256,8 @@ func BenchmarkCatalog(b *testing.B) {
 	})
 }
 
-// BenchmarkLargeDatastore times what is done with all datasources of one datastore: each iteration moves it, issuing,
-// applying and switching, and then deletes it.
+// BenchmarkLargeDatastore measures operations on all datasources of a datastore. Each iteration moves the datastore,
+// which includes issuing the jobs, applying their events and switching readers, and then deletes it.
 func BenchmarkLargeDatastore(b *testing.B) {
 	const n = 20_000
 	onEngines(b, func(b *testing.B, empty opener) {
@@ -277,7 +279,7 @@ type largeDatastore struct {
 	seq   uint64
 }
 
-// timed reports how long f took as a metric of the benchmark, in milliseconds.
+// timed runs f and reports its duration in milliseconds as a metric of the benchmark.
 func (l *largeDatastore) timed(metric string, f func() error) {
 	l.b.Helper()
 	begun := time.Now()
@@ -305,7 +307,7 @@ func (l *largeDatastore) fill(n int) {
 	l.timed("synch-ms", l.work)
 }
 
-// work plays every job in the outbox to its end.
+// work simulates every job in the outbox to its end.
 func (l *largeDatastore) work() error {
 	ctx := context.Background()
 	for {

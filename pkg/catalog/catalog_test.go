@@ -23,24 +23,24 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(engines.Stopping(m))
 }
 
-// mayWalk are the statements that may walk a table or sort, by a part of them, and why.
+// mayWalk lists parts of the statements that are allowed to scan a table or to sort, with the reason.
 var mayWalk = []string{
-	"SELECT COUNT(*) FROM api_keys",                                      // few, and asked at start only
-	"original_key FROM datasources WHERE original_key <> ''",             // a walk is what it is for
-	"WHERE place <> 1 AND status IN",                                     // all of a partial index that holds no more than what is in flight
+	"SELECT COUNT(*) FROM api_keys",                                      // a small table, counted only at startup
+	"original_key FROM datasources WHERE original_key <> ''",             // its purpose is to scan the table
+	"WHERE place <> 1 AND status IN",                                     // a partial index, which contains only what is in flight
 	"SELECT agent_id, datastore_id FROM agent_datastores WHERE agent_id", // sorts the datastores of one page of agents
 }
 
-// mayScan are steps that walk what is small at any time.
+// mayScan lists the steps of query plans that scan something that is always small.
 var mayScan = []string{
 	"SCAN waiting", // the subquery of at most one row that looks for a waiting page
 	"SCAN CONSTANT ROW",
-	"SCAN datastores USING INDEX datastores_deleted", // those that are being removed
-	"SCAN datastores USING INDEX datastores_moving",  // those that are under way
+	"SCAN datastores USING INDEX datastores_deleted", // datastores being removed
+	"SCAN datastores USING INDEX datastores_moving",  // datastores being moved
 	"SCAN doomed_sites USING COVERING INDEX sqlite_autoindex_doomed_sites_1",
-	"SCAN doomed_sites",                            // sites that are being removed
-	"SCAN repairs USING INDEX repairs_open",        // those that are not finished
-	"SCAN outbox USING COVERING INDEX outbox_turn", // counts what waits, for whoever watches
+	"SCAN doomed_sites",                            // sites being removed
+	"SCAN repairs USING INDEX repairs_open",        // unfinished repairs
+	"SCAN outbox USING COVERING INDEX outbox_turn", // counts waiting jobs for monitoring
 }
 
 func TestSQLite(t *testing.T) {
@@ -95,7 +95,8 @@ func open(t testing.TB, o catalog.Options) *catalog.Catalog {
 	return c
 }
 
-// migrated is an empty catalog as a file: every test of the suite begins with a copy, which is faster than migrating.
+// migrated returns the file of an empty catalog. Every test of the suite starts with a copy of it, which is faster than
+// running the migrations.
 func migrated(t testing.TB) []byte {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "empty.db")

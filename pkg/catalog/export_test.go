@@ -7,15 +7,15 @@ import (
 	"github.com/sluice/sluice/pkg/catalog/db"
 )
 
-// Statements adds the statements asked so far.
+// Statements adds the texts of the statements used so far to `into`.
 func (c *Catalog) Statements(into map[string]bool) {
 	for _, text := range c.db.Statements() {
 		into[text] = true
 	}
 }
 
-// Plan returns how the engine would run the statement whatever its arguments are, a step a line. PostgreSQL is asked to
-// walk no table if there is another way.
+// Plan returns the steps in which the engine would run the statement, whatever its arguments are. PostgreSQL is told to
+// avoid table scans if there is another way.
 func (c *Catalog) Plan(ctx context.Context, text string) (steps []string, err error) {
 	args := strings.Count(text, "?")
 	if !c.db.IsShared() {
@@ -45,8 +45,8 @@ func (c *Catalog) Plan(ctx context.Context, text string) (steps []string, err er
 	return steps, err
 }
 
-// Transact runs a transaction that creates a workspace for each id, calling between with the number of those stored,
-// before the next one.
+// Transact runs a transaction that creates a workspace for each id. After each workspace, it calls `between` with the
+// number of workspaces stored so far.
 func (c *Catalog) Transact(ctx context.Context, between func(stored int), ids ...string) error {
 	return c.db.Update(ctx, "testing", func(t *db.Tx) error {
 		for i, id := range ids {

@@ -9,7 +9,8 @@ import (
 	"github.com/sluice/sluice/pkg/catalog"
 )
 
-// TestSchemasOfOtherVersions has a database whose schema is said to be of a version before the first release, or of one to come.
+// TestSchemasOfOtherVersions opens databases whose recorded schema version is older than the first release, or newer
+// than this program.
 func TestSchemasOfOtherVersions(t *testing.T) {
 	t.Parallel()
 	schemas := newSchemas(t)
@@ -50,7 +51,7 @@ func TestSchemasOfOtherVersions(t *testing.T) {
 			if err == nil {
 				err = c.Close()
 			}
-			for _, s := range []string{ // others are lent the same schema
+			for _, s := range []string{ // other tests will use the same schema
 				`DELETE FROM goose_db_version WHERE version_id > 0`,
 				`INSERT INTO goose_db_version (version_id, is_applied) VALUES (11, ` + trueIn(engine) + `)`,
 			} {
@@ -88,7 +89,7 @@ func TestSchemasOfOtherVersions(t *testing.T) {
 	}
 }
 
-// trueIn is how an engine writes true.
+// trueIn returns the literal for true in the engine's SQL.
 func trueIn(engine string) string {
 	if engine == "SQLite" {
 		return "1"

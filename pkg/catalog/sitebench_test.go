@@ -13,10 +13,11 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// BenchmarkSite crawls sites twice, as far as the catalog has to do with it, and says what processor time a page costs at
-// each step: to find it, to publish its job, to take what was fetched, to end its ingestion, and, in the second crawl, to
-// find it again and to hear that it has not changed; then to take it to another place, to withdraw it, to remove it, and to
-// delete it with its site. That must not depend on the number of pages.
+// BenchmarkSite performs the catalog's part of two crawls of a site, and reports the processor time per page of each
+// step. The steps of the first crawl are finding a page, publishing its job, applying the result of the fetch, and
+// ending the ingestion. In the second crawl, the page is found again and has not changed. Finally, pages are moved to
+// another place, withdrawn, removed, and deleted with their site. The time per page must not depend on the number of
+// pages.
 func BenchmarkSite(b *testing.B) {
 	for _, pages := range []int{5_000, 50_000} {
 		b.Run(fmt.Sprint(pages, " pages"), func(b *testing.B) {
@@ -70,7 +71,7 @@ func crawlTwice(b *testing.B, pages int) {
 	})
 }
 
-// move takes the datastore to another place.
+// move moves the datastore to another place.
 func (s *benchSite) move() {
 	s.b.Helper()
 	model := "another"
@@ -94,7 +95,7 @@ func (s *benchSite) move() {
 	}
 }
 
-// work does all that there is to be done about the site.
+// work performs all queued work on the site.
 func (s *benchSite) work() {
 	s.b.Helper()
 	for {
@@ -119,8 +120,8 @@ type benchSite struct {
 	site  string
 	pages int
 	seq   uint64
-	jobs  []domain.Job // published and not ended
-	crawl domain.Job   // of the site
+	jobs  []domain.Job // published, not yet ended
+	crawl domain.Job   // job of the site
 }
 
 func newBenchSite(b *testing.B, pages int) *benchSite {
@@ -149,14 +150,14 @@ func (s *benchSite) begin() {
 	s.crawl, s.jobs = s.jobs[0], nil
 }
 
-// timed reports the processor time of a step by page.
+// timed reports the processor time of a step per page.
 func (s *benchSite) timed(step string, f func()) {
 	from := processorTime(s.b)
 	f()
 	s.b.ReportMetric(float64((processorTime(s.b)-from).Microseconds())/float64(s.pages), step+"-µs/page")
 }
 
-// discover applies groups of links, four in a transaction, and the end of discovery.
+// discover applies events with groups of links, four per transaction, and then the end of the discovery.
 func (s *benchSite) discover() {
 	s.b.Helper()
 	var evs []domain.Event
@@ -204,7 +205,7 @@ func (s *benchSite) publish() {
 	}
 }
 
-// end applies the last event of every job that was published, a hundred in a transaction.
+// end applies the last event of every published job, a hundred per transaction.
 func (s *benchSite) end(typ domain.EventType) {
 	s.b.Helper()
 	evs := make([]domain.Event, len(s.jobs))

@@ -10,8 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// TestUsesOfABatchFailSeparately counts uses of three accounts while one is being stored. That of one of them cannot
-// be.
+// TestUsesOfABatchFailSeparately counts uses of three accounts while an earlier batch is being stored. The uses of one
+// of these accounts cannot be stored.
 func TestUsesOfABatchFailSeparately(t *testing.T) {
 	t.Parallel()
 	var y usageQueue
@@ -19,7 +19,7 @@ func TestUsesOfABatchFailSeparately(t *testing.T) {
 	stored := make(map[string]int64)
 	transactions := 0
 	storing, proceed := make(chan struct{}), make(chan struct{})
-	store := func(_ context.Context, sums []accountUses) error { // called by one at a time
+	store := func(_ context.Context, sums []accountUses) error { // never called concurrently
 		if transactions++; transactions == 1 {
 			close(storing)
 			<-proceed

@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// open opens accounts over a database in a file; end closes both.
+// open returns an Accounts whose database is a file. The function `end` closes both.
 func open(t *testing.T, path string) (c *Accounts, end func()) {
 	t.Helper()
 	d, err := db.Open(t.Context(), db.Options{Path: path, Schema: migrations.FS})
@@ -32,7 +32,8 @@ func open(t *testing.T, path string) (c *Accounts, end func()) {
 	}
 }
 
-// TestCloseStoresDeferredUsage counts, closes at once, and looks with another process's eyes.
+// TestCloseStoresDeferredUsage counts a use, closes immediately, and opens the database again, as another process
+// would.
 func TestCloseStoresDeferredUsage(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "catalog.db")
@@ -45,7 +46,7 @@ func TestCloseStoresDeferredUsage(t *testing.T) {
 		c.CountDeferred(domain.Account{WorkspaceID: ws, KeyID: "a"}, map[domain.Metric]int64{domain.MetricRetrievals: 1})
 	}
 	end()
-	c.CountDeferred(domain.Account{WorkspaceID: ws}, map[domain.Metric]int64{domain.MetricRetrievals: 1}) // too late, and no harm
+	c.CountDeferred(domain.Account{WorkspaceID: ws}, map[domain.Metric]int64{domain.MetricRetrievals: 1}) // no effect after Close
 	c, end = open(t, path)
 	defer end()
 	used, err := c.Usage(t.Context(), ws, time.Now())
@@ -54,7 +55,7 @@ func TestCloseStoresDeferredUsage(t *testing.T) {
 	}
 }
 
-// TestReadingUsageEndsWithItsContext asks while nothing can be stored.
+// TestReadingUsageEndsWithItsContext reads the usage while nothing can be stored.
 func TestReadingUsageEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	c, end := open(t, filepath.Join(t.TempDir(), "catalog.db"))

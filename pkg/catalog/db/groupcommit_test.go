@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// shared opens a database with one table of numbers.
+// shared opens a database with a single table, which contains numbers.
 func shared(t *testing.T) *DB {
 	t.Helper()
 	d, err := connect(t.Context(), Options{Path: filepath.Join(t.TempDir(), "catalog.db")})
@@ -35,7 +35,7 @@ func insert(ctx context.Context, n int) func(*Tx) error {
 	}
 }
 
-// numbers is how many of the numbers from first to last there are.
+// numbers counts the stored numbers between first and last, inclusive.
 func numbers(t *testing.T, d *DB, first, last int) (n int) {
 	t.Helper()
 	if err := d.Read.QueryRow(t.Context(), `SELECT COUNT(*) FROM numbers WHERE n BETWEEN ? AND ?`, first, last).Scan(&n); err != nil {
@@ -44,12 +44,12 @@ func numbers(t *testing.T, d *DB, first, last int) (n int) {
 	return n
 }
 
-// occupy begins a transaction and leaves it running until the function it returns is called, so that what comes next
-// meets in one commit.
+// occupy begins a transaction and keeps it running until the returned function is called. Transactions that start in
+// the meantime share one commit.
 func occupy(t *testing.T, d *DB) (release func()) {
 	t.Helper()
 	began, end, ended := make(chan struct{}), make(chan struct{}), make(chan struct{})
-	var once sync.Once // it may be run again
+	var once sync.Once // the transaction may be run again
 	go func() {
 		defer close(ended)
 		if _, err := d.transact(t.Context(), func(*Tx) error { once.Do(func() { close(began) }); <-end; return nil }); err != nil {
@@ -60,7 +60,7 @@ func occupy(t *testing.T, d *DB) (release func()) {
 	return func() { close(end); <-ended }
 }
 
-// gather waits until n transactions wait for the lock.
+// gather waits until n transactions are waiting for the lock.
 func gather(d *DB, n int64) {
 	for d.groups.waiting.Load() < n {
 		runtime.Gosched()
@@ -166,7 +166,7 @@ func TestACancelledCallerDoesNotWaitForTheLock(t *testing.T) {
 	}()
 	gather(d, 1)
 	left()
-	if err := <-gone; !errors.Is(err, context.Canceled) { // the other one is still at it
+	if err := <-gone; !errors.Is(err, context.Canceled) { // the other transaction is still running
 		t.Errorf("%v", err)
 	}
 	release()
@@ -175,8 +175,8 @@ func TestACancelledCallerDoesNotWaitForTheLock(t *testing.T) {
 	}
 }
 
-// TestNoCommitStaysOpenWhenCallersAreCancelled has callers come and go at any moment: each of the others is told of its
-// commit, which none makes later.
+// TestNoCommitStaysOpenWhenCallersAreCancelled starts and cancels callers at random moments. All others must still
+// learn the result of their commit, although no later caller makes it.
 func TestNoCommitStaysOpenWhenCallersAreCancelled(t *testing.T) {
 	t.Parallel()
 	d := shared(t)
@@ -196,7 +196,7 @@ func TestNoCommitStaysOpenWhenCallersAreCancelled(t *testing.T) {
 			})
 		}
 		left()
-		all.Wait() // for ever, where somebody waits for a commit that nobody ends
+		all.Wait() // hangs if a caller is waiting for a commit that is never made
 		if d.groups.open != nil {
 			t.Fatal("a commit is open, and everybody has gone")
 		}

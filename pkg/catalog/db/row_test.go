@@ -12,7 +12,7 @@ import (
 
 type kind string
 
-// sample has a field of each sort that a column may be bound to.
+// sample has a field of each type that can be bound to a column.
 type sample struct {
 	ID      string
 	Kind    kind
