@@ -16,12 +16,12 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// guarded is a server that asks for a password, and remembers what requests it got.
+// guarded is a server that requires a password and records the requests that it gets.
 type guarded struct {
 	*httptest.Server
 	pages map[string]string
 	mu    sync.Mutex
-	asked []string // path, and what it carried
+	asked []string // path, password, cookies and language of each request
 }
 
 const password = "Basic dXNlcjpwYXNz"
@@ -59,7 +59,7 @@ func (g *guarded) requests() []string {
 	return slices.Clone(g.asked)
 }
 
-// access is the way into a guarded server.
+// access returns a context with the headers for a guarded server.
 func access(t *testing.T, address string) context.Context {
 	t.Helper()
 	a, err := NewAccess(address, map[string]string{"Authorization": password, "Cookie": "session=s; step=0", "Accept-Language": "de"})
@@ -92,7 +92,7 @@ func TestHeadersGoToTheirOriginAlone(t *testing.T) {
 	if diff := cmp.Diff([]string{"/robots.txt", "/page"}, other.requests()); diff != "" {
 		t.Errorf("requests to another origin (-want +got):\n%s", diff)
 	}
-	// The same host on another port, and the same server without headers, are for others.
+	// A request without the headers is rejected.
 	if _, err := c.Fetch(t.Context(), PageRequest{URL: g.URL + "/page"}); wantError(t, err).StatusCode != http.StatusUnauthorized {
 		t.Errorf("got %v", err)
 	}
@@ -160,7 +160,7 @@ func TestABrowserSendsTheHeadersForPagesOfTheirOriginAlone(t *testing.T) {
 	}
 }
 
-// rendererFunc is a Renderer.
+// rendererFunc is a function that implements Renderer.
 type rendererFunc func(ctx context.Context, url string, via http.RoundTripper) (Rendered, error)
 
 func (f rendererFunc) Render(ctx context.Context, url string, via http.RoundTripper) (Rendered, error) {
@@ -187,7 +187,7 @@ func TestABrowserSendsTheHeadersToReadAndForTheirOwnDocumentsAlone(t *testing.T)
 				if err != nil {
 					return Rendered{}, err
 				}
-				req.Header.Set("Cookie", "set=1") // as the site has set it for the browser
+				req.Header.Set("Cookie", "set=1") // as if the site had set it in the browser
 				res, err := via.RoundTrip(req)
 				if err != nil {
 					return Rendered{}, err

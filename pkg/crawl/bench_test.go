@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// page is 20 KB of HTML with 30 links, about what a documentation page has.
+// page returns 20 KB of HTML with 30 links, like a typical documentation page.
 func page(i int) string {
 	var s strings.Builder
 	fmt.Fprintf(&s, "<!doctype html><html><head><title>Page %d</title></head><body>", i)
@@ -34,8 +34,8 @@ func pageServer(b *testing.B) string {
 	})).URL
 }
 
-// BenchmarkFetch against BenchmarkPlainColly is what bounds, guard, robots and the keeping of slots cost, where hosts
-// may be asked at any pace.
+// BenchmarkFetch fetches pages without limiting the pace. Compared with BenchmarkPlainColly, it shows the cost of
+// limits, the address guard, robots.txt and slots.
 func BenchmarkFetch(b *testing.B) {
 	root := pageServer(b)
 	c := local(b, func(o *Options) { o.PerHostConcurrency = -1 })
@@ -53,7 +53,7 @@ func BenchmarkFetch(b *testing.B) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "pages/s")
 }
 
-// BenchmarkPlainColly reads title and links of the same pages with nothing but colly.
+// BenchmarkPlainColly reads the title and links of the same pages with colly alone.
 func BenchmarkPlainColly(b *testing.B) {
 	root := pageServer(b)
 	c := colly.NewCollector()

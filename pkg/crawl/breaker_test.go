@@ -102,15 +102,15 @@ func TestFetch_reports_a_host_that_always_refuses(t *testing.T) {
 	t.Parallel()
 	s := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == robots.Path {
-			return // is served to everybody, and shows nothing
+			return // hosts serve it even while they refuse pages
 		}
 		w.Header().Set("Retry-After", "1800")
 		w.WriteHeader(http.StatusTooManyRequests)
 	}))
-	var ahead atomic.Int64 // of the time, in nanoseconds
+	var ahead atomic.Int64 // how far the clock is ahead of the time, in nanoseconds
 	clock := func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
 	c := local(t, func(o *Options) { o.MaxWait, o.Now, o.Slots = time.Millisecond, clock, NewLocalSlots(clock) })
-	var was []bool // whether the host counted as failing, for those that waited
+	var was []bool // for each fetch that had to wait: whether the host counted as failing
 	for range 5 {
 		var e *Error
 		if _, _, err := fetch(t, c, PageRequest{URL: s.URL + "/a"}); !errors.As(err, &e) || e.Deferred || e.RetryAfter != 30*time.Minute {
@@ -162,9 +162,9 @@ func TestFetch_pauses_a_host_depending_on_its_responses(t *testing.T) {
 	t.Parallel()
 	const cut = 0
 	for name, tc := range map[string]struct {
-		good    bool  // a page was to be had before, and still is
-		answers []int // for the pages; cut closes the connection
-		robots  int   // status of robots.txt meanwhile
+		good    bool  // another page was served before and still is
+		answers []int // statuses of the failing page; cut closes the connection
+		robots  int   // status of robots.txt during the failures
 		after   string
 		held    bool
 	}{
@@ -196,7 +196,7 @@ func TestFetch_pauses_a_host_depending_on_its_responses(t *testing.T) {
 						code = 200
 					}
 				case "/a":
-					// A connection that ends without an answer is tried once more by net/http itself.
+					// If a connection ends without a response, net/http itself tries once more.
 					code = tc.answers[min(int(n.Add(1)), len(tc.answers))-1]
 					if tc.after != "" {
 						w.Header().Set("Retry-After", tc.after)
@@ -233,8 +233,8 @@ func TestFetch_pauses_a_host_depending_on_its_responses(t *testing.T) {
 	}
 }
 
-// fetchEach fetches a page, again as long as another request has the host's slot: the one before it may not have given
-// it up, or the breaker looks whether the host is well.
+// fetchEach fetches a page, and repeats this while another request occupies the host's slot. That may be the previous
+// request, or one with which the breaker probes the host.
 func fetchEach(t *testing.T, c *Crawler, page string) error {
 	t.Helper()
 	for {

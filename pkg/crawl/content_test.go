@@ -58,19 +58,19 @@ func TestFetch_reads_XHTML_whose_elements_are_empty(t *testing.T) {
 
 func TestFetch_unpacks_bodies(t *testing.T) {
 	t.Parallel()
-	text := strings.Repeat("packed text ", 200_000) // over memoryBody, so that the file path runs too
+	text := strings.Repeat("packed text ", 200_000) // longer than memoryBody, so that the body is stored in a file
 	chinese := strings.Repeat("没有压缩的文本。", 1_000)
 	pack := map[string]func([]byte) []byte{
 		"gzip":       crawltest.Gzip,
 		"deflate":    zlibbed,
 		"identity":   func(b []byte) []byte { return b },
 		"gzip, gzip": func(b []byte) []byte { return crawltest.Gzip(crawltest.Gzip(b)) },
-		// Not requested.
+		// Encodings that were not requested.
 		"br":         brotlied,
 		"zstd":       zstded,
 		"gzip, br":   func(b []byte) []byte { return brotlied(crawltest.Gzip(b)) },
 		"zstd, gzip": func(b []byte) []byte { return crawltest.Gzip(zstded(b)) },
-		// No encodings.
+		// Values that are not encodings.
 		"UTF-8":       func(b []byte) []byte { return b },
 		"utf8":        func(b []byte) []byte { return b },
 		"ISO-8859-1":  func(b []byte) []byte { return b },
@@ -237,7 +237,7 @@ func TestFetch_reads_the_title_in_the_page_s_encoding_and_keeps_the_bytes(t *tes
 	}
 }
 
-// utf16le is the text in UTF-16, with its mark.
+// utf16le encodes s as UTF-16 with a byte order mark.
 func utf16le(s string) string {
 	out := []byte{0xff, 0xfe}
 	for _, u := range utf16.Encode([]rune(s)) {
@@ -422,7 +422,7 @@ func TestFetch_recognises_lists_of_pages(t *testing.T) {
 	}
 }
 
-// answering answers every request but that for robots.txt so.
+// answering returns a handler that sends this response to every request, except the one for robots.txt.
 func answering(header map[string]string, body string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/robots.txt" {
@@ -431,7 +431,7 @@ func answering(header map[string]string, body string) http.Handler {
 		}
 		for k, v := range header {
 			if w.Header().Set(k, v); v == "" {
-				w.Header()[k] = nil // else net/http sniffs a type
+				w.Header()[k] = nil // otherwise net/http sniffs a type
 			}
 		}
 		_, _ = io.WriteString(w, body)

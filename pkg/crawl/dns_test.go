@@ -17,20 +17,21 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 )
 
-// zone is what a DNS server of a test answers: for a name with its final dot the records at the first, second, …
-// question of a kind; the last stays. A record is an address, or another name for a CNAME. "truncated" makes the answer
-// by UDP one that is to be asked for again by TCP.
+// zone holds the answers of a test's DNS server. For each name, with its final dot, it lists the records for the first
+// query of a type, the second query, and so on. The last list is repeated for further queries. A record is an address,
+// or another name for a CNAME. The record "truncated" makes the server truncate its answer over UDP, so that the client
+// must ask again over TCP.
 type zone map[string][][]string
 
-// names is a DNS server by UDP and TCP.
+// names is a DNS server for UDP and TCP.
 type names struct {
 	zone zone
 
 	mu    sync.Mutex
-	asked map[string]int // by name and kind
+	asked map[string]int // number of queries, by name and type
 }
 
-// dnsServer returns a resolver that asks a server of this zone alone.
+// dnsServer starts a DNS server for the zone, and returns a resolver that uses only this server.
 func dnsServer(t *testing.T, z zone) *net.Resolver {
 	t.Helper()
 	tcp, err := net.Listen("tcp", "127.0.0.1:0")
@@ -138,10 +139,10 @@ func (n *names) add(m *dnsmessage.Message, q dnsmessage.Question, name string, u
 	}
 }
 
-// errOutside is how connections end that the guard has let pass to other machines.
+// errOutside is the error of connections to other machines that the guard has permitted.
 var errOutside = errors.New("no test connects to the outside")
 
-// fence ends every connection to another machine after the guard has let it pass, and counts those.
+// fence blocks every connection to another machine that the guard has permitted, and counts these connections.
 func fence(c *Crawler, resolver *net.Resolver, passed *atomic.Int32) {
 	c.transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
 		d := c.guard.Dialer(address, 5*time.Second, resolver)

@@ -15,12 +15,12 @@ import (
 func TestFetch_refuses_every_notation_of_an_inner_address(t *testing.T) {
 	t.Parallel()
 	hosts := []string{
-		// loopback, as browsers and libraries read it
+		// notations of loopback addresses that browsers and libraries accept
 		"127.0.0.1", "127.1", "127.0.1", "127.255.255.254", "2130706433", "0x7f000001", "0x7f.0x0.0x0.0x1", "0x7f.1",
 		"017700000001", "0177.0.0.1", "0177.0.0.01", "127.0.0.1.", "127。0。0。1", "１２７.０.０.１", "①②⑦.⓪.⓪.①",
 		"%31%32%37.0.0.1", "[::1]", "[0:0:0:0:0:0:0:1]", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[::127.0.0.1]",
 		"[0000:0000:0000:0000:0000:ffff:7f00:0001]",
-		// the unspecified address is this machine too
+		// the unspecified address, which also leads to this machine
 		"0.0.0.0", "0", "0x0", "00", "0.1.2.3", "[::]",
 		// private networks
 		"10.0.0.1", "10.255.255.255", "0xa000001", "012.0.0.1", "167772161", "172.16.0.1", "172.31.255.255",
@@ -28,7 +28,7 @@ func TestFetch_refuses_every_notation_of_an_inner_address(t *testing.T) {
 		// link-local and metadata services
 		"169.254.169.254", "169.254.1.1", "2852039166", "0xa9fea9fe", "0251.0376.0251.0376", "[fe80::1]", "[fec0::1]",
 		"[::ffff:169.254.169.254]", "100.100.100.200", "168.63.129.16", "192.0.0.192", "[fd00:ec2::254]",
-		// addresses that carry another one
+		// addresses that embed another address
 		"[64:ff9b::127.0.0.1]", "[64:ff9b::7f00:1]", "[64:ff9b::10.0.0.1]", "[64:ff9b:1::1]", "[2002:7f00:1::]",
 		"[2002:a00:1::1]", "[2002:c0a8:101::]", "[2001:0:4136:e378:8000:63bf:3fff:fdd2]", "[2600::5efe:10.0.0.1]",
 		"[2600::200:5efe:127.0.0.1]",
@@ -116,7 +116,7 @@ func TestFetch_is_not_fooled_by_a_name_that_changes_its_address(t *testing.T) {
 	var hits, passed atomic.Int32
 	inner := serve(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { hits.Add(1) }))
 	port := mustParse(t, inner.URL).Port()
-	// The first answer is public, the later ones are not: a check that looks the name up on its own would pass.
+	// Only the first answer is a public address. A check that resolves the name separately would accept it.
 	resolver := dnsServer(t, zone{"rebind.test.": {{"93.184.215.14"}, {"127.0.0.1"}}})
 	c := New(Options{Resolver: resolver, PerHostDelay: -1, Now: fastClock()})
 	t.Cleanup(c.Close)
@@ -134,7 +134,7 @@ func TestFetch_is_not_fooled_by_a_name_that_changes_its_address(t *testing.T) {
 	}
 }
 
-// fastClock runs an hour with every reading, so that nothing is served from a cache.
+// fastClock returns a clock that advances by an hour with every reading, so that cached entries are always expired.
 func fastClock() func() time.Time {
 	var n atomic.Int64
 	return func() time.Time { return time.Unix(0, 0).Add(time.Duration(n.Add(1)) * time.Hour) }

@@ -18,7 +18,7 @@ import (
 
 func discardLog() *log.Logger { return log.New(io.Discard, "", 0) }
 
-// raw answers each request on a page with bytes of the test's choice.
+// raw starts a server that answers each request for a page with the bytes that `answer` writes.
 func raw(t *testing.T, answer func(w *bufio.Writer)) string {
 	t.Helper()
 	s := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -188,7 +188,7 @@ func TestFetch_survives_hostile_servers(t *testing.T) {
 }
 
 func TestFetch_of_a_gzip_bomb_ends_at_the_limit(t *testing.T) {
-	// Not parallel: it measures what is allocated.
+	// Not parallel, because it measures allocations.
 	packed := crawltest.GzipBomb(256 << 20)
 	s := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {

@@ -15,7 +15,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// local returns a crawler that may reach this machine and does not wait between requests.
+// local returns a crawler that may access this machine and does not wait between requests.
 func local(t testing.TB, change ...func(*Options)) *Crawler {
 	t.Helper()
 	o := Options{AllowPrivate: true, PerHostDelay: -1, PerHostConcurrency: 8, TempDir: t.TempDir()}
@@ -34,7 +34,7 @@ func serve(t testing.TB, h http.Handler) *httptest.Server {
 	return s
 }
 
-// routes is a server of fixed texts by path; anything else, robots.txt too, is 404.
+// routes starts a server that serves the given texts by path. It answers 404 for all other paths, including robots.txt.
 func routes(t testing.TB, pages map[string]string) *httptest.Server {
 	t.Helper()
 	return serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -67,7 +67,7 @@ func fetch(t testing.TB, c *Crawler, req PageRequest) (Page, string, error) {
 	return p, string(b), nil
 }
 
-// wantError fails unless err is an *Error, and returns it.
+// wantError returns err as an *Error. The test fails if it is not one.
 func wantError(t testing.TB, err error) *Error {
 	t.Helper()
 	var e *Error

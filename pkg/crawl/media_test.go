@@ -69,7 +69,7 @@ func TestFetch_rejects_content_types_without_text(t *testing.T) {
 	}
 }
 
-// A file without text costs its header and, where that does not tell, its first kilobytes.
+// For a file without text, only the header is read and, if the header does not declare the type, the first kilobytes.
 func TestFetch_does_not_download_files_without_text(t *testing.T) {
 	t.Parallel()
 	for name, header := range map[string]string{"declared": "application/x-apple-diskimage", "not declared": "application/octet-stream"} {
@@ -95,7 +95,7 @@ func TestFetch_does_not_download_files_without_text(t *testing.T) {
 				t.Errorf("got %v", err)
 			}
 			s.CloseClientConnections()
-			if n := sent.Load(); n > 64<<20 { // whatever the sockets of both sides hold
+			if n := sent.Load(); n > 64<<20 { // allows for the socket buffers of both sides
 				t.Errorf("%d bytes were sent of 640 MiB", n)
 			}
 		})

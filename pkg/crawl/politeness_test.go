@@ -16,7 +16,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// polite returns the politeness of a crawler with these bounds, on a clock of the bubble's.
+// polite returns the politeness of a crawler with these limits. It uses the clock of the synctest bubble.
 func polite(concurrency int, delay, maxWait time.Duration) *politeness {
 	return newPoliteness(Options{
 		PerHostConcurrency: concurrency, PerHostDelay: delay, MaxWait: maxWait,
@@ -127,7 +127,7 @@ func TestPoliteness_does_not_join_a_queue_that_does_not_move(t *testing.T) {
 func TestPoliteness_ends_with_the_context(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		for _, held := range []bool{true, false} { // waiting for the slot, waiting for the time
+		for _, held := range []bool{true, false} { // the fetch waits for a free slot, or for the delay to pass
 			delay := 10 * time.Second
 			if held {
 				delay = -1
@@ -289,7 +289,7 @@ func TestFetch_makes_no_more_requests_at_once_than_allowed(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 30 {
 		wg.Go(func() {
-			p, err := c.Fetch(withInProgress(context.Background()), PageRequest{URL: fmt.Sprintf("%s/%d", s.URL, i)}) // waits its slot, however slow
+			p, err := c.Fetch(withInProgress(context.Background()), PageRequest{URL: fmt.Sprintf("%s/%d", s.URL, i)}) // waits for its slot, however long that takes
 			if err != nil {
 				t.Error(err)
 				return

@@ -25,12 +25,12 @@ import (
 	"github.com/sluice/sluice/pkg/crawl/guard"
 )
 
-// testProxy is a proxy that leads every connection to one server, and remembers what it was asked for.
+// testProxy is a proxy that connects to the same server for every request, and records the requested targets.
 type testProxy struct {
 	*httptest.Server
-	to     string // host and port
-	refuse int    // status instead of a connection; 0: none
-	only   string // path that is refused; "": all
+	to     string // host and port of the server
+	refuse int    // status to respond with instead of connecting; 0: connect
+	only   string // path to which `refuse` applies; "": all paths
 	mu     sync.Mutex
 	asked  []string
 }
@@ -87,7 +87,8 @@ func (m *testProxy) requests() []string {
 	return slices.Clone(m.asked)
 }
 
-// proxied returns a crawler of the public internet behind the proxy. The names of its zone are public, or private.
+// proxied returns a crawler that may access only the public internet, through the proxy. Some of the host names that it
+// can resolve have public addresses, and some have private ones.
 func proxied(t *testing.T, proxy string, change ...func(*Options)) *Crawler {
 	t.Helper()
 	at, err := url.Parse(proxy)
@@ -178,8 +179,8 @@ func TestARedirectToAPrivateAddressIsRefusedBehindAProxy(t *testing.T) {
 	}
 }
 
-// absentServer is an address that refuses connections. The port of a closed server would not do: another test may get
-// it.
+// absentServer is an address that refuses connections. The port of a closed server would be unsuitable, because another
+// test might get it.
 const absentServer = "http://127.0.0.1:1"
 
 func TestAProxyThatDoesNotConnectIsNamed(t *testing.T) {
@@ -213,12 +214,13 @@ func TestAccessBehindAProxyDependsOnTheCheckedLookup(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The answers of a hostile server: the page is checked by the first ones, and later ones must not count for it.
+	// A hostile DNS server gives different answers over time. The page is checked with the first answers, and later
+	// ones must not affect this result.
 	const public, private = "93.184.215.14", "10.0.0.7"
 	for name, test := range map[string]struct {
 		responses [][]string
-		inner     bool // scripts of the page reach what configuration opens
-		named     bool // only for a proxy that receives names, and may connect to any address
+		inner     bool // scripts of the page may access private addresses that the configuration allows
+		named     bool // only for a proxy that receives names and may connect to any of their addresses
 	}{
 		"public":                {responses: [][]string{{public}}},
 		"public, then private":  {responses: [][]string{{public}, {public}, {private}}},
@@ -295,7 +297,7 @@ func TestASocksProxyGetsTheAddressThatWasChecked(t *testing.T) {
 	}
 }
 
-// socks is a SOCKS5 proxy (RFC 1928) that leads every connection to one server.
+// socks is a SOCKS5 proxy (RFC 1928) that connects to the same server for every request.
 type socks struct {
 	addr, to string
 	mu       sync.Mutex

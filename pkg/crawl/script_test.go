@@ -9,7 +9,8 @@ import (
 	"golang.org/x/net/html"
 )
 
-// pageNeedsScript is needsScript of a page that is still to be parsed. One nested too deeply is no shell.
+// pageNeedsScript parses a page and calls needsScript. A page that is nested too deeply to be parsed does not count as
+// a shell.
 func pageNeedsScript(page []byte) bool {
 	doc, err := html.Parse(bytes.NewReader(page))
 	if err != nil {

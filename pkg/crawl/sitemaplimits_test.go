@@ -12,7 +12,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// hugeSite lists five sitemaps of ten pages each; pages that do not belong to it come with every one of them.
+// hugeSite returns a site with five sitemaps of ten pages each. Every sitemap also lists pages that do not belong to
+// the site.
 func hugeSite(asked func()) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var n int
@@ -43,7 +44,7 @@ func TestDiscover_bounds_all_sitemaps_together(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		limits sitemap.Limits
-		took   time.Duration // each file, by the clock
+		took   time.Duration // time that the clock advances with each file
 		found  int
 		says   string // "": the list of pages is complete
 	}{

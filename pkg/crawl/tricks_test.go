@@ -18,7 +18,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// canary listens on this machine, by IPv4 and IPv6, and counts who connects.
+// canary listens on this machine, on IPv4 and IPv6, and counts connections.
 type canary struct {
 	port     string
 	hits     atomic.Int32
@@ -61,8 +61,8 @@ func newCanary(t *testing.T) *canary {
 	return c
 }
 
-// tricks are addresses that lead to the canary, at its PORT, for somebody who reads them carelessly. ORIGIN is the
-// address of a server that is allowed by its name; below it, /to?x redirects to x.
+// tricks contains addresses through which a careless crawler would connect to the canary, whose port is PORT. ORIGIN is
+// the address of a server that is allowed by its name. Its path /to?x redirects to x.
 var tricks = map[string][]string{
 	"notations of the address of this machine": {
 		"http://127.0.0.1:PORT/", "https://127.0.0.1:PORT/", "http://127.1:PORT/", "http://127.0.1:PORT/", "http://2130706433:PORT/",
@@ -124,7 +124,7 @@ var tricks = map[string][]string{
 	},
 }
 
-// harmless are addresses that a careless reader takes for the canary's, and that are the allowed server's or nobody's.
+// harmless contains addresses that look like the canary's, but lead to the allowed server or nowhere.
 var harmless = []string{
 	"ORIGIN/refresh?http://127.0.0.1:PORT/", "ORIGIN/300?http://127.0.0.1:PORT/", "ORIGIN/refreshheader?http://127.0.0.1:PORT/",
 	"ORIGIN/frames?http://127.0.0.1:PORT/", "ORIGIN/?http://127.0.0.1:PORT/", "ORIGIN/#@127.0.0.1:PORT/", "ORIGIN//127.0.0.1:PORT/",
@@ -142,7 +142,7 @@ var trickZone = zone{
 	"many.test.": {{"93.184.215.14", "93.184.215.15", "10.0.0.1", "169.254.169.254", "127.0.0.1"}},
 }
 
-// trickster is the server that is allowed by its name, and misuses that.
+// trickster is the server that is allowed by its name, and abuses this permission.
 func trickster(inner string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		to := strings.ReplaceAll(r.URL.RawQuery, "%5C", "\\")
@@ -214,7 +214,7 @@ func TestFetch_reaches_nothing_inside_by_any_trick(t *testing.T) {
 				t.Parallel()
 				for _, trick := range list {
 					c, u := crawler(t), fill(trick)
-					for range 3 { // names change their addresses
+					for range 3 { // the addresses of names change
 						p, _, err := fetch(t, c, PageRequest{URL: u, WantLinks: true, Scope: scope})
 						if e := new(Error); !errors.As(err, &e) {
 							t.Errorf("%q brought %+v, %v", u, p, err)
@@ -256,7 +256,7 @@ func TestFetch_reaches_nothing_inside_by_any_trick(t *testing.T) {
 	if got := inside.hits.Load(); got != 0 {
 		t.Errorf("the canary was reached %d times", got)
 	}
-	// The canary is there for who may reach it.
+	// A crawler that is allowed to access the canary can do so.
 	p, body, err := fetch(t, local(t), PageRequest{URL: fill("http://127.0.0.1:PORT/")})
 	if err != nil || body != "secret" || inside.hits.Load() == 0 {
 		t.Errorf("the canary does not answer: %+v, %v", p, err)

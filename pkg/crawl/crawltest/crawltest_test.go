@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// ask makes one request that follows nothing and unpacks nothing.
+// ask sends one request. It neither follows redirects nor decompresses the body.
 func ask(t *testing.T, u string, header ...string) (*http.Response, string, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -65,7 +65,7 @@ func TestASiteIsTheSameEachTime(t *testing.T) {
 	}
 }
 
-// words are the pages' words by their paths.
+// words returns the words of pages by path.
 func words(pages map[string]string, root string) map[string]string {
 	out := make(map[string]string, len(pages))
 	for u, token := range pages {
@@ -125,7 +125,7 @@ func TestEachAddressThatPagesLinkToHasAnExpectation(t *testing.T) {
 	}
 }
 
-// read asks until there is an answer, and goes where it leads.
+// read requests an address until it gets status 200, and follows redirects.
 func read(t *testing.T, u string) string {
 	t.Helper()
 	for range 5 {

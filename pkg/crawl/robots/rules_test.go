@@ -13,7 +13,7 @@ func TestRobotsRules_compare_addresses_as_they_are_sent(t *testing.T) {
 		rule, address string
 		forbids       bool
 	}{
-		// Queries, in the order and the spelling of the link.
+		// Queries: the order of parameters matters, their escaping does not.
 		{"/p?z=", "/p?z=1&a=2", true},
 		{"/p?z=", "/p?a=2&z=1", false},
 		{"/p?z=1&a=", "/p?z=1&a=2", true},
@@ -81,7 +81,7 @@ func TestRobotsRules_compare_addresses_as_they_are_sent(t *testing.T) {
 		{`/a\b`, "/a%5Cb", true},
 		{"/A", "/a", false},
 
-		// Asterisks and dollar signs, meant as wildcards and literally.
+		// Asterisks and dollar signs, both as special characters and as literal ones.
 		{"/*.php$", "/a/b.php", true},
 		{"/*.php$", "/b.php?x", false},
 		{"/*.php", "/b.php?x", true},
@@ -102,7 +102,7 @@ func TestRobotsRules_compare_addresses_as_they_are_sent(t *testing.T) {
 		{"/caf%c3%a9$", "/café", true},
 		{"/caf%c3%a9$", "/cafés", false},
 
-		// Values that the RFC does not provide for.
+		// Values that the RFC does not allow.
 		{"private/", "/private/x", true},
 		{"https://e.com/private/", "/private/x", true},
 		{"https://e.com", "/x", true},

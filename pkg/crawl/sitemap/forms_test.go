@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/crawl/crawltest"
 )
 
-// entries reads a sitemap into a list of addresses, each with its time where it has one.
+// entries returns the addresses in a sitemap, each followed by its time, if it has one.
 func entries(in []byte) ([]string, error) {
 	var got []string
 	err := Read(bytes.NewReader(in), 1<<20, nil, func(e Entry) error {
@@ -137,7 +137,7 @@ func TestParseLastMod_reads_the_forms_of_time(t *testing.T) {
 	}
 }
 
-// full is a sitemap of n entries.
+// full returns a sitemap with n entries.
 func full(n int) string {
 	var b strings.Builder
 	b.WriteString(`<?xml version="1.0" encoding="UTF-8"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">`)
@@ -148,7 +148,7 @@ func full(n int) string {
 	return b.String()
 }
 
-// BenchmarkReadSitemap reads 50,000 entries; what is allocated per entry is garbage at once.
+// BenchmarkReadSitemap reads 50,000 entries. The memory allocated for an entry becomes garbage immediately.
 func BenchmarkReadSitemap(b *testing.B) {
 	in := full(MaxEntries)
 	b.SetBytes(int64(len(in)))

@@ -12,7 +12,7 @@ import (
 )
 
 func TestReadSitemap_survives_hostile_files(t *testing.T) {
-	// Not parallel: it measures what is allocated.
+	// Not parallel, because it measures allocations.
 	const limit = 16 << 20
 	for name, in := range map[string]io.Reader{
 		"elements within one another": io.MultiReader(strings.NewReader("<urlset>"), io.LimitReader(repeat("<a>"), limit)),
@@ -42,7 +42,7 @@ func TestReadSitemap_survives_hostile_files(t *testing.T) {
 	}
 }
 
-// repeat is s without end.
+// repeat returns a reader that repeats s endlessly.
 func repeat(s string) io.Reader { return &repeater{s: s} }
 
 type repeater struct {

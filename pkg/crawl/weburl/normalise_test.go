@@ -75,7 +75,7 @@ func FuzzNormalise(f *testing.F) {
 	} {
 		f.Add("https://example.com/dir/page", s)
 	}
-	f.Add("http:", "http:0%2e.") // two final dots: without them the host was a number
+	f.Add("http:", "http:0%2e.") // two final dots: without them, the host is a number
 	f.Fuzz(func(t *testing.T, base, ref string) {
 		_, got, err := NewBase(base).Normalise(ref)
 		if err != nil {
