@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// eventLog hands out events once each and keeps what the handler said.
+// eventLog delivers each event once and records the handler's results.
 type eventLog struct {
 	events  []domain.Event
 	answers []error
@@ -85,6 +85,6 @@ func TestApplierNotifiesWatchersOfThePageAndItsSite(t *testing.T) {
 		t.Error(diff)
 	}
 	cancel()
-	for range changed { // ends when the watcher has
+	for range changed { // ends when the watch has ended
 	}
 }

@@ -17,12 +17,12 @@ import (
 	"github.com/sluice/sluice/pkg/originals"
 )
 
-// inventory is what lies in the one engine there is.
+// inventory simulates the contents of the only engine.
 type inventory struct {
 	rows  []index.Stored
-	since []index.Stored // written after the rows were listed
-	left  []index.Stored // in a space of a model that the datastore has not
-	space error          // of listing the spaces
+	since []index.Stored // rows that were written after the rows were listed
+	left  []index.Stored // rows in a space of a model that the datastore does not use
+	space error          // error of listing the spaces
 }
 
 func (v inventory) Engines() []domain.Engine           { return []domain.Engine{here.Engine} }
@@ -61,7 +61,7 @@ func (v inventory) DropDatastore(context.Context, string) error {
 	return errors.New("an audit drops nothing itself")
 }
 
-// kept is what lies in the store of originals, by key.
+// kept simulates the store of originals: the time at which each key was stored.
 type kept map[string]time.Time
 
 func (k kept) Each(_ context.Context, f func(string, int64, time.Time) error) error {
@@ -73,7 +73,7 @@ func (k kept) Each(_ context.Context, f func(string, int64, time.Time) error) er
 	return nil
 }
 
-// spoiled is when a damaged original was stored.
+// spoiled is the time that marks an original as damaged.
 var spoiled = time.Date(2025, 12, 31, 0, 0, 0, 0, time.UTC)
 
 func (k kept) Verify(_ context.Context, key string) error {
@@ -91,7 +91,8 @@ func (k kept) Exists(_ context.Context, key string) (bool, error) {
 	return ok, nil
 }
 
-// testCatalog is a real catalog with one synched datasource "src" of 3 chunks in generation 7, active since at.
+// testCatalog returns a real catalog with one synched datasource, "src". It has 3 chunks in generation 7, which has
+// been active since the time `at`.
 func testCatalog(t *testing.T, at time.Time) *catalog.Catalog {
 	t.Helper()
 	ctx := t.Context()
@@ -135,15 +136,15 @@ func TestAuditRepairsDifferences(t *testing.T) {
 	whole := index.Stored{DatasourceID: "src", Generation: 7, Rows: 3}
 	tests := map[string]struct {
 		rows      []index.Stored
-		since     []index.Stored // comes while the index is read
+		since     []index.Stored // written while the index is read
 		originals kept
-		later     time.Duration // from the synch to the audit
+		later     time.Duration // time between the synch and the audit
 		want      Report
 		sweeps    []domain.Sweep
 		left      []index.Stored
-		lost      bool // the datasource's original
+		lost      bool // the datasource's original is lost
 		prune     bool
-		gone      bool // the datasource
+		gone      bool // the datasource is deleted
 		read      bool // the datasource is read again
 	}{
 		"nothing when index and catalog agree": {rows: []index.Stored{whole}, later: time.Hour, want: Report{Datasources: 1}},

@@ -30,7 +30,7 @@ var (
 	errDown = errors.New("engine is down")
 )
 
-// outbox is a queue of jobs with a window, as the catalog keeps it.
+// outbox simulates the catalog's outbox: a queue of jobs with a window.
 type outbox struct {
 	jobs      []domain.Job
 	inFlight  int64
@@ -110,7 +110,7 @@ func TestDispatcherMarksPublishedJobsDespiteAFailure(t *testing.T) {
 	}
 }
 
-// TestDispatcherPublishesManyAtOnce has every publish wait until all of them have begun.
+// TestDispatcherPublishesManyAtOnce makes every call of Publish wait until all calls have begun.
 func TestDispatcherPublishesManyAtOnce(t *testing.T) {
 	t.Parallel()
 	o := &outbox{}
@@ -147,7 +147,7 @@ func TestDispatcherDefersARefusedJob(t *testing.T) {
 	for name, test := range map[string]struct {
 		refusal  error
 		deferred []string
-		ended    string // what people read
+		ended    string // the error shown to users
 	}{
 		"for a while when the stream is down": {refusal: errDown, deferred: []string{"a"}},
 		"not at all when the stream is gone":  {refusal: fmt.Errorf("publishing: %w", jobs.ErrStreamLost)},
@@ -189,8 +189,8 @@ type sweeps struct {
 	finished []string
 	deferred map[string]time.Time
 
-	batches        int         // of conversations to be forgotten
-	forgot         []time.Time // the times that were asked for
+	batches        int         // remaining batches of conversations to delete
+	forgot         []time.Time // arguments of the calls of ForgetConversations
 	failForgetting error
 }
 
@@ -211,12 +211,12 @@ func (s *sweeps) DeferSweep(_ context.Context, id string, until time.Time, _ str
 func (s *sweeps) RemoveDeleted(context.Context) (bool, error) { return false, nil }
 func (s *sweeps) SweepWake() <-chan struct{}                  { return nil }
 
-// engines records what sweeps do to index, originals and job log. Datastore "store" serves from here and moves to
-// there.
+// engines records what sweeps do to the index, the originals and the job log. The datastore "store" serves from the
+// place `here` and is moving to the place `there`.
 type engines struct {
 	calls  []string
 	failOn string
-	store  error // of reading the datastore
+	store  error // returned when the datastore is read
 }
 
 var (
@@ -239,7 +239,7 @@ func (e *engines) Index(engine domain.Engine) (Index, error) {
 	return engineRows{e, engine}, nil
 }
 
-// engineRows are the rows of one engine.
+// engineRows simulates the rows of one engine.
 type engineRows struct {
 	*engines
 	engine domain.Engine
@@ -441,8 +441,8 @@ func TestRescuerReissuesOnlyLostJobs(t *testing.T) {
 	}
 }
 
-// silentDatasource is a list of one datasource of which nothing has been heard since a time, and the stream that may
-// have its job.
+// silentDatasource simulates a catalog with one datasource that has shown no activity since a given time, and the
+// stream that may contain its job.
 type silentDatasource struct {
 	since            time.Time
 	waits, issuedNow atomic.Bool
@@ -473,7 +473,7 @@ func TestRescuerHasAShortTimeoutAfterARestore(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				s := &silentDatasource{since: time.Now().Add(time.Second)} // published once more, after the restore
+				s := &silentDatasource{since: time.Now().Add(time.Second)} // the job was published again after the restore
 				s.waits.Store(true)
 				r := &Rescuer{Waiting: s, Stream: s, Log: quiet, Now: time.Now}
 				if suspect {
@@ -487,7 +487,7 @@ func TestRescuerHasAShortTimeoutAfterARestore(t *testing.T) {
 					t.Fatal("an outstanding job was issued again")
 				}
 				s.waits.Store(false)
-				time.Sleep(rescueEvery) // of the test's own clock
+				time.Sleep(rescueEvery) // on the bubble's clock
 				synctest.Wait()
 				if got := s.issuedNow.Load(); got != suspect {
 					t.Errorf("issued again after a round: %t, want %t", got, suspect)

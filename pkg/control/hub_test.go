@@ -20,7 +20,7 @@ func TestHubNotifiesASlowWatcherOncePerChange(t *testing.T) {
 	if got := <-changes; got != "a" {
 		t.Fatalf("got %q", got)
 	}
-	// The watcher takes nothing now: the goroutine may hold one change, the rest is merged.
+	// The watcher does not read now. The hub's goroutine may hold one change, and all others are combined.
 	for range 1000 {
 		hub.Changed("store", "b")
 		hub.Changed("store", "c")
@@ -33,7 +33,7 @@ func TestHubNotifiesASlowWatcherOncePerChange(t *testing.T) {
 		t.Errorf("2,000 changes of two datasources were told %d times: %v", len(got), got)
 	}
 	cancel()
-	for range changes { // ends when the hub has closed it
+	for range changes { // ends when the hub closes the channel
 	}
 	if diff := cmp.Diff(0, len(hub.watchers)); diff != "" {
 		t.Error(diff)

@@ -16,12 +16,12 @@ import (
 	"github.com/sluice/sluice/pkg/jobs"
 )
 
-// repairFixture is everything around a repair.
+// repairFixture simulates everything that a repair uses.
 type repairFixture struct {
 	streams jobs.Repaired
-	made    bool         // the store of originals had to be made again
+	made    bool         // whether the store of originals had to be recreated
 	last    []domain.Job // the job log
-	fault   error        // of reading it
+	fault   error        // error of reading the job log
 	prune   bool
 
 	request  *catalog.RepairRequest
@@ -54,7 +54,7 @@ func (s *repairFixture) LastJobs(_ context.Context, _ uint64, f func(domain.Job)
 	return s.fault
 }
 
-// testStreams is a store of originals that has been lost, or not.
+// testStreams is a store of originals. If it is true, Repair recreates the store.
 type testStreams bool
 
 func (r testStreams) Repair(context.Context) (bool, error) { return bool(r), nil }
@@ -180,7 +180,7 @@ func TestLostJobsAreReissuedAtOnce(t *testing.T) {
 	}
 }
 
-// otherAuditor is a catalog whose audits another process does.
+// otherAuditor is a catalog that another process audits.
 type otherAuditor struct {
 	AuditCatalog
 	asked, audits, released atomic.Int32
@@ -207,7 +207,7 @@ func TestAnAlarmStartsAnAuditDespiteTheLeaseOfAnotherProcess(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan struct{})
 		go func() { defer close(ended); a.Run(ctx) }()
-		<-time.After(firstAudit + 2*a.Every) // of the bubble's clock
+		<-time.After(firstAudit + 2*a.Every) // on the bubble's clock
 		if e.asked.Load() < 2 || e.audits.Load() != 0 {
 			t.Errorf("%d audits out of turn, asked for it %d times", e.audits.Load(), e.asked.Load())
 		}

@@ -10,12 +10,13 @@ import (
 	"github.com/sluice/sluice/pkg/catalog"
 )
 
-// siteWork is what there is to be done about sites: batches left of each task. Tasks are told apart by their order.
+// siteWork simulates queued work on sites. It contains the number of batches left for each task. A task is identified
+// by its index.
 type siteWork struct {
 	left  []int
-	fault error // of every batch
+	fault error // error of every batch
 	wake  chan struct{}
-	done  []string // ids that batches have changed
+	done  []string // ids changed by batches
 	asked int
 }
 
@@ -47,7 +48,7 @@ func (s *siteWork) WorkOnSite(context.Context, catalog.SiteTask) (catalog.SiteBa
 
 func (s *siteWork) SiteWake() <-chan struct{} { return s.wake }
 
-// changedIDs are the ids that watchers were told of.
+// changedIDs is a Watchers that records the ids of changed datasources.
 type changedIDs []string
 
 func (w *changedIDs) Changed(_, datasourceID string) { *w = append(*w, datasourceID) }

@@ -24,7 +24,7 @@ func TestSweepsOfTheSamePlaceAreCarriedOutTogether(t *testing.T) {
 	elsewhere.DatastoreID = "other"
 	tests := map[string]struct {
 		sweeps []domain.Sweep
-		store  error // of reading the datastore
+		store  error // error of reading the datastore
 		want   []string
 	}{
 		"with one call for their rows": {
@@ -149,14 +149,14 @@ func TestAFailedSweepFailsAloneAndAFailedIndexFailsAll(t *testing.T) {
 			if diff := cmp.Diff(want, s.deferred); diff != "" {
 				t.Error(diff)
 			}
-			if len(e.calls) != 8 { // three purges, rows of two places, three originals
+			if len(e.calls) != 8 { // three purges, the rows in two places, and three originals
 				t.Errorf("what can be removed is removed all the same: %v", e.calls)
 			}
 		})
 	}
 }
 
-// queue is a queue of sweeps by the clock of a test.
+// queue is a queue of sweeps that uses a clock set by the test.
 type queue struct {
 	sweeps
 	now   time.Time
@@ -187,7 +187,7 @@ func (q *queue) DeferSweep(_ context.Context, id string, until time.Time, _ stri
 	return nil
 }
 
-// poisoned are engines that fail every call that names one datasource.
+// poisoned simulates engines that fail every call that includes a certain datasource.
 type poisoned struct {
 	engines
 	calls int
@@ -229,7 +229,7 @@ func TestAPermanentlyFailingSweepDelaysOthersOnlyBriefly(t *testing.T) {
 	if took := q.now.Sub(began); took > 8*time.Second || len(q.tasks) != 5 {
 		t.Errorf("after %v %d sweeps are left, of which 5 can never succeed", took, len(q.tasks))
 	}
-	if e.calls > 120 { // one by one it would be 500
+	if e.calls > 120 { // one call per sweep would be 500
 		t.Errorf("%d calls", e.calls)
 	}
 }
