@@ -30,7 +30,7 @@ type fixture struct {
 	complete      func(ctx context.Context, p chat.Prompt, emit func(string) error) (chat.Completion, error)
 	conversations map[string]domain.Conversation
 	messages      map[string][]domain.Message
-	holders       map[string]string // of locks
+	holders       map[string]string // holders of the conversations' locks, by conversation
 	ids           int
 }
 
@@ -58,7 +58,8 @@ func (w *fixture) Retrieve(_ context.Context, req retrieve.Request) (retrieve.Re
 	return w.found, nil
 }
 
-// queries returns the queries of all searches. The searches for a follow-up run at the same time, in any order.
+// queries returns the queries of all searches. The searches for one follow-up question run concurrently, so their order
+// varies.
 func (w *fixture) queries() (out []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -535,7 +536,7 @@ func TestAModelWithoutDocumentsCitesNone(t *testing.T) {
 		searches, sources int
 	}{
 		"a model":               {true, 0, 0},
-		"the built-in answerer": {false, 1, 2}, // which quotes what is found, whatever the prompt
+		"the built-in answerer": {false, 1, 2}, // quotes the fragments found, whatever the prompt says
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -18,8 +18,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// hostile reads documents that hold the answer to one question, "7 years", beside instructions to say EVIL or ways to
-// evil.example.
+// hostile reads documents that contain the answer to one question, "7 years". They also contain instructions to say
+// EVIL, or links to evil.example.
 func hostile(t *testing.T) map[string]domain.Fragment {
 	t.Helper()
 	paths, err := filepath.Glob("testdata/hostile/*.md")
@@ -37,7 +37,7 @@ func hostile(t *testing.T) map[string]domain.Fragment {
 	return out
 }
 
-// asHTML shows an answer as chat windows do, with raw HTML allowed.
+// asHTML renders an answer as a chat window would, with raw HTML allowed.
 func asHTML(t *testing.T, answer string) string {
 	t.Helper()
 	var page bytes.Buffer
@@ -92,7 +92,7 @@ func TestAnImageOfADocumentIsNotRepeated(t *testing.T) {
 				if n := strings.Count(p.System, "\n----- "); n != 2+strings.Count(f.Text, "\n----- ") {
 					t.Errorf("%d fences in %q", n, p.System)
 				}
-				for _, r := range f.Text { // with what the document hoped to learn
+				for _, r := range f.Text { // include the secret that the document asks for
 					if err := emit(strings.ReplaceAll(string(r), "q=", "q=secret")); err != nil {
 						return chat.Completion{}, err
 					}

@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// renewals sends a signal for every attempt to lock a conversation.
+// renewals sends the holder to a channel at every attempt to lock a conversation.
 type renewals struct {
 	*fixture
 	asked chan string // holders
@@ -41,7 +41,7 @@ func TestAProcessWaitsForTheLockOfAnother(t *testing.T) {
 		done <- err
 	}()
 	<-r.asked
-	<-r.asked // again: it waits
+	<-r.asked // the second attempt shows that the caller is waiting
 	select {
 	case err := <-done:
 		t.Fatalf("answered without the lock: %v", err)

@@ -11,10 +11,10 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// words are n words of one token each.
+// words returns n words of one token each.
 func words(n int) string { return strings.TrimSpace(strings.Repeat("weir ", n)) }
 
-// packable is a draft of five fragments of 100 tokens and three exchanges of 100.
+// packable returns a draft with five fragments and three exchanges, each of 100 tokens.
 func packable() promptDraft {
 	d := promptDraft{prompt: chat.Prompt{Question: "When does the gate open?"}}
 	for i := range 5 {
@@ -34,7 +34,7 @@ func TestAPromptIsPackedIntoTheModelsWindow(t *testing.T) {
 	}
 	whole := all.Tokens()
 	tests := map[string]struct {
-		budget    int // tokens that the prompt may have
+		budget    int // maximum number of tokens in the prompt
 		fragments int
 		history   int
 	}{
@@ -93,9 +93,9 @@ func TestATooLargePromptIsRefusedWithTheRemedy(t *testing.T) {
 func TestTheWindowReservesTokensForTheAnswer(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		asked  int // 0: nothing
+		asked  int // requested length of the answer; 0: none
 		window int
-		want   int // of room
+		want   int // tokens reserved for the answer
 		sent   int
 	}{
 		"the model's usual":                        {0, 100_000, 4096, 0},
@@ -125,7 +125,8 @@ func TestTheWindowReservesTokensForTheAnswer(t *testing.T) {
 	}
 }
 
-// failing answers as its steps say, the last one again and again: an error, or "" for an answer.
+// failing is a model that fails with the next error at each call, or answers if that error is nil. It repeats the last
+// step for all further calls.
 type failing struct {
 	steps   []error
 	prompts []chat.Prompt
@@ -140,7 +141,7 @@ func (f *failing) Complete(_ context.Context, p chat.Prompt, emit func(string) e
 	return chat.Completion{Model: p.Model, PromptTokens: 3, CompletionTokens: 4}, errors.Join(emit("At six [1]."), step)
 }
 
-// errMidway fails after the first piece.
+// errMidway makes the model fail after it has sent the first piece.
 var errMidway = domain.Errorf(domain.CodeUnavailable, "broke in the middle")
 
 type listed []chat.Model
@@ -153,7 +154,7 @@ func TestModelsAreTriedUntilOneStartsToAnswer(t *testing.T) {
 	tooLong := &domain.Error{Code: domain.CodeInvalid, Message: "too long", Err: chat.ErrTooLong}
 	tests := map[string]struct {
 		first, second []error
-		asked         string // how often each was asked
+		asked         string // number of calls of each model
 		want          error
 		fallback      bool
 	}{

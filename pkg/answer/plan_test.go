@@ -14,7 +14,7 @@ import (
 	"github.com/sluice/sluice/pkg/retrieve"
 )
 
-// divided is a retriever whose explanation has the parts of the query.
+// divided is a retriever whose explanation contains the parts of the query.
 type divided struct{ *fixture }
 
 func (d divided) Retrieve(ctx context.Context, req retrieve.Request) (retrieve.Result, error) {
@@ -37,7 +37,7 @@ func TestAModelPlansTheSearchesForAQuestion(t *testing.T) {
 		setting       string
 		plan, step    string
 		planFails     error
-		parts         [][]string // of each search
+		parts         [][]string // parts of each search's query
 		tokens        int64
 		reason        domain.PlanReason
 		next, problem string

@@ -15,7 +15,7 @@ import (
 	"github.com/sluice/sluice/pkg/retrieve"
 )
 
-// gate is a conversation about when a gate opens.
+// gate is a conversation about a gate's opening hours.
 var gate = []chat.Turn{
 	{Role: domain.RoleUser, Text: "When does the North Gate open?"},
 	{Role: domain.RoleAssistant, Text: "The North Gate opens at six in the morning and is watched by a keeper."},
@@ -30,7 +30,7 @@ func TestAModelRewritesAFollowUpAsAStandaloneQuestion(t *testing.T) {
 		history  []chat.Turn
 		question string
 		writes   string
-		want     string // "": as without a model
+		want     string // "": the same query as without a model
 	}{
 		"a pronoun gets its name":                         {gate, "And when does it close?", "When does the North Gate close?", "When does the North Gate close?"},
 		"what was left out is added":                      {trial, "How long is the trial?", "How long is the trial of the Pro plan?", "How long is the trial of the Pro plan?"},
@@ -103,7 +103,7 @@ func TestAModelRewritesAFollowUpAsAStandaloneQuestion(t *testing.T) {
 	}
 }
 
-// messagesOf are turns as a caller who keeps the conversation sends them.
+// messagesOf converts turns to the messages that a caller sends if it stores the conversation itself.
 func messagesOf(turns []chat.Turn) []domain.Message {
 	var out []domain.Message
 	for _, t := range turns {
@@ -167,7 +167,7 @@ func TestTheQuestionAloneIsSearchedForWhileTheModelRewrites(t *testing.T) {
 	}
 }
 
-// notifying is a retriever that passes each query to a channel.
+// notifying is a retriever that sends each query to a channel.
 type notifying struct {
 	Retriever
 	searched chan<- string
@@ -203,7 +203,7 @@ func TestTheModelIsShownABoundedPartOfTheConversation(t *testing.T) {
 	}
 }
 
-// searchedPlainly returns the query that is searched for without a rewrite.
+// searchedPlainly returns the query that is searched for if no model rewrites the question.
 func searchedPlainly(question string, history []chat.Turn) string {
 	q := followup.New(question, history)
 	return cmp.Or(q.InContext, q.Alone)

@@ -27,7 +27,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const secret = "sk-ant-very-secret"
 
-// server answers each request by the next step, the last step again and again, and keeps the bodies.
+// server answers each request with the next step, and repeats the last step for all further requests. It records the
+// bodies.
 type server struct {
 	mu      sync.Mutex
 	bodies  []map[string]any
@@ -76,7 +77,7 @@ func started(t *testing.T, mod func(*Options), steps ...http.HandlerFunc) (*Prov
 	return p, s
 }
 
-// Events as they come over the wire.
+// Events as the API sends them.
 const (
 	start = `message_start {"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","content":[],"model":"claude-x-1","stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":20,"cache_read_input_tokens":5,"output_tokens":1}}}`
 	block = `content_block_start {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`
@@ -94,7 +95,7 @@ func ending(reason string) string {
 	return `message_delta {"type":"message_delta","delta":{"stop_reason":"` + reason + `","stop_sequence":null},"usage":{"output_tokens":7}}`
 }
 
-// events writes events, each its name and its data parted by a space.
+// events returns a handler that sends events. Each argument is an event's name and data, separated by a space.
 func events(all ...string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
@@ -214,7 +215,7 @@ func TestCompleteNamesIgnoredParameters(t *testing.T) {
 			p, s := started(t, nil, append(test.steps, ok)...)
 			in := prompt()
 			in.Params = test.params
-			for range 2 { // what was learned is remembered
+			for range 2 { // the provider remembers which parameters the server rejects
 				if _, c, err := complete(t, p, in); err != nil || !slices.Equal(c.Ignored, test.ignored) {
 					t.Fatalf("ignored %q, %v", c.Ignored, err)
 				}
@@ -271,7 +272,7 @@ func TestCompleteFails(t *testing.T) {
 			p, s := started(t, func(o *Options) {
 				o.Limits.FirstToken, o.Limits.NextToken = 10*time.Second, 10*time.Second
 				if strings.HasPrefix(name, "when the first") {
-					o.Limits.FirstToken = time.Second // in which the request comes to the server, too
+					o.Limits.FirstToken = time.Second // this time includes sending the request to the server
 				}
 				if strings.HasSuffix(name, "does not come") {
 					o.Limits.NextToken = 50 * time.Millisecond

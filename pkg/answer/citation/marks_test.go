@@ -53,17 +53,17 @@ func TestEarlierAnswersLoseOnlyTheirOwnCitations(t *testing.T) {
 	}
 }
 
-// textParts are combined into texts. They contain brackets, but none of them is a mark.
+// textParts are combined to form texts. Some contain brackets, but none is a citation mark.
 var textParts = []string{
 	" ", "  ", "\n", "\n\n    ", "\t", "a", "the gate", "At dawn.", "x", "pages", "=", "`", "```\n", "~~~\n", "*", "(", ")", "!", "#", "-",
 	"[0,1]", "[0]", "items[0]", "m[0][0]", "[0-9]", "[a]", "[2024]", "[1.5]", "[-1]", "[x, 1]", "[ ]", "[[", "]]", "[", "]", "【", "】", "［", "］",
 	"2", "17", "1999", ",", ";", "–", "^", "†", "document", "größe", "水闸", "🎉", "\xff", "\xe3\x80", "\r\n",
 }
 
-// maybeMark matches all that may be a mark, and more.
+// maybeMark matches everything that could be a citation mark, and some other text.
 var maybeMark = regexp.MustCompile(`(?s)[\[【［][^\[【［\]】］]{0,70}[0-9０-９][^\[【［\]】］]{0,70}[\]】］]`)
 
-// notMarks matches the parts of textParts that look like marks.
+// notMarks matches the textParts that look like citation marks.
 var notMarks = regexp.MustCompile(`\[(?:0,1|0|0-9|2024|1\.5|-1|x, 1)\]`)
 
 func TestTextWithoutMarksPasses(t *testing.T) {
@@ -98,7 +98,8 @@ func FuzzTextWithoutMarks(f *testing.F) {
 	})
 }
 
-// checkUnchanged checks that a text without marks passes through all uses of marks, and as an answer in pieces.
+// checkUnchanged checks that text without citation marks passes unchanged through Neutral and Remove, and through a
+// Delivery that gets it in pieces.
 func checkUnchanged(t *testing.T, in string, given int, next func(rest string) int) {
 	t.Helper()
 	for name, got := range map[string]string{"Neutral": Neutral(in), "Remove": Remove(in)} {
@@ -115,7 +116,7 @@ func checkUnchanged(t *testing.T, in string, given int, next func(rest string) i
 		return nil
 	})
 	if strings.ContainsAny(in, "<:/&%@.!") || strings.Contains(in, "](") {
-		d.links = nil // they may be links, images or tags
+		d.links = nil // the text may contain links, images or tags
 	}
 	for rest := in; rest != ""; {
 		n := next(rest)

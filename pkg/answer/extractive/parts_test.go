@@ -11,7 +11,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// office is a small collection of what offices keep: a price list, minutes, rules, instructions, questions and answers.
+// office returns a small collection of office documents: a price list, minutes, rules, instructions, questions and
+// answers.
 func office() map[string]domain.Fragment {
 	return map[string]domain.Fragment{
 		"prices": {Heading: "rows 1 to 2", DatasourceName: "parts.csv", Score: 0.5, Text: "SKU\tDescription\tPrice (EUR)\tStock\n" +
@@ -154,7 +155,7 @@ func TestNothingOfAListIsQuotedAfterItSpeaksToAModel(t *testing.T) {
 
 func TestCodeWithoutFencesGoesOnWhereItWasTaken(t *testing.T) {
 	t.Parallel()
-	long := "x = f(" + strings.Repeat("a, ", maxCodeCharacters) + "a)" // one line, which is too long to be quoted
+	long := "x = f(" + strings.Repeat("a, ", maxCodeCharacters) + "a)" // a single line that is too long to be quoted
 	for name, c := range map[string]struct {
 		text string
 		want []string

@@ -8,7 +8,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// inOneChunk is the frequency of words as the index has it of a single chunk: rare are those that the chunk does not hold.
+// inOneChunk returns word weights as an index with a single chunk computes them: words that the chunk lacks count as
+// rare.
 func inOneChunk(held, lacking string) map[string]float64 {
 	weights := make(map[string]float64)
 	for _, w := range strings.Fields(held) {
@@ -38,7 +39,8 @@ func TestASingleChunkDoesNotSayWhichWordsAreRare(t *testing.T) {
 	}
 }
 
-// TestWhereManyChunksAreSearchedTheirFrequenciesHold: what is added where chunks are few may not blur what many say.
+// TestWhereManyChunksAreSearchedTheirFrequenciesHold checks that the correction for small collections does not change
+// word frequencies that are based on many chunks.
 func TestWhereManyChunksAreSearchedTheirFrequenciesHold(t *testing.T) {
 	t.Parallel()
 	weights := map[string]float64{"lighthous": 3, "lamp": 2, "harbour": 1}

@@ -93,8 +93,8 @@ func TestWhatHoldsAValue(t *testing.T) {
 	}
 }
 
-// Whoever writes documents may fill them with figures.
-func TestFiguresWithoutUnitsAreReadWithoutMuchWork(t *testing.T) { // counts allocations, and so is not parallel
+// A hostile document may contain a very large number of figures.
+func TestFiguresWithoutUnitsAreReadWithoutMuchWork(t *testing.T) { // not parallel, because it counts allocations
 	const figures = 500
 	text := "It has rooms: " + strings.Repeat("7 of ", figures)
 	w := wantIn("How many days does it have?")

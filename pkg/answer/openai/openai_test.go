@@ -27,7 +27,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const secret = "sk-very-secret-key"
 
-// server answers each request by the next step, the last step again and again, and keeps the bodies.
+// server answers each request with the next step, and repeats the last step for all further requests. It records the
+// bodies.
 type server struct {
 	mu     sync.Mutex
 	bodies []map[string]any
@@ -51,14 +52,14 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	step(w, r)
 }
 
-// requests returns the bodies received so far: a handler may still run when its client has given up.
+// requests returns a copy of the bodies received so far. A handler may still be running after its client has given up.
 func (s *server) requests() []map[string]any {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.bodies)
 }
 
-// started returns a provider of a server with these steps, and the waits that it made.
+// started returns a provider for a new server with the given steps, the server, and the list of the provider's waits.
 func started(t *testing.T, mod func(*Options), steps ...http.HandlerFunc) (*Provider, *server, *[]time.Duration) {
 	t.Helper()
 	s := &server{steps: steps}
@@ -79,7 +80,7 @@ func started(t *testing.T, mod func(*Options), steps ...http.HandlerFunc) (*Prov
 	return p, s, &waits
 }
 
-// events writes server-sent events as they come over the wire.
+// events returns a handler that sends the data as server-sent events.
 func events(data ...string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
@@ -303,7 +304,7 @@ func TestCompleteFails(t *testing.T) {
 	}
 }
 
-// writeChunked begins a response that is then cut off.
+// writeChunked writes the beginning of a chunked response. The caller then cuts the connection.
 func writeChunked(rw *bufio.ReadWriter, chunk string) {
 	fmt.Fprint(rw, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n")
 	fmt.Fprintf(rw, "%x\r\n%s\r\n", len(chunk), chunk)

@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// callDelta is a chunk with a piece of tool calls.
+// callDelta returns an event with pieces of tool calls.
 func callDelta(pieces string) string {
 	return `{"id":"x","object":"chat.completion.chunk","model":"large-2026","choices":[{"index":0,"delta":{"tool_calls":[` + pieces + `]},"finish_reason":null}]}`
 }
@@ -145,7 +145,7 @@ func TestToolCallsArePassedOnWhileTheModelWritesThem(t *testing.T) {
 			_ = http.NewResponseController(w).Flush()
 		}
 		send(callDelta(`{"index":0,"id":"a","type":"function","function":{"name":"look_up","arguments":"{\"q\""}}`))
-		<-next // until the first piece has been passed on
+		<-next // wait until the first piece has been passed on
 		send(callDelta(`{"index":0,"function":{"arguments":":1}"}}`))
 		send(toolCallsEnd)
 		send("[DONE]")
@@ -169,7 +169,7 @@ func TestToolCallsArePassedOnWhileTheModelWritesThem(t *testing.T) {
 
 func TestAfterAPieceOfAToolCallThereIsNoRetry(t *testing.T) {
 	t.Parallel()
-	cut := events(callDelta(`{"index":0,"id":"a","type":"function","function":{"name":"look_up","arguments":"{"}}`)) // without an end
+	cut := events(callDelta(`{"index":0,"id":"a","type":"function","function":{"name":"look_up","arguments":"{"}}`)) // cut off
 	for name, onCall := range map[string]func(chat.CallDelta) error{"passed on": func(chat.CallDelta) error { return nil }, "collected": nil} {
 		p, s, _ := started(t, nil, cut, events(delta("Seven years."), stop, "[DONE]"))
 		prompt := withTools()

@@ -64,7 +64,7 @@ func FuzzReadStatus(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, code int, body []byte) {
 		s := ReadStatus(code, body)
-		// In JSON a byte that is no UTF-8 is read as the character of three that stands for what is none.
+		// When JSON is decoded, each byte that is not UTF-8 becomes U+FFFD, which takes three bytes.
 		if len(s.Message) > len("\ufffd")*len(body)+len("…") || !utf8.ValidString(s.Message) {
 			t.Errorf("%q became %q", body, s.Message)
 		}

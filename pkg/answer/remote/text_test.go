@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// said decodes the texts of events, one a piece.
+// said decodes one event per content and returns the joined text.
 func said(t *testing.T, contents ...string) string {
 	t.Helper()
 	var joined Joiner
@@ -70,7 +70,7 @@ func TestANumberIsNoText(t *testing.T) {
 	}
 }
 
-// FuzzJoiner cuts texts at every place, as their bytes and as escapes.
+// FuzzJoiner cuts an encoded text at any position, with its characters both as bytes and as escapes.
 func FuzzJoiner(f *testing.F) {
 	f.Add("größe 日本 😀 \\ud83d", uint8(3))
 	f.Fuzz(func(t *testing.T, text string, at uint8) {
@@ -81,7 +81,7 @@ func FuzzJoiner(f *testing.F) {
 		}
 		inside := encoded[1 : len(encoded)-1]
 		cut := min(int(at), len(inside))
-		for i := max(0, cut-6); i < cut; i++ { // an escape stays whole
+		for i := max(0, cut-6); i < cut; i++ { // the cut must not divide an escape
 			if inside[i] == '\\' {
 				return
 			}

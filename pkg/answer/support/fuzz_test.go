@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// hostile are texts that could make the comparison slow.
+// hostile contains texts that could make the comparison slow.
 var hostile = map[string]string{
 	"one word":        strings.Repeat("word ", 50_000),
 	"one figure":      strings.Repeat("1,500 ", 40_000),
@@ -31,8 +31,8 @@ var hostile = map[string]string{
 	"unequal":         strings.Repeat("ab", 50_000) + strings.Repeat("ba", 50_000),
 }
 
-// TestHostileTextIsJudged has answers and sources of which every part resembles every other one. If one of them takes
-// quadratic time, the test takes minutes.
+// TestHostileTextIsJudged uses answers and sources in which every part resembles every other part. If one of them took
+// quadratic time, the test would take minutes.
 func TestHostileTextIsJudged(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it involves no goroutines")

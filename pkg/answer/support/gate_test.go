@@ -7,7 +7,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// gated returns what a gate passes on of an answer that arrives in pieces of a number of bytes.
+// gated passes an answer through a gate, in pieces of `size` bytes, and returns the gate's output.
 func gated(answer string, size int) (text string, pieces []string) {
 	g := NewGate([]domain.Fragment{{Text: manual}, {Text: "Synthetic oil is recommended for the gear."}})
 	for rest := answer; rest != ""; {

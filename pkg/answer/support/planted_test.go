@@ -22,9 +22,9 @@ import (
 
 // statement is a sentence that a source supports, or one in which an error was planted.
 type statement struct {
-	kind     string // right, figure, name or negation
+	kind     string // "right", or the kind of the planted error: "figure", "name" or "negation"
 	language analysis.Language
-	held     bool // belongs to the half on which the result is measured
+	held     bool // belongs to the held-out half, on which the result is measured
 	text     string
 	source   domain.Fragment
 	score    float64
@@ -84,7 +84,7 @@ func TestPlantedErrorsAreFound(t *testing.T) {
 	}
 }
 
-// fit returns the threshold that separates right and wrong statements of the first half best.
+// fit returns the threshold that best separates the right and wrong statements of the first half.
 func fit(statements []statement) float64 {
 	best, most := 0.0, -1.0
 	for i := 1; i < 100; i++ {
@@ -108,8 +108,8 @@ func fit(statements []statement) float64 {
 	return best
 }
 
-// measured returns the area under the ROC curve of the held-out statements, and the shares of wrong and right ones below
-// the threshold.
+// measured returns the area under the ROC curve of the held-out statements, the numbers of right and wrong statements,
+// and the shares of the wrong and of the right ones below the threshold.
 func measured(statements []statement, kind string, lang analysis.Language) (area float64, right, wrong int, found, marked float64) {
 	var rights, wrongs []float64
 	for _, s := range statements {
@@ -160,7 +160,8 @@ func paraphrases(t *testing.T) []statement {
 	return out
 }
 
-// documentStatements returns statements about the test documents: sentences with clauses left out or moved.
+// documentStatements returns statements about the test documents: reworded sentences, for example with a clause moved
+// or left out.
 func documentStatements(t *testing.T) []statement {
 	t.Helper()
 	var out []statement
@@ -197,14 +198,14 @@ func documentStatements(t *testing.T) []statement {
 	return out
 }
 
-// according introduces a sentence in some languages.
+// according contains introductions to a sentence, by language.
 var according = map[analysis.Language]string{
 	"en": "According to the manual, ", "de": "Laut Anleitung gilt: ", "fr": "Selon la notice, ", "es": "Según el documento, ", "it": "Secondo il documento, ", "pt": "Segundo o documento, ", "nl": "Volgens het document: ", "ru": "Согласно документу, ",
 }
 
 var wordsOf = regexp.MustCompile(`\S+`)
 
-// reworded returns variants of a sentence that say what it says, or a part of it, but not word for word.
+// reworded returns variants of a sentence that have the same meaning, or a part of it, in other words.
 func reworded(sentence string, lang analysis.Language) []string {
 	if itemLine.MatchString(sentence) || strings.ContainsAny(sentence, "\t\n|") || len(wordsOf.FindAllString(sentence, -1)) < 6 && !strings.ContainsFunc(sentence, unspaced) || utf8.RuneCountInString(sentence) < 15 {
 		return nil
@@ -213,7 +214,7 @@ func reworded(sentence string, lang analysis.Language) []string {
 	var out []string
 	clauses := regexp.MustCompile(`[,;] |[、，]`).Split(body, -1)
 	if n := len(clauses); n > 1 && utf8.RuneCountInString(clauses[0]) > 12 && utf8.RuneCountInString(clauses[n-1]) > 12 {
-		out = append(out, clauses[n-1]+", "+strings.Join(clauses[:n-1], ", ")+".") // moved to the front
+		out = append(out, clauses[n-1]+", "+strings.Join(clauses[:n-1], ", ")+".") // the last clause moves to the front
 	}
 	if start := according[lang]; start != "" {
 		first, size := utf8.DecodeRuneInString(body)
@@ -221,7 +222,7 @@ func reworded(sentence string, lang analysis.Language) []string {
 		if lang != "de" && unicode.IsLower(second) {
 			first = unicode.ToLower(first)
 		}
-		// Without its function words, as in notes.
+		// Leave out function words, as people do in notes.
 		var kept []string
 		for _, w := range strings.Fields(string(first) + body[size:]) {
 			if negationOf(strings.ToLower(w), []analysis.Language{lang}) != none || !analysis.IsFunctionWord(strings.ToLower(w), lang) {
@@ -233,7 +234,7 @@ func reworded(sentence string, lang analysis.Language) []string {
 	return out
 }
 
-// planted returns a right statement, and the same with each kind of error that can be planted in it.
+// planted returns a right statement, and one copy of it for each kind of error that can be planted in it.
 func planted(text string, lang analysis.Language, held bool, source domain.Fragment) []statement {
 	h := fnv.New64a()
 	h.Write([]byte(text))
@@ -249,8 +250,8 @@ func planted(text string, lang analysis.Language, held bool, source domain.Fragm
 
 var figurePattern = regexp.MustCompile(`\d+(?:[.,]\d+)*`)
 
-// wrongFigureIn replaces a figure by one that the source does not contain: with another digit, ten times as large, or
-// with its decimal point elsewhere.
+// wrongFigureIn replaces a figure with one that the source does not contain. The new figure has a different digit, is
+// ten times as large, or has its decimal point elsewhere.
 func wrongFigureIn(text string, _ analysis.Language, source string, random *rand.Rand) string {
 	found := figurePattern.FindAllStringIndex(text, -1)
 	if len(found) == 0 {
@@ -280,7 +281,7 @@ func wrongFigureIn(text string, _ analysis.Language, source string, random *rand
 	return ""
 }
 
-// otherNames replace names, by script.
+// otherNames are replacements for names: false for Latin script, true for Cyrillic.
 var otherNames = map[bool][]string{
 	false: {"Brennholm", "Castellan", "Dunmore", "Esterhaz", "Quillfeather", "Vandermeer", "Wolcott", "Zellweger"},
 	true:  {"Воронцов", "Кузнецова", "Лебедев", "Сорокин"},
@@ -288,8 +289,8 @@ var otherNames = map[bool][]string{
 
 var namePattern = regexp.MustCompile(`\p{Lu}\p{Ll}{2,}`)
 
-// wrongNameIn replaces a name: a capitalised word after the beginning that is no function word and, in German, stands
-// next to another capitalised word.
+// wrongNameIn replaces a name. Every capitalised word counts as a name, except at the beginning and except function
+// words. In German, it must also stand next to another capitalised word.
 func wrongNameIn(text string, lang analysis.Language, source string, random *rand.Rand) string {
 	r := reader{analyzer: new(analysis.Analyzer), langs: []analysis.Language{lang}, terms: map[string][]string{}}
 	var names []word
@@ -328,7 +329,7 @@ func wrongNegationIn(text string, lang analysis.Language, _ string, _ *rand.Rand
 			return strings.Replace(text, n[0], n[1], 1)
 		}
 		if negative && len(n[0]) < len(n[1]) && !strings.ContainsFunc(text, unspaced) {
-			return "" // a second negation would be planted
+			return "" // this would add a second negation
 		}
 	}
 	return ""

@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/readtest"
 )
 
-// judged returns the sentences of an answer from one source.
+// judged returns the judged sentences of an answer that has one source.
 func judged(t *testing.T, answer, text string) []domain.AnswerSentence {
 	t.Helper()
 	return Judge(answer, []domain.Fragment{{Text: text, Citation: 1, DatasourceName: "pump.pdf"}}).Sentences
@@ -88,8 +88,8 @@ func TestSentencesThatStateNothingHaveNoScore(t *testing.T) {
 	}
 }
 
-// TestSpansRoundTrip quotes every chunk of every test document, and each of its sentences, and finds the quotation at its
-// span in the document's text.
+// TestSpansRoundTrip quotes every chunk of every test document, and each of its sentences. The quotation must be found
+// at its span in the document's text.
 func TestSpansRoundTrip(t *testing.T) {
 	t.Parallel()
 	var files []string
