@@ -21,10 +21,10 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// closedLoop is a gate that lets one in, and has nobody wait.
+// closedLoop returns a gate that admits one request at a time and has no queue.
 func closedLoop() *admission.Gate { return admission.New(admission.Options{Limit: 1}) }
 
-// requireRefused holds an answer against what is said to who is not let in.
+// requireRefused checks that the response rejects a request because of the limits on concurrent requests.
 func requireRefused(t *testing.T, a *response) {
 	t.Helper()
 	seconds, err := strconv.Atoi(a.header.Get("Retry-After"))
@@ -33,8 +33,8 @@ func requireRefused(t *testing.T, a *response) {
 	}
 }
 
-// TestExcessRequestsAreRefusedByClass fills the gate of each class in turn: requests of that class are refused, in the
-// form of its errors and before anybody asks for a key, and all others are served.
+// TestExcessRequestsAreRefusedByClass fills the gate of each class in turn. Requests of that class are rejected in the
+// error format of their protocol, before their key is checked. All other requests are served.
 func TestExcessRequestsAreRefusedByClass(t *testing.T) {
 	t.Parallel()
 	gates := map[string]*admission.Gate{"search": closedLoop(), "answer": closedLoop(), "upload": closedLoop(), "other": closedLoop()}
@@ -48,7 +48,7 @@ func TestExcessRequestsAreRefusedByClass(t *testing.T) {
 		"other":  {"GET /agents", "HEAD /agents", "POST /agents", "GET /datasources", "DELETE /datasources/x", "GET /nowhere", "DROP /agents", "GET /docs"},
 		"":       {"GET /healthz", "HEAD /readyz", "GET /api/metrics"},
 	}
-	s.key = "" // unusedID looks
+	s.key = "" // requests are rejected before the key is checked
 	for full, gate := range gates {
 		slot, ok := gate.Enter(t.Context(), "other")
 		if !ok {
@@ -96,7 +96,7 @@ func TestExcessRequestsAreRefusedByClass(t *testing.T) {
 }
 
 // TestStreamsDoNotBlockOtherRequests opens as many streams as one key may have, then as many as its workspace may have.
-// All other requests are served, and streams of other workspaces too.
+// All other requests are still served, and so are streams of other workspaces.
 func TestStreamsDoNotBlockOtherRequests(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, func(o *api.Options, _ *api.Deps) {
@@ -120,12 +120,12 @@ func TestStreamsDoNotBlockOtherRequests(t *testing.T) {
 			t.Errorf("the answer is %s", a.body)
 		}
 	}
-	for range 4 { // a third of all
+	for range 4 { // a third of all streams
 		stream(s.service, path)
 	}
 	refused(s.service, path, "this key has 4 open streams, its share of the 12 that may be open (SLUICE_LIMIT_OPEN)")
 	second := s.as(s.newKey(domain.APIKey{WorkspaceID: s.ws, Scopes: []domain.Scope{domain.ScopeRead}}))
-	for range 2 { // half of all, with the others
+	for range 2 { // half of all streams, together with those of the first key
 		stream(second, path)
 	}
 	refused(second, path, "this workspace has 6 open streams")
@@ -136,7 +136,7 @@ func TestStreamsDoNotBlockOtherRequests(t *testing.T) {
 	other := s.stranger()
 	other.call("GET", "/agents", nil).want(200)
 	theirs := "/datastores/" + other.newDatastore() + "/events"
-	for range 2 { // a third of the rest
+	for range 2 { // a third of the remaining streams
 		stream(other, theirs)
 	}
 	refused(other, theirs, "this key has 2 open streams")
@@ -156,7 +156,7 @@ func TestAClosedStreamIsNotCounted(t *testing.T) {
 	}
 }
 
-// TestStreamsOfVisitorsAreCounted has visitors of a public agent open all streams that one address may have.
+// TestStreamsOfVisitorsAreCounted lets visitors of a public agent open all streams that one address may have.
 func TestStreamsOfVisitorsAreCounted(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, func(o *api.Options, _ *api.Deps) { o.Admission = admit.Options{MaxOpen: 4} })
@@ -185,8 +185,8 @@ func TestStreamsOfVisitorsAreCounted(t *testing.T) {
 	s.call("GET", "/agents", nil).want(200)
 }
 
-// TestASlowBodyHoldsNoPermit has a client send a body by and by where one search may be served at a time: others are
-// served meanwhile, and the slow one at last.
+// TestASlowBodyHoldsNoPermit lets a client send its body slowly while only one search may run at a time. Other searches
+// are served in the meantime, and the slow one in the end.
 func TestASlowBodyHoldsNoPermit(t *testing.T) {
 	t.Parallel()
 	gate := admission.New(admission.Options{Limit: 1, Waiting: 10, OverloadTimeout: time.Minute})
@@ -197,7 +197,7 @@ func TestASlowBodyHoldsNoPermit(t *testing.T) {
 	defer conn.Close()
 	_, err = io.WriteString(conn, s.post(path, "application/json", length(len(body)))+body[:5])
 	must(t, err)
-	s.call("POST", path, object{"query": "another"}).want(200) // which waits until the slow one is overtaken
+	s.call("POST", path, object{"query": "another"}).want(200) // waits until the slow request gives up its slot
 	answered := make(chan *response, 1)
 	go func() { answered <- readAnswer(t, conn) }()
 	_, err = io.WriteString(conn, body[5:])
@@ -222,8 +222,8 @@ func readAnswer(t *testing.T, conn net.Conn) *response {
 	return &response{T: t, status: res.StatusCode, header: res.Header, body: body}
 }
 
-// TestUploadsAreRefusedWithoutStorage has no room: uploads are refused with what is missing, and their clients read
-// that though they are still sending.
+// TestUploadsAreRefusedWithoutStorage rejects uploads because there is no room for more content. The error says what is
+// missing, and clients can read it although they are still sending.
 func TestUploadsAreRefusedWithoutStorage(t *testing.T) {
 	t.Parallel()
 	full := errors.New("1,000 documents wait already; try again when some are done")

@@ -17,23 +17,24 @@ func TestARepeatedRequestReplacesAnUndeliveredSecret(t *testing.T) {
 	send := func() *response { return s.call("POST", "/keys", object{"name": "ci"}, "Idempotency-Key", "k") }
 	first := m.dying(s, send).want(201).object()
 	unseen := s.as(first.text("key"))
-	unseen.call("GET", "/agents", nil).want(200) // and is in the cache
+	unseen.call("GET", "/agents", nil).want(200) // the key works until the request is repeated
 	again := send().want(201)
 	if again.object().id() != first.id() || again.object().text("key") == first.text("key") || again.header.Get("Idempotent-Replayed") != "" {
 		t.Errorf("%v, then %s", first, again.body)
 	}
 	unseen.call("GET", "/agents", nil).problem(403)
 	s.as(again.object().text("key")).call("GET", "/agents", nil).want(200)
-	last := send().want(201).object() // no answer with a secret is kept
+	last := send().want(201).object() // responses that contain a secret are not stored, so the request runs again
 	s.as(again.object().text("key")).call("GET", "/agents", nil).problem(403)
 	s.as(last.text("key")).call("GET", "/agents", nil).want(200)
-	if n := len(s.call("GET", "/keys", nil).object().list("data")); n != 2 { // and the test's own
+	if n := len(s.call("GET", "/keys", nil).object().list("data")); n != 2 { // the created key and the test's own key
 		t.Errorf("there are %d keys", n)
 	}
 	s.call("POST", "/keys", object{"name": "another"}, "Idempotency-Key", "k").problem(409)
 }
 
-// keeping answers every question with its number, and keeps what was asked and answered as the answerer does.
+// keeping makes the answerer number its answers, and store questions and answers in their conversations as the real one
+// does.
 func (s *service) keeping(asked *atomic.Int64) {
 	s.answerer.answer = func(ctx context.Context, r answer.Request, _ func(string) error) (answer.Answer, error) {
 		id := r.ConversationID
@@ -71,7 +72,8 @@ func TestAStoredAnswerIsReplayed(t *testing.T) {
 			var asked atomic.Int64
 			s.keeping(&asked)
 			path := "/agents/" + s.newAgent() + "/query"
-			// The same question, asked before the request was begun, is not what it looks for.
+			// The service must not take this for the stored answer: the same question was asked before the request
+			// began.
 			s.call("POST", path, object{"query": "q", "conversationId": newConversation, "visitorId": newVisitor}).want(200)
 			s.clock.advance(time.Second)
 			send := func() *response { return s.call("POST", path, body, "Idempotency-Key", "k") }
@@ -85,7 +87,7 @@ func TestAStoredAnswerIsReplayed(t *testing.T) {
 			if used[domain.MetricQueries] != 2 || used[domain.MetricTokens] != 14 {
 				t.Errorf("counted %v", used)
 			}
-			// Another request is another question.
+			// With another idempotency key, the question is asked again.
 			s.call("POST", path, body, "Idempotency-Key", "k 2").want(200)
 			if asked.Load() != 3 {
 				t.Errorf("asked %d times", asked.Load())

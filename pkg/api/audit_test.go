@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// audited is a service whose audit is read line by line.
+// audited returns a service and a function that returns the new lines of its audit log.
 func audited(t *testing.T) (*scene, func() []object) {
 	t.Helper()
 	log := &logBuffer{}
@@ -114,7 +114,7 @@ func TestARefusedKeyIsAuditedByItsID(t *testing.T) {
 	t.Parallel()
 	s, audit := audited(t)
 	made := s.call("POST", "/keys", object{"name": "dashboard", "scopes": []string{"read"}}).want(201).object()
-	s.as(domain.NewKey()).call("GET", "/agents", nil).problem(403) // of the same address
+	s.as(domain.NewKey()).call("GET", "/agents", nil).problem(403) // another rejected key from the same address
 	audit()
 	for range 3 {
 		s.as(made.text("key")).call("DELETE", "/agents/"+s.agent, nil).problem(403)

@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// This file tests what only programs that were written for Chaindesk call.
+// This file tests features that exist only for programs that were written for Chaindesk.
 
 func TestUnknownFieldsOfAnAgentAreStored(t *testing.T) {
 	t.Parallel()
@@ -47,19 +47,19 @@ func TestUnknownFieldsOfAnAgentAreStored(t *testing.T) {
 	if object(list[0].(map[string]any))["iconUrl"] != "https://a.example/i.png" {
 		t.Errorf("listed: %v", list)
 	}
-	// A patch changes those that it carries, and no other.
+	// A patch changes only the extra fields that it contains.
 	kept["ratio"], kept["more"] = "none", []any{true}
 	for _, body := range []string{`{"ratio": "none", "more": [true]}`, `{"name": "Sales", "more": [true]}`, `{"description": "d"}`} {
 		if diff := cmp.Diff(kept, extras(s.call("PATCH", "/agents/"+id, body).want(200))); diff != "" {
 			t.Errorf("after %s (-want +got):\n%s", body, diff)
 		}
 	}
-	// What was read can be sent back.
+	// An agent that was read can be sent back.
 	whole := s.call("GET", "/agents/"+id, nil).want(200)
 	if diff := cmp.Diff(whole.object()["interfaceConfig"], s.call("PATCH", "/agents/"+id, string(whole.body)).want(200).object()["interfaceConfig"]); diff != "" {
 		t.Error(diff)
 	}
-	// It is bounded, and what is meant for a field is refused as before.
+	// The total size of the extra fields is limited, and misspelt fields are still rejected.
 	large := strings.Repeat("x", 10<<10)
 	s.call("PATCH", "/agents/"+id, object{"name": "a", "first": large}).want(200)
 	if got := s.call("PATCH", "/agents/"+id, object{"name": "b", "second": large}).fault("body"); !strings.Contains(got, "the limit is 16 KiB") {

@@ -15,12 +15,12 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// openAIError is what OpenAI's clients read of an error.
+// openAIError contains the fields of an error that OpenAI's clients read.
 type openAIError struct {
 	Message, Type, Param, Code string
 }
 
-// openAIError checks that the body is an error of OpenAI's form and returns it.
+// openAIError checks that the body is an error in OpenAI's format and returns it.
 func (a *response) openAIError(status int) openAIError {
 	a.Helper()
 	a.want(status)
@@ -34,13 +34,13 @@ func (a *response) openAIError(status int) openAIError {
 
 func says(role, content any) object { return object{"role": role, "content": content} }
 
-// chat asks the agent, with more fields.
+// chat asks the agent a question. fields are added to the request's body.
 func (s *service) chat(agent string, fields ...object) *response {
 	s.Helper()
 	return s.call("POST", "/v1/chat/completions", with(object{"model": agent, "messages": []any{says("user", "How long?")}}, fields...))
 }
 
-// chatted answers every question, and tells what the answerer was asked.
+// chatted makes the answerer answer every question. The result points to the last request to the answerer.
 func (s *service) chatted() *answer.Request {
 	var got answer.Request
 	s.answerer.answer = func(ctx context.Context, r answer.Request, emit func(string) error) (answer.Answer, error) {

@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// lookUp is a tool, and calls a message of the assistant that calls it.
+// lookUp is a tool that chat completions offer to the model.
 var lookUp = object{"type": "function", "function": object{"name": "look_up", "description": "d", "parameters": object{"type": "object"}, "strict": true}}
 
 func calls(ids ...string) object {
@@ -109,7 +109,7 @@ func TestToolCallsHaveTheFormOfOpenAI(t *testing.T) {
 			}
 			var chunk body
 			must(t, json.Unmarshal([]byte("{"+data), &chunk))
-			for _, c := range chunk.Choices[0].Delta.ToolCalls { // joined as OpenAI's clients do
+			for _, c := range chunk.Choices[0].Delta.ToolCalls { // assembled in the same way as by OpenAI's clients
 				if c.Index == nil || *c.Index > len(joined) {
 					t.Fatalf("the delta is %+v", c)
 				}

@@ -10,8 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// remembers has questions stored in their conversations, as the answerer does, and answered with what was asked before
-// in them.
+// remembers makes the answerer store questions in their conversations, as the real one does. Each answer lists the
+// questions asked earlier in the conversation.
 func (s *service) remembers() {
 	s.answerer.answer = func(ctx context.Context, r answer.Request, _ func(string) error) (answer.Answer, error) {
 		v, exists, err := s.catalog.FindConversation(ctx, r.Agent.WorkspaceID, r.Agent.ID, r.ConversationID)
@@ -40,7 +40,7 @@ func (s *service) remembers() {
 	}
 }
 
-// asks puts a question to an agent in a conversation, and returns the answer.
+// asks sends a question to an agent in a conversation, and returns the answer.
 func (s *service) asks(agent, question, conversation string, more ...object) object {
 	s.Helper()
 	return s.call("POST", "/agents/"+agent+"/query", with(object{"query": question, "conversationId": conversation}, more...)).want(200).object()
@@ -77,7 +77,7 @@ func TestACallerChoosesTheIDOfAConversation(t *testing.T) {
 		}
 		s.call("GET", path, nil).problem(404)
 	}
-	// The same in another form, and in upper case.
+	// The same works for chat completions, and with upper-case names.
 	s.chat(agent, object{"conversationId": "Talk"}).want(200)
 	if got := s.chat(agent, object{"conversationId": "Talk"}).want(200).object(); got.text("conversationId") != "Talk" {
 		t.Errorf("%v", got)
@@ -129,11 +129,11 @@ func TestAChosenIDOpensNoConversationOfAnotherVisitor(t *testing.T) {
 	if got := s.asks(ours, "more", id); got.text("answer") != "before: our secret" {
 		t.Errorf("the owner: %v", got)
 	}
-	// What the id stands for in the catalog is no way in, either.
+	// The stored id of the conversation gives no access to it, either.
 	inside := domain.CallerConversationID(s.ws, ours, "", id)
 	nothing("the inner id", noneKnown.asks(ours, "x", inside))
 	nothing("its UUID", noneKnown.asks(ours, "x", strings.TrimPrefix(inside, "caller:")))
-	if got := s.call("GET", "/conversations/"+inside, nil).want(200).object(); got.text("title") != "x" { // the one that was named so just now
+	if got := s.call("GET", "/conversations/"+inside, nil).want(200).object(); got.text("title") != "x" { // the conversation to which the request above gave this name
 		t.Errorf("the inner id reads %v", got)
 	}
 	s.call("POST", "/agents/"+ours+"/query", object{"query": "q", "conversationId": id, "visitorId": "another"}).problem(404)

@@ -19,7 +19,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// talk stores a conversation in which the texts were said in turn, the answers from one source, and returns its id.
+// talk stores a conversation with the given texts, which alternate between questions and answers, and returns its id.
+// Each answer has one source.
 func (s *service) talk(agent, visitor string, texts ...string) string {
 	s.Helper()
 	id := domain.NewID()
@@ -94,7 +95,7 @@ func TestConversationsAreSearchedByDays(t *testing.T) {
 		"to=" + before:                      0,
 		"from=" + today + "&to=" + today:    1,
 		"from=" + before + "&to=" + before:  0,
-		"from=" + today + "T14:00:00+02:00": 1, // the + is read as a blank
+		"from=" + today + "T14:00:00+02:00": 1, // the + is decoded to a space
 		"from=" + today + "t15:00:00+02:00": 0,
 		"to=9999-12-30":                     1,
 	} {
@@ -136,11 +137,11 @@ func TestConversationsAreExported(t *testing.T) {
 	s := newService(t)
 	agent := s.newAgent()
 	var ids []string
-	for n := range 60 { // more than a page
+	for n := range 60 { // more than one page
 		ids = append([]string{s.talk(agent, "anna", fmt.Sprintf("Question %d?", n), "Yes [1].")}, ids...)
 	}
 	long := []string{}
-	for n := range 50 { // more than are read at once
+	for n := range 50 { // more messages than are read at once
 		long = append(long, fmt.Sprintf("message %d", n))
 	}
 	ids = append([]string{s.talk(agent, "bert", long...)}, ids...)
@@ -201,7 +202,7 @@ func TestTextOfVisitorsIsNoFormulaInACSVExport(t *testing.T) {
 		t.Fatalf("%d rows: %s", len(rows), a.body)
 	}
 	for i, row := range rows[1:] {
-		text := said[len(said)-1-i/2] // newest first
+		text := said[len(said)-1-i/2] // the newest conversation comes first
 		want := text
 		if i%2 == 0 && quoted[text] != "" {
 			want = quoted[text]
@@ -210,7 +211,7 @@ func TestTextOfVisitorsIsNoFormulaInACSVExport(t *testing.T) {
 		} else if strings.IndexAny(text, "=+-@\t\r\n＝") == 0 {
 			want = "'" + text
 		}
-		want = strings.ReplaceAll(want, "\r\n", "\n") // convert the reader gives it
+		want = strings.ReplaceAll(want, "\r\n", "\n") // the CSV reader converts line breaks
 		if row[7] != want || row[2] != "'=visitor" {
 			t.Errorf("%q is written %q", text, row[7])
 		}
@@ -220,7 +221,7 @@ func TestTextOfVisitorsIsNoFormulaInACSVExport(t *testing.T) {
 	}
 }
 
-// onePage is a catalog that is away when a second page of conversations is asked for.
+// onePage is a store of conversations that fails when the second page is requested.
 type onePage struct{ api.ConversationStore }
 
 func (o onePage) Conversations(ctx context.Context, ws string, f catalog.ConversationFilter, p catalog.Page) ([]domain.Conversation, string, error) {

@@ -10,13 +10,13 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// page is how a browser calls from a page of an origin, without a key unless a header has one.
+// page sends a request as a browser does for a page of the origin. The request has no key unless headers contains one.
 func (s *service) page(origin, method, path string, body any, headers ...string) *response {
 	s.Helper()
 	return s.as("").call(method, path, body, append([]string{"Origin", origin}, headers...)...)
 }
 
-// preflight is what a browser asks before it sends JSON.
+// preflight sends the request with which a browser asks for permission to send JSON.
 func (s *service) preflight(origin, path string) *response {
 	s.Helper()
 	return s.page(origin, "OPTIONS", path, nil, "Access-Control-Request-Method", "POST", "Access-Control-Request-Headers", "content-type")
@@ -102,21 +102,22 @@ func TestARefusedOriginGetsTheRemedy(t *testing.T) {
 	if asked != 0 {
 		t.Error("the agent was asked")
 	}
-	// Who is no browser, has a key, or is a page of the service itself, is not asked for an origin that is listed.
+	// The list of origins does not apply to clients other than browsers, to callers with a key, and to the service's
+	// own pages.
 	s.as("").call("POST", path, object{"query": "q"}).want(200)
 	s.call("POST", path, object{"query": "q"}, "Origin", "https://evil.example").want(200)
 	if got := s.page(s.url, "POST", path, object{"query": "q"}).want(200).header.Get("Access-Control-Allow-Origin"); got != "" {
 		t.Errorf("its own page needs no permission: %s", got)
 	}
-	// Nothing but asking is opened.
+	// The page may only query the agent.
 	for _, other := range []string{"/agents/" + agent, "/agents", "/datastores", "/conversations", "/nowhere"} {
 		s.preflight("https://shop.example", other).problem(403)
 		if got := s.page("https://shop.example", "GET", other, nil).header.Get("Access-Control-Allow-Origin"); got != "" {
 			t.Errorf("%s: the page may read the answer", other)
 		}
 	}
-	s.page("https://shop.example", "OPTIONS", path, nil).problem(405) // no preflight
-	// An error of a page that may ask is one that it can read.
+	s.page("https://shop.example", "OPTIONS", path, nil).problem(405) // not a preflight request
+	// A page that may query the agent can also read errors.
 	if got := s.page("https://shop.example", "POST", path, object{"query": ""}); got.status != 400 || got.header.Get("Access-Control-Allow-Origin") == "" {
 		t.Errorf("status %d, %v", got.status, got.header)
 	}
@@ -181,7 +182,7 @@ func TestConfiguredOriginsMayCallEveryEndpoint(t *testing.T) {
 	if got := s.call("GET", "/datastores", nil, "Origin", "https://other.example").want(200).header.Get("Access-Control-Allow-Origin"); got != "" {
 		t.Errorf("another page may read the answer: %s", got)
 	}
-	// They need no place in an agent's list.
+	// Configured origins may query every public agent, even if the agent does not list them.
 	agent := s.newAgent(object{"visibility": "public"})
 	s.page("https://app.example", "POST", "/agents/"+agent+"/query", object{"query": "q"}).want(200)
 }

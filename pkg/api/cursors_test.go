@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestPagesAreConsistentUnderConcurrentChanges pages through agents by limits of every size while some are made
-// and deleted between the pages: whatever was there from the first page to the last is shown once.
+// TestPagesAreConsistentUnderConcurrentChanges pages through agents with limits of every size. Agents are created and
+// deleted between the pages. An agent that exists all the time is listed exactly once.
 func TestPagesAreConsistentUnderConcurrentChanges(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
@@ -64,8 +64,8 @@ func TestPagesAreConsistentUnderConcurrentChanges(t *testing.T) {
 	}
 }
 
-// TestMalformedCursorsAreRefused changes, shortens and lengthens a cursor at every place. None is a failure of the
-// service, and what is no cursor at all is refused by its name.
+// TestMalformedCursorsAreRefused changes, shortens and lengthens a cursor at every position. None of these cursors
+// makes the service fail, and invalid ones are rejected with a fault that names the field.
 func TestMalformedCursorsAreRefused(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
@@ -87,7 +87,7 @@ func TestMalformedCursorsAreRefused(t *testing.T) {
 	refused := 0
 	for _, cursor := range spoiled {
 		switch a := s.call("GET", "/agents?limit=1&cursor="+url.QueryEscape(cursor), nil); a.status {
-		case http.StatusOK: // another place, or the same
+		case http.StatusOK: // the cursor denotes this position or another one
 		case http.StatusBadRequest:
 			refused++
 			if a.fault("cursor") == "" {
@@ -107,7 +107,7 @@ func TestMalformedCursorsAreRefused(t *testing.T) {
 	}
 }
 
-// TestACursorOfAnotherListIsRefused passes the cursor of each list to all others, which have nothing at its place.
+// TestACursorOfAnotherListIsRefused passes the cursor of each list to all other lists.
 func TestACursorOfAnotherListIsRefused(t *testing.T) {
 	t.Parallel()
 	s := newService(t)

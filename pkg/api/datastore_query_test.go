@@ -19,7 +19,7 @@ import (
 	"github.com/sluice/sluice/pkg/retrieve"
 )
 
-// asked records what the retriever is asked.
+// asked makes the retriever store its last request in the result.
 func (s *service) asked() *retrieve.Request {
 	var got retrieve.Request
 	s.retriever.retrieve = func(_ context.Context, r retrieve.Request) (retrieve.Result, error) {
@@ -29,7 +29,7 @@ func (s *service) asked() *retrieve.Request {
 	return &got
 }
 
-// queryPaths are the ways to ask a datastore.
+// queryPaths returns all paths for querying a datastore.
 func queryPaths(id string) []string {
 	var out []string
 	for _, base := range []string{"", "/api"} {
@@ -104,7 +104,7 @@ func TestTheChoicesOfADatastoreQuery(t *testing.T) {
 	}
 }
 
-// explanation has something in every field.
+// explanation returns an explanation with a value in every field.
 func explanation() *domain.Explanation {
 	selected := 3
 	return &domain.Explanation{
@@ -243,7 +243,7 @@ func (s *service) valid(a *response, schema string) {
 	}
 }
 
-// indented is the body as people read it.
+// indented returns the body as indented JSON, for the messages of failed tests.
 func (a *response) indented() string {
 	a.Helper()
 	var out bytes.Buffer
@@ -281,7 +281,7 @@ func TestRequestsToChaindeskHostsHaveTheFormOfItsRetriever(t *testing.T) {
 	}
 }
 
-// TestQueriesThatGrowAreRefused sends queries that are short enough until they are normalised, to every endpoint.
+// TestQueriesThatGrowAreRefused sends queries that become too long when they are normalised to every endpoint.
 func TestQueriesThatGrowAreRefused(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)

@@ -157,7 +157,7 @@ func TestResync(t *testing.T) {
 	if d, _ := s.read(s.datasource); d.Status != domain.StatusUnsynched || d.ActiveGeneration != 1 {
 		t.Errorf("the text is %+v", d)
 	}
-	s.call("POST", "/datasources/"+page+"/resync", object{}).problem(409) // nothing was fetched yet
+	s.call("POST", "/datasources/"+page+"/resync", object{}).problem(409) // the page has not been fetched yet
 	if n := queued("/datasources/"+page+"/resync", object{"mode": "refresh"}); n != 1.0 {
 		t.Errorf("a page: %v", n)
 	}
@@ -168,6 +168,6 @@ func TestResync(t *testing.T) {
 		t.Errorf("a datastore with a text, a page and two sites, fetching: %v", n)
 	}
 	if n := queued("/datastores/"+s.datastore+"/resync", ""); n != 2.0 {
-		t.Errorf("a datastore: %v", n) // the site has no content of its own
+		t.Errorf("a datastore: %v", n) // the sites have no content of their own
 	}
 }

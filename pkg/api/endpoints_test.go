@@ -14,7 +14,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// scene is what a request of the table below can refer to.
+// scene is a service with resources that requests in the table below can refer to.
 type scene struct {
 	*service
 	agent, datastore, datasource, site, conversation, key string
@@ -38,9 +38,9 @@ func newScene(t *testing.T, adjust ...func(*api.Options, *api.Deps)) *scene {
 	return s
 }
 
-// request is one call; ids in braces are those of the scene.
+// request is one call. Names in braces, such as {agent}, stand for the ids in the scene.
 type request struct {
-	path string // "" is the operation's own
+	path string // "": the operation's own path
 	body any
 }
 
@@ -48,20 +48,20 @@ type badRequest struct {
 	name string
 	request
 	noKey    bool
-	goodBody bool // of the endpoint's good request
+	goodBody bool // use the body of the endpoint's good request
 	status   int
-	field    string // that a fault must name
+	field    string // a fault must name this field
 }
 
-// endpoint is how an operation is called well and badly.
+// endpoint describes valid and invalid calls of an operation.
 type endpoint struct {
 	good   request
-	status int                             // of the good call; 0: 200
-	check  func(t *testing.T, a *response) // of the good call
+	status int                             // expected status of the good call; 0: 200
+	check  func(t *testing.T, a *response) // checks the response to the good call
 	bad    []badRequest
 }
 
-const unusedID = "0198c0de-0000-7000-8000-0000000000ff" // an id that no resource has
+const unusedID = "0198c0de-0000-7000-8000-0000000000ff" // a valid id that no resource has
 
 func noKey() badRequest {
 	return badRequest{name: "without a key", noKey: true, goodBody: true, status: 403}
@@ -95,13 +95,13 @@ var (
 	noObject = badRequest{name: "a body that is no object", request: request{body: "[]"}, status: 400, field: "body"}
 )
 
-// formBody is a form whose parts are separated by x.
+// formBody is a multipart form whose boundary is x.
 type formBody string
 
 const uploaded formBody = "--x\r\nContent-Disposition: form-data; name=\"datastoreId\"\r\n\r\n{datastore}\r\n" +
 	"--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.txt\"\r\n\r\nThe trial lasts 30 days.\r\n--x--\r\n"
 
-// endpoints has every operation of the document, by its id.
+// endpoints maps each operation id of the document to calls of the operation.
 var endpoints = map[string]endpoint{
 	"ListAgents":      {check: hasFields("data", "nextCursor"), bad: []badRequest{noKey(), badLimit("/agents")}},
 	"CreateAgent":     {good: request{body: object{"name": "Sales"}}, status: 201, check: hasFields(agentFields...), bad: []badRequest{noKey(), badTemperature, {name: "no name", request: request{body: object{}}, status: 400, field: "name"}}},
@@ -250,8 +250,8 @@ func TestTheDocumentationIsServedUnderBothBases(t *testing.T) {
 	}
 }
 
-// TestEveryEndpointOfTheDocument calls each operation well and badly, under both bases, and fails for an operation that
-// the table lacks.
+// TestEveryEndpointOfTheDocument makes valid and invalid calls of each operation, under both base paths. It fails for
+// operations that the table lacks.
 func TestEveryEndpointOfTheDocument(t *testing.T) {
 	t.Parallel()
 	raw, err := os.ReadFile("openapi.yaml")
@@ -290,7 +290,7 @@ func TestEveryEndpointOfTheDocument(t *testing.T) {
 
 func callEndpoint(t *testing.T, method, base, path string, e endpoint) {
 	s := newScene(t)
-	for _, b := range e.bad { // first, because the good call may delete what they need
+	for _, b := range e.bad { // first, because the good call may delete resources that they need
 		caller := s.service
 		if b.noKey {
 			caller = s.as("")
@@ -333,7 +333,7 @@ func names(faults []domain.FieldError, field string) bool {
 	return false
 }
 
-// fill puts the scene's ids in the place of {…}.
+// fill replaces the names in braces with the scene's ids.
 func (s *scene) fill(path string) string {
 	ids := map[string]string{
 		"{agent}": s.agent, "{datastore}": s.datastore, "{datastoreId}": s.datastore, "{datasource}": s.datasource, "{site}": s.site,
@@ -368,7 +368,7 @@ func (s *scene) fillBody(body any) any {
 	return out
 }
 
-// TestTheDocumentIsConsistent asks whether what it says of an operation follows from what the operation takes.
+// TestTheDocumentIsConsistent checks that the properties that the document gives each operation agree with each other.
 func TestTheDocumentIsConsistent(t *testing.T) {
 	t.Parallel()
 	raw, err := os.ReadFile("openapi.yaml")
@@ -408,7 +408,7 @@ func TestTheDocumentIsConsistent(t *testing.T) {
 	}
 }
 
-// TestLimitsOfTheServerAreInTheDocument reads the document that is served.
+// TestLimitsOfTheServerAreInTheDocument reads the document that the server publishes.
 func TestLimitsOfTheServerAreInTheDocument(t *testing.T) {
 	t.Parallel()
 	s := newService(t, limits)

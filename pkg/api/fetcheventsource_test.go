@@ -6,15 +6,15 @@ import (
 	"unicode/utf8"
 )
 
-// This file does what the client library that the API's users run, fetch-event-source, does with a stream: bytes in
-// chunks of any size, to lines, to messages. It keeps the library's quirks, which the server has to live with:
-// a message whose data begins with an empty line loses that line, and every value is decoded on its own, without a
-// byte order mark at its beginning.
+// This file imitates the client library fetch-event-source, which users of the API run. It splits a stream, which
+// arrives in chunks of any size, into lines and then into messages. It also imitates the library's quirks, which the
+// server must allow for: if a message's data begins with an empty line, that line is lost, and each value is decoded
+// separately, which removes a byte order mark at its beginning.
 
-// message is what a client's onmessage gets.
+// message is a message as the client's onmessage callback receives it.
 type message struct{ event, data string }
 
-// parseStream feeds the stream to the parser in chunks of the given size.
+// parseStream passes the stream to the parser in chunks of the given size.
 func parseStream(stream []byte, chunk int) []message {
 	p := streamParser{fieldLength: -1}
 	for len(stream) > 0 {
@@ -27,15 +27,15 @@ func parseStream(stream []byte, chunk int) []message {
 
 type streamParser struct {
 	buffer                 []byte
-	position               int // of the next byte to look at
-	fieldLength            int // of the line's field name, -1 until the colon is found
+	position               int // position of the next byte to read
+	fieldLength            int // length of the line's field name; -1 until the colon is found
 	discardTrailingNewline bool
 
 	current  message
 	messages []message
 }
 
-// chunk looks for line ends, as the library's getLines does.
+// chunk splits the stream into lines, as the library's getLines does.
 func (p *streamParser) chunk(b []byte) {
 	if p.buffer == nil {
 		p.buffer, p.position, p.fieldLength = append([]byte{}, b...), 0, -1
@@ -80,7 +80,7 @@ func (p *streamParser) chunk(b []byte) {
 	}
 }
 
-// line takes one line, as the library's getMessages does.
+// line processes one line, as the library's getMessages does.
 func (p *streamParser) line(line []byte, fieldLength int) {
 	if len(line) == 0 {
 		p.messages = append(p.messages, p.current)
@@ -88,7 +88,7 @@ func (p *streamParser) line(line []byte, fieldLength int) {
 		return
 	}
 	if fieldLength <= 0 {
-		return // a comment, or no field
+		return // a comment or an empty line
 	}
 	field := decode(line[:fieldLength])
 	offset := fieldLength + 1
@@ -108,7 +108,7 @@ func (p *streamParser) line(line []byte, fieldLength int) {
 	}
 }
 
-// decode is TextDecoder.decode: the byte order mark goes, what is not UTF-8 is replaced.
+// decode works like TextDecoder.decode: it removes a byte order mark and replaces invalid UTF-8.
 func decode(b []byte) string {
 	s := strings.TrimPrefix(string(b), "\ufeff")
 	if utf8.ValidString(s) {
@@ -117,7 +117,7 @@ func decode(b []byte) string {
 	return strings.ToValidUTF8(s, "\ufffd")
 }
 
-// conversationClient is the loop that a chat client runs over the messages of an answer.
+// conversationClient processes the messages of an answer like a typical chat client.
 type conversationClient struct {
 	answer, response string
 	done             bool

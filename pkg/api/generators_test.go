@@ -7,8 +7,8 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// TestTheDocumentSuitsGenerators looks in the served document for what generators of clients refuse, drop or turn into something else.
-// `make check-clients` runs five of them.
+// TestTheDocumentSuitsGenerators checks that the served document contains nothing that client generators reject, drop
+// or misinterpret. `make check-clients` runs five generators.
 func TestTheDocumentSuitsGenerators(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
@@ -43,7 +43,8 @@ func TestTheDocumentSuitsGenerators(t *testing.T) {
 	}
 }
 
-// clashes finds schemas within a schema whose generated names, which are those of the schema and the field together, are taken.
+// clashes finds nested schemas for which generators choose a name that is already in use. They join the names of the
+// schema and of the field.
 func clashes(t *testing.T, names map[string]string, name string, schema *openapi3.Schema) {
 	t.Helper()
 	for field, property := range schema.Properties {
@@ -58,7 +59,8 @@ func clashes(t *testing.T, names map[string]string, name string, schema *openapi
 	}
 }
 
-// noDefaults finds the default of a field of a request: openapi-typescript has such a field required, and others send it.
+// noDefaults reports request fields with a default value: openapi-typescript makes such a field required, and other
+// generators always send it.
 func noDefaults(t *testing.T, at string, schema *openapi3.Schema, seen map[*openapi3.Schema]bool) {
 	t.Helper()
 	if seen[schema] {

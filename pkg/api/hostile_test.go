@@ -18,15 +18,16 @@ import (
 	"github.com/sluice/sluice/pkg/api"
 )
 
-// sender writes a request piece by piece. It may find that nobody listens any more: what matters is what was answered.
+// sender writes a request piece by piece. It may return an error because the server has closed the connection; tests
+// look only at the response.
 type sender func(w io.Writer) error
 
 func all(text string) sender {
 	return func(w io.Writer) error { _, err := io.WriteString(w, text); return err }
 }
 
-// hostile sends what is no good request over a connection of its own, and reads the answer while it is sending. It
-// returns nil when the connection was closed without one.
+// hostile sends an invalid request over a connection of its own, and reads the response while it is sending. It returns
+// nil if the connection is closed without a response.
 func (s *service) hostile(t *testing.T, send sender) *response {
 	t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
@@ -36,7 +37,7 @@ func (s *service) hostile(t *testing.T, send sender) *response {
 	sent := make(chan struct{})
 	go func() {
 		defer close(sent)
-		_ = send(conn) // see sender
+		_ = send(conn) // ignore the error: see sender
 	}()
 	defer func() { conn.Close(); <-sent }()
 	res, err := http.ReadResponse(bufio.NewReader(conn), nil)
@@ -44,18 +45,18 @@ func (s *service) hostile(t *testing.T, send sender) *response {
 		return nil
 	}
 	defer res.Body.Close()
-	body, _ := io.ReadAll(res.Body) // net/http cuts short what it says to those who send on; an answer of ours is then found to be no JSON
+	body, _ := io.ReadAll(res.Body) // ignore the error: net/http may cut off its own responses to clients that go on sending; a cut-off response of the API is noticed because it is not valid JSON
 	return &response{T: t, status: res.StatusCode, header: res.Header, body: body}
 }
 
-// post is the head of a request with a body.
+// post returns the header of a request with a body.
 func (s *service) post(path, contentType, more string) string {
 	return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: %s\r\n%s\r\n", path, s.key, contentType, more)
 }
 
 func length(n int) string { return "Content-Length: " + strconv.Itoa(n) + "\r\n" }
 
-// repeated writes a text n times.
+// repeated writes the text n times.
 func repeated(w io.Writer, text string, n int) error {
 	block := strings.Repeat(text, 1+64<<10/len(text))
 	for left := n * len(text); left > 0; {
@@ -72,12 +73,12 @@ func zipped(write func(w io.Writer)) []byte {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
 	write(z)
-	_ = z.Close() // a buffer takes everything
+	_ = z.Close() // cannot fail: it writes to memory
 	return b.Bytes()
 }
 
-// TestHostileRequests sends what attackers, broken proxies and fuzzers send. None may be answered 5xx, or otherwise
-// than in the one shape of errors, and none may cost the service more memory than its limits.
+// TestHostileRequests sends requests like those of attackers, broken proxies and fuzzers. None of them may be answered
+// with a 5xx status or with an error in another format, and none may make the service exceed its memory limits.
 func TestHostileRequests(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it is about input and figures, not about goroutines")
@@ -96,7 +97,7 @@ func TestHostileRequests(t *testing.T) {
 			return write(w)
 		}
 	}
-	bomb := zipped(func(w io.Writer) { _ = repeated(w, `{"name":"a"} `, 4<<20) }) // of some 50 MiB
+	bomb := zipped(func(w io.Writer) { _ = repeated(w, `{"name":"a"} `, 4<<20) }) // about 50 MiB
 	upload := "--x\r\nContent-Disposition: form-data; name=\"datastoreId\"\r\n\r\n" + s.datastore +
 		"\r\n--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.txt\"\r\n\r\n"
 	var many strings.Builder
@@ -105,7 +106,7 @@ func TestHostileRequests(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		send   sender
-		status []int // that are right; none: any 4xx, or a closed connection
+		status []int // expected statuses; nil: any 4xx status, or a closed connection
 	}{
 		"a body of a gigabyte, as announced": {all(s.post(agents, "application/json", length(1<<30)) + "{"), []int{413}},
 		"a body of a gigabyte, by and by": {chunked(func(w io.Writer) error {
@@ -137,7 +138,7 @@ func TestHostileRequests(t *testing.T) {
 		"NaN":                               {withBody(`{"name":"a","temperature":NaN}`), []int{400}},
 		"Infinity":                          {withBody(`{"name":"a","temperature":-Infinity}`), []int{400}},
 		"a number of a million digits":      {withBody(`{"name":"a","temperature":1` + strings.Repeat("0", 1_000_000) + "}"), []int{400, 413}},
-		"half a surrogate":                  {withBody(`{"name":"a\ud800"}`), []int{201, 400}}, // is read as U+FFFD
+		"half a surrogate":                  {withBody(`{"name":"a\ud800"}`), []int{201, 400}}, // decoded as U+FFFD
 		"surrogates the wrong way round":    {withBody(`{"name":"\udc00\ud800"}`), []int{201, 400}},
 		"NUL":                               {withBody(`{"name":"a\u0000b"}`), []int{400}},
 		"NUL as it is":                      {withBody("{\"name\":\"a\x00b\"}"), []int{400}},
@@ -149,7 +150,7 @@ func TestHostileRequests(t *testing.T) {
 		"a gzip bomb as an upload": {func(w io.Writer) error {
 			body := upload + string(bomb) + "\r\n--x--\r\n"
 			return all(s.post("/datasources", "multipart/form-data; boundary=x", length(len(body))+"Content-Encoding: gzip\r\n") + body)(w)
-		}, []int{201, 400, 415}}, // it is a file as any: what it holds is the extractor's business
+		}, []int{201, 400, 415}}, // accepted as an ordinary file, whose content only the extractor examines
 		"a boundary of a megabyte":   {all(s.post("/datasources", "multipart/form-data; boundary="+strings.Repeat("x", 1<<20), length(2)) + "--"), []int{400, 431}},
 		"a form of 100,000 parts":    {all(s.post("/datasources", "multipart/form-data; boundary=x", length(100_000*62)) + strings.Repeat("--x\r\nContent-Disposition: form-data; name=\"p\"\r\n\r\nvalue....\r\n", 100_000)), []int{400, 413}},
 		"a part with a huge header":  {all(s.post("/datasources", "multipart/form-data; boundary=x", length(600_000)) + "--x\r\nX: " + strings.Repeat("h", 500_000)), []int{400, 413}},
@@ -189,8 +190,8 @@ func TestHostileRequests(t *testing.T) {
 	}
 }
 
-// checkHostile holds an answer against the statuses that are right, and against the one shape. What net/http itself
-// refuses, before there is a request, is plain text.
+// checkHostile checks the status of a response and the format of errors. Errors of net/http itself, which occur before
+// there is a request, are plain text.
 func checkHostile(t *testing.T, a *response, statuses []int) {
 	t.Helper()
 	right := statuses == nil && a.status >= 400 && a.status < 500
@@ -212,7 +213,7 @@ func checkHostile(t *testing.T, a *response, statuses []int) {
 	}
 }
 
-// heap is what the process holds, and what it has ever allocated.
+// heap returns the size of the live heap, and the total number of bytes allocated since the start.
 func heap() (held, allocated uint64) {
 	runtime.GC()
 	var m runtime.MemStats
@@ -220,8 +221,8 @@ func heap() (held, allocated uint64) {
 	return m.HeapAlloc, m.TotalAlloc
 }
 
-// TestManySlowClientsAreDisconnected opens many connections that send a byte now and then. Each is closed within its
-// time, and others are served meanwhile.
+// TestManySlowClientsAreDisconnected opens many connections that send a byte now and then. Each of them is closed
+// within its time limit, and other clients are served in the meantime.
 func TestManySlowClientsAreDisconnected(t *testing.T) {
 	t.Parallel()
 	s := newService(t, func(o *api.Options, _ *api.Deps) { o.ReadTimeout = 200 * time.Millisecond })

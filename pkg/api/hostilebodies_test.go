@@ -14,13 +14,12 @@ import (
 	"github.com/sluice/sluice/pkg/api"
 )
 
-// malformedBodies are the ways in which the body of every operation is spoiled, each made of a good one, which is a
-// JSON object.
+// malformedBodies returns functions that turn a valid body, which is a JSON object, into an invalid one, by name.
 func malformedBodies() map[string]struct {
 	of     func(good string) string
-	status []int // that are right
+	status []int // expected statuses
 } {
-	inside := func(more string) func(string) string { // convert the last fields of the object
+	inside := func(more string) func(string) string { // appends fields to the object
 		return func(good string) string {
 			good = strings.TrimSuffix(good, "}")
 			if good != "{" {
@@ -56,11 +55,12 @@ func malformedBodies() map[string]struct {
 }
 
 const (
-	maxHostileBytes = 2 << 20 // bytes of a JSON body
+	maxHostileBytes = 2 << 20 // maximum size of a JSON body in bytes
 	manyFields      = "10,000 fields"
 )
 
-// TestEveryOperationRefusesMalformedBodies sends each spoiled body to every operation of the document that takes one.
+// TestEveryOperationRefusesMalformedBodies sends each malformed body to every operation of the document that has a
+// body.
 func TestEveryOperationRefusesMalformedBodies(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -80,7 +80,7 @@ func TestEveryOperationRefusesMalformedBodies(t *testing.T) {
 		good, err := json.Marshal(body)
 		must(t, err)
 		to, ending := s.fill(orElse(e.good.path, path)), method == http.MethodDelete || strings.HasSuffix(path, "/stop") || strings.HasSuffix(path, "/synch")
-		if ending { // of what is not there: fields that mean nothing are let pass, and the next operation needs it
+		if ending { // use an unused id: some of these bodies are accepted, and the next operation needs the resource
 			to = uuidPattern.ReplaceAllString(to, unusedID)
 		}
 		for name, way := range ways {
@@ -98,7 +98,8 @@ func TestEveryOperationRefusesMalformedBodies(t *testing.T) {
 	s.requireUnchanged()
 }
 
-// requireRefused holds an answer against the statuses that are right and the form of errors that the path has.
+// requireRefused checks that the response has one of the statuses, and that errors have the format that clients of the
+// path expect.
 func (s *scene) requireRefused(what, path string, a *response, statuses []int) {
 	s.Helper()
 	right := false
@@ -118,7 +119,7 @@ func (s *scene) requireRefused(what, path string, a *response, statuses []int) {
 	}
 }
 
-// requireUnchanged fails the test when the service has failed at anything, or does not go on.
+// requireUnchanged fails the test if the service has logged an error or no longer responds.
 func (s *scene) requireUnchanged() {
 	s.Helper()
 	s.call("GET", "/agents", nil).want(200)
@@ -127,7 +128,7 @@ func (s *scene) requireUnchanged() {
 	}
 }
 
-// hostileTexts are made to do harm where they are taken for something else than text.
+// hostileTexts returns texts that do harm if a program takes them for anything else than text.
 func hostileTexts() map[string]string {
 	return map[string]string{
 		"NUL":                "a\x00b",
@@ -150,14 +151,14 @@ func hostileTexts() map[string]string {
 	}
 }
 
-// TestEveryTextFieldAcceptsHostileText puts what texts hold that was made to do harm into every text of every
-// operation: of paths, queries, headers, forms and bodies. None may be answered 5xx or otherwise than in the form of
-// errors, and NUL, which PostgreSQL does not take, must be refused wherever it stands.
+// TestEveryTextFieldAcceptsHostileText puts hostile texts into every text of every operation: into paths, queries,
+// headers, forms and bodies. None of them may be answered with a 5xx status or with an error in another format. NUL,
+// which PostgreSQL does not accept, must be rejected everywhere.
 func TestEveryTextFieldAcceptsHostileText(t *testing.T) {
 	t.Parallel()
 	doc := openAPI(t)
 	for name, text := range hostileTexts() {
-		if testing.Short() && name != "NUL" && name != "half a surrogate" { // under the race detector all of them take long
+		if testing.Short() && name != "NUL" && name != "half a surrogate" { // under the race detector, all texts would take too long
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
@@ -166,12 +167,12 @@ func TestEveryTextFieldAcceptsHostileText(t *testing.T) {
 			s.chatted()
 			for _, p := range s.places(doc) {
 				if p.where == "as it is" || strings.HasPrefix(p.where, "header ") && strings.ContainsAny(text, "\x00\r\n") {
-					continue // which no client sends
+					continue // no client can send these characters in a header
 				}
 				value := text
 				switch {
 				case strings.HasPrefix(p.where, "header ") && len(text) > 10_000, p.inPath() && len(text) > 10_000:
-					value = text[:10_000] // what is larger net/http refuses
+					value = text[:10_000] // net/http rejects longer values
 				case strings.HasPrefix(p.where, "query ") && len(text) > 10_000:
 					value = text[:10_000]
 				}
@@ -198,11 +199,11 @@ func TestEveryTextFieldAcceptsHostileText(t *testing.T) {
 	}
 }
 
-// halfSurrogate stands for half of a surrogate pair, which Go's encoder writes otherwise.
+// halfSurrogate stands for one half of a surrogate pair, which Go's JSON encoder would replace.
 const halfSurrogate = "half-a-surrogate"
 
-// TestToolsWithstandHostileArguments puts the same into every argument of every tool of the Model Context Protocol, and
-// spoils its messages.
+// TestToolsWithstandHostileArguments puts the hostile texts into every argument of every tool of the Model Context
+// Protocol, and sends malformed messages.
 func TestToolsWithstandHostileArguments(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

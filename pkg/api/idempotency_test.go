@@ -18,7 +18,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// killableClaims is a catalog as it is left by a process that is killed before it can say how a request has ended.
+// killableClaims is a store of claims that can ignore the ends of requests, as if the process had been killed before it
+// could store them.
 type killableClaims struct {
 	idempotency.Store
 	killed atomic.Bool
@@ -54,7 +55,8 @@ func newKillableClaims(t *testing.T, adjust ...func(*api.Options, *api.Deps)) (*
 	return s, m
 }
 
-// dying sends a request whose process is killed after it was carried out, and waits until it counts as lost.
+// dying sends a request whose process is killed after the request was carried out. It then waits until the claim has
+// expired.
 func (m *killableClaims) dying(s *service, send func() *response) *response {
 	s.Helper()
 	m.killed.Store(true)
@@ -67,10 +69,10 @@ func (m *killableClaims) dying(s *service, send func() *response) *response {
 	return a
 }
 
-// keyed are requests that make or change something, and how many things there are after one of them.
+// keyed contains requests that create or change something.
 var keyed = map[string]struct {
 	send func(s *service, datastore, document string) *response
-	list string // what is made is in this list
+	list string // the list that contains the created resources
 	made int
 }{
 	"an agent": {func(s *service, datastore, _ string) *response {
@@ -111,14 +113,14 @@ var keyed = map[string]struct {
 	}, "/datasources", 1},
 }
 
-// newKeyed makes what the keyed requests need.
+// newKeyed creates the resources that the keyed requests need.
 func newKeyed(s *service) (datastore, document string) {
 	s.Helper()
 	datastore = s.newDatastore()
 	return datastore, s.newText(datastore, "old text", object{"custom_id": "old"})
 }
 
-// requireComplete demands that there are so many things, and that every datasource has its content.
+// requireComplete checks that the list has the given number of resources, and that no datasource has lost its content.
 func (s *service) requireComplete(list string, made int) {
 	s.Helper()
 	if n := len(s.call("GET", list, nil).want(200).object().list("data")); n != made {
@@ -160,7 +162,7 @@ func TestARepeatAfterACrashCreatesNoDuplicate(t *testing.T) {
 	}
 }
 
-// jobs are the newest jobs by datasource.
+// jobs returns the id of the newest job of each datasource.
 func (s *service) jobs() map[string]string {
 	s.Helper()
 	all, _, err := s.catalog.Datasources(s.Context(), s.ws, catalog.DatasourceFilter{}, catalog.Page{})
@@ -172,8 +174,8 @@ func (s *service) jobs() map[string]string {
 	return out
 }
 
-// uncertainCatalog carries out what it is asked for and says, once, that it does not answer: a commit whose connection
-// broke.
+// uncertainCatalog executes all calls, but reports once that the database did not answer. This happens when a
+// connection breaks during a commit.
 type uncertainCatalog struct {
 	api.AgentStore
 	api.DatastoreStore
@@ -237,7 +239,7 @@ func TestARepeatAfterAnUncertainCommitCreatesNoDuplicate(t *testing.T) {
 			test.send(s, datastore, document).problem(503)
 			s.requireComplete(test.list, test.made)
 			before := s.jobs()
-			if a := test.send(s, datastore, document); a.status/100 != 2 { // at once: nobody works on it
+			if a := test.send(s, datastore, document); a.status/100 != 2 { // repeated at once, because no other run holds the claim
 				t.Errorf("the repeat is answered %d: %s", a.status, a.body)
 			}
 			s.requireComplete(test.list, test.made)
@@ -285,7 +287,7 @@ func TestARepeatedUpsertKeepsLaterChanges(t *testing.T) {
 	}
 }
 
-// gatedOriginals are originals that wait before they store the content that is to be waited for.
+// gatedOriginals is a store of originals that can block the first Put call.
 type gatedOriginals struct {
 	*originals
 	entered, open chan struct{}
@@ -309,7 +311,7 @@ func TestTwoRunsOfARequestCreateOneResource(t *testing.T) {
 			g.first.Store(true)
 			s := newService(t, func(o *api.Options, d *api.Deps) {
 				g.originals = d.Originals.(*originals)
-				d.Originals, o.ClaimHeartbeat = g, time.Hour // a process that is paused keeps nothing
+				d.Originals, o.ClaimHeartbeat = g, time.Hour // a paused process does not renew its claims
 			})
 			datastore, document := newKeyed(s)
 			g.first.Store(false)
@@ -330,7 +332,7 @@ func TestTwoRunsOfARequestCreateOneResource(t *testing.T) {
 	}
 }
 
-// countingClaims tells of every time that a claim is kept.
+// countingClaims sends a signal each time a claim is renewed.
 type countingClaims struct {
 	idempotency.Store
 	beats chan struct{}
@@ -375,7 +377,7 @@ func TestARunningRequestRenewsItsClaim(t *testing.T) {
 	<-asked
 	for range 3 {
 		s.clock.advance(catalog.IdempotencyLease - time.Second)
-		b.await(t) // the one that may have been on its way before the clock was moved
+		b.await(t) // this renewal may have begun before the clock was advanced
 		b.await(t)
 		ask().problem(409)
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// another is a second process that serves the same catalog.
+// another starts a second process that uses the same catalog.
 func (s *service) another() *service {
 	s.Helper()
 	other := *s
@@ -24,7 +24,7 @@ func (s *service) another() *service {
 	return &other
 }
 
-// endings are the ways in which a key ends to be good.
+// endings maps the ways in which a key becomes invalid to functions that do this.
 func endings(s *service) map[string]func(id string) {
 	return map[string]func(id string){
 		"revoked": func(id string) { s.another().call("DELETE", "/keys/"+id, nil).want(200) },
@@ -32,14 +32,14 @@ func endings(s *service) map[string]func(id string) {
 	}
 }
 
-// newEnding makes a key that expires within the hour.
+// newEnding creates a key that expires within an hour.
 func (s *service) newEnding(scope domain.Scope) object {
 	s.Helper()
 	return s.call("POST", "/keys", object{"name": "short", "scopes": []string{string(scope)}, "expiresAt": s.clock.Now().Add(30 * time.Minute)}).want(201).object()
 }
 
-// TestAnExpiredKeyIsRefusedAtOnce by every process, and in sessions of the Model Context Protocol that were begun with
-// it.
+// TestAnExpiredKeyIsRefusedAtOnce checks that all processes reject the key at once, also in existing sessions of the
+// Model Context Protocol.
 func TestAnExpiredKeyIsRefusedAtOnce(t *testing.T) {
 	t.Parallel()
 	for name := range endings(nil) {
@@ -99,7 +99,7 @@ func TestAWatchEndsWithItsKey(t *testing.T) {
 	}
 }
 
-// revokingCatalog is a catalog whose key is revoked once the first page of conversations has been read.
+// revokingCatalog revokes the key after the first page of conversations has been read.
 type revokingCatalog struct {
 	api.ConversationStore
 	revoke func()

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// A client that sends all before it reads, as most do, over a connection that is closed when it is refused.
+// Like most clients, the client in this test sends the whole body before it reads the response. The server rejects the
+// request early and closes the connection.
 func TestAClientWithALargeBodyReadsTheError(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
@@ -55,7 +56,7 @@ func TestAClientWithALargeBodyReadsTheError(t *testing.T) {
 	}
 }
 
-// endless is blanks without end.
+// endless is an endless sequence of spaces.
 type endless struct{}
 
 func (endless) Read(p []byte) (int, error) {

@@ -12,15 +12,16 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// TestLinksOfResponsesNameOperations follows every link of the document: the operation is there and takes the
-// parameter, or the field of its body, and the answer, or the path that was asked for, has what the link takes from it.
+// TestLinksOfResponsesNameOperations follows every link of the document. The operation must exist and have the
+// parameter or body field that the link sets. The value that the link refers to must exist in the response or in the
+// request's path.
 func TestLinksOfResponsesNameOperations(t *testing.T) {
 	t.Parallel()
 	raw, err := os.ReadFile("openapi.yaml")
 	must(t, err)
 	doc, err := openapi3.NewLoader().LoadFromData(raw)
 	must(t, err)
-	takes := map[string]map[string]bool{} // parameters, and fields of bodies after a slash, by operation
+	takes := map[string]map[string]bool{} // parameters by operation; body fields have a leading slash
 	for _, item := range doc.Paths.Map() {
 		for _, op := range item.Operations() {
 			takes[op.OperationID] = map[string]bool{}
@@ -46,7 +47,8 @@ func TestLinksOfResponsesNameOperations(t *testing.T) {
 					if given == nil {
 						given = map[string]any{}
 					}
-					// An id that belongs into a body is described in words; see TestTheDocumentSuitsGenerators.
+					// Generators cannot handle links that set a body field, so these are described in words; see
+					// TestTheDocumentSuitsGenerators.
 					described := inBackticks.FindStringSubmatch(link.Value.Description)
 					if described != nil && !takes[link.Value.OperationID]["/"+described[1]] {
 						t.Errorf("%s, %s: the link %s leads to no operation with %s in its body", op.OperationID, status, name, described[1])
@@ -77,7 +79,7 @@ func TestLinksOfResponsesNameOperations(t *testing.T) {
 
 var inBackticks = regexp.MustCompile("`(\\w+)`")
 
-// fieldsOf are the fields that a schema, or one of those that it is made of, has.
+// fieldsOf returns the fields of a schema, including those of its parts.
 func fieldsOf(schema *openapi3.Schema) openapi3.Schemas {
 	all := openapi3.Schemas{}
 	maps.Copy(all, schema.Properties)
@@ -87,7 +89,7 @@ func fieldsOf(schema *openapi3.Schema) openapi3.Schemas {
 	return all
 }
 
-// hasAt reports whether an answer of the schema has what the expression asks for.
+// hasAt reports whether a response with this schema contains the value that the expression refers to.
 func hasAt(schema *openapi3.Schema, expression any) bool {
 	text, _ := expression.(string)
 	path, isBody := strings.CutPrefix(text, "$response.body#/")

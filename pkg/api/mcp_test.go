@@ -18,7 +18,7 @@ import (
 	"github.com/sluice/sluice/pkg/retrieve"
 )
 
-// bearer adds a key to the requests of a client of the protocol.
+// bearer is an HTTP transport that adds a key to the requests of the protocol's client.
 type bearer string
 
 func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -27,7 +27,7 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// mcp connects the SDK's client.
+// mcp connects the SDK's client to the service.
 func (s *service) mcp(path string, options *sdk.ClientOptions) *sdk.ClientSession {
 	s.Helper()
 	session, err := s.connectMCP(path, options)
@@ -46,7 +46,7 @@ func (s *service) connectMCP(path string, options *sdk.ClientOptions) (*sdk.Clie
 	return session, err
 }
 
-// tool calls a tool and decodes what it returns; the text of an error is returned beside it.
+// tool calls a tool and decodes the result into `into`. If the call fails, tool returns the error's text.
 func (s *service) tool(session *sdk.ClientSession, name string, arguments object, into any) (failed string) {
 	s.Helper()
 	res, err := session.CallTool(s.Context(), &sdk.CallToolParams{Name: name, Arguments: arguments})
@@ -459,7 +459,7 @@ func TestACallBeyondTheRateLimitFails(t *testing.T) {
 	s.retriever.retrieve = func(context.Context, retrieve.Request) (retrieve.Result, error) { return retrieve.Result{}, nil }
 	session := s.mcp("/mcp", nil)
 	var words string
-	for range 20 { // the clock of the limit stands still
+	for range 20 { // the rate limit's clock does not advance
 		if words = s.tool(session, "search", object{"query": "a"}, &struct{}{}); words != "" {
 			break
 		}

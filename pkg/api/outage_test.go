@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// refusedForNow checks that the answer says that it passes, and how long to wait.
+// refusedForNow checks that the response reports a temporary failure and says how long to wait.
 func refusedForNow(t *testing.T, a *response) {
 	t.Helper()
 	if p := a.problem(503); p.Error != string(domain.CodeUnavailable) || a.header.Get("Retry-After") == "" {
@@ -39,7 +39,7 @@ func TestAnUploadThatFailsOnAFullDiskLeavesNothing(t *testing.T) {
 	send().want(201)
 }
 
-// silentKeys is a catalog that does not answer whose a key is.
+// silentKeys is a store of keys that never answers.
 type silentKeys struct{ access.KeyFinder }
 
 func (silentKeys) KeyByHash(ctx context.Context, _ string) (domain.APIKey, error) {

@@ -40,7 +40,7 @@ func TestAPathWithoutAnIDMatchesNoOtherEndpoint(t *testing.T) {
 			t.Errorf("%s %s: %d %s", method, path, a.status, a.body)
 		}
 	}
-	// The errors of a path that leads nowhere have the form of the clients that call it.
+	// Errors for unknown paths have the format that clients of the path expect.
 	if got := s.call("POST", "//v1//embeddings", object{}).openAIError(404); got.Code != "not_found" || !strings.Contains(got.Message, "/v1/embeddings") {
 		t.Errorf("got %+v", got)
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/sluice/sluice/pkg/retrieve"
 )
 
-// locator finds the text of the first fragment and no other.
+// locator finds only the text of the first fragment.
 type locator struct {
 	workspace string
 	asked     []locate.Passage
@@ -31,7 +31,7 @@ func (l *locator) Locate(_ context.Context, workspaceID string, passages []locat
 	return out
 }
 
-// LocateSpans finds every span on page 3.
+// LocateSpans reports every span to be on page 3.
 func (l *locator) LocateSpans(_ context.Context, workspaceID string, _ []domain.Fragment, sentences []domain.AnswerSentence) {
 	l.workspace = workspaceID
 	for i := range sentences {

@@ -18,8 +18,9 @@ import (
 	"github.com/sluice/sluice/pkg/telemetry"
 )
 
-// TestKeysAreNotDisclosed sends a key in every place of every operation, and in places of HTTP where some clients put
-// it, and reads all that the service puts out. What a caller stores of its own accord under a name is the caller's.
+// TestKeysAreNotDisclosed sends a key in every part of every operation's requests, and in parts of HTTP where some
+// clients put it. It then reads everything that the service outputs. Values that a caller deliberately stores are
+// allowed.
 func TestKeysAreNotDisclosed(t *testing.T) {
 	t.Parallel()
 	doc := openAPI(t)
@@ -66,7 +67,7 @@ func TestKeysAreNotDisclosed(t *testing.T) {
 			} {
 				for _, client := range []*service{bare, caller} {
 					a := client.send(c)
-					if a.status >= 400 && c.path != "/mcp" { // the caller's own id of a message is sent back
+					if a.status >= 400 && c.path != "/mcp" { // MCP errors repeat the id that the caller gave the message
 						hidden(t, secret, fmt.Sprint(c), string(a.body))
 					}
 					hidden(t, secret, fmt.Sprint(c), fmt.Sprint(a.header))
@@ -86,7 +87,7 @@ func TestKeysAreNotDisclosed(t *testing.T) {
 	}
 }
 
-// hidden fails the test when a text holds the key, or as much of it as would help to guess the rest.
+// hidden fails the test if the text contains the key, or enough of it to help guess the rest.
 func hidden(t *testing.T, secret, where, text string) {
 	t.Helper()
 	const telling = 12
@@ -98,7 +99,7 @@ func hidden(t *testing.T, secret, where, text string) {
 	}
 }
 
-// TestKeysAreNotStored reads the catalog's files after keys have been made and used.
+// TestKeysAreNotStored reads the catalog's files after keys have been created and used.
 func TestKeysAreNotStored(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)

@@ -32,12 +32,12 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// service is the API on a real socket over a real catalog. What lies behind it are structs of functions.
+// service is the API behind a real socket, with a real catalog. All other dependencies are test doubles.
 type service struct {
 	*testing.T
 	url     string
-	path    string // of the catalog's file
-	key     string // may do everything
+	path    string // path of the catalog's file
+	key     string // has all permissions
 	ws      string
 	catalog *catalog.Catalog
 
@@ -77,7 +77,7 @@ func newService(t *testing.T, adjust ...func(*api.Options, *api.Deps)) *service 
 	return s
 }
 
-// parts are what the API is made of.
+// parts returns the options and dependencies of the API.
 func (s *service) parts() (api.Options, api.Deps) {
 	return api.Options{EmbeddingModels: []string{model}, TempDir: s.TempDir()}, api.Deps{
 		Agents: s.catalog, Datastores: s.catalog, Datasources: s.catalog, Documents: s.catalog, Jobs: s.catalog, Sites: s.catalog,
@@ -107,8 +107,8 @@ func (s *service) serve(o api.Options, d api.Deps) {
 	s.url = server.URL
 }
 
-// emptyCatalog is the file of a catalog that holds nothing. Making its tables anew for each test takes longer than the
-// test.
+// emptyCatalog returns the content of an empty catalog's file. Creating the tables in each test would take longer than
+// the test.
 var emptyCatalog = sync.OnceValues(func() ([]byte, error) {
 	dir, err := os.MkdirTemp("", "api-test-")
 	if err != nil {
@@ -145,7 +145,7 @@ func (s *service) limit(l domain.Limits) {
 	must(s.T, s.catalog.SetLimits(s.Context(), domain.Account{WorkspaceID: s.ws}, l))
 }
 
-// stranger is the same service seen with a key of another workspace.
+// stranger returns the same service with a key of another workspace.
 func (s *service) stranger() *service {
 	s.Helper()
 	other := *s
@@ -155,21 +155,21 @@ func (s *service) stranger() *service {
 	return &other
 }
 
-// as is the same service seen with another key.
+// as returns the same service with another key.
 func (s *service) as(key string) *service {
 	other := *s
 	other.key = key
 	return &other
 }
 
-// in is the same service, failing another test.
+// in returns the same service, but failures are reported to t.
 func (s *service) in(t *testing.T) *service {
 	other := *s
 	other.T = t
 	return &other
 }
 
-// response is what came back.
+// response is a received response.
 type response struct {
 	*testing.T
 	status int
@@ -177,7 +177,7 @@ type response struct {
 	body   []byte
 }
 
-// call sends a request. A body that is a string is sent as it is, anything else as JSON.
+// call sends a request. A body that is a string is sent unchanged, and any other body is sent as JSON.
 func (s *service) call(method, path string, body any, headers ...string) *response {
 	s.Helper()
 	var reader io.Reader
@@ -213,7 +213,7 @@ func (s *service) call(method, path string, body any, headers ...string) *respon
 	return &response{T: s.T, status: res.StatusCode, header: res.Header, body: all}
 }
 
-// want fails the test when the status is another one.
+// want fails the test unless the response has the given status.
 func (a *response) want(status int) *response {
 	a.Helper()
 	if a.status != status {
@@ -232,7 +232,7 @@ func (a *response) object() object {
 	return o
 }
 
-// problem checks that the body is an error of the one shape and returns it.
+// problem checks that the body is an error in the API's format, and returns it.
 func (a *response) problem(status int) problem {
 	a.Helper()
 	a.want(status)
@@ -253,7 +253,7 @@ type problem struct {
 	Errors                               []domain.FieldError
 }
 
-// fault returns the message about a field, failing the test when there is none.
+// fault returns the message about a field. It fails the test if there is none.
 func (a *response) fault(field string) string {
 	a.Helper()
 	p := a.problem(http.StatusBadRequest)
@@ -280,7 +280,7 @@ func (o object) list(key string) []any {
 	return list
 }
 
-// Resources made through the API, with sensible content.
+// The functions below create resources through the API, with sensible content.
 
 func (s *service) newDatastore(fields ...object) string {
 	s.Helper()
@@ -298,7 +298,7 @@ func (s *service) newText(datastore, text string, fields ...object) string {
 	return s.call("POST", "/datasources", body).want(201).object().id()
 }
 
-// newSite adds a web site, with the fields of its config.
+// newSite creates a web site. config is added to its configuration.
 func (s *service) newSite(datastore string, config object) string {
 	s.Helper()
 	body := object{"datastoreId": datastore, "type": "web_site", "config": with(object{"source_url": "https://pumps.example/"}, config)}
@@ -314,7 +314,7 @@ func with(o object, more ...object) object {
 	return o
 }
 
-// synch reports through an event, as an ingestor does, that the datasource's job has written its chunks.
+// synch applies the event by which an ingestor reports that the datasource's job has written its chunks.
 func (s *service) synch(id string, generation uint64, chunkCount int64) {
 	s.Helper()
 	d, err := s.catalog.Datasource(s.Context(), s.ws, id)
@@ -336,7 +336,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// The doubles.
+// The types below are test doubles of dependencies.
 
 type originals struct {
 	mu      sync.Mutex
@@ -385,7 +385,7 @@ func (o *originals) fail(err error) {
 	o.putErr = err
 }
 
-// all returns what is stored, by key.
+// all returns the stored content by key.
 func (o *originals) all() map[string]string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -424,7 +424,7 @@ func (a *answerer) Answer(ctx context.Context, r answer.Request, emit func(strin
 	return a.answer(ctx, r, emit)
 }
 
-// tokens answers with these pieces and one source.
+// tokens returns a function that answers with the given pieces and one source.
 func tokens(pieces ...string) func(context.Context, answer.Request, func(string) error) (answer.Answer, error) {
 	return func(_ context.Context, r answer.Request, emit func(string) error) (answer.Answer, error) {
 		for _, piece := range pieces {
@@ -450,7 +450,7 @@ func tokens(pieces ...string) func(context.Context, answer.Request, func(string)
 	}
 }
 
-// What the answerer calls a conversation and a visitor that it was not told.
+// Ids that the answerer assigns if a question names no conversation or no visitor.
 const (
 	newConversation = "0198c0de-0000-7000-8000-00000000c001"
 	newVisitor      = "0198c0de-0000-7000-8000-00000000f001"

@@ -10,8 +10,9 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// textFields are the fields that Chaindesk's interface calls strings, with what a value looks like. A client that was
-// generated from it reads a date and an enum strictly: it takes a missing field, and neither null nor an empty string.
+// textFields contains the fields that are strings in Chaindesk's API, with a pattern for their values. Clients that
+// were generated from it parse dates and enums strictly: a field may be missing, but it may be neither null nor an
+// empty string.
 var textFields = map[string]*regexp.Regexp{
 	"id": anyText, "name": anyText, "description": anyText, "text": anyText, "source": anyText, "answer": anyText,
 	"datasource_id": anyText, "datasource_name": anyText, "conversationId": anyText, "visitorId": anyText, "groupId": anyText,
@@ -31,7 +32,7 @@ var (
 	dateFirst = regexp.MustCompile(`^\d{4}-\d\d-\d\d`)
 )
 
-// textFaults finds the fields of an answer that are no strings, or not of the form that they should have.
+// textFaults returns the fields of a response that are not strings or do not match their pattern.
 func textFaults(at string, value any) []string {
 	var faults []string
 	switch v := value.(type) {
@@ -41,7 +42,7 @@ func textFaults(at string, value any) []string {
 		}
 	case map[string]any:
 		for name, field := range v {
-			if name == "metadata" { // the caller's own
+			if name == "metadata" { // metadata of the caller
 				continue
 			}
 			if form := textFields[name]; form != nil {
@@ -57,7 +58,7 @@ func textFaults(at string, value any) []string {
 	return faults
 }
 
-// checkTexts looks at an answer of the paths that Chaindesk's interface has.
+// checkTexts checks responses of the paths that exist in Chaindesk's API.
 func checkTexts(t *testing.T, path string, a *response) {
 	t.Helper()
 	kind, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
@@ -71,8 +72,8 @@ func checkTexts(t *testing.T, path string, a *response) {
 	}
 }
 
-// TestTextFieldsAreNeverNull looks at each kind of datasource before it is read and after, in every answer that shows
-// one.
+// TestTextFieldsAreNeverNull checks each kind of datasource before and after it is processed, in every response that
+// contains it.
 func TestTextFieldsAreNeverNull(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
@@ -100,7 +101,7 @@ func TestTextFieldsAreNeverNull(t *testing.T) {
 
 	agent := s.newAgent()
 	checkTexts(t, "/agents", s.call("GET", "/agents/"+agent, nil).want(200))
-	// An agent that is written back as it was read stays the same one.
+	// An agent that is sent back unchanged stays the same.
 	read := s.call("GET", "/agents/"+agent, nil).object()
 	patched := s.call("PATCH", "/agents/"+agent, read).want(200).object()
 	checkTexts(t, "/agents", s.call("GET", "/agents", nil).want(200))

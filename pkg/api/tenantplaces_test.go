@@ -15,15 +15,15 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// place is somewhere in a request that takes a text which may be an id. The rest of the request is good, and of the
-// tenant's own.
+// place is a part of a request that accepts text and may contain an id. The rest of the request is valid and refers
+// only to the tenant's own resources.
 type place struct {
 	operation string
 	method    string
-	where     string // "path id", "query datastoreId", "body filters.custom_ids[0]" and the like
+	where     string // such as "path id", "query datastoreId" or "body filters.custom_ids[0]"
 	scope     domain.Scope
-	base      string              // the good path
-	request   func(v string) call // with the value in the place
+	base      string              // path of the valid request
+	request   func(v string) call // returns the request with v in the place
 }
 
 // call is a request that is ready to be sent.
@@ -35,10 +35,10 @@ type call struct {
 
 func (p place) String() string { return p.operation + ", " + p.where }
 
-// inPath reports whether the place names what the request is about.
+// inPath reports whether the place is in the path, so that it selects the requested resource.
 func (p place) inPath() bool { return strings.HasPrefix(p.where, "path ") }
 
-// openAPI reads the document.
+// openAPI reads the OpenAPI document.
 func openAPI(t *testing.T) *openapi3.T {
 	t.Helper()
 	raw, err := os.ReadFile("openapi.yaml")
@@ -48,7 +48,7 @@ func openAPI(t *testing.T) *openapi3.T {
 	return doc
 }
 
-// operations calls f with every operation of the document that needs a key, those that only read first.
+// operations calls f for every operation of the document that needs a key, beginning with those that only read.
 func operations(t *testing.T, doc *openapi3.T, f func(method, path string, item *openapi3.PathItem, op *openapi3.Operation)) {
 	t.Helper()
 	type entry struct {
@@ -78,7 +78,8 @@ func operations(t *testing.T, doc *openapi3.T, f func(method, path string, item 
 	}
 }
 
-// places finds every place of every operation. One that the table of endpoints lacks fails the test.
+// places returns all places of all operations. It fails the test if an operation is missing from the table of
+// endpoints.
 func (s *scene) places(doc *openapi3.T) (all []place) {
 	s.Helper()
 	operations(s.T, doc, func(method, path string, item *openapi3.PathItem, op *openapi3.Operation) {
@@ -105,7 +106,7 @@ func (s *scene) places(doc *openapi3.T) (all []place) {
 				})
 			}
 		}
-		if inPath == 0 { // the tables below never leave out an operation
+		if inPath == 0 { // so that no operation is left out
 			add("as it is", func(string) call { return call{method, good.String(), body, nil} })
 		}
 		for _, p := range append(slices.Clone(item.Parameters), op.Parameters...) {
@@ -126,7 +127,7 @@ func (s *scene) places(doc *openapi3.T) (all []place) {
 		content := op.RequestBody.Value.Content
 		if json := content["application/json"]; json != nil {
 			to := good.String()
-			if method == http.MethodDelete { // of what is not there: else the first of these would leave nothing for the next
+			if method == http.MethodDelete { // use an unused id; otherwise the first of these requests would delete the resource
 				to = uuidPattern.ReplaceAllString(to, unusedID)
 			}
 			for _, way := range textPlaces(json.Schema.Value, nil) {
@@ -156,12 +157,13 @@ func (s *scene) places(doc *openapi3.T) (all []place) {
 	return all
 }
 
-// takesAnyText reports whether a schema takes texts that it does not list.
+// takesAnyText reports whether a schema accepts arbitrary text.
 func takesAnyText(schema *openapi3.Schema) bool {
 	return schema.Type.Is("string") && len(schema.Enum) == 0 && schema.Format == ""
 }
 
-// textPlaces are the ways through a schema that lead to a text: names of fields, and 0 for the first item of an array.
+// textPlaces returns the paths to all texts within a schema. A path consists of field names, and of 0 for the first
+// item of an array.
 func textPlaces(schema *openapi3.Schema, way []any) (all [][]any) {
 	const deepest = 8
 	if len(way) > deepest {
@@ -187,7 +189,7 @@ func textPlaces(schema *openapi3.Schema, way []any) (all [][]any) {
 	return all
 }
 
-// written is a way as faults name it.
+// written returns a path in the notation of faults.
 func written(way []any) string {
 	var b strings.Builder
 	for i, step := range way {
@@ -203,7 +205,7 @@ func written(way []any) string {
 	return b.String()
 }
 
-// put returns a copy of a body with the value at the end of the way.
+// put returns a copy of the body with v at the given path.
 func put(t *testing.T, body any, way []any, v string) any {
 	t.Helper()
 	encoded, err := json.Marshal(body)

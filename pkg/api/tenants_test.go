@@ -20,14 +20,14 @@ import (
 	"github.com/sluice/sluice/pkg/retrieve"
 )
 
-// The marks are in every text of a tenant, and in those that nobody has. They are equally long.
+// These marks occur in every text of a tenant, and in texts that do not exist. They have the same length.
 const (
 	ownersMark    = "ownersmark"
 	intrudersMark = "othersmark"
 	unusedMark    = "nobodymark"
 )
 
-// newTenant fills the service's workspace with something of every kind.
+// newTenant creates a resource of every kind in the service's workspace.
 func newTenant(s *service, mark string) *scene {
 	s.Helper()
 	about := func(kind string) string { return kind + " of " + mark }
@@ -55,7 +55,8 @@ func newTenant(s *service, mark string) *scene {
 	return t
 }
 
-// neighbours are two tenants of one service, behind which everything answers with what it was asked of.
+// neighbours returns two tenants of one service. The test doubles behind the API respond with the names of the
+// resources that they are asked about.
 func neighbours(t *testing.T) (owner, intruder *scene) {
 	s := newService(t)
 	s.retriever.retrieve = func(_ context.Context, r retrieve.Request) (retrieve.Result, error) {
@@ -76,10 +77,10 @@ func neighbours(t *testing.T) (owner, intruder *scene) {
 	return newTenant(s, ownersMark), newTenant(s.stranger(), intrudersMark)
 }
 
-// foreignValue is a value of somebody else's, and one of the same form that nobody has.
+// foreignValue is a value that belongs to another tenant, and a value of the same form that does not exist.
 type foreignValue struct{ theirs, unused string }
 
-// readAll reads everything that the tenant can read, by operation.
+// readAll returns everything that the tenant can read, by operation.
 func (s *scene) readAll(doc *openapi3.T) map[string]string {
 	s.Helper()
 	all := map[string]string{}
@@ -91,11 +92,11 @@ func (s *scene) readAll(doc *openapi3.T) map[string]string {
 	return all
 }
 
-// namePattern matches the names of fields that hold what a resource is found by.
+// namePattern matches the names of fields that identify a resource.
 var namePattern = regexp.MustCompile(`(?i)(^|_|[a-z])ids?$`)
 
-// foreigners collects what the tenant's resources are found by from everything that it can read: whatever kinds of
-// resources there are.
+// foreigners collects all values that identify the tenant's resources. It finds them in everything that the tenant can
+// read, so that new kinds of resources are included.
 func (s *scene) foreigners(doc *openapi3.T) []foreignValue {
 	s.Helper()
 	found := map[string]bool{domain.ChunkKey(s.datasource, 1, 0): true, ownersMark + "-once": true}
@@ -107,7 +108,7 @@ func (s *scene) foreigners(doc *openapi3.T) []foreignValue {
 			s.Errorf("%s shows no JSON: %s", operation, text)
 		}
 	}
-	delete(found, fragment.ChunkID) // of the double that answers questions
+	delete(found, fragment.ChunkID) // belongs to the test double of the answerer
 	delete(found, fragment.DatasourceID)
 	for _, id := range []string{s.agent, s.datastore, s.datasource, s.site, s.conversation, s.key, ownersMark + "-note", ownersMark + "-file", ownersMark + "-visitor", ownersMark + "-talk"} {
 		if !found[id] {
@@ -140,18 +141,20 @@ func collect(found map[string]bool, name string, value any) {
 
 var (
 	uuidPattern = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
-	// varyingText is what differs from answer to answer.
+	// varyingText matches text that differs between responses.
 	varyingText = regexp.MustCompile(uuidPattern.String() + `|sk_[0-9a-f]+|"hint":"[0-9a-f]{4}"|2026-05-04T12:00:00[.0-9]*Z|` + unusedMark + `[-a-z]*`)
 )
 
-// withoutVaryingText is an answer without what is another in every answer, or was put into the question.
+// withoutVaryingText returns the response without text that differs between responses and without the requested value
+// v.
 func withoutVaryingText(a *response, v string) string {
 	text := strings.ReplaceAll(string(a.body), v, "§")
 	text = varyingText.ReplaceAllString(text, "§")
 	return fmt.Sprintf("%d %s %s", a.status, a.header.Get("Content-Type"), text)
 }
 
-// leaks names what of the owner's an answer holds beside the value that was sent.
+// leaks returns a text of the owner that the response contains in addition to the value that was sent, or "" if there
+// is none.
 func leaks(a *response, sent string, owners []foreignValue) string {
 	text := strings.ReplaceAll(fmt.Sprint(a.header)+string(a.body), sent, "")
 	if strings.Contains(text, ownersMark) {
@@ -165,17 +168,18 @@ func leaks(a *response, sent string, owners []foreignValue) string {
 	return ""
 }
 
-// chosen are the places of conversations' ids. Callers may choose the id of a new conversation, so one that nobody has
-// makes one, where that of somebody else's is not found. Whoever would learn something by that has guessed an id.
+// chosen contains the places that name a conversation. Callers may choose the id of a new conversation. An unused id
+// therefore creates a conversation, whereas the id of another tenant's conversation is not found. To learn anything
+// from this difference, a caller must have guessed an id.
 var chosen = map[string]bool{"QueryAgent, body conversationId": true, "QueryAgentAlias, body conversationId": true, "CreateChatCompletion, body conversationId": true}
 
-// credential is somebody who comes with a key, or without.
+// credential is a caller with or without a key.
 type credential struct {
-	scopes []domain.Scope // what the key opens in the intruder's workspace
+	scopes []domain.Scope // permissions of the key in the intruder's workspace
 	key    func(owner, intruder *scene) string
 }
 
-// credentials are all the ways in which an intruder may come.
+// credentials contains all kinds of callers that an intruder can be.
 var credentials = func() map[string]credential {
 	all := []domain.Scope{domain.ScopeWrite, domain.ScopeRead, domain.ScopeQuery}
 	key := func(of *scene, k domain.APIKey) string {
@@ -210,9 +214,10 @@ var credentials = func() map[string]credential {
 	}
 }()
 
-// TestNoKeyReachesAnotherWorkspace puts everything that the owner's resources are found by into every place of every
-// operation, with every key that is not the owner's. The answer must be the one that is given to what nobody has, and
-// hold nothing of the owner's, who must find everything as it was.
+// TestNoKeyReachesAnotherWorkspace puts every value that identifies one of the owner's resources into every place of
+// every operation, and sends the requests with every key other than the owner's. The response must be the same as for a
+// value that does not exist, and must not contain anything of the owner's. Afterwards the owner must find everything
+// unchanged.
 func TestNoKeyReachesAnotherWorkspace(t *testing.T) {
 	t.Parallel()
 	doc := openAPI(t)
@@ -226,10 +231,10 @@ func TestNoKeyReachesAnotherWorkspace(t *testing.T) {
 			for _, p := range places {
 				may := slices.Contains(credential.scopes, p.scope)
 				if !may && !p.inPath() && p.where != "as it is" {
-					continue // who may not call the operation is told so before anything is read
+					continue // without permission, a caller is rejected before anything is read
 				}
 				for i, v := range values {
-					if testing.Short() && i%4 > 0 && !p.inPath() { // under the race detector all of them take long
+					if testing.Short() && i%4 > 0 && !p.inPath() { // under the race detector, all values would take too long
 						continue
 					}
 					intrude(t, caller, p, v, values, p.inPath() || !may, chosen[p.String()] && v.theirs == owner.conversation)
@@ -248,8 +253,8 @@ func TestNoKeyReachesAnotherWorkspace(t *testing.T) {
 	}
 }
 
-// intrude asks for what is the owner's, and for what is nobody's. mustRefuse says that there is no other good answer;
-// differs, that the two may.
+// intrude requests the owner's value and an unused value. If mustRefuse is true, the owner's value must be rejected. If
+// differs is true, the two responses may differ.
 func intrude(t *testing.T, caller *service, p place, v foreignValue, all []foreignValue, mustRefuse, differs bool) {
 	t.Helper()
 	theirs, nobodys := caller.send(p.request(v.theirs)), caller.send(p.request(v.unused))
@@ -260,7 +265,7 @@ func intrude(t *testing.T, caller *service, p place, v foreignValue, all []forei
 	compare(t, p.String(), theirs, nobodys, v, all, differs)
 }
 
-// compare holds the answers to the two against each other, and looks for what is the owner's.
+// compare checks that the two responses are equal, and that neither contains anything of the owner's.
 func compare(t *testing.T, what string, theirs, nobodys *response, v foreignValue, all []foreignValue, differs bool) {
 	t.Helper()
 	if leak := leaks(theirs, v.theirs, all); leak != "" {
@@ -276,8 +281,8 @@ func (s *service) send(c call) *response {
 	return s.call(c.method, c.path, c.body, c.headers...)
 }
 
-// TestNoToolReachesAnotherWorkspace does the same with the tools and resources of the Model Context Protocol, as they
-// describe themselves.
+// TestNoToolReachesAnotherWorkspace makes the same checks for the tools and resources of the Model Context Protocol, as
+// these describe themselves.
 func TestNoToolReachesAnotherWorkspace(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -329,12 +334,12 @@ func TestNoToolReachesAnotherWorkspace(t *testing.T) {
 	}
 }
 
-// toolSchema reads the schema of a tool's arguments.
+// toolSchema returns the schema of a tool's arguments.
 func toolSchema(t *testing.T, tool *sdk.Tool) *openapi3.Schema {
 	t.Helper()
 	encoded, err := json.Marshal(tool.InputSchema)
 	must(t, err)
-	// JSON Schema writes what may be null as a list of types, which the schemas of OpenAPI 3.0 do not have.
+	// JSON Schema writes a nullable value as a list of types, which OpenAPI 3.0 does not allow.
 	encoded = regexp.MustCompile(`\["null","(\w+)"\]`).ReplaceAll(encoded, []byte(`"$1"`))
 	var schema openapi3.Schema
 	must(t, json.Unmarshal(encoded, &schema))
@@ -351,9 +356,9 @@ func rpcAnswer(t *testing.T, result any, err error) *response {
 	return &response{T: t, status: 200, body: encoded}
 }
 
-// TestResponseTimesDoNotDiscloseOtherWorkspaces asks in turn for what somebody else has and for what nobody has. What
-// is done for the two is the same, so the medians differ by noise alone; a difference that stands in several rounds is
-// none.
+// TestResponseTimesDoNotDiscloseOtherWorkspaces alternates between values of another workspace and unused values. The
+// service does the same work for both, so the medians should differ only by noise. The test fails only if the
+// difference persists in several rounds.
 func TestResponseTimesDoNotDiscloseOtherWorkspaces(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it measures times")

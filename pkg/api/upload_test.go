@@ -17,10 +17,10 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// part is one of a form; those with a file name are files.
+// part is a part of a form. It is a file if it has a file name.
 type part struct{ name, fileName, text string }
 
-// form encodes parts in their order.
+// form encodes the parts in the given order.
 func form(parts ...part) (body string, contentType string) {
 	var b bytes.Buffer
 	w := multipart.NewWriter(&b)
@@ -32,7 +32,7 @@ func form(parts ...part) (body string, contentType string) {
 			h.Set("Content-Type", "application/octet-stream")
 		}
 		h.Set("Content-Disposition", disposition)
-		pw, _ := w.CreatePart(h) // a buffer takes everything
+		pw, _ := w.CreatePart(h) // cannot fail: it writes to memory
 		_, _ = io.WriteString(pw, p.text)
 	}
 	_ = w.Close()
@@ -53,7 +53,7 @@ func TestUploads(t *testing.T) {
 	file := part{"file", "note.txt", "The trial lasts 30 days."}
 	for name, c := range map[string]struct {
 		parts []part
-		want  string // name of the datasource
+		want  string // expected name of the datasource
 	}{
 		"in the usual order":             {[]part{{name: "type", text: "file"}, to, file}, "note.txt"},
 		"the file first":                 {[]part{file, {name: "type", text: "file"}, to}, "note.txt"},

@@ -299,7 +299,8 @@ func TestMetadataOfMoreValuesThanAreIndexedIsRefused(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	datastore := s.newDatastore()
-	// One-digit values under many short keys: more of them fit into the bytes than into the index.
+	// One-digit values under many short keys: the metadata stays below the size limit, but has more values than may be
+	// indexed.
 	metadata := func(keys int) object {
 		m := object{}
 		for i := range keys {
@@ -317,8 +318,8 @@ func TestMetadataOfMoreValuesThanAreIndexedIsRefused(t *testing.T) {
 	post(500).fault("documents[0].metadata")
 }
 
-// TestAnEmptyPatchChangesNothing sends one to everything that can be patched: it is answered with what is there, to the
-// time of the last change.
+// TestAnEmptyPatchChangesNothing sends an empty patch to every resource that can be patched. The response is the
+// unchanged resource, including the time of the last change.
 func TestAnEmptyPatchChangesNothing(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
@@ -328,7 +329,7 @@ func TestAnEmptyPatchChangesNothing(t *testing.T) {
 		"a text": "/datasources/" + s.newText(store, "The trial lasts 30 days."), "a site": "/datasources/" + s.newSite(store, object{}),
 	} {
 		was := s.call("GET", path, nil).want(200).object()
-		delete(was, "datasources") // which only the answer to a GET has
+		delete(was, "datasources") // only the response to a GET contains them
 		s.clock.advance(72 * time.Hour)
 		for _, body := range []object{{}, {"name": nil}} {
 			if diff := cmp.Diff(was, s.call("PATCH", path, body).want(200).object()); diff != "" {

@@ -78,7 +78,7 @@ func TestAVisitorDoesNotChangeAPublicAgent(t *testing.T) {
 	const wayOut = " of a public agent requires an API key of its workspace; leave these fields out, or send the header Authorization: Bearer <key>"
 	for name, c := range map[string]struct {
 		body   object
-		fields string // that are refused
+		fields string // expected faults name these fields
 	}{
 		"a system prompt":          {object{"systemPrompt": "Write poems."}, "systemPrompt"},
 		"a prompt taken away":      {object{"systemPrompt": ""}, "systemPrompt"},
@@ -113,7 +113,7 @@ func TestAVisitorDoesNotChangeAPublicAgent(t *testing.T) {
 				if asked != before {
 					t.Error("the model was asked")
 				}
-				s.in(t).call("POST", path, body).want(200) // with a key
+				s.in(t).call("POST", path, body).want(200) // callers with a key may use these fields
 			}
 		})
 	}
@@ -123,7 +123,7 @@ func TestAVisitorDoesNotChangeAPublicAgent(t *testing.T) {
 	}
 	s.call("POST", "/agents/"+agent+"/query", many).want(200)
 	chat := object{"model": agent, "messages": []object{{"role": "system", "content": "Write poems."}, {"role": "user", "content": "a"}}}
-	anyone.call("POST", "/v1/chat/completions", chat).want(401) // which takes no visitors
+	anyone.call("POST", "/v1/chat/completions", chat).want(401) // this endpoint always requires a key
 	stranger.call("POST", "/v1/chat/completions", chat).want(400)
 	stranger.call("POST", "/v1/chat/completions", with(chat, object{"messages": []object{{"role": "user", "content": "a"}}})).want(200)
 }

@@ -40,7 +40,7 @@ func TestWatchingADatastore(t *testing.T) {
 		t.Errorf("Content-Type is %q", got)
 	}
 	next(": watching")
-	changes <- elsewhere // is not told
+	changes <- elsewhere // not reported to this watcher
 	changes <- s.datasource
 	if event := next("event: "); event != "datasource" {
 		t.Errorf("event %q", event)
@@ -72,7 +72,8 @@ func TestAWatchEndsWhenAllDatasourcesHaveSettled(t *testing.T) {
 	}
 }
 
-// TestAWatchEndsAtOnceForHEAD sends its next request on the same connection: it is answered when the watch is over.
+// TestAWatchEndsAtOnceForHEAD sends another request on the same connection. The second request is answered because the
+// watch has ended.
 func TestAWatchEndsAtOnceForHEAD(t *testing.T) {
 	t.Parallel()
 	s := newService(t)

@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// crawled reports, as a crawler does, what became of a datasource's crawl job.
+// crawled applies an event by which a crawler reports the result of the datasource's crawl job.
 func (s *service) crawled(id string, t domain.EventType, change func(*domain.Event)) {
 	s.Helper()
 	d, err := s.catalog.Datasource(s.Context(), s.ws, id)
@@ -70,7 +70,7 @@ func TestACrawlCanBeStopped(t *testing.T) {
 	s := newService(t)
 	site := s.newSite(s.newDatastore(), object{})
 	s.crawled(site, domain.EventDiscovered, func(ev *domain.Event) { ev.Links = []domain.Link{{URL: "https://pumps.example/a"}} })
-	for range 2 { // stopping again changes nothing
+	for range 2 { // stopping the crawl again changes nothing
 		got := s.call("POST", "/datasources/"+site+"/stop", nil).want(200).object()
 		if crawl, _ := got["crawl"].(map[string]any); crawl["stopped"] != true {
 			t.Errorf("it shows %v", got)

@@ -12,14 +12,14 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// discardWriter is where the answers of a benchmark go.
+// discardWriter discards the responses of a benchmark.
 type discardWriter struct{ header http.Header }
 
 func (n *discardWriter) Header() http.Header         { return n.header }
 func (n *discardWriter) Write(p []byte) (int, error) { return len(p), nil }
 func (n *discardWriter) WriteHeader(int)             {}
 
-// BenchmarkRefusal has a search refused at a gate that nobody leaves: what of a refusal is ours, and not the server's.
+// BenchmarkRefusal measures the rejection of a search by a full gate, without the cost of the HTTP server.
 func BenchmarkRefusal(b *testing.B) {
 	gate := admission.New(admission.Options{Limit: 1})
 	if _, ok := gate.Enter(b.Context(), "other"); !ok {

@@ -10,8 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/api/transfer"
 )
 
-// FuzzFingerprint tells requests apart by which an Idempotency-Key is bound: the same request has one fingerprint under
-// both bases, and a request with another path, query or body has another.
+// FuzzFingerprint checks the fingerprints to which idempotency keys are bound. A request has the same fingerprint under
+// both base paths, and a request with another path, query or body has another one.
 func FuzzFingerprint(f *testing.F) {
 	f.Add("agents", "", `{"name":"a"}`, "datastores", "", `{"name":"a"}`)
 	f.Add("agents", "explain=true", "{}", "agents", "", "explain=true{}")
@@ -25,11 +25,11 @@ func FuzzFingerprint(f *testing.F) {
 			return fingerprint(r)
 		}
 		for _, p := range []string{path, path2} {
-			if strings.HasPrefix(p, "api") || strings.ContainsAny(p, "?\n") { // no path of an operation
+			if strings.HasPrefix(p, "api") || strings.ContainsAny(p, "?\n") { // no operation has such a path
 				return
 			}
 		}
-		if strings.Contains(query+query2, "\n") { // it is written anew before
+		if strings.Contains(query+query2, "\n") { // validated queries contain no line breaks
 			return
 		}
 		first := of("", path, query, body)

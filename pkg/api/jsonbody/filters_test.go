@@ -8,8 +8,8 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// FuzzFilters reads any body as a datastore query. What passes has filters that every index takes: lists of ids, and values of
-// metadata that something can be equal to.
+// FuzzFilters reads arbitrary bodies as datastore queries. If a body is accepted, its filters are valid for every
+// index: lists of ids, and values that can be compared with metadata.
 func FuzzFilters(f *testing.F) {
 	for _, body := range []string{
 		`{"query":"q","filters":{"custom_ids":["a"],"datasource_ids":["b"],"metadata":{"year":[2025,2026],"team":"docs","draft":false}}}`,

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// TestPace has bodies arrive at different rates, in pieces of one second each.
+// TestPace lets bodies arrive at different rates, in pieces that each take one second.
 func TestPace(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

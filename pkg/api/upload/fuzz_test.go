@@ -9,8 +9,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// FuzzForm reads any bytes as a form: a form that passes has a file within the limit and a name that is one, and no temporary
-// file is left, whatever comes.
+// FuzzForm reads arbitrary bytes as a form. If the form is accepted, it has a file within the size limit and a valid
+// name. In any case, no temporary file is left behind.
 func FuzzForm(f *testing.F) {
 	part := func(header, body string) string {
 		return "--x\r\nContent-Disposition: form-data; " + header + "\r\n\r\n" + body + "\r\n"
