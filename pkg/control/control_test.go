@@ -473,7 +473,7 @@ func TestRescuerHasAShortTimeoutAfterARestore(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				s := &silentDatasource{since: time.Now().Add(time.Second)} // the job was published again after the restore
+				s := &silentDatasource{since: time.Now().Add(time.Second)} // published again after the restore
 				s.waits.Store(true)
 				r := &Rescuer{Waiting: s, Stream: s, Log: quiet, Now: time.Now}
 				if suspect {
