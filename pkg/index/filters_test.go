@@ -9,8 +9,9 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// FuzzFilters holds what engines compare, the identities of values, against the values themselves: a filter of any JSON
-// finds metadata of any JSON exactly where one of its values stands under its name, or is refused.
+// FuzzFilters compares filtering by the identities of values, which engines use, with filtering by the values
+// themselves. A filter from any JSON must match metadata from any JSON exactly if one of its values occurs under its
+// name; otherwise it must be rejected as invalid.
 func FuzzFilters(f *testing.F) {
 	f.Add([]byte(`{"team":"docs","year":2025,"tags":["a",1,true,null,["x"]],"place":{"floor":2,"wing":["n","s"],"deep":{"floor":2}}}`), "place.wing", []byte(`["s","t"]`))
 	f.Add([]byte(`{"a.b":1,"a":{"b":2}}`), "a.b", []byte(`2.0`))
@@ -40,7 +41,8 @@ func FuzzFilters(f *testing.F) {
 	})
 }
 
-// scalars lists what a filter of JSON asks for; false: it holds something that nothing is compared with.
+// scalars returns the values that a JSON filter asks for. It returns false if the filter contains something that cannot
+// be compared.
 func scalars(v any) ([]any, bool) {
 	list, isList := v.([]any)
 	if !isList {
@@ -56,7 +58,7 @@ func scalars(v any) ([]any, bool) {
 	return list, true
 }
 
-// under lists the values of metadata under a name, by walking it.
+// under returns the values under a name, found by walking the metadata.
 func under(row map[string]any, key string) []any {
 	var out []any
 	add := func(v any) {
@@ -82,6 +84,6 @@ func under(row map[string]any, key string) []any {
 		case string, float64, bool:
 			return false
 		}
-		return true // lists and objects cannot even be compared
+		return true // cannot happen: Go cannot compare lists and maps
 	})
 }

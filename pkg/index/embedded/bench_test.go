@@ -18,13 +18,14 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/store"
 )
 
-// benchDimensions is the length of the benchmarks' vectors.
+// benchDimensions is the number of dimensions of the benchmarks' vectors.
 const benchDimensions = 256
 
-// benchSizes are the numbers of rows of the benchmarks.
+// benchSizes lists the numbers of rows with which the benchmarks are run.
 var benchSizes = []int{10_000, 100_000}
 
-// benchCorpus makes rows like chunks of 128 tokens: words by Zipf's law, vectors in clusters.
+// benchCorpus generates rows that resemble chunks of 128 tokens. Their words follow Zipf's law, and their vectors form
+// clusters.
 type benchCorpus struct {
 	rng     *rand.Rand
 	zipf    *rand.Zipf
@@ -40,7 +41,7 @@ func newBenchCorpus() *benchCorpus {
 	return c
 }
 
-// gauss returns a unit vector around a centre, or anywhere.
+// gauss returns a random unit vector near the centre or, if that is nil, in any direction.
 func (c *benchCorpus) gauss(centre []float32, spread float64) []float32 {
 	v := make([]float32, benchDimensions)
 	var sum float64
@@ -59,10 +60,10 @@ func (c *benchCorpus) gauss(centre []float32, spread float64) []float32 {
 
 func (c *benchCorpus) vector() []float32 { return c.gauss(c.centres[c.rng.IntN(len(c.centres))], 1) }
 
-// common are the most common words: what tells the language of a text.
+// common lists the most common words. The language of a text is recognised by them.
 var common = strings.Fields("the of and to in is for that with was on by as at from it be are this which")
 
-// word names the n-th most common word.
+// word returns the n-th most common word.
 func word(n uint64) string {
 	if n < uint64(len(common)) {
 		return common[n]
@@ -84,8 +85,8 @@ func (c *benchCorpus) text(words int) string {
 	return b.String()
 }
 
-// query is six words, the first of which is in every corpus. A query of function words and a word that no row has finds
-// nothing.
+// query returns six words. The first one occurs in every corpus, because a query that contains only function words and
+// words of no row would find nothing.
 func (c *benchCorpus) query() string {
 	return word(uint64(len(common))+c.zipf.Uint64()%1000) + " " + c.text(5)
 }
@@ -105,7 +106,8 @@ func (c *benchCorpus) rows(from, n int) []index.Row {
 
 var benchSpace = index.Space{DatastoreID: "bench", Model: "bench", Dimensions: benchDimensions}
 
-// benchIndex fills an index with n rows, or opens the one that an earlier benchmark of this run filled.
+// benchIndex returns an index with n rows. It fills the index on first use; later benchmarks of the same run open it
+// again.
 func benchIndex(b *testing.B, n int) *Index {
 	b.Helper()
 	dir := filepath.Join(benchDir, fmt.Sprint(n))
@@ -128,7 +130,7 @@ func benchIndex(b *testing.B, n int) *Index {
 	return x
 }
 
-// settle merges as far as is done when nobody writes, and makes the cells that are due.
+// settle does the merges that happen when there are no writes, and builds the IVF if that is due.
 func settle(b *testing.B, x *Index) {
 	b.Helper()
 	if err := x.settle(b.Context(), benchSpace); err != nil {
@@ -137,7 +139,7 @@ func settle(b *testing.B, x *Index) {
 	catchUp(b, x)
 }
 
-// catchUp merges as far as is done between writes, and makes the cells that are due.
+// catchUp does the merges that happen between writes, and builds the IVF if that is due.
 func catchUp(b *testing.B, x *Index) {
 	b.Helper()
 	if err := x.mergeAll(b.Context(), benchSpace); err != nil {
@@ -245,7 +247,7 @@ func BenchmarkOpen(b *testing.B) {
 	})
 }
 
-// cpuTime is what the process has used: on a busy machine it tells more than the time that has passed.
+// cpuTime returns the processor time used by this process. On a busy machine, it says more than the elapsed time.
 func cpuTime(b *testing.B) time.Duration {
 	b.Helper()
 	var u syscall.Rusage

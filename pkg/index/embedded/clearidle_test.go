@@ -31,7 +31,7 @@ func TestCachesOfAnIdleIndexAreCleared(t *testing.T) {
 	}
 }
 
-// kept is how many bytes a cache holds.
+// kept returns the number of bytes in a cache.
 func kept(c *cache.Cache) int64 {
 	_, bytes := c.Usage()
 	return bytes

@@ -13,7 +13,8 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// damaged writes rows into a fresh index, closes it, and returns its directory and what searches find in it.
+// damaged writes n batches of rows to a new index, and closes it. It returns the directory, the files for a test to
+// damage, and the results of searches before the damage.
 func damaged(t *testing.T, n int) (dir string, files []string, want []index.Result) {
 	t.Helper()
 	dir = t.TempDir()
@@ -40,7 +41,7 @@ func damaged(t *testing.T, n int) (dir string, files []string, want []index.Resu
 	return dir, files, want
 }
 
-// answers searches by words, by vector, and under a filter.
+// answers searches by words, by vector, and with a filter, and returns the results.
 func answers(t *testing.T, x *Index) ([]index.Result, error) {
 	t.Helper()
 	var out []index.Result
@@ -153,7 +154,8 @@ func overwrite(path string, at int64, with string) error {
 	return errors.Join(err, f.Close())
 }
 
-// swapRecords exchanges the first two vectors with their checksums: each intact, both in the wrong place.
+// swapRecords exchanges the first two vectors, including their checksums. Each record is then intact, but both are in
+// the wrong place.
 func swapRecords(path string) error {
 	const record = crashDimensions*4 + 4
 	data, err := os.ReadFile(path)

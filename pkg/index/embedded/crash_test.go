@@ -25,12 +25,13 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/vector/quant"
 )
 
-// childEnv names the directory that a re-executed test binary writes into until it is killed; childRound the round, by
-// which its generations are told from those of earlier rounds.
+// childEnv, childRound and childIVF are environment variables of the test binary when it is run again as a child. The
+// child writes to the directory childEnv until it is killed. Its generations depend on the number childRound, so that
+// they differ from those of earlier rounds.
 const (
 	childEnv   = "SLUICE_TEST_INDEX_CHILD"
 	childRound = "SLUICE_TEST_INDEX_ROUND"
-	childIVF   = "SLUICE_TEST_INDEX_CELLS" // set, the child has cells of few rows
+	childIVF   = "SLUICE_TEST_INDEX_CELLS" // if set, the child builds an IVF from a few rows on
 )
 
 const (
@@ -41,7 +42,8 @@ const (
 
 var crashSpace = index.Space{DatastoreID: "crash", Model: "m", Dimensions: crashDimensions}
 
-// crashRow makes the row that belongs to a source, generation and ordinal: every field can be checked from its key.
+// crashRow returns the row for a datasource, generation and ordinal. All fields are derived from these three values, so
+// the key is enough to check a row.
 func crashRow(source string, generation uint64, ordinal int) index.Row {
 	key := domain.ChunkKey(source, generation, ordinal)
 	rng := rand.New(rand.NewPCG(generation, uint64(ordinal)<<8|uint64(source[0])))
@@ -59,13 +61,13 @@ func crashRow(source string, generation uint64, ordinal int) index.Row {
 	}
 }
 
-// crashWord is a word that only this row has.
+// crashWord returns a word that occurs only in this row.
 func crashWord(source string, generation uint64, ordinal int) string {
 	return fmt.Sprintf("w%sx%dx%d", source, generation, ordinal)
 }
 
-// runChild is the writer that is killed: it writes generations, deletes those before, and reports on its standard
-// output what has been acknowledged. It reports whether this process is such a child.
+// runChild is the main function of the writer that is killed. The writer writes generations, deletes earlier ones, and
+// prints each operation that was acknowledged. runChild returns false immediately if this process is not such a child.
 func runChild() bool {
 	dir := os.Getenv(childEnv)
 	if dir == "" {
@@ -79,7 +81,7 @@ func runChild() bool {
 	if os.Getenv(childIVF) != "" {
 		opts.sizes = smallSizes
 	}
-	if round%2 == 1 { // what is merged once nobody writes is killed, too
+	if round%2 == 1 { // also kill the merges that happen when there are no writes
 		opts.idleTime = time.Millisecond
 	}
 	x, err := Open(dir, opts)
@@ -103,14 +105,14 @@ func runChild() bool {
 	}
 }
 
-// acknowledged is what the children have reported: for each source the last generation written, and the bound below
-// which all were deleted.
+// acknowledged holds what the children have reported, by datasource: the last generation written, and the generation
+// below which all rows were deleted.
 type acknowledged struct {
 	written, deleted map[string]uint64
-	sizes            vector.Thresholds // of the index
+	sizes            vector.Thresholds // thresholds of the index
 }
 
-// crash runs a writer and kills it after some acknowledgements, at a moment that the round's seed chooses.
+// crash runs a writer and kills it after some acknowledgements. The moment depends on the round.
 func (a *acknowledged) crash(t *testing.T, dir string, round int) {
 	t.Helper()
 	exe, err := os.Executable()
@@ -139,7 +141,7 @@ func (a *acknowledged) crash(t *testing.T, dir string, round int) {
 		var what, source string
 		var generation uint64
 		if _, err := fmt.Sscan(lines.Text(), &what, &source, &generation); err != nil {
-			continue // the line that the kill has cut
+			continue // a line that was cut off by the kill
 		}
 		if what == "written" {
 			a.written[source] = generation
@@ -147,7 +149,8 @@ func (a *acknowledged) crash(t *testing.T, dir string, round int) {
 			a.deleted[source] = generation
 		}
 		if n == acks {
-			// The kill falls somewhere into the next writes, while this loop goes on reading acknowledgements.
+			// The writer is killed during one of the next writes. Meanwhile, this loop continues to read
+			// acknowledgements.
 			timer = time.AfterFunc(time.Duration(rng.IntN(4000))*time.Microsecond, func() { _ = cmd.Process.Kill() })
 		}
 	}
@@ -160,7 +163,8 @@ func (a *acknowledged) crash(t *testing.T, dir string, round int) {
 	}
 }
 
-// check opens what the crash has left, and checks that every acknowledged row is there once, as it was written.
+// check opens the index after the crash, and checks that it contains every acknowledged row exactly once, with the
+// content that was written.
 func (a *acknowledged) check(t *testing.T, dir string, round int) {
 	t.Helper()
 	x := mustOpen(t, dir, Options{sizes: a.sizes})
@@ -202,7 +206,8 @@ func (a *acknowledged) check(t *testing.T, dir string, round int) {
 	}
 }
 
-// checkGeneration compares rows with what was written, and finds one by its own word and by its vector.
+// checkGeneration compares the rows of a generation with those that were written. It also searches for one of them by
+// its own word and by its vector.
 func checkGeneration(t *testing.T, x *Index, source string, generation uint64) {
 	t.Helper()
 	var want []index.Row
@@ -225,7 +230,7 @@ func checkGeneration(t *testing.T, x *Index, source string, generation uint64) {
 	}
 }
 
-// crashRounds is how often the writer is killed.
+// crashRounds is the number of times that a writer is killed.
 const crashRounds = 40
 
 func TestAWriterKilledAtAnyMomentLosesNothingAcknowledged(t *testing.T) {
@@ -247,8 +252,9 @@ func TestAWriterKilledAtAnyMomentLosesNothingAcknowledged(t *testing.T) {
 	}
 }
 
-// TestCloseWaitsForRunningCalls closes an index while segments are merged and searches are given up: SQLite removes a
-// log when the last connection is closed, and with it all that anybody may still do to the file.
+// TestCloseWaitsForRunningCalls closes an index while segments are being merged and searches are being cancelled.
+// SQLite removes its log only when the last connection is closed. So if the log is gone, no call is still using the
+// file.
 func TestCloseWaitsForRunningCalls(t *testing.T) {
 	t.Parallel()
 	for round := range 20 {

@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/store"
 )
 
-// versionOf is the number of the space's last commit.
+// versionOf returns the number of the space's last commit.
 func versionOf(t *testing.T, x *Index) (version int64) {
 	t.Helper()
 	err := x.use(t.Context(), crashSpace, false, func(s *store.Space) error {
@@ -31,14 +31,14 @@ func TestManyGenerationsAreDeletedInOneCommit(t *testing.T) {
 		which = append(which, index.Generations{DatasourceID: source, Below: uint64(2 + i)}, index.Generations{DatasourceID: "absent" + source, Below: 9})
 	}
 	mustWrite(t, x, crashSpace, batchOf("stays", 1, 2))
-	if err := x.mergeAll(t.Context(), crashSpace); err != nil { // nothing but deletions makes commits now
+	if err := x.mergeAll(t.Context(), crashSpace); err != nil { // from now on, only deletions cause commits
 		t.Fatal(err)
 	}
 	before := versionOf(t, x)
 	if err := x.DeleteGenerations(t.Context(), crashSpace, which...); err != nil {
 		t.Fatal(err)
 	}
-	if n := versionOf(t, x) - before; n < 1 || n > 2 { // a merge may have followed
+	if n := versionOf(t, x) - before; n < 1 || n > 2 { // a merge may have followed the deletion
 		t.Errorf("%d commits", n)
 	}
 	if n, err := x.Count(t.Context(), crashSpace, "stays", 1); err != nil || n != 2 {

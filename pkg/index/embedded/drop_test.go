@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/store"
 )
 
-// batchOf makes rows of one generation of a source.
+// batchOf returns n rows of one generation of a datasource.
 func batchOf(source string, generation uint64, n int) []index.Row {
 	rows := make([]index.Row, n)
 	for i := range rows {
@@ -28,7 +28,7 @@ func mustWrite(t *testing.T, x *Index, id index.Space, rows []index.Row) {
 	}
 }
 
-// left lists what lies in the index's directory once nothing uses it any more.
+// left closes the index and lists what is left in its directory.
 func left(t *testing.T, x *Index) []string {
 	t.Helper()
 	if err := x.Close(); err != nil {

@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-// Names and formats of a space's files: what lies on disk, and must stay as it is.
+// Names and formats of a space's files. They must not change, because there are indexes on disk that use them.
 const (
 	databaseFile = "space.db"
 	vectorFile   = "vectors.f32"
@@ -39,13 +39,13 @@ const (
 	codesFromSlots, exactUpTo = 16_384, 20_000 // see package vector
 )
 
-// reported leaves out, where results are compared, the room that they lie in.
+// reported makes comparisons of results ignore the buffers that hold the results.
 var reported = cmpopts.IgnoreUnexported(index.Result{})
 
-// benchDir keeps the benchmarks' indexes while the process runs.
+// benchDir is the directory of the benchmarks' indexes. It is kept until the process ends.
 var benchDir string
 
-// mustOpen opens an index that the test closes.
+// mustOpen opens an index and closes it when the test ends.
 func mustOpen(t testing.TB, dir string, opts Options) *Index {
 	t.Helper()
 	if opts.Log == nil {
@@ -66,7 +66,7 @@ func mustOpen(t testing.TB, dir string, opts Options) *Index {
 	return x
 }
 
-// testWriter makes a test fail on what the index logs: it logs only faults.
+// testWriter makes a test fail if the index logs anything, because it logs only errors.
 type testWriter struct{ t testing.TB }
 
 func (w testWriter) Write(p []byte) (int, error) {

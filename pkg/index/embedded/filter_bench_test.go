@@ -13,8 +13,8 @@ import (
 
 var filterRows = flag.Int("filter.rows", 200_000, "rows that BenchmarkFilters writes")
 
-// BenchmarkFilters proves on many rows that a search under a filter returns what a full scan does, and measures it beside
-// a search without filter and a scan of all vectors.
+// BenchmarkFilters checks on many rows that a filtered search returns the same as a full scan. It compares the cost of
+// the search with that of an unfiltered search and of a scan of all vectors.
 func BenchmarkFilters(b *testing.B) {
 	x := mustOpen(b, b.TempDir(), Options{})
 	rows := indextest.Selective(*filterRows, benchDimensions)

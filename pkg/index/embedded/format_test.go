@@ -18,8 +18,9 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/vector"
 )
 
-// backdate turns a closed space's directory into one of an earlier format: that whose codes did not lie by columns, or
-// that which had sign bits, with another centre, and another file.
+// backdate converts the directory of a closed space to an earlier format. In formatRows, the codes were not stored by
+// columns. In formatSigns, they were sign bits in a file with another name, and the fields of the state had other
+// names.
 func backdate(t *testing.T, dir string, format int) {
 	t.Helper()
 	if format == formatRows {
@@ -36,7 +37,7 @@ func backdate(t *testing.T, dir string, format int) {
 	}
 }
 
-// changeState changes the state of a closed space.
+// changeState calls `change` with the stored state of a closed space, and stores the changed state.
 func changeState(t *testing.T, dir string, change func(body map[string]any)) {
 	t.Helper()
 	db, err := sql.Open("sqlite", filepath.Join(dir, databaseFile))

@@ -16,8 +16,8 @@ var (
 	growthIVF  = flag.Int("growth.cells", 0, "rows from which the space of BenchmarkGrowth has cells, if not the usual number")
 )
 
-// BenchmarkGrowth writes rows until there are many and tells what they cost at first and at last, merges included, and
-// how long what is there then takes to open, until the first answer by words and by vector.
+// BenchmarkGrowth writes many rows. It reports the cost of the first and of the last rows, including merges. Then it
+// opens the index again, and reports the time until the first result of a search by words and by vector.
 func BenchmarkGrowth(b *testing.B) {
 	const batch, stretch = 500, 10_000
 	dir := b.TempDir()
@@ -29,7 +29,7 @@ func BenchmarkGrowth(b *testing.B) {
 		return x
 	}
 	x, c := open(), newBenchCorpus()
-	var costs []time.Duration // of each stretch
+	var costs []time.Duration // cost of each stretch
 	for from := 0; from < *growthRows; from += stretch {
 		cost := time.Duration(0)
 		for at := from; at < from+stretch; at += batch {

@@ -38,10 +38,10 @@ func TestASpaceIsIdleAfterATimeWithoutWrites(t *testing.T) {
 		}{
 			{0, []index.Space{a, b}, nil},
 			{time.Second, []index.Space{a}, nil},
-			{2100 * time.Millisecond, nil, []index.Space{b}}, // a was written to since
+			{2100 * time.Millisecond, nil, []index.Space{b}}, // space a was written to in the meantime
 			{2900 * time.Millisecond, nil, nil},
 			{3100 * time.Millisecond, nil, []index.Space{a}},
-			{9 * time.Second, nil, nil}, // each is told of once
+			{9 * time.Second, nil, nil}, // each space is reported only once
 			{10 * time.Second, []index.Space{b}, nil},
 			{12100 * time.Millisecond, nil, []index.Space{b}},
 		} {
@@ -57,7 +57,8 @@ func TestASpaceIsIdleAfterATimeWithoutWrites(t *testing.T) {
 	})
 }
 
-// TestAnIdleSpaceIsSettled writes many small batches, waits for the merger by itself, and compares what is found.
+// TestAnIdleSpaceIsSettled writes many small batches and waits until they are merged automatically. Searches must find
+// the same as before.
 func TestAnIdleSpaceIsSettled(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -80,7 +81,7 @@ func TestAnIdleSpaceIsSettled(t *testing.T) {
 	if err := x.Close(); err != nil {
 		t.Fatal(err)
 	}
-	// A process that finds many segments settles them, too.
+	// After a restart, many segments that an earlier process left behind are merged as well.
 	x = mustOpen(t, dir, Options{idleTime: time.Millisecond, Log: slog.New(slog.DiscardHandler)})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

@@ -20,10 +20,11 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/vector"
 )
 
-// everywhereIVF has all tests of the package use cells, of few rows.
+// everywhereIVF makes all tests of the package use an IVF from a few rows on.
 var everywhereIVF = flag.Bool("cells", false, "have indexes that tests open with no other sizes keep codes and cells from a few rows on")
 
-// smallSizes has cells of few rows. Their reach is so wide that searches by cells find all that an exact one does.
+// smallSizes are thresholds with which an IVF is built from a few rows on. The probe radius is so large that IVF
+// searches find the same rows as exact searches.
 var smallSizes = vector.Thresholds{Codes: 40, Exact: 8, IVF: 48, Radius: vector.Radius{8, 8}}
 
 func TestConformanceWithIVF(t *testing.T) {
@@ -31,7 +32,7 @@ func TestConformanceWithIVF(t *testing.T) {
 	conform(t, Options{sizes: smallSizes})
 }
 
-// openWithIVF writes rows into a fresh index, until its space has cells, and returns the index.
+// openWithIVF returns a new index with the given number of rows and an IVF.
 func openWithIVF(t *testing.T, opts Options, dir string, rows int) *Index {
 	t.Helper()
 	x := mustOpen(t, dir, opts)
@@ -46,7 +47,7 @@ func openWithIVF(t *testing.T, opts Options, dir string, rows int) *Index {
 	return x
 }
 
-// buildIVF makes what is due of the cells, and tells of them.
+// buildIVF does the maintenance of the IVF that is due, and returns the state of the space.
 func buildIVF(t *testing.T, x *Index) *store.Snapshot {
 	t.Helper()
 	var snap *store.Snapshot
@@ -61,7 +62,7 @@ func buildIVF(t *testing.T, x *Index) *store.Snapshot {
 	return snap
 }
 
-// nearestBoth searches the current state by its cells, and by comparing every vector.
+// nearestBoth searches the current state twice: with the IVF, and by comparing every vector.
 func nearestBoth(t *testing.T, x *Index, query []float32, limit int) (got, want []string) {
 	t.Helper()
 	err := x.use(t.Context(), crashSpace, false, func(s *store.Space) error {
@@ -97,7 +98,7 @@ func nearestBoth(t *testing.T, x *Index, query []float32, limit int) (got, want 
 func TestReusedSlotsAreFoundByIVF(t *testing.T) {
 	t.Parallel()
 	x := openWithIVF(t, Options{sizes: smallSizes}, t.TempDir(), 300)
-	// As if the space were queued, cells are made when this test wants it and at no other moment.
+	// Mark the space as queued, so that its IVF is built only when this test builds it.
 	for waiting := true; waiting; runtime.Gosched() {
 		_, waiting = x.ivfs.waiting.LoadOrStore(crashSpace, struct{}{})
 	}
@@ -115,7 +116,7 @@ func TestReusedSlotsAreFoundByIVF(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if rng.IntN(4) == 0 { // which frees slots
+		if rng.IntN(4) == 0 { // frees slots
 			if err := x.mergeAll(t.Context(), crashSpace); err != nil {
 				t.Fatal(err)
 			}
@@ -263,7 +264,7 @@ func TestADamagedOrMissingIVFIsRebuilt(t *testing.T) {
 	}
 }
 
-// onlyFile does something to the file of a name.
+// onlyFile calls `do` with the path of the only file that matches the pattern.
 func onlyFile(folder, pattern string, do func(path string) error) error {
 	files, err := filepath.Glob(filepath.Join(folder, pattern))
 	if err != nil || len(files) != 1 {
@@ -272,7 +273,7 @@ func onlyFile(folder, pattern string, do func(path string) error) error {
 	return do(files[0])
 }
 
-// onTable changes the database of a closed space.
+// onTable executes an SQL statement on the database of a closed space.
 func onTable(folder, statement string) error {
 	db, err := sql.Open("sqlite", filepath.Join(folder, databaseFile))
 	if err != nil {
@@ -319,7 +320,7 @@ func TestNewCodesInvalidateTheIVF(t *testing.T) {
 func TestAnImbalancedIVFIsRebuilt(t *testing.T) {
 	t.Parallel()
 	x := openWithIVF(t, Options{sizes: smallSizes}, t.TempDir(), 300)
-	for waiting := true; waiting; runtime.Gosched() { // cells are made when this test wants it and at no other moment
+	for waiting := true; waiting; runtime.Gosched() { // mark the space as queued, so that only this test builds its IVF
 		_, waiting = x.ivfs.waiting.LoadOrStore(crashSpace, struct{}{})
 	}
 	before := current(t, x)

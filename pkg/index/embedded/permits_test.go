@@ -11,8 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// TestConcurrentSearchesAreBounded has all turns taken: who does not wait any longer gets no answer, and takes no turn
-// with it.
+// TestConcurrentSearchesAreBounded takes all permits. A search that stops waiting fails and takes no permit.
 func TestConcurrentSearchesAreBounded(t *testing.T) {
 	t.Parallel()
 	dir, _, want := damaged(t, 5)

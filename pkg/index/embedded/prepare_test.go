@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/store"
 )
 
-// preparedIndex is an index of some rows.
+// preparedIndex returns an index that contains some rows, and the rows.
 func preparedIndex(t *testing.T) (*Index, []index.Row) {
 	t.Helper()
 	x := mustOpen(t, t.TempDir(), Options{})
@@ -23,7 +23,7 @@ func preparedIndex(t *testing.T) (*Index, []index.Row) {
 	return x, rows
 }
 
-// spoiled is what was prepared for a query, less what was found: a search that takes it finds nothing.
+// spoiled prepares a query and removes the hits from the result, so that a search that uses this result finds nothing.
 func spoiled(t *testing.T, x *Index, q index.Query) index.Prepared {
 	t.Helper()
 	made, err := x.Prepare(t.Context(), crashSpace, q)
@@ -109,8 +109,7 @@ func TestNothingIsPreparedWithoutASpace(t *testing.T) {
 	}
 }
 
-// TestRowsDeletedDuringASearchAreNotFound deletes rows between the moment in which a reader has come and that in which
-// it reads.
+// TestRowsDeletedDuringASearchAreNotFound deletes rows after a reader has started and before it reads.
 func TestRowsDeletedDuringASearchAreNotFound(t *testing.T) {
 	t.Parallel()
 	x, _ := preparedIndex(t)

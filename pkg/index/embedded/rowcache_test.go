@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/store"
 )
 
-// TestCachedRowsBelongToTheirSlots has slots used again and again, and compares what searches find with what was
+// TestCachedRowsBelongToTheirSlots reuses slots again and again, and compares the rows found by searches with those
 // written.
 func TestCachedRowsBelongToTheirSlots(t *testing.T) {
 	t.Parallel()

@@ -14,8 +14,8 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/store"
 )
 
-// TestListsThatAreCachedNeverOutliveAWrite asks for the same words before and after rows come, change and go, and
-// compares with an index that has no cache.
+// TestListsThatAreCachedNeverOutliveAWrite searches for the same words before and after rows are added, changed and
+// deleted. It compares the results with those of an index without a cache.
 func TestListsThatAreCachedNeverOutliveAWrite(t *testing.T) {
 	t.Parallel()
 	cached, plain := mustOpen(t, t.TempDir(), Options{}), mustOpen(t, t.TempDir(), Options{CacheBytes: 1})
@@ -36,7 +36,7 @@ func TestListsThatAreCachedNeverOutliveAWrite(t *testing.T) {
 			}
 		}
 		for range 3 {
-			q := index.Query{Text: "common words " + crashWord("a", rng.Uint64N(4), rng.IntN(60)), Limit: 1000} // all: of equal scores another index may rank others first
+			q := index.Query{Text: "common words " + crashWord("a", rng.Uint64N(4), rng.IntN(60)), Limit: 1000} // all hits: equal scores have no order
 			if diff := cmp.Diff(search(t.Context(), t, plain, q), search(t.Context(), t, cached, q)); diff != "" {
 				t.Fatalf("after %d writes (-without cache +with):\n%s", step+1, diff)
 			}
@@ -44,7 +44,7 @@ func TestListsThatAreCachedNeverOutliveAWrite(t *testing.T) {
 	}
 }
 
-// search returns what a search finds: what each hit scores by its key, and what the words weigh.
+// search returns the result of a search as text: the scores of each hit by its key, and the weights of the words.
 func search(ctx context.Context, t *testing.T, x *Index, q index.Query) map[string]string {
 	t.Helper()
 	r, err := x.Search(ctx, crashSpace, q)
@@ -58,8 +58,8 @@ func search(ctx context.Context, t *testing.T, x *Index, q index.Query) map[stri
 	return out
 }
 
-// TestListsOutliveMerges sees to it that a list is made again after a write, and not after a merge, which changes no
-// row.
+// TestListsOutliveMerges checks that a list is computed again after a write, but not after a merge, because a merge
+// changes no rows.
 func TestListsOutliveMerges(t *testing.T) {
 	t.Parallel()
 	x := mustOpen(t, t.TempDir(), Options{idleTime: time.Hour})

@@ -9,8 +9,8 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/store"
 )
 
-// BenchmarkCommonWords asks for eight of the fifty most common words that are no stop words: every one of them is in a large
-// part of all rows.
+// BenchmarkCommonWords searches for eight of the fifty most common words that are not stop words. Each of them occurs
+// in a large part of the rows.
 func BenchmarkCommonWords(b *testing.B) {
 	eachSize(b, func(b *testing.B, x *Index, c *benchCorpus) {
 		for _, n := range []int{10, 200} {
@@ -27,7 +27,7 @@ func BenchmarkCommonWords(b *testing.B) {
 	})
 }
 
-// BenchmarkColdList makes the list of a common word anew for each turn, with nothing in the cache.
+// BenchmarkColdList computes the list of a common word, with an empty cache.
 func BenchmarkColdList(b *testing.B) {
 	eachSize(b, func(b *testing.B, x *Index, c *benchCorpus) {
 		for _, n := range []uint64{25, 200, 5000} {

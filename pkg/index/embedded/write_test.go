@@ -10,8 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// TestASlotFileThatCannotBeWrittenLeavesNothingBehind has one of the files refuse what is written, while the
-// transaction beside it goes well.
+// TestASlotFileThatCannotBeWrittenLeavesNothingBehind makes writes to one of the files fail, while the database
+// transaction would succeed.
 func TestASlotFileThatCannotBeWrittenLeavesNothingBehind(t *testing.T) {
 	t.Parallel()
 	for name, pattern := range map[string]string{
@@ -21,7 +21,7 @@ func TestASlotFileThatCannotBeWrittenLeavesNothingBehind(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			x := mustOpen(t, dir, Options{sizes: smallSizes})
-			mustWrite(t, x, crashSpace, batchOf("before", 1, 45)) // enough for codes
+			mustWrite(t, x, crashSpace, batchOf("before", 1, 45)) // enough rows for codes
 			before, was := current(t, x), mustAnswer(t, x)
 			refuse(t, dir, pattern, func() {
 				if err := x.Write(t.Context(), crashSpace, batchOf("a", 1, 5)); err == nil {
@@ -45,7 +45,7 @@ func TestASlotFileThatCannotBeWrittenLeavesNothingBehind(t *testing.T) {
 				t.Errorf("(-before +after):\n%s", diff)
 			}
 			mustWrite(t, x, crashSpace, batchOf("a", 1, 5))
-			for range 2 { // the second time by what is on disk
+			for range 2 { // the second time after reading the space from disk
 				if got := found(t, x); got != "50 rows" {
 					t.Errorf("%s are found, want 50", got)
 				}
@@ -59,7 +59,7 @@ func TestASlotFileThatCannotBeWrittenLeavesNothingBehind(t *testing.T) {
 	}
 }
 
-// mustAnswer is answers, of an index that is sound.
+// mustAnswer is like answers, but fails the test if a search fails.
 func mustAnswer(t *testing.T, x *Index) []index.Result {
 	t.Helper()
 	got, err := answers(t, x)
@@ -69,7 +69,7 @@ func mustAnswer(t *testing.T, x *Index) []index.Result {
 	return got
 }
 
-// checkWritten finds each row by its vector and by its own word.
+// checkWritten checks that each row is found by its vector and by its own word.
 func checkWritten(t *testing.T, x *Index, rows []index.Row) {
 	t.Helper()
 	for _, r := range rows {

@@ -12,8 +12,9 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/store"
 )
 
-// BenchmarkManyWriters has many small documents written into one space at once, as they come from ingestion: their writers wait for
-// one another, as a space has one at a time. Where all is prepared before, the processors have nothing else to do.
+// BenchmarkManyWriters writes many small documents to one space concurrently, as ingestion does. The writers wait for
+// one another, because a space has one writer at a time. If all documents are prepared in advance, the processors have
+// nothing else to do.
 func BenchmarkManyWriters(b *testing.B) {
 	const documents, perDocument = 1000, 36
 	c := newBenchCorpus()
@@ -42,7 +43,8 @@ func BenchmarkManyWriters(b *testing.B) {
 	})
 }
 
-// benchWriters measures how long many writers take together for so many documents, each written by what begin returns for an index.
+// benchWriters measures how long concurrent writers take for the given number of documents. Each document is written by
+// the function that `begin` returns for an index.
 func benchWriters(b *testing.B, documents, perDocument int, begin func(documents int, x *Index) (write func(i int) error)) {
 	b.Helper()
 	const writers = 32

@@ -17,14 +17,14 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// The benchmarks need a server to themselves: set TEST_MILVUS_ADDR or TEST_MILVUS_LITE_ADDR, or let the tests start one.
+// The benchmarks need a server of their own: set TEST_MILVUS_ADDR or TEST_MILVUS_LITE_ADDR, or let the tests start one.
 //
 //	go test -run '^$' -bench . -benchtime 200x ./pkg/index/milvus -bench.rows 20000
 var benchRows = flag.Int("bench.rows", 20_000, "rows that the benchmarks write")
 
 const benchDimensions = 384
 
-// content makes rows as real ones are: words by Zipf's law, vectors in clusters.
+// content generates rows that resemble real ones. Their words follow Zipf's law, and their vectors form clusters.
 type content struct {
 	rng     *rand.Rand
 	words   *rand.Zipf // ranks of words
@@ -40,7 +40,7 @@ func newContent(seed uint64) *content {
 	return c
 }
 
-// vector returns a unit vector, near to the centre when there is one.
+// vector returns a random unit vector, near the centre unless that is nil.
 func (c *content) vector(centre []float32) []float32 {
 	v := make([]float32, benchDimensions)
 	var sum float64
@@ -57,7 +57,7 @@ func (c *content) vector(centre []float32) []float32 {
 	return v
 }
 
-// frequent are the most frequent words: what tells the language of a text.
+// frequent lists the most frequent words. The language of a text is recognised by them.
 var frequent = strings.Fields("the of and to in is for that with was on by as at from it be are this which")
 
 func (c *content) text(words int) string {
@@ -77,7 +77,7 @@ func (c *content) text(words int) string {
 	return b.String()
 }
 
-// rows makes the rows of a datasource.
+// rows returns n rows of a datasource.
 func (c *content) rows(datasource string, n int) []index.Row {
 	out := make([]index.Row, n)
 	for i := range out {
@@ -90,13 +90,13 @@ func (c *content) rows(datasource string, n int) []index.Row {
 	return out
 }
 
-// perDatasource is how many rows a datasource of the benchmarks has, perWrite how many one call writes.
+// perDatasource is the number of rows per datasource. perWrite is the number of rows that one call writes.
 const (
 	perDatasource = 200
 	perWrite      = 64
 )
 
-// filled is an index with rows, made once for all benchmarks of a server.
+// filled is an index that is filled once for all benchmarks of a server.
 type filled struct {
 	x       *Index
 	space   index.Space
@@ -116,7 +116,7 @@ func fill(b *testing.B, addr string) *filled {
 		}
 		all = append(all, rows)
 	}
-	first := f.content.rows(domain.NewID(), 1) // makes the collection
+	first := f.content.rows(domain.NewID(), 1) // creates the collection
 	f.vectors[first[0].Key] = first[0].Vector
 	f.write(b, [][]index.Row{first}, perWrite, 1)
 	half := len(all) / 2
@@ -126,7 +126,8 @@ func fill(b *testing.B, addr string) *filled {
 	return f
 }
 
-// write writes datasources, so many rows of each in a call, some at a time, and returns how many rows a second.
+// write writes datasources, with perCall rows per call and atOnce datasources concurrently. It returns the number of
+// rows written per second.
 func (f *filled) write(b *testing.B, all [][]index.Row, perCall, atOnce int) float64 {
 	b.Helper()
 	var n int
@@ -150,7 +151,7 @@ func (f *filled) write(b *testing.B, all [][]index.Row, perCall, atOnce int) flo
 	return float64(n) / time.Since(start).Seconds()
 }
 
-// settle has the server build its indexes, which it does by itself after some time.
+// settle makes the server build its indexes now. By itself, it would build them some time later.
 func (f *filled) settle(b *testing.B) {
 	b.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
@@ -166,19 +167,19 @@ func (f *filled) settle(b *testing.B) {
 	for range time.NewTicker(time.Second).C {
 		total, indexed, err := srv.GetIndexBuildProgress(ctx, name, fieldDense)
 		if err != nil || total == indexed {
-			return // a server that cannot tell builds none
+			return // a server that does not report progress builds no indexes
 		}
 	}
 }
 
-// onEachServer runs a benchmark on a filled index of each kind of server.
+// onEachServer runs a benchmark on a filled index, for each kind of server.
 func onEachServer(b *testing.B, run func(b *testing.B, f *filled)) {
 	for name, addr := range servers {
 		b.Run(name, func(b *testing.B) { run(b, fill(b, addr(b))) })
 	}
 }
 
-// BenchmarkIndex writes rows, and then searches them as retrieval does, with 200 candidates of each leg.
+// BenchmarkIndex writes rows and then searches them as retrieval does, with 200 candidates per leg.
 func BenchmarkIndex(b *testing.B) {
 	onEachServer(b, func(b *testing.B, f *filled) {
 		b.Run("both legs", func(b *testing.B) { f.search(b, true, true) })
@@ -190,7 +191,7 @@ func BenchmarkIndex(b *testing.B) {
 	})
 }
 
-// search measures queries; before is done before each of them.
+// search measures queries. It calls the functions in `before` before each query.
 func (f *filled) search(b *testing.B, words, vector bool, before ...func()) {
 	queries := newContent(2)
 	var took []time.Duration
@@ -228,16 +229,16 @@ func (f *filled) search(b *testing.B, words, vector bool, before ...func()) {
 	}
 }
 
-// reportTimes reports how long searches took.
+// reportTimes reports percentiles of the durations of searches.
 func reportTimes(b *testing.B, took []time.Duration) {
 	b.Helper()
 	slices.Sort(took)
-	b.ReportMetric(0, "ns/op") // with the checks it tells nothing
+	b.ReportMetric(0, "ns/op") // meaningless, because it includes the checks
 	b.ReportMetric(float64(took[len(took)/2])/1e6, "p50-ms")
 	b.ReportMetric(float64(took[len(took)*95/100])/1e6, "p95-ms")
 }
 
-// recall is the share of the truly nearest rows among the hits.
+// recall returns the share of the k nearest rows that are among the hits.
 func (f *filled) recall(hits []index.Hit, q []float32, k int) float64 {
 	type scored struct {
 		key   string

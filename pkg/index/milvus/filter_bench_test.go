@@ -13,11 +13,12 @@ import (
 
 var filterRows = flag.Int("filter.rows", 200_000, "rows that BenchmarkFilters writes")
 
-// filterDimensions is the length of its vectors.
+// filterDimensions is the number of dimensions of the benchmark's vectors.
 const filterDimensions = 256
 
-// BenchmarkFilters proves on many rows that a search under a filter that leaves a hundredth of them or less returns what a
-// full scan does, and under any other only rows that pass, with their scores. Then it measures searches.
+// BenchmarkFilters checks filtered searches on many rows. If at most 1% of the rows pass the filter, the result must be
+// the same as that of a full scan. With other filters, all results must pass the filter and have the right scores. Then
+// it measures searches.
 func BenchmarkFilters(b *testing.B) {
 	rows := indextest.Selective(*filterRows, filterDimensions)
 	for name, addr := range servers {

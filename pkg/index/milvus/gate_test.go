@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// testGate forwards connections to a server, and can be shut.
+// testGate forwards connections to a server. It can be closed to simulate an outage.
 type testGate struct {
 	net.Listener
 	server string
@@ -65,7 +65,7 @@ func (g *testGate) addConn(in, out net.Conn) bool {
 	return true
 }
 
-// set shuts the gate, which breaks what goes through it, or opens it.
+// set opens the gate, or shuts it and breaks all connections through it.
 func (g *testGate) set(shut bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

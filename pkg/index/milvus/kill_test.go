@@ -10,7 +10,7 @@ import (
 	"github.com/sluice/sluice/tools/local/engines"
 )
 
-// killableServer is a server of the test's own, which it may kill.
+// killableServer is a server that is used by one test only, and may be killed.
 type killableServer interface {
 	Addr() string
 	Kill() error
@@ -88,7 +88,7 @@ func TestServer_that_is_killed_while_rows_are_written_loses_none(t *testing.T) {
 	}
 }
 
-// retryUntilDone does something again until it succeeds, as the job stream does.
+// retryUntilDone calls f until it succeeds, as the job stream does with a job.
 func retryUntilDone(ctx context.Context, t *testing.T, f func() error) {
 	t.Helper()
 	for {

@@ -20,12 +20,12 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// space is the space of these tests; each has collections of its own.
+// space returns a space with a new datastore. Each test has its own collections.
 func space() index.Space {
 	return index.Space{DatastoreID: domain.NewID(), Model: "test/model", Dimensions: 4}
 }
 
-// someRows makes n rows of a generation.
+// someRows returns n rows of a generation.
 func someRows(datasource string, generation uint64, n int) []index.Row {
 	rows := make([]index.Row, n)
 	for i := range rows {
@@ -37,7 +37,7 @@ func someRows(datasource string, generation uint64, n int) []index.Row {
 	return rows
 }
 
-// connect connects, so that what comes later is the first that fails.
+// connect connects to the server, so that the following call, not connecting, is the first to fail.
 func connect(t *testing.T, x *Index) {
 	t.Helper()
 	if _, err := x.Server(t.Context()); err != nil {
@@ -54,7 +54,7 @@ func count(t *testing.T, x *Index, s index.Space, datasource string, generation 
 	return n
 }
 
-// inserted counts the rows that the server holds, copies included.
+// inserted counts the rows on the server, including copies.
 func inserted(t *testing.T, x *Index, s index.Space) int64 {
 	t.Helper()
 	var n []int64
@@ -166,11 +166,11 @@ func TestCollection_of_an_unknown_schema_is_refused(t *testing.T) {
 	})
 }
 
-// faults makes calls of a method fail, before or after the server has done them.
+// faults makes calls of a method fail, either before or after the server has performed them.
 type faults struct {
 	method string
 	left   atomic.Int32
-	done   bool // the server does what is reported as failed
+	done   bool // whether the server performs the calls that are reported as failed
 }
 
 func (f *faults) intercept(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
@@ -232,7 +232,7 @@ func TestRows_that_were_inserted_twice_are_shown_once_and_swept_together(t *test
 	t.Parallel()
 	onEveryServer(t, func(t *testing.T, addr string) {
 		x, s := openForTest(t, addr, testPrefix(t, addr)), space()
-		x.listed, x.deleted = 7, 7 // copies of a row lie on different pages
+		x.listed, x.deleted = 7, 7 // small pages, so that copies of a row are on different pages
 		rows := someRows("ds", 1, 30)
 		batch, err := prepareAll(t.Context(), s, rows)
 		if err != nil {
@@ -288,7 +288,7 @@ func TestClient_reconnects_to_a_restarted_server(t *testing.T) {
 		g.set(true)
 		prefix, s := testPrefix(t, addr), space()
 		x := openForTest(t, g.Addr().String(), prefix)
-		for range 2 { // away from the start, and later
+		for range 2 { // the server is first unreachable from the start, and later after a connection
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 			defer cancel()
 			if err := x.Ready(ctx); err == nil || ctx.Err() != nil {
@@ -326,7 +326,7 @@ func TestClose_ends_running_calls(t *testing.T) {
 		go func() {
 			running <- x.Stored(context.Background(), s, func(index.Stored) error {
 				close(entered)
-				<-x.ctx.Done() // Close has begun; a call from here must not wait for it
+				<-x.ctx.Done() // Close has begun; a call by this callback must not wait for it
 				_, err := x.Count(context.Background(), s, "ds", 1)
 				return err
 			})

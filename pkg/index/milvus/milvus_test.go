@@ -20,17 +20,17 @@ import (
 func TestMain(m *testing.M) {
 	engines.RunChildIfAsked()
 	flag.Parse()
-	// Tests wait for servers most of the time, not for processors.
+	// Most of the time, tests wait for servers and not for processors.
 	if err := flag.Set("test.parallel", "8"); err != nil {
 		panic(err)
 	}
 	goleak.VerifyTestMain(engines.Stopping(m))
 }
 
-// servers are the kinds of server that every test of behaviour runs on.
+// servers contains the kinds of servers on which every test of behaviour is run.
 var servers = map[string]func(testing.TB) string{"standalone": engines.MilvusForTest, "lite": engines.MilvusLiteForTest}
 
-// onEveryServer runs a test on a server of each kind.
+// onEveryServer runs a test for each kind of server.
 func onEveryServer(t *testing.T, f func(t *testing.T, addr string)) {
 	for name, addr := range servers {
 		t.Run(name, func(t *testing.T) {
@@ -40,7 +40,8 @@ func onEveryServer(t *testing.T, f func(t *testing.T, addr string)) {
 	}
 }
 
-// testPrefix names collections that nobody else has. They are dropped when the test and its subtests have ended.
+// testPrefix returns a unique prefix for the names of a test's collections. The collections are dropped when the test
+// and its subtests have ended.
 func testPrefix(t testing.TB, addr string) string {
 	prefix := "t" + strings.ReplaceAll(uuid.NewString(), "-", "")
 	t.Cleanup(func() {
@@ -63,7 +64,7 @@ func testPrefix(t testing.TB, addr string) string {
 	return prefix
 }
 
-// mustOpen opens an index; it may be closed more than once.
+// mustOpen opens an index. The test may close it more than once.
 func mustOpen(t testing.TB, opts Options) *Index {
 	t.Helper()
 	opts.Partitions = 4
@@ -75,7 +76,7 @@ func mustOpen(t testing.TB, opts Options) *Index {
 	return x
 }
 
-// openForTest opens an index that the test closes.
+// openForTest opens an index and closes it when the test ends.
 func openForTest(t testing.TB, addr, prefix string) *Index {
 	t.Helper()
 	x := mustOpen(t, Options{Address: addr, Prefix: prefix})
@@ -97,7 +98,7 @@ func TestConformance(t *testing.T) {
 			t.Fatal(err)
 		}
 		indextest.Run(t, func(t *testing.T) index.Index { return openForTest(t, addr, prefix) }, indextest.Options{
-			DenseOnly: !info.LexicalSearch, Piecemeal: true, Rows: 600, Selective: 5000, // BenchmarkFilters proves the same on many more
+			DenseOnly: !info.LexicalSearch, Piecemeal: true, Rows: 600, Selective: 5000, // BenchmarkFilters checks the same with many more rows
 			Reference: func(t *testing.T) index.Index {
 				e, err := embedded.Open(t.TempDir(), embedded.Options{})
 				if err != nil {

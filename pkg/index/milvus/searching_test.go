@@ -17,7 +17,7 @@ func TestFrequent_words_are_counted_among_a_share_of_the_rows(t *testing.T) {
 	t.Parallel()
 	onEveryServer(t, func(t *testing.T, addr string) {
 		x, s := openForTest(t, addr, testPrefix(t, addr)), space()
-		s.DatastoreID = "always-the-same" // and so the same rows in each share
+		s.DatastoreID = "always-the-same" // fixed, so that each row is always in the same share
 		server, err := x.Server(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -40,7 +40,7 @@ func TestFrequent_words_are_counted_among_a_share_of_the_rows(t *testing.T) {
 			}
 			rows[i].Text = strings.Join(words, " ")
 		}
-		alone := 1 // odd, and not among the rows that are sampled for languages
+		alone := 1 // the index of a row that is odd, and not among the rows sampled for languages
 		for float64(bucket(rowID(s.DatastoreID, "ds", 1, alone))) < buckets*sampledRows/float64(n) && n > sampledRows {
 			alone += 2
 		}
@@ -65,8 +65,8 @@ func TestFrequent_words_are_counted_among_a_share_of_the_rows(t *testing.T) {
 		for _, c := range []struct {
 			word     string
 			having   int
-			sampled  float64 // how far the weight may be off where words are counted among some rows
-			searched float64 // and where they are searched for
+			sampled  float64 // tolerance if words are counted in a sample of the rows
+			searched float64 // tolerance if the server searches for the words
 		}{{"everywher", n, 0.1, 0.1}, {"half", n / 2, 0.2, 0}, {"seldom", (n + 99) / 100, 0.4, 0}, {"never", 0, 0, 0}, {"zanzibar", 1, math.Inf(1), 0}} {
 			tolerance := c.sampled
 			if server.LexicalSearch {
@@ -79,7 +79,7 @@ func TestFrequent_words_are_counted_among_a_share_of_the_rows(t *testing.T) {
 	})
 }
 
-// TestScores_rank_as_the_embedded_engine checks that both engines tell the same about the same rows.
+// TestScores_rank_as_the_embedded_engine checks that both engines rank the same rows in the same way.
 func TestScores_rank_as_the_embedded_engine(t *testing.T) {
 	t.Parallel()
 	onEveryServer(t, func(t *testing.T, addr string) {
@@ -170,7 +170,7 @@ func TestFilter_of_ten_thousand_datasources(t *testing.T) {
 	t.Parallel()
 	onEveryServer(t, func(t *testing.T, addr string) {
 		x, s := openForTest(t, addr, testPrefix(t, addr)), space()
-		ids := make([]string, 10_000) // the pages of a large site
+		ids := make([]string, 10_000) // as many as a large site has pages
 		for i := range ids {
 			ids[i] = domain.NewID()
 		}

@@ -8,15 +8,15 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/bitmap"
 )
 
-// TestATermListKeepsEveryPosting compares lists of few and of very many different postings, in many and in few of all
-// slots, with what BM25 says of each.
+// TestATermListKeepsEveryPosting compares the scores in term lists with BM25. It uses few and very many different
+// postings, in many and in few of the slots.
 func TestATermListKeepsEveryPosting(t *testing.T) {
 	t.Parallel()
 	const postings = 90_000
 	rng := rand.New(rand.NewPCG(15, 16))
 	for name, c := range map[string]struct {
 		draw  func() (times, length uint32)
-		bytes int64 // of each number of a kind
+		bytes int64 // bytes per stored kind of posting
 	}{
 		"few kinds":             {func() (uint32, uint32) { return 1 + rng.Uint32N(3), 50 + rng.Uint32N(20) }, 1},
 		"long rows":             {func() (uint32, uint32) { return 1 + rng.Uint32N(40), rng.Uint32N(3000) }, 2},
@@ -30,7 +30,7 @@ func TestATermListKeepsEveryPosting(t *testing.T) {
 				ps[i] = Posting{uint32(i)*apart + rng.Uint32N(apart), times, length}
 			}
 			var list *TermList
-			for range 2 { // the second time with what the first has left
+			for range 2 { // the second run reuses the buffers of the first
 				list = v.listOf(ps)
 			}
 			from := 0
@@ -54,7 +54,7 @@ func TestATermListKeepsEveryPosting(t *testing.T) {
 	}
 }
 
-// allLive is the set of so many slots.
+// allLive returns the set that contains the given number of slots.
 func allLive(slots uint32) bitmap.Bitmap {
 	edit := bitmap.Bitmap{}.Edit()
 	for slot := range slots {

@@ -13,8 +13,8 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/vector"
 )
 
-// writeTogether has writers wait for one another, and lets them write when all do. It returns by how many versions the
-// space has grown.
+// writeTogether blocks the writers until all of them are waiting to write, and then lets them write. It returns the
+// number of versions that this adds to the space.
 func writeTogether(t *testing.T, s *Space, writers ...func()) (versions int64) {
 	t.Helper()
 	mustPut(t, s, testRows("before", 1, 1))
@@ -23,14 +23,14 @@ func writeTogether(t *testing.T, s *Space, writers ...func()) (versions int64) {
 	before := s.current.Version
 	for i, w := range writers {
 		all.Go(w)
-		s.waitFor(i + 1) // so that their order is that of the arguments
+		s.waitFor(i + 1) // so that they write in the order of the arguments
 	}
 	s.writeMu.Unlock()
 	all.Wait()
 	return s.Snapshot().Version - before
 }
 
-// waitFor returns when so many batches wait to be written.
+// waitFor returns when the given number of batches are waiting to be written.
 func (s *Space) waitFor(batches int) {
 	for waiting := 0; waiting < batches; runtime.Gosched() {
 		s.group.mu.Lock()
@@ -91,7 +91,7 @@ func TestWritersOfAGroupFailSeparately(t *testing.T) {
 	if errs[0] != nil || errs[1] == nil || !strings.Contains(errs[1].Error(), "refused") || errs[2] != nil {
 		t.Errorf("the errors are %v", errs)
 	}
-	if got := foundBy(t, s, "common"); got != 4 { // z, before, a and c
+	if got := foundBy(t, s, "common"); got != 4 { // those of z, before, a and c
 		t.Errorf("%d rows are found, want 4", got)
 	}
 }
@@ -107,16 +107,16 @@ func TestACancelledWriterIsNotWritten(t *testing.T) {
 	if errs[0] != nil && !errors.Is(errs[0], context.Canceled) || errs[1] != nil {
 		t.Errorf("the errors are %v", errs)
 	}
-	want := 2 // before and b
+	want := 2 // those of before and b
 	if errs[0] == nil {
-		want = 3 // the other has taken it along
+		want = 3 // b's commit included a before a was cancelled
 	}
 	if got := foundBy(t, s, "common"); got != want {
 		t.Errorf("%d rows are found, want %d", got, want)
 	}
 }
 
-// batchOfRowsFrom is a batch of n rows, the first of which has a number.
+// batchOfRowsFrom returns a batch of n rows, numbered from `first`.
 func batchOfRowsFrom(first, n int) *Batch {
 	b := &Batch{}
 	for i := range n {
@@ -165,7 +165,7 @@ func TestGroupsAreBounded(t *testing.T) {
 func TestAKeyOccursOnceInAGroup(t *testing.T) {
 	t.Parallel()
 	var g group
-	for _, first := range []int{0, 5, 9, 3, 20, 30} { // of ten rows each
+	for _, first := range []int{0, 5, 9, 3, 20, 30} { // each batch has ten rows
 		g.add(&waitingBatch{Batch: batchOfRowsFrom(first, 10)})
 	}
 	var sizes []int

@@ -22,7 +22,7 @@ const testDimensions = 16
 
 var testID = index.Space{DatastoreID: "test", Model: "m", Dimensions: testDimensions}
 
-// testSpace opens a fresh space that the test closes.
+// testSpace opens a new space and closes it when the test ends.
 func testSpace(t *testing.T, z vector.Thresholds) *Space {
 	t.Helper()
 	s, err := Open(t.Context(), filepath.Join(t.TempDir(), "test", "space"), testID, 1, cache.NewCaches(1<<20, 1<<20), z, true)
@@ -37,7 +37,7 @@ func testSpace(t *testing.T, z vector.Thresholds) *Space {
 	return s
 }
 
-// testRows are n rows of a generation, with the word "common" and one of their own.
+// testRows returns n rows of a generation. Each contains the word "common" and a word of its own.
 func testRows(source string, generation uint64, n int) []index.Row {
 	rows := make([]index.Row, n)
 	for i := range rows {
@@ -58,7 +58,7 @@ func testRows(source string, generation uint64, n int) []index.Row {
 	return rows
 }
 
-// testBatch analyses rows.
+// testBatch prepares rows for writing.
 func testBatch(t *testing.T, rows []index.Row) *Batch {
 	t.Helper()
 	p := NewPreparer(testDimensions, new(analysis.Analyzer))
@@ -74,13 +74,13 @@ func testBatch(t *testing.T, rows []index.Row) *Batch {
 	return NewBatch(p.Words, out)
 }
 
-// put writes rows.
+// put prepares and writes rows.
 func put(ctx context.Context, t *testing.T, s *Space, rows []index.Row) error {
 	t.Helper()
 	return s.Write(ctx, testBatch(t, rows))
 }
 
-// mustPut writes rows, which must not fail.
+// mustPut writes rows. The test fails if that fails.
 func mustPut(t *testing.T, s *Space, rows []index.Row) {
 	t.Helper()
 	if err := put(t.Context(), t, s, rows); err != nil {
@@ -88,7 +88,7 @@ func mustPut(t *testing.T, s *Space, rows []index.Row) {
 	}
 }
 
-// foundBy is how many rows have one of the words.
+// foundBy returns the number of rows that contain at least one of the words.
 func foundBy(t *testing.T, s *Space, words string) (n int) {
 	t.Helper()
 	err := s.Read(t.Context(), func(v View) error {

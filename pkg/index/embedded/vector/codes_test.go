@@ -10,7 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/vector/quant"
 )
 
-// checkCodes compares all codes with those that are made of the vectors one by one.
+// checkCodes compares all stored codes with codes computed from each vector.
 func checkCodes(t *testing.T, s *Set) {
 	t.Helper()
 	coder := quant.NewCoder(s.Centroid)

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// processorTime is what the process has used.
+// processorTime returns the processor time used by this process.
 func processorTime(b *testing.B) time.Duration {
 	b.Helper()
 	var u syscall.Rusage

@@ -20,9 +20,9 @@ var (
 	approximateDims = flag.Int("approximate.dimensions", 384, "of the vectors that BenchmarkApproximate draws")
 )
 
-// BenchmarkApproximate builds the IVF of many vectors, and compares searches by it with scans of all codes, in turn:
-// what they cost, and how many of the nearest rows they find. Vectors and queries of -recall.vectors and
-// -recall.queries come beside drawn ones.
+// BenchmarkApproximate builds an IVF for many vectors. It alternates searches with the IVF and scans of all codes, and
+// compares their cost and the share of the nearest rows that they find. In addition to random vectors, it uses those in
+// the files -recall.vectors and -recall.queries.
 func BenchmarkApproximate(b *testing.B) {
 	for size := range strings.SplitSeq(*approximateRows, ",") {
 		rows, err := strconv.Atoi(size)
@@ -70,7 +70,7 @@ func benchIVF(b *testing.B, s *Files, snap *Set, queries [][]float32) {
 	if !with.IVF.Usable() {
 		b.Skip("these vectors are better looked at all")
 	}
-	var bytes [2]int64 // of the IVF, and of all else
+	var bytes [2]int64 // size of the IVF, and of everything else
 	for i, paths := range [][]string{{s.ivf.centroids.Path, s.ivf.means.Path, s.ivf.codes.Path}, {s.Full.Path, s.codesPath(snap.Epoch), s.int8Path(snap.Epoch)}} {
 		for _, path := range paths {
 			info, err := os.Stat(path)
@@ -108,7 +108,7 @@ func benchIVF(b *testing.B, s *Files, snap *Set, queries [][]float32) {
 					if err != nil {
 						b.Fatal(err)
 					}
-					if i >= len(queries)/10 { // the first ones bring files near
+					if i >= len(queries)/10 { // the first queries only load the files into memory
 						all, few = append(all, between-before), append(few, processorTime(b)-between)
 					}
 					looked += float64(n) / float64(with.Rows) / float64(len(queries))
@@ -125,7 +125,7 @@ func benchIVF(b *testing.B, s *Files, snap *Set, queries [][]float32) {
 	}
 }
 
-// shareOf is how many of the rows that are wanted were found, or others as near.
+// shareOf returns the share of the wanted rows that were found. Other rows that are as near count as well.
 func shareOf(want, got []topk.Scored) float64 {
 	top := topk.New(len(want))
 	for _, w := range want {

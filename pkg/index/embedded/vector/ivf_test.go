@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/topk"
 )
 
-// ivfOf builds the IVF of a set as a space does, with its calibrated radius.
+// ivfOf builds the IVF of a set as a space does, including the calibration of the radius.
 func ivfOf(t testing.TB, s *Files, snap *Set) *Set {
 	t.Helper()
 	c, files, err := s.BuildIVF(t.Context(), snap, Rebuild, 0)
@@ -28,7 +28,7 @@ func ivfOf(t testing.TB, s *Files, snap *Set) *Set {
 	return &with
 }
 
-// ivfRecall is the share of the nearest rows that IVF searches find, and the share of all rows whose codes they
+// ivfRecall measures the share of the nearest rows that IVF searches find, and the share of all rows whose codes they
 // compare.
 func ivfRecall(t testing.TB, s *Set, queries [][]float32, limit int) (o measured) {
 	t.Helper()
@@ -152,10 +152,10 @@ func TestUnclusteredVectorsHaveNoIVF(t *testing.T) {
 func TestTheIVFOfOutdatedCodesWaitsForAnIdleSpace(t *testing.T) {
 	t.Parallel()
 	s := &Set{Dimensions: 8, Centroid: make([]float32, 8), Thresholds: Thresholds{Codes: 1, IVF: 1}, CodedAt: 1000}
-	for slots, want := range map[uint32][2]Work{ // while there are writes, and when there are none
+	for slots, want := range map[uint32][2]Work{ // the work that is due while there are writes, and when there are none
 		1000:                      {Rebuild, Rebuild},
 		1000*RecentreFactor - 100: {NoWork, Rebuild},
-		1000 * RecentreFactor:     {NoWork, NoWork}, // first the codes
+		1000 * RecentreFactor:     {NoWork, NoWork}, // the codes must be renewed first
 	} {
 		s.Slots, s.Rows = slots, int64(slots)
 		if got := [2]Work{s.IVFWork(false), s.IVFWork(true)}; got != want {

@@ -19,9 +19,9 @@ import (
 
 var limitRows = flag.String("limit.rows", "100000,500000", "numbers of vectors that BenchmarkLimit draws")
 
-// topics draws vectors as sentence models make them: around topics and parts of these, in dimensions of which the first
-// tell most, with a part that all have in common. Of 100,000 the tenth nearest to a query has a product of 0.5 with it,
-// and any two have 0.05.
+// topics is a source of random vectors that resemble those of sentence models. They lie around topics and subtopics.
+// The first dimensions vary most, and all vectors have a common part. Among 100,000 of them, the tenth nearest to a
+// query has a dot product of 0.5 with it; for two random vectors, it is 0.05.
 func topics(dimensions, n int) drawn {
 	rng := rand.New(rand.NewPCG(31, 32))
 	spreads := make([]float64, dimensions)
@@ -55,8 +55,8 @@ func topics(dimensions, n int) drawn {
 	}}
 }
 
-// BenchmarkLimit measures a dense search beside the fastest that a scan of all vectors could be: reading them once, at
-// the speed that this machine's memory is read with by as many goroutines as a search has. Both take turns.
+// BenchmarkLimit compares a dense search with a lower bound for a scan of all vectors: the time in which this machine
+// reads the vectors from memory once, with as many goroutines as a search has. The two measurements alternate.
 func BenchmarkLimit(b *testing.B) {
 	for size := range strings.SplitSeq(*limitRows, ",") {
 		rows, err := strconv.Atoi(size)
@@ -113,7 +113,7 @@ func benchLimit(b *testing.B, s *Set, queries [][]float32) {
 	b.ReportMetric(100*r.rescored, "%compared")
 }
 
-// readAll reads a buffer once, with as many goroutines as a scan has.
+// readAll reads a buffer once, with as many goroutines as a scan uses.
 func readAll(b *testing.B, buffer []float32) {
 	parts := min(processors.Count(), maxScanners)
 	var all errgroup.Group

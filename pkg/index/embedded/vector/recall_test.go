@@ -21,16 +21,17 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/vector/quant"
 )
 
-// minRecall is how many of the truly nearest rows a dense search must find.
+// minRecall is the share of the truly nearest rows that a dense search must find.
 const minRecall = 0.998
 
-// drawn is a source of vectors; queries come from it as rows do.
+// drawn is a source of random vectors, both for rows and for queries.
 type drawn struct {
 	dimensions int
 	draw       func(rng *rand.Rand, v []float64)
 }
 
-// clusters draws around centres: spread says how far, in units of the distance between the centres.
+// clusters draws vectors around n centres. `spread` is their distance from the centre, in units of the distance between
+// centres.
 func clusters(dimensions, n int, spread float64) drawn {
 	rng := rand.New(rand.NewPCG(uint64(dimensions), uint64(n)))
 	centres := make([][]float64, n)
@@ -48,7 +49,7 @@ func clusters(dimensions, n int, spread float64) drawn {
 	}}
 }
 
-// gaussian draws components that are independent of one another, each with its own spread and mean.
+// gaussian draws vectors with independent components. Each component has its own spread and mean.
 func gaussian(dimensions int, spread, mean func(i int) float64) drawn {
 	return drawn{dimensions, func(rng *rand.Rand, v []float64) {
 		for i := range v {
@@ -59,7 +60,7 @@ func gaussian(dimensions int, spread, mean func(i int) float64) drawn {
 
 func constant(x float64) func(int) float64 { return func(int) float64 { return x } }
 
-// drawings are what models make, and what they should not.
+// drawings contains sources of vectors like those of models, and of vectors that models should not produce.
 var drawings = map[string]drawn{
 	"independent":                       gaussian(128, constant(1), constant(0)),
 	"clusters":                          clusters(128, 200, 1),
@@ -79,7 +80,7 @@ var drawings = map[string]drawn{
 	}},
 }
 
-// next draws a vector of unit length.
+// next returns a random vector of unit length.
 func (d drawn) next(rng *rand.Rand) []float32 {
 	exact := make([]float64, d.dimensions)
 	d.draw(rng, exact)
@@ -94,14 +95,14 @@ func (d drawn) next(rng *rand.Rand) []float32 {
 	return out
 }
 
-// vectorsOnly makes a snapshot of rows that have nothing but vectors, with codes.
+// vectorsOnly returns a snapshot of n rows that contain only vectors and their codes.
 func vectorsOnly(t testing.TB, dimensions, n int, next func() []float32) *Set {
 	t.Helper()
 	_, snap := spaceOfVectors(t, dimensions, n, next)
 	return snap
 }
 
-// spaceOfVectors is vectorsOnly, and returns the files, too.
+// spaceOfVectors is like vectorsOnly, but also returns the files.
 func spaceOfVectors(t testing.TB, dimensions, n int, next func() []float32) (*Files, *Set) {
 	t.Helper()
 	s := &Files{Dir: t.TempDir()}
@@ -132,8 +133,8 @@ func spaceOfVectors(t testing.TB, dimensions, n int, next func() []float32) (*Fi
 	return s, snap
 }
 
-// recall is the share of the truly nearest rows that a staged scan finds, and the share of all rows that it compares in
-// full. A row that is as near as the last of the truly nearest is as good.
+// recall contains the share of the truly nearest rows that a staged scan finds, and the share of all rows that it
+// compares in full. Rows that are as near as the last of the truly nearest ones count as found, too.
 type recall struct{ found, rescored float64 }
 
 func recallOf(ctx context.Context, s *Set, queries [][]float32, limit int) (recall, error) {
@@ -192,7 +193,8 @@ var (
 	recallLength  = flag.Int("recall.dimensions", 384, "of the vectors in these files")
 )
 
-// BenchmarkRecall measures how many of the truly nearest rows are found, and how long it takes beside the exact scan.
+// BenchmarkRecall measures the share of the truly nearest rows that are found, and compares the time with that of an
+// exact scan.
 func BenchmarkRecall(b *testing.B) {
 	for _, name := range slices.Sorted(maps.Keys(drawings)) {
 		b.Run(name, func(b *testing.B) {

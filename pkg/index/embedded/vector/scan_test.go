@@ -16,7 +16,7 @@ func TestAPanicOfAScannerIsReturnedAsAnError(t *testing.T) {
 		}
 		return func(int, int) error { return nil }
 	})
-	// On one processor, or where who asks has done all before a helper begins, nobody panics.
+	// There is no panic if the machine has one processor, or if the calling goroutine finishes before a helper starts.
 	if err != nil && !strings.Contains(err.Error(), "out of range") {
 		t.Error(err)
 	}

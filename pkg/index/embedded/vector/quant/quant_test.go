@@ -11,7 +11,8 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/slotfile"
 )
 
-// unit draws a vector of unit length; the first dimensions count more, and all lie around a centre.
+// unit returns a random vector of unit length. All such vectors lie around a common centre, and vary most in the first
+// dimensions.
 func unit(r *rand.Rand, dimensions int) []float32 {
 	out := make([]float32, dimensions)
 	var sum float64
@@ -81,7 +82,8 @@ func TestARotationSpreadsEveryDimensionOverAll(t *testing.T) {
 	}
 }
 
-// TestTheRotationMatchesStoredCodes keeps files of earlier programs readable.
+// TestTheRotationMatchesStoredCodes fails if the rotation changes, because the codes in existing files would become
+// useless.
 func TestTheRotationMatchesStoredCodes(t *testing.T) {
 	t.Parallel()
 	v := []float32{1, 2, 3, 4, 5}
@@ -136,7 +138,7 @@ func TestEstimatesAreOffByTheirSpread(t *testing.T) {
 	}
 }
 
-// groupOf has the codes of some vectors by columns.
+// groupOf returns the codes of some vectors, arranged by columns.
 func groupOf(c *Coder, vectors ...[]float32) []byte {
 	dimensions := len(c.centroid)
 	group := make([]byte, Rows*CodeBytes(dimensions))
@@ -148,13 +150,14 @@ func groupOf(c *Coder, vectors ...[]float32) []byte {
 	return group
 }
 
-// estimates are what Above estimates.
+// estimates returns the estimates that Above computes.
 func estimates(q *Query, group []byte) (e Estimates) {
 	q.Above(&e, group, 0, 0)
 	return e
 }
 
-// anyGroup is a group of codes of so many words, of which the first has no bit, the second all, and the others any.
+// anyGroup returns a group of codes, each of the given number of words. In the first code no bits are set, in the
+// second one all, and in the others random ones.
 func anyGroup(r *rand.Rand, words int) []byte {
 	group := make([]byte, Rows*(8*words+numbers))
 	for i := range Rows {
@@ -170,8 +173,8 @@ func anyGroup(r *rand.Rand, words int) []byte {
 	return group
 }
 
-// What columns add up to is what the bits do, to the last digit, also where all weights are as great as they can be and
-// vectors as long as they may be.
+// All kernels must compute exactly the same sums as a loop over the bits, even if all weights have the maximum value
+// and the vectors have the maximum length.
 func TestEstimatesOfAllKernelsAreEqual(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(15, 16))
@@ -219,7 +222,7 @@ func TestEstimatesOfAllKernelsAreEqual(t *testing.T) {
 	}
 }
 
-// A query whose turned residue is the same everywhere has the greatest weights in every dimension.
+// If all components of a query's rotated residual are equal, the weight is maximal in every dimension.
 func TestSumsOfMaximalWeightsDoNotOverflow(t *testing.T) {
 	t.Parallel()
 	for _, dimensions := range []int{4096, index.MaxDimensions} {
@@ -235,7 +238,7 @@ func TestSumsOfMaximalWeightsDoNotOverflow(t *testing.T) {
 	}
 }
 
-// invert undoes apply of a power of two of dimensions: each of its steps undoes itself.
+// invert undoes apply, if the number of dimensions is a power of two. Each step of the rotation is its own inverse.
 func (r *rotation) invert(v []float32) {
 	for rotation := rotationPasses - 1; rotation >= 0; rotation-- {
 		hadamard(v)
@@ -346,7 +349,7 @@ func TestByteSumsOfAllKernelsAreEqual(t *testing.T) {
 		weight, code := make([]int16, n), make([]byte, n)
 		for i := range weight {
 			weight[i], code[i] = int16(r.IntN(2*maxShort+1)-maxShort), byte(r.IntN(256))
-			if n > maxShorts/maxShort { // as weights are that many dimensions have
+			if n > maxShorts/maxShort { // with so many dimensions, real weights are smaller
 				weight[i] /= int16(n*maxShort/maxShorts) + 1
 			}
 		}
@@ -368,7 +371,7 @@ func TestByteSumsOfMaximalWeightsDoNotOverflow(t *testing.T) {
 	for _, n := range lengths {
 		weight, code := make([]int16, n), make([]byte, n)
 		for i := range weight {
-			weight[i], code[i] = int16(min(maxShort, maxShorts/n)), 1<<7 // -128, which no code has
+			weight[i], code[i] = int16(min(maxShort, maxShorts/n)), 1<<7 // -128, which does not occur in real codes
 		}
 		if got, want := dotBytes(weight, code), -128*int64(weight[0])*int64(n); int64(got) != want {
 			t.Errorf("of %d bytes: %d, want %d", n, got, want)

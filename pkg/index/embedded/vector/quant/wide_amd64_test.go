@@ -1,6 +1,7 @@
 package quant
 
-// processors are the ways that this processor has to make estimates by vector instructions.
+// processors returns the kernels that this processor supports, by instruction set. They compute estimates with vector
+// instructions.
 func processors(q *Query) map[string]func(e *Estimates, codes []byte, times, threshold float32) uint64 {
 	out := map[string]func(e *Estimates, codes []byte, times, threshold float32) uint64{}
 	if wide {
