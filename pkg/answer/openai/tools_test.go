@@ -169,7 +169,7 @@ func TestToolCallsArePassedOnWhileTheModelWritesThem(t *testing.T) {
 
 func TestAfterAPieceOfAToolCallThereIsNoRetry(t *testing.T) {
 	t.Parallel()
-	cut := events(callDelta(`{"index":0,"id":"a","type":"function","function":{"name":"look_up","arguments":"{"}}`)) // cut off
+	cut := events(callDelta(`{"index":0,"id":"a","type":"function","function":{"name":"look_up","arguments":"{"}}`))
 	for name, onCall := range map[string]func(chat.CallDelta) error{"passed on": func(chat.CallDelta) error { return nil }, "collected": nil} {
 		p, s, _ := started(t, nil, cut, events(delta("Seven years."), stop, "[DONE]"))
 		prompt := withTools()
