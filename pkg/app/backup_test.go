@@ -25,14 +25,14 @@ import (
 	"github.com/sluice/sluice/pkg/originals"
 )
 
-// runCommand runs a command of api in this process and returns what it wrote and its exit code.
+// runCommand runs a command of api in this process, and returns its output and exit code.
 func runCommand(args ...string) (stdout, stderr string, code int) {
 	var out, faults bytes.Buffer
 	code = Main(API, args, nil, &out, &faults)
 	return out.String(), faults.String(), code
 }
 
-// backUp backs the program up, or its data directory.
+// backUp creates a backup of the program or, if it is not running, of its data directory.
 func (p *program) backUp(file string) backup.Report {
 	p.t.Helper()
 	out, faults, code := p.command("backup", file, "--json")
@@ -43,7 +43,7 @@ func (p *program) backUp(file string) backup.Report {
 	return report
 }
 
-// restored is a program, not yet started, over a directory that a backup was restored to.
+// restored returns a program with a data directory that was restored from the backup. The program has not been started.
 func (p *program) restored(file string) *program {
 	p.t.Helper()
 	q := newProgram(p.t, p.env...)
@@ -65,14 +65,14 @@ func TestABackupOfABusyServiceBringsBackWhatWasAcceptedBefore(t *testing.T) {
 	var agent struct{ ID string }
 	p.must(p.post("/agents", map[string]any{"name": "Helper", "datastoreIds": []string{store}}, &agent))
 
-	model.delay.Store(int64(300 * time.Millisecond)) // so that there is unfinished work
+	model.delay.Store(int64(300 * time.Millisecond)) // leaves some work unfinished
 	for _, d := range unfinished {
 		if !p.putIn(store, d) {
 			t.Fatalf("%s cannot be put in", d.customID)
 		}
 	}
 	var busy sync.WaitGroup
-	busy.Go(func() { // while the backup is made
+	busy.Go(func() { // continues while the backup is created
 		for i, d := range others {
 			if p.putIn(store, d); i%2 == 0 && d.id != "" {
 				_ = p.delete("/datasources/" + d.id)
@@ -89,7 +89,7 @@ func TestABackupOfABusyServiceBringsBackWhatWasAcceptedBefore(t *testing.T) {
 	p.settled(store, time.Minute)
 
 	q := p.restored(file)
-	model.delay.Store(int64(5 * time.Second)) // so that it can be seen what is missing
+	model.delay.Store(int64(5 * time.Second)) // gives the test time to see what is missing
 	q.start()
 	q.eventually(time.Minute, "nobody says that the index is being built", func() bool {
 		return strings.Contains(q.readiness(), "there was no index, as after a restore; it is being rebuilt")
@@ -117,7 +117,7 @@ func TestABackupOfABusyServiceBringsBackWhatWasAcceptedBefore(t *testing.T) {
 	q.sameRows(store)
 }
 
-// readiness is what /readyz says.
+// readiness returns the body of the response to /readyz.
 func (p *program) readiness() string {
 	p.t.Helper()
 	var body json.RawMessage
@@ -205,7 +205,7 @@ func TestABackupNamesOriginalsThatAreLost(t *testing.T) {
 	}
 }
 
-// deleteOriginalOf removes the originals of a datasource while no program runs.
+// deleteOriginalOf deletes the originals of a datasource. The program must not be running.
 func (p *program) deleteOriginalOf(id string) {
 	p.t.Helper()
 	store, closes, err := operate.OpenOriginals(p.t.Context(), filepath.Join(p.dir, datadir.NATS), true)
@@ -224,7 +224,7 @@ func TestAnInterruptedBackupLeavesNoFile(t *testing.T) {
 	p := newProgram(t)
 	p.start()
 	store := p.newDatastore()
-	p.must(p.upload(store, "a.txt", "a", bytes.Repeat([]byte("The pump runs. "), 300_000), nil)) // over a minute at the slowest rate
+	p.must(p.upload(store, "a.txt", "a", bytes.Repeat([]byte("The pump runs. "), 300_000), nil)) // more than a minute at the lowest rate
 	dir := t.TempDir()
 	p.must(os.WriteFile(filepath.Join(dir, "b.tar.zst"), []byte("yesterday's"), 0o600))
 	ctx, cancel := context.WithCancel(t.Context())

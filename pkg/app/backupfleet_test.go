@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// fleetTools finds the tools that docs/deployment.md backs a fleet up with: those of PostgreSQL, in PATH or where
-// Debian keeps them, and the command line of NATS, which TEST_BACKUP_FLEET names.
+// fleetTools returns a function that runs the tools with which docs/deployment.md backs up a fleet. The tools of
+// PostgreSQL are found in PATH or in Debian's directories. TEST_BACKUP_FLEET is the path of the NATS command line.
 func fleetTools(t *testing.T) (tool func(name string, args ...string) string) {
 	t.Helper()
 	nats := os.Getenv("TEST_BACKUP_FLEET")
@@ -23,12 +23,12 @@ func fleetTools(t *testing.T) (tool func(name string, args ...string) string) {
 		if name == "nats" {
 			path, err = nats, nil
 		} else if found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/" + name); len(found) > 0 {
-			path, err = found[len(found)-1], nil // that of the server that the test starts, or a newer one
+			path, err = found[len(found)-1], nil // of the same version as the server that the test starts, or newer
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		out, err := exec.Command(path, args...).CombinedOutput() // whose standard input is empty, as in a cron job
+		out, err := exec.Command(path, args...).CombinedOutput() // standard input is empty, as in a cron job
 		if err != nil {
 			t.Fatalf("%s: %v\n%s", name, err, tail(string(out), 3000))
 		}
@@ -36,10 +36,9 @@ func fleetTools(t *testing.T) (tool func(name string, args ...string) string) {
 	}
 }
 
-// TestAFleetComesBackFromItsBackups backs a busy fleet up as docs/deployment.md says, loses everything, and brings it
-// back with new engines that hold nothing: what was accepted before the copy of the database is there as it was, work
-// that was waiting is done, what was accepted between the two copies comes back from the job log, and the index is
-// filled from the originals.
+// TestAFleetComesBackFromItsBackups backs up a busy fleet as docs/deployment.md says, loses everything, and restores it
+// with new, empty engines. Content accepted before the copy of the database is restored, and waiting work is done.
+// Content accepted between the two copies comes back from the job log, and the index is filled from the originals.
 func TestAFleetComesBackFromItsBackups(t *testing.T) {
 	tool := fleetTools(t)
 	dump, streams := filepath.Join(t.TempDir(), "catalog.dump"), filepath.Join(t.TempDir(), "nats-backup")
@@ -61,7 +60,7 @@ func TestAFleetComesBackFromItsBackups(t *testing.T) {
 	done[2].deleted = confirmed
 	f.api.settled(store, time.Minute)
 	for _, p := range f.ingestors {
-		f.api.must(p.terminate()) // so that there is work that waits
+		f.api.must(p.terminate()) // leaves work waiting
 	}
 	put := func(docs []*document) {
 		t.Helper()
@@ -96,7 +95,7 @@ func TestAFleetComesBackFromItsBackups(t *testing.T) {
 		return len(have) >= len(kept)-1
 	})
 	f.api.must(f.api.get("/agents/"+agent.ID, nil))
-	f.api.repair() // reads again what the index lacks, which an audit would find some time later
+	f.api.repair() // queues content that the index lacks, as an audit would do some time later
 	f.api.eventually(2*time.Minute, "the index has not the texts of all documents", func() bool {
 		f.api.checkSources(kept, f.api.settled(store, 2*time.Minute))
 		return f.api.holdsTexts(kept)
@@ -115,7 +114,7 @@ func TestAFleetComesBackFromItsBackups(t *testing.T) {
 	}
 }
 
-// holdsTexts reports whether the index has the text that each document has now: chunks are read from it.
+// holdsTexts reports whether the chunks in the index contain the current text of each document.
 func (p *program) holdsTexts(docs []*document) bool {
 	p.t.Helper()
 	for _, d := range docs {

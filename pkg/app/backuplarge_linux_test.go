@@ -18,7 +18,8 @@ import (
 	"github.com/sluice/sluice/pkg/config"
 )
 
-// largeDocument is a Word document with a picture of so many bytes that nobody reads, and that does not compress.
+// largeDocument returns a Word document that contains a picture of the given size. Extraction ignores the picture,
+// which cannot be compressed.
 func largeDocument(t testing.TB, seed uint64, size int) []byte {
 	t.Helper()
 	from, err := zip.OpenReader(filepath.Join(documents, "employee-handbook.docx"))
@@ -48,7 +49,7 @@ func largeDocument(t testing.TB, seed uint64, size int) []byte {
 	return out.Bytes()
 }
 
-// peak is the most memory that a running process has had since it was forgotten.
+// peak returns the maximum resident memory that a running process has had.
 func peak(pid int) (memory string, ok bool) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
@@ -62,7 +63,7 @@ func peak(pid int) (memory string, ok bool) {
 	return "", false
 }
 
-// TestALargeBackup reports what a backup of TEST_BACKUP_SIZE and its restore take.
+// TestALargeBackup reports the time and memory that a backup of TEST_BACKUP_SIZE and its restore take.
 func TestALargeBackup(t *testing.T) {
 	text := os.Getenv("TEST_BACKUP_SIZE")
 	if text == "" {
@@ -101,7 +102,7 @@ func TestALargeBackup(t *testing.T) {
 			select {
 			case err = <-ended:
 				running = false
-			case <-tick.C: // the system's own account of it begins with the memory of this process
+			case <-tick.C: // not taken from the exit status, because that maximum includes the memory that this process had at the fork
 				if m, ok := peak(cmd.Process.Pid); ok {
 					memory = m
 				}

@@ -17,7 +17,7 @@ import (
 	"github.com/sluice/sluice/pkg/loadtest"
 )
 
-// bench runs sluice bench beside the program, in its data directory.
+// bench runs sluice bench in the program's data directory.
 func (p *program) bench(args ...string) (out, errs string, err error) {
 	var stdout, stderr bytes.Buffer
 	environ := []string{"SLUICE_DATA_DIR=" + p.dir, "SLUICE_URL=http://" + p.addr, "SLUICE_API_KEY=" + testKey}

@@ -27,7 +27,7 @@ import (
 	"github.com/sluice/sluice/testdata/site"
 )
 
-// chaosTime is how long the chaos test disturbs the fleet: TEST_CHAOS, or half a minute.
+// chaosTime returns how long the chaos test disturbs the fleet: TEST_CHAOS, or half a minute by default.
 func chaosTime(t *testing.T) time.Duration {
 	t.Helper()
 	text := os.Getenv("TEST_CHAOS")
@@ -41,13 +41,13 @@ func chaosTime(t *testing.T) time.Duration {
 	return d
 }
 
-// entry is one of the documents of the chaos test, with what is known to be true of it once its last request was
-// answered.
+// entry is a document of the chaos test with its expected state. That state is certain once the last request for the
+// document has been answered.
 type entry struct {
 	customID string
 	id       string
-	version  int  // of the text that it must have
-	gone     bool // deleted
+	version  int  // expected version of the text
+	gone     bool // whether the document was deleted
 }
 
 func (e *entry) text(version int) string {
@@ -55,13 +55,13 @@ func (e *entry) text(version int) string {
 	return fmt.Sprintf("This is %s in version %d.\n\n%s", e.customID, version, long)
 }
 
-// TestAFleetSurvivesChaos kills and stops every process of a fleet and every engine behind it, one or two at a time, at
-// random moments, while documents are created, replaced and deleted and pages are crawled. In the end everything that
-// was accepted is synched in its last version, what was deleted is gone, and the index holds the rows that the catalog
-// knows and no others.
+// TestAFleetSurvivesChaos kills and stops every process of a fleet and every engine behind it, one or two at a time and
+// at random moments. Meanwhile documents are created, replaced and deleted, and pages are crawled. In the end the last
+// version of everything accepted is searchable, deleted documents are gone, and the index contains exactly the rows
+// that the catalog knows.
 func TestAFleetSurvivesChaos(t *testing.T) {
 	const clients = 4
-	documents := 500 * max(1, int(chaosTime(t)/time.Minute)) // so that there is work all the time
+	documents := 500 * max(1, int(chaosTime(t)/time.Minute)) // enough for the whole time
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	pages := httptest.NewServer(site.Handler())
@@ -71,7 +71,7 @@ func TestAFleetSurvivesChaos(t *testing.T) {
 
 	chaos, end := context.WithTimeout(t.Context(), chaosTime(t))
 	defer end()
-	// What began before the end of the chaos is carried out after it: 5 minutes is beyond every back-off.
+	// Work that began before the end of the chaos is completed afterwards. Five minutes are longer than any back-off.
 	all, cancel := context.WithTimeout(t.Context(), chaosTime(t)+5*time.Minute)
 	defer cancel()
 
@@ -113,11 +113,11 @@ func TestAFleetSurvivesChaos(t *testing.T) {
 	f.checkIndex(store)
 }
 
-// live puts a document in, and then replaces or deletes some that were put in before.
+// live adds document i, and then replaces or deletes one that was added before.
 func (f *fleet) live(ctx context.Context, store string, entries []*entry, i int, random *rand.Rand) {
 	f.put(ctx, store, entries[i])
 	const clients = 4
-	before := entries[i%clients+clients*random.IntN(i/clients+1)] // one of this client's own
+	before := entries[i%clients+clients*random.IntN(i/clients+1)] // one of this client's own documents
 	switch dice := random.IntN(10); {
 	case before.gone:
 	case dice < 4:
@@ -138,7 +138,7 @@ func (f *fleet) live(ctx context.Context, store string, entries []*entry, i int,
 	}
 }
 
-// put puts the entry's version in.
+// put uploads the current version of the entry.
 func (f *fleet) put(ctx context.Context, store string, e *entry) {
 	body, err := json.Marshal(map[string]any{"documents": []map[string]any{{
 		"text": e.text(e.version), "name": e.customID, "metadata": map[string]string{"custom_id": e.customID},
@@ -154,14 +154,15 @@ func (f *fleet) put(ctx context.Context, store string, e *entry) {
 			e.id = answer.IDs[0]
 			return
 		}
-		if !passes(err) || pause(ctx) != nil { // else again: the custom id says that it is the same document
+		if !passes(err) || pause(ctx) != nil { // otherwise repeat the request: the custom id identifies the document
 			f.t.Errorf("putting %s in: %v, %v", e.customID, answer, err)
 			return
 		}
 	}
 }
 
-// disturb strikes until ctx ends, and leaves everything running. It returns how often each was struck.
+// disturb disturbs processes and engines until ctx ends, and leaves all of them running. It returns the number of
+// disturbances of each kind.
 func (f *fleet) disturb(ctx context.Context, random *rand.Rand) map[string]int {
 	blows := map[string]int{}
 	down := func(minimum, limit int) {
@@ -193,7 +194,7 @@ func (f *fleet) disturb(ctx context.Context, random *rand.Rand) map[string]int {
 	turn := random.Perm(len(strikes))
 	for ctx.Err() == nil {
 		if len(turn) == 0 {
-			turn = random.Perm(len(strikes)) // each as often as every other
+			turn = random.Perm(len(strikes)) // every kind equally often
 		}
 		blows[strikes[turn[0]]()]++
 		turn = turn[1:]
@@ -202,7 +203,7 @@ func (f *fleet) disturb(ctx context.Context, random *rand.Rand) map[string]int {
 	return blows
 }
 
-// strike kills a process, or asks it to stop, and starts it again after a while.
+// strike kills a process or asks it to stop, and starts it again after a while.
 func (f *fleet) strike(p *program, random *rand.Rand, down func(minimum, limit int)) string {
 	how := "killed"
 	if random.IntN(3) == 0 {
@@ -238,7 +239,7 @@ func (f *fleet) engine(name string, kill func() error, restart func(context.Cont
 	}
 }
 
-// checkEntries compares what the service tells with what was accepted.
+// checkEntries compares the datasources that the service reports with the accepted documents.
 func (f *fleet) checkEntries(store string, entries []*entry, have []source) {
 	f.t.Helper()
 	byID := map[string]source{}
@@ -250,11 +251,11 @@ func (f *fleet) checkEntries(store string, entries []*entry, have []source) {
 			byID[s.ID] = s
 		}
 	}
-	// Milvus may have been killed last of all, and come up for some seconds yet.
+	// If Milvus was killed last, it may need some more seconds to start.
 	ctx, cancel := context.WithTimeout(f.t.Context(), 2*time.Minute)
 	defer cancel()
 	var reads sync.WaitGroup
-	checking := make(chan struct{}, 8) // Milvus answers one read after some 50 ms, and many at a time
+	checking := make(chan struct{}, 8) // Milvus takes about 50 ms for a read, but serves many reads at the same time
 	for _, e := range entries {
 		s, ok := byID[e.id]
 		delete(byID, e.id)
@@ -289,7 +290,8 @@ func (f *fleet) checkEntries(store string, entries []*entry, have []source) {
 	}
 }
 
-// checkIndex compares index and catalog row by row, without the fleet's processes, once what is queued to be swept is.
+// checkIndex compares the index with the catalog, row by row, after all queued sweeps have been carried out. The
+// fleet's processes must not be running.
 func (f *fleet) checkIndex(store string) {
 	f.t.Helper()
 	ctx, cancel := context.WithTimeout(f.t.Context(), time.Minute)
@@ -310,7 +312,7 @@ func (f *fleet) checkIndex(store string) {
 	if err := sweeper.Drain(ctx); err != nil {
 		f.t.Fatal(err)
 	}
-	later := func() time.Time { return time.Now().Add(time.Hour) } // the audit leaves alone what has just become active
+	later := func() time.Time { return time.Now().Add(time.Hour) } // the audit ignores rows that have just become active
 	auditor := control.Auditor{Catalog: cat, Engines: where, Originals: noOriginals{}, Log: log, Now: later}
 	report, err := auditor.Audit(ctx, control.Scope{}, f.t.Logf)
 	if err != nil {
@@ -319,8 +321,8 @@ func (f *fleet) checkIndex(store string) {
 	if report.Missing > 0 {
 		f.t.Errorf("%d datasources have not all of their rows", report.Missing)
 	}
-	// A run that was cut short and then overtaken by one that failed is all that may have left rows: an audit finds
-	// them.
+	// The only rows that may be left over are those of an interrupted run whose job was overtaken by a job that failed.
+	// The audit finds them.
 	f.t.Logf("the audit found %d rows to sweep", report.StrayRows)
 	if err := sweeper.Drain(ctx); err != nil {
 		f.t.Fatal(err)
@@ -353,7 +355,7 @@ func (f *fleet) checkIndex(store string) {
 	}
 }
 
-// rowsOnly are sweeps without what they remove elsewhere than from the index.
+// rowsOnly returns sweeps that delete only rows of the index.
 type rowsOnly struct{ *catalog.Catalog }
 
 func (r rowsOnly) Sweeps(ctx context.Context, limit int) ([]catalog.SweepTask, error) {

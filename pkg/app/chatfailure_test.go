@@ -15,23 +15,23 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Time-outs of the failing providers' tests: they wait for each of them many times.
+// Time-outs in the tests of failing providers. They are short because the tests reach them many times.
 const (
 	chatStart = 2 * time.Second
 	chatStall = 2 * time.Second
-	chatGrace = 5 * time.Second // for all that is not the time-out itself, on a busy machine
+	chatGrace = 5 * time.Second // allowance for everything except the time-out itself, on a busy machine
 )
 
-// failure is what a client is to get of a provider that fails.
+// failure describes how a provider fails, and the error that a client must get.
 type failure struct {
 	play   scenario
-	midway bool // the first word has come before: a stream says so in an event
-	status int  // of the answer otherwise
+	midway bool // whether the failure comes after the first word; in that case a stream reports it in an event
+	status int  // expected status if the failure is not reported in an event
 	says   string
-	after  string // the answer's Retry-After
+	after  string // expected Retry-After
 }
 
-// failures are the ways in which a provider may fail.
+// failures returns all ways in which a provider may fail.
 func failures() map[string]failure {
 	opening := func(then func(*wire)) scenario {
 		return func(w *wire) { w.text("It opens"); then(w) }
@@ -106,7 +106,7 @@ func TestAFailedProviderIsReportedAndKeepsTheConversation(t *testing.T) {
 	}
 }
 
-// check compares what a client got.
+// check compares the client's result with the expected error.
 func (f failure) check(t *testing.T, got received, streaming bool) {
 	t.Helper()
 	if limit := chatStart + chatStall + chatGrace; got.took > limit {
@@ -129,12 +129,12 @@ func (f failure) check(t *testing.T, got received, streaming bool) {
 	}
 }
 
-// received is what a client got.
+// received is the result that a client got.
 type received struct {
 	status  int
 	answer  string
 	done    bool
-	failed  string // data that tells of an error in the stream
+	failed  string // data of the event that reports an error in a stream
 	after   string
 	took    time.Duration
 	problem struct {
@@ -147,7 +147,7 @@ func (r received) String() string {
 	return fmt.Sprintf("status %d, answer %.100q of %d bytes, done %v, failed %q, problem %+v, after %s", r.status, r.answer, len(r.answer), r.done, r.failed, r.problem, r.took)
 }
 
-// newChatAgent makes an agent without datastores: what it says is the model's alone.
+// newChatAgent creates an agent without datastores, so that its answers come only from the model.
 func (p *program) newChatAgent() string {
 	p.t.Helper()
 	var agent struct{ ID string }
@@ -155,7 +155,7 @@ func (p *program) newChatAgent() string {
 	return agent.ID
 }
 
-// ask plays a scenario through the API.
+// ask asks the agent a question for which chatServer plays the named scenario.
 func (p *program) ask(t testing.TB, agent, name, model, conversation string, streaming bool) received {
 	t.Helper()
 	body, err := json.Marshal(map[string]any{"query": "<" + name + ">", "modelName": model, "conversationId": conversation, "visitorId": "v", "streaming": streaming})
@@ -197,7 +197,7 @@ func (p *program) ask(t testing.TB, agent, name, model, conversation string, str
 	return got
 }
 
-// read takes a stream apart.
+// read parses a stream.
 func (a *received) read(stream string) {
 	for block := range strings.SplitSeq(stream, "\n\n") {
 		name, data := "", []string{}
@@ -221,7 +221,7 @@ func (a *received) read(stream string) {
 	}
 }
 
-// messages are the texts that a conversation holds, none when there is no such conversation.
+// messages returns the texts in a conversation, or none if the conversation does not exist.
 func (p *program) messages(t testing.TB, conversation string) []string {
 	t.Helper()
 	var talk struct{ Messages []struct{ Text string } }
@@ -332,7 +332,7 @@ func TestDisconnectedClientsLeaveNothingBehind(t *testing.T) {
 			p.must(err)
 			req.Header.Set("Authorization", "Bearer "+testKey)
 			req.Header.Set("Content-Type", "application/json")
-			res, err := client.Do(req) // returns with the first token
+			res, err := client.Do(req) // returns when the first token arrives
 			p.must(err)
 			defer res.Body.Close()
 			<-begun

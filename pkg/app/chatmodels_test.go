@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// shown is how the tests write a model down: its provider, name and window.
+// shown describes models for comparison, each by its provider, name and context window.
 func shown(models []chat.Model) string {
 	var out []string
 	for _, m := range models {
@@ -32,7 +32,7 @@ func TestModelsAreChosenByTheConfiguration(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		environ      string
-		usual, llm4  string // what answers as llm_3_5_turbo and as llm_4
+		usual, llm4  string // the models that answer as llm_3_5_turbo and as llm_4
 		saysOnFailed string
 	}{
 		"without a model the built-in answerer answers": {"", "built-in  0", "built-in  0", ""},

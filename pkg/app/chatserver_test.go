@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// chatServer speaks the protocols of OpenAI and of Anthropic, and behaves as the question says: the scenario whose name is
-// in it is played.
+// chatServer implements the protocols of OpenAI and of Anthropic. It plays the scenario whose name the question
+// contains.
 type chatServer struct {
 	*httptest.Server
 	scenarios map[string]scenario
 }
 
-// scenario plays one answer.
+// scenario writes one response.
 type scenario func(w *wire)
 
 func newChatServer(t testing.TB, scenarios map[string]scenario) *chatServer {
@@ -31,7 +31,8 @@ func newChatServer(t testing.TB, scenarios map[string]scenario) *chatServer {
 	return s
 }
 
-// settings make a program answer by this server: llm_3_5_turbo through OpenAI's protocol, llm_4 through Anthropic's.
+// settings returns the settings with which a program uses this server: as llm_3_5_turbo with OpenAI's protocol, and as
+// llm_4 with Anthropic's.
 func (s *chatServer) settings(more ...string) []string {
 	return append([]string{
 		"OPENAI_BASE_URL=" + s.URL + "/v1", "OPENAI_API_KEY=sk-of-the-server", "ANTHROPIC_BASE_URL=" + s.URL, "ANTHROPIC_API_KEY=sk-of-the-server",
@@ -57,7 +58,7 @@ func (s *chatServer) play(w *wire) {
 	http.Error(w.w, "no such scenario: "+question, http.StatusTeapot)
 }
 
-// wire writes one answer in its protocol.
+// wire writes a response in the protocol of the request.
 type wire struct {
 	w         http.ResponseWriter
 	r         *http.Request
@@ -65,13 +66,13 @@ type wire struct {
 	begun     bool
 }
 
-// event writes one event as it is.
+// event writes one event unchanged.
 func (w *wire) event(name, data string) {
 	if w.anthropic {
 		fmt.Fprintf(w.w, "event: %s\n", name)
 	}
 	fmt.Fprintf(w.w, "data: %s\n\n", data)
-	_ = http.NewResponseController(w.w).Flush() // whoever has gone is noticed by the next
+	_ = http.NewResponseController(w.w).Flush() // ignore the error: the next write notices a disconnected client
 }
 
 func (w *wire) begin() {
@@ -99,7 +100,7 @@ func (w *wire) text(piece string) {
 	w.event("", `{"id":"c","object":"chat.completion.chunk","created":1,"model":"o-1","choices":[{"index":0,"delta":{"content":`+string(quoted)+`},"finish_reason":null}]}`)
 }
 
-// end ends the answer for a reason of the protocol.
+// end ends the answer with the finish reason, which is different in each protocol.
 func (w *wire) end(openai, anthropic string) {
 	w.begin()
 	if w.anthropic {
@@ -112,7 +113,7 @@ func (w *wire) end(openai, anthropic string) {
 	w.event("", "[DONE]")
 }
 
-// hang says nothing until the client has gone.
+// hang sends nothing until the client disconnects.
 func (w *wire) hang() {
 	_ = http.NewResponseController(w.w).Flush()
 	select {
@@ -124,7 +125,7 @@ func (w *wire) hang() {
 // cut breaks the connection.
 func (w *wire) cut() { panic(http.ErrAbortHandler) }
 
-// refuse answers with a status and an error of the protocol.
+// refuse responds with a status and an error in the protocol's format.
 func (w *wire) refuse(status int, code, message string, headers ...string) {
 	w.w.Header().Set("Content-Type", "application/json")
 	for i := 0; i+1 < len(headers); i += 2 {
@@ -138,14 +139,14 @@ func (w *wire) refuse(status int, code, message string, headers ...string) {
 	fmt.Fprintf(w.w, `{"error":{"code":%q,"message":%q,"type":"error","param":null}}`, code, message)
 }
 
-// page answers with a web page.
+// page responds with a web page.
 func (w *wire) page(status int) {
 	w.w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.w.WriteHeader(status)
 	fmt.Fprint(w.w, "<!DOCTYPE html>\n<html><title>Bad gateway</title></html>")
 }
 
-// malformed sends an event that is not what the protocol has.
+// malformed sends an event that violates the protocol.
 func (w *wire) malformed() {
 	w.begin()
 	w.event("content_block_delta", `{"type":"content_block_delta","choices":[{"delta":`)

@@ -21,7 +21,7 @@ import (
 	"github.com/sluice/sluice/pkg/datadir"
 )
 
-// api runs a command beside the program as somebody elsewhere would, by address and key.
+// api runs a command as on another machine: it is given the service's address and a key.
 func (p *program) api(ctx context.Context, args ...string) (out, errs string, exit cli.Exit) {
 	return runAt(ctx, "http://"+p.addr, args...)
 }
@@ -36,7 +36,7 @@ func runAt(ctx context.Context, address string, args ...string) (out, errs strin
 	return stdout.String(), stderr.String(), cli.ExitOf(err)
 }
 
-// brought is what ingest and import tell machines.
+// brought is the JSON output of ingest and import.
 type brought struct {
 	Datastore                                                 struct{ ID, Name string }
 	Found, Unchanged, Sent, Synched, Failed, Deleted, LeftOut int64
@@ -44,7 +44,7 @@ type brought struct {
 	Failures, Left                                            []struct{ Name, Error string }
 }
 
-// bring runs ingest or import with --json.
+// bring runs ingest or import with --json. It fails the test if the exit code is not the expected one.
 func (p *program) bring(want cli.Exit, args ...string) (b brought) {
 	p.t.Helper()
 	out, errs, exit := p.api(p.t.Context(), append(args, "--json")...)
@@ -59,7 +59,7 @@ func (b brought) counts() string {
 		b.Deleted, b.LeftOut)
 }
 
-// inFolder writes files into a folder of their own, by path and content.
+// inFolder writes files to a new folder. files maps paths to contents.
 func inFolder(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -79,7 +79,7 @@ func writeFile(t *testing.T, path, content string) {
 	}
 }
 
-// until asks again and again until it is so.
+// until waits until the condition is true.
 func until(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	poll := time.NewTicker(20 * time.Millisecond)
@@ -138,13 +138,13 @@ func TestTheCommandLineAddsDocumentsAndAsks(t *testing.T) {
 		if exit != cli.OK || !strings.HasPrefix(out, "RANK  SCORE  SOURCE\n   1  0.") || !strings.Contains(out, "green wheel") {
 			t.Errorf("exit code %d\n%s%s", exit, out, errs)
 		}
-		out, errs, exit = p.api(t.Context(), "query", "valves", "-filter", "team=nobody", "-json") // of the only one
+		out, errs, exit = p.api(t.Context(), "query", "valves", "-filter", "team=nobody", "-json") // there is only one datastore, so the command need not name it
 		if exit != cli.OK || out != "[]\n" {
 			t.Errorf("for nobody: exit code %d\n%s%s", exit, out, errs)
 		}
 	})
 	t.Run("ask", func(t *testing.T) {
-		// No agent is made for what cannot be answered: the one of the end is the first.
+		// No agent is created for a question that cannot be answered. The agent created at the end is the first.
 		for _, test := range []struct {
 			says string
 			args []string
@@ -353,13 +353,14 @@ func TestAWatchedFolderIsFollowed(t *testing.T) {
 	}
 }
 
-// cutting passes requests on to a service, and cuts the run off when so many have changed something.
+// cutting returns the address of a proxy for the service. After the given number of requests that change something, it
+// calls cut.
 func cutting(t *testing.T, p *program, after int64, cut func()) string {
 	t.Helper()
 	target, err := url.Parse("http://" + p.addr)
 	p.must(err)
 	var changed atomic.Int64
-	over := make(chan struct{}) // the run is cut off
+	over := make(chan struct{}) // closed when cut has been called
 	proxy := httputil.NewSingleHostReverseProxy(target)
 	proxy.FlushInterval = -1
 	proxy.ErrorHandler = func(w http.ResponseWriter, _ *http.Request, err error) {
@@ -370,11 +371,11 @@ func cutting(t *testing.T, p *program, after int64, cut func()) string {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, "/datastores/upsert/") || r.Method == http.MethodPost && r.URL.Path == "/datasources" {
 			switch n := changed.Add(1); {
-			case n > after: // however slow the one that is the last may be
+			case n > after: // wait until the last request has been answered
 				<-over
 				return
 			case n == after:
-				// The service gets the request, and nobody waits for its answer.
+				// The service processes this request, but its client does not wait for the response.
 				r = r.WithContext(context.WithoutCancel(r.Context()))
 				defer close(over)
 				defer cut()
@@ -436,7 +437,7 @@ func TestInterruptedUploadsAreNotDuplicated(t *testing.T) {
 		files[fmt.Sprintf("%02d.txt", i)] = fmt.Sprintf("Document %d of many.", i)
 	}
 	dir := inFolder(t, files)
-	for after := range int64(3) { // each run is cut off a little later
+	for after := range int64(3) { // each run is interrupted a little later
 		ctx, cut := context.WithCancel(t.Context())
 		_, _, exit := runAt(ctx, cutting(t, p, 5+4*after, cut), "ingest", dir, "--datastore", "Files", "--create", "--parallel", "4")
 		cut()
@@ -503,7 +504,7 @@ func TestAnEmptyServicePrintsTheNextSteps(t *testing.T) {
 	p := newProgram(t)
 	p.start()
 	for _, part := range []string{"There are no datastores yet", "export SLUICE_URL=http://" + p.addr, "ingest FOLDER --datastore Handbook --create", "query", "ask"} {
-		// It is ready a moment before it has said so.
+		// The program becomes ready a moment before it prints this text.
 		p.eventually(20*time.Second, fmt.Sprintf("%q is not said", part), func() bool { return strings.Contains(p.stderr.String(), part) })
 	}
 	p.newDatastore()

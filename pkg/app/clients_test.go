@@ -16,7 +16,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// answering is a running service with an agent that answers from the manuals.
+// answering starts a service with an agent that answers from the manuals.
 func answering(t *testing.T) (p *program, agent, storeID string) {
 	t.Helper()
 	p, storeID = evaluated(t)
@@ -220,7 +220,7 @@ func TestTheRelayOutlivesItsService(t *testing.T) {
 	}
 }
 
-// keyedClient sends the key with every request.
+// keyedClient returns an HTTP client that sends the key with every request.
 func keyedClient(key string) *http.Client {
 	return &http.Client{Transport: withKey(key)}
 }

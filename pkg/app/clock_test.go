@@ -10,10 +10,11 @@ import (
 	"time"
 )
 
-// clockVariable names the file that says by how much the clock of a program that a test starts is wrong.
+// clockVariable is the environment variable with the path of a file. The file contains the error of the program's
+// clock.
 const clockVariable = "APP_TEST_CLOCK"
 
-// wrongClock is a clock that is wrong by what the file says, nil without a file.
+// wrongClock returns a clock with the error in the file, or nil if file is "".
 func wrongClock(file string) func() time.Time {
 	if file == "" {
 		return nil
@@ -21,7 +22,7 @@ func wrongClock(file string) func() time.Time {
 	return func() time.Time {
 		text, err := os.ReadFile(file)
 		if err != nil {
-			panic(err) // the test has written it
+			panic(err) // cannot fail: the test has written the file
 		}
 		off, err := time.ParseDuration(string(text))
 		if err != nil {
@@ -31,9 +32,9 @@ func wrongClock(file string) func() time.Time {
 	}
 }
 
-// TestClockJumpsLoseAndRepeatNothing sets the clock of a program by an hour and by a day, ahead and back,
-// between what it is asked, while it works, and while it is down after a kill. What it has accepted is searchable once,
-// what is deleted stays so, and keys make one thing.
+// TestClockJumpsLoseAndRepeatNothing sets a program's clock forward and back by an hour and by a day: between requests,
+// while the program works, and while it is down after a kill. All accepted content is searchable exactly once, deleted
+// content stays deleted, and each idempotency key creates one resource.
 func TestClockJumpsLoseAndRepeatNothing(t *testing.T) {
 	t.Parallel()
 	for _, jump := range []time.Duration{-24 * time.Hour, -time.Hour, time.Hour, 24 * time.Hour} {
@@ -82,7 +83,7 @@ func TestClockJumpsLoseAndRepeatNothing(t *testing.T) {
 			upload("ahead")
 			p.must(p.delete("/datasources/" + gone))
 			delete(wanted, "gone")
-			for _, r := range requests { // the answers are kept for a day, and that is not over because the clock says so
+			for _, r := range requests { // responses are stored for a day, which is not over just because the clock says so
 				r.ids = nil
 			}
 			if again := answer(requests); fmt.Sprint(again) != fmt.Sprint(first) {
@@ -106,7 +107,7 @@ func TestClockJumpsLoseAndRepeatNothing(t *testing.T) {
 					made++
 				}
 			}
-			if len(have) != len(wanted)+made || made != 5 { // of one set: upload, text, and three documents
+			if len(have) != len(wanted)+made || made != 5 { // the five datasources of one set of requests: an upload, a text and three documents
 				t.Errorf("%d datasources are there, %d of them under keys, of %d that were uploaded", len(have), made, len(wanted))
 			}
 			found := map[string]int{}

@@ -24,14 +24,15 @@ import (
 	"github.com/sluice/sluice/pkg/jobs"
 )
 
-// pointVariable names the step at which a program that a test starts ends itself as kill -9 does ("kill before
-// commit"), or carries out the step and says that it did not answer in time ("untold commit"). It happens once.
+// pointVariable is the environment variable with the fault that a program causes in itself, once. At the given step,
+// the program either kills itself, as kill -9 would ("kill before commit"), or executes the step but reports a time-out
+// ("untold commit").
 const pointVariable = "APP_TEST_POINT"
 
-// writes are the steps by which an upload with an idempotency key becomes searchable, in their order.
+// writes are the steps in which an upload with an idempotency key becomes searchable, in order.
 var writes = []string{"claim", "content", "commit", "answer", "publish", "rows"}
 
-// points are all steps at which something can happen, or, unless TEST_FAULTS is set, those where most is at stake.
+// points returns all faults or, unless TEST_FAULTS is set, the most dangerous ones.
 func points() (all []string) {
 	if os.Getenv("TEST_FAULTS") == "" {
 		return []string{"kill after content", "kill after commit", "untold commit", "untold publish", "kill after rows"}
@@ -42,7 +43,7 @@ func points() (all []string) {
 	return all
 }
 
-// faultHooks has the fault at the point happen in a process, "" none.
+// faultHooks returns hooks that cause the given fault in a process. If point is "", they cause none.
 func faultHooks(point string) (h hooks) {
 	if point == "" {
 		return h
@@ -57,16 +58,17 @@ func faultHooks(point string) (h hooks) {
 	return h
 }
 
-// interruption is what happens at one step.
+// interruption causes a fault at one step.
 type interruption struct {
 	point string
 	past  atomic.Bool
 }
 
-// errUnreported is a time-out of a step that was carried out.
+// errUnreported is the time-out error of a step that was executed.
 var errUnreported = &domain.Error{Code: domain.CodeUnavailable, Message: "no answer in time", Err: context.DeadlineExceeded}
 
-// step carries out a step, unless the process ends before it, and reports untold if it is to be taken for failed.
+// step executes a step. Depending on the fault, it kills the process before or after the step, or returns the error
+// untold although the step was executed.
 func (i *interruption) step(name string, untold error, do func() error) error {
 	i.die("kill before " + name)
 	if err := do(); err != nil {
@@ -84,7 +86,7 @@ func (i *interruption) die(point string) {
 		return
 	}
 	_ = syscall.Kill(syscall.Getpid(), syscall.SIGKILL)
-	select {} // the signal is on its way
+	select {} // wait for the signal
 }
 
 type interruptedClaims struct {
@@ -162,9 +164,9 @@ func (i interruptedIndex) Write(ctx context.Context, space index.Space, rows []i
 	return i.at.step("rows", context.DeadlineExceeded, func() error { return i.Index.Write(ctx, space, rows) })
 }
 
-// TestAnUploadWithAKeyIsStoredOnceWhereverItsProcessDies ends the process before and after each write of an upload, and
-// has each write be carried out and reported as timed out. Repeated under its key, each upload has made one datasource,
-// with its chunks once.
+// TestAnUploadWithAKeyIsStoredOnceWhereverItsProcessDies kills the process before and after each write of an upload, or
+// executes the write but reports a time-out. After it was repeated with the same key, each upload has created one
+// datasource, and its chunks exist once.
 func TestAnUploadWithAKeyIsStoredOnceWhereverItsProcessDies(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)
@@ -193,7 +195,7 @@ func TestAnUploadWithAKeyIsStoredOnceWhereverItsProcessDies(t *testing.T) {
 			case <-time.After(time.Minute):
 				t.Fatalf("the process has not come to %q\n%s", point, tail(p.stderr.String(), 2000))
 			}
-			p.env = nil // what was accepted goes on, so that the next point is met by its own upload
+			p.env = nil // without a fault, accepted uploads are completed, so the next fault meets its own upload
 			p.start()
 		}
 		p.settled(store, time.Minute)

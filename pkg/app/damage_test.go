@@ -17,7 +17,7 @@ import (
 	"github.com/sluice/sluice/pkg/datadir"
 )
 
-// damages are what may happen to a file.
+// damages are ways to damage a file.
 var damages = []struct {
 	name  string
 	spoil func(path string) error
@@ -37,7 +37,7 @@ var damages = []struct {
 	{"it is gone", os.Remove},
 }
 
-// flipAt turns over a bit of the byte at a part of a file.
+// flipAt flips a bit at a relative position in the file: 0 is the first byte and 1 the last.
 func flipAt(path string, part float64) error {
 	content, err := os.ReadFile(path)
 	if err != nil || len(content) == 0 {
@@ -47,7 +47,7 @@ func flipAt(path string, part float64) error {
 	return os.WriteFile(path, content, 0o600)
 }
 
-// pages are the numbers of SQLite's pages whose first byte, which says what they are, is changed.
+// flipPage changes the first byte of a page of an SQLite file. This byte is the page's type.
 func flipPage(number int) func(path string) error {
 	return func(path string) error {
 		const pageSize, headerSize = 4096, 100
@@ -64,7 +64,7 @@ func flipPage(number int) func(path string) error {
 	}
 }
 
-// damagedCopy is a copy of a stocked data directory, with one of its files spoiled.
+// damagedCopy returns a program with a copy of the data directory in which one file is damaged.
 func (p *program) damagedCopy(t testing.TB, from, file string, spoil func(string) error) *program {
 	t.Helper()
 	q := newProgram(t, p.env...)
@@ -74,7 +74,7 @@ func (p *program) damagedCopy(t testing.TB, from, file string, spoil func(string
 	return q
 }
 
-// starts launches the program and reports whether it came to serve; otherwise it has ended.
+// starts launches the program. It returns true when the program is ready, and false if the program has ended.
 func (p *program) starts() bool {
 	p.t.Helper()
 	p.launch()
@@ -102,8 +102,8 @@ func (p *program) starts() bool {
 	}
 }
 
-// findsAll reports whether every document is found, by queries that read as many rows as those of checkQueries, so that
-// no damage is left for these to notice. A query that is refused, since what it needs is damaged, finds nothing.
+// findsAll reports whether queries find every document. Its queries read as many rows as those of checkQueries, so that
+// they notice all damage that those would notice. A query that is rejected because data is damaged finds nothing.
 func (p *program) findsAll(store string, docs []*document) bool {
 	for _, d := range docs {
 		var found []fragment
@@ -119,7 +119,7 @@ func (p *program) findsAll(store string, docs []*document) bool {
 	return true
 }
 
-// stockedDir is a data directory with documents, of a program that has stopped.
+// stockedDir returns a stopped program whose data directory contains documents.
 func stockedDir(t testing.TB, n int) (p *program, store string, docs []*document) {
 	t.Helper()
 	p = newProgram(t)
@@ -132,7 +132,7 @@ func stockedDir(t testing.TB, n int) (p *program, store string, docs []*document
 	return p, store, docs
 }
 
-// filesBelow lists the files that have content below a part of the directory.
+// filesBelow returns the files in a subdirectory that are not empty.
 func filesBelow(t testing.TB, dir, part string) (all []string) {
 	t.Helper()
 	err := filepath.WalkDir(filepath.Join(dir, part), func(path string, e fs.DirEntry, err error) error {
@@ -153,8 +153,8 @@ func filesBelow(t testing.TB, dir, part string) (all []string) {
 	return all
 }
 
-// everyDamage has each file of a data directory spoiled in each way, which takes many minutes; otherwise it is one way
-// for each.
+// everyDamage reports whether to damage each file of a data directory in each way, which takes many minutes. By
+// default, each file is damaged in one way.
 func everyDamage() bool { return os.Getenv("TEST_DAMAGE") != "" }
 
 func TestADamagedIndexFileIsRepaired(t *testing.T) {
@@ -201,7 +201,7 @@ func TestADamagedCatalogIsRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			q := p.damagedCopy(t, p.dir, datadir.Catalog, spoil)
 			if q.starts() {
-				// What was changed belonged to nothing that is there.
+				// The changed bytes belong to no existing content.
 				q.checkSources(docs, q.settled(store, time.Minute))
 				q.checkQueries(store, docs)
 				q.must(q.terminate())
@@ -217,7 +217,8 @@ func TestADamagedCatalogIsRefused(t *testing.T) {
 	}
 }
 
-// checkOriginals checks that every original is returned whole, or that the answer is an error and a repair says why.
+// checkOriginals checks that every original is either returned completely or reported as missing, and that a repair
+// reports missing originals.
 func (p *program) checkOriginals(docs []*document) {
 	p.t.Helper()
 	lost := 0
@@ -237,7 +238,7 @@ func (p *program) checkOriginals(docs []*document) {
 	}
 }
 
-// original reads an original to its end.
+// original reads an original completely.
 func (p *program) original(id string) (status int, content []byte) {
 	p.t.Helper()
 	req, err := http.NewRequestWithContext(p.t.Context(), http.MethodGet, "http://"+p.addr+"/datasources/"+id+"/original", nil)
@@ -253,8 +254,9 @@ func (p *program) original(id string) (status int, content []byte) {
 	return resp.StatusCode, content
 }
 
-// TestADamagedFileBesideTheStoresIsRepairedOrReported flips a bit in the files of a killed program's directory that are
-// part of neither index nor NATS. It starts all the same, or says what is damaged and what to do.
+// TestADamagedFileBesideTheStoresIsRepairedOrReported flips a bit in a file of a killed program's data directory that
+// belongs to neither the index nor NATS nor the catalog. The program must start anyway, or say what is damaged and what
+// to do.
 func TestADamagedFileBesideTheStoresIsRepairedOrReported(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)
@@ -300,7 +302,7 @@ func TestDamagedNATSFilesAreRepairedOrReported(t *testing.T) {
 	p, store, docs := stockedDir(t, 4)
 	files := filesBelow(t, p.dir, datadir.NATS)
 	if !everyDamage() {
-		// What holds the most: the messages of jobs and of originals.
+		// Damage only the files with the most data: the messages of jobs and of originals.
 		files = slices.DeleteFunc(files, func(f string) bool {
 			return !strings.HasSuffix(f, ".blk") || !strings.Contains(f, "JOBS") && !strings.Contains(f, "OBJ_originals")
 		})
@@ -319,7 +321,7 @@ func TestDamagedNATSFilesAreRepairedOrReported(t *testing.T) {
 					return
 				}
 				q.checkSources(docs, q.settled(store, time.Minute))
-				q.checkQueries(store, docs) // the index has everything
+				q.checkQueries(store, docs) // the index is complete
 				q.checkOriginals(docs)
 				out, faults, code := q.command("backup", filepath.Join(t.TempDir(), "b.tar.zst"))
 				q.must(q.terminate())

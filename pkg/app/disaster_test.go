@@ -32,7 +32,7 @@ import (
 
 const consistent = "index, originals, job log and catalog agree"
 
-// command runs a command beside the program, with its settings, and returns what it wrote and its exit code.
+// command runs a command with the program's settings, and returns its output and exit code.
 func (p *program) command(args ...string) (stdout, stderr string, code int) {
 	p.t.Helper()
 	var out, faults bytes.Buffer
@@ -40,7 +40,7 @@ func (p *program) command(args ...string) (stdout, stderr string, code int) {
 	return out.String(), faults.String(), code
 }
 
-// repair runs sluice repair and returns the lines that it wrote.
+// repair runs sluice repair and returns the lines that it prints.
 func (p *program) repair(args ...string) []string {
 	p.t.Helper()
 	out, faults, code := p.command(append([]string{"repair"}, args...)...)
@@ -52,7 +52,8 @@ func (p *program) repair(args ...string) []string {
 	return lines
 }
 
-// says compares a repair's lines with patterns, each a text in which * stands for anything, in any order but the last.
+// says compares the lines of a repair with patterns in which * matches any text. The last line must match the last
+// pattern; the others may be in any order.
 func (p *program) says(lines []string, patterns ...string) {
 	p.t.Helper()
 	var unsaid []string
@@ -85,7 +86,7 @@ func matches(pattern, line string) bool {
 	return line == "" || pattern == "" || strings.HasSuffix(pattern, "*") || len(parts) == 1 && line == parts[0]
 }
 
-// openCatalog opens the program's catalog beside it.
+// openCatalog opens the program's catalog, also while the program is running.
 func (p *program) openCatalog() *catalog.Catalog {
 	p.t.Helper()
 	o := catalog.Options{Path: filepath.Join(p.dir, datadir.Catalog), Log: slog.New(slog.DiscardHandler), Now: time.Now, URL: p.setting("DATABASE_URL")}
@@ -106,7 +107,7 @@ func (p *program) setting(name string) (value string) {
 	return value
 }
 
-// swept waits until nothing is queued to be removed.
+// swept waits until no sweeps are queued.
 func (p *program) swept() {
 	p.t.Helper()
 	c := p.openCatalog()
@@ -132,7 +133,7 @@ func (p *program) eventually(timeout time.Duration, otherwise string, ok func() 
 	}
 }
 
-// addContent puts documents in and returns them when they are synched.
+// addContent adds documents and waits until they are searchable.
 func (p *program) addContent(store string, docs []*document) {
 	p.t.Helper()
 	for _, d := range docs {
@@ -143,8 +144,8 @@ func (p *program) addContent(store string, docs []*document) {
 	p.checkSources(docs, p.settled(store, time.Minute))
 }
 
-// whole checks that every document is found once, that a repair finds nothing to do, and that the rows in the index are
-// those that the catalog knows, row by row. It stops the program.
+// whole checks that every document is found once, that a repair finds nothing to do, and that the index contains
+// exactly the rows that the catalog knows. It stops the program.
 func (p *program) whole(store string, docs []*document) {
 	p.t.Helper()
 	p.checkSources(docs, p.settled(store, time.Minute))
@@ -157,7 +158,7 @@ func (p *program) whole(store string, docs []*document) {
 	p.sameRows(store)
 }
 
-// sameRows compares index and catalog without the program.
+// sameRows compares the index with the catalog. The program must not be running.
 func (p *program) sameRows(store string) {
 	p.t.Helper()
 	ctx := p.t.Context()
@@ -192,7 +193,7 @@ func (p *program) sameRows(store string) {
 	}
 }
 
-// generations are those that are active.
+// generations returns all active generations.
 func (p *program) generations(store string) (all []uint64) {
 	p.t.Helper()
 	c := p.openCatalog()
@@ -204,7 +205,7 @@ func (p *program) generations(store string) (all []uint64) {
 	return all
 }
 
-// found reports whether every document is found by its word.
+// found reports whether a query for its word finds every document.
 func (p *program) found(store string, docs []*document) bool {
 	p.t.Helper()
 	return !slices.ContainsFunc(docs, func(d *document) bool { return d.word != "" && p.countHits(store, d.word) != 1 })
@@ -256,8 +257,8 @@ func TestADroppedMilvusCollectionIsRebuilt(t *testing.T) {
 	p.checkSources(docs, p.settled(store, time.Minute))
 	p.checkQueries(store, docs)
 
-	// Nobody asks for a repair. The light server itself does not survive that a collection is dropped while it is
-	// written, or searched while it is made.
+	// This time no repair is requested. The program is stopped first, because Milvus Lite crashes if a collection is
+	// dropped while it is written, or searched while it is created.
 	p.must(p.terminate())
 	before := p.generations(store)
 	drop()
@@ -283,11 +284,11 @@ func TestADeletedEmbeddedIndexIsRebuilt(t *testing.T) {
 		t.Helper()
 		p.must(os.RemoveAll(filepath.Join(p.dir, datadir.Index)))
 	}
-	remove() // while it runs
+	remove() // while the program is running
 	p.eventually(30*time.Second, "the index that was deleted under the program is not built anew", func() bool { return p.found(store, docs) })
 	p.checkSources(docs, p.settled(store, time.Minute))
 	p.must(p.terminate())
-	remove() // while it is stopped
+	remove() // while the program is stopped
 	p.start()
 	p.eventually(30*time.Second, "the index that was deleted while the program was stopped is not built anew", func() bool { return p.found(store, docs) })
 	p.whole(store, docs)
@@ -307,7 +308,8 @@ func TestARepairFindsADamagedByteOfTheEmbeddedIndexBeforeAQueryDoes(t *testing.T
 			}
 			return []int{20 + slices.IndexFunc(content[20:], func(b byte) bool { return b != 0 })}
 		},
-		// Everywhere: SQLite leaves what it has moved where it was, and there it is nobody's.
+		// Change the text in all places: SQLite leaves old copies in the file when it moves data, and a change of such
+		// a copy has no effect.
 		"a text in the database": func(_ string, content []byte) (at []int) {
 			for from := 0; ; from += len(docs[3].word) {
 				i := bytes.Index(content[from:], []byte(docs[3].word))
@@ -332,7 +334,7 @@ func TestARepairFindsADamagedByteOfTheEmbeddedIndexBeforeAQueryDoes(t *testing.T
 	p.whole(store, docs)
 }
 
-// flip turns over a bit of every byte that where gives for a file below dir.
+// flip flips a bit in each of the bytes that `where` returns for a file below dir.
 func (p *program) flip(dir string, where func(path string, content []byte) []int) {
 	p.t.Helper()
 	flipped := 0
@@ -359,7 +361,7 @@ func (p *program) flip(dir string, where func(path string, content []byte) []int
 	}
 }
 
-// streams connects to the program's embedded NATS server.
+// deleteStream deletes a stream from the program's embedded NATS server.
 func (p *program) deleteStream(name string) {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.t.Context(), 10*time.Second)
@@ -382,7 +384,7 @@ func TestDeletedStreamsAreCreatedAgain(t *testing.T) {
 	docs := mixedDocuments(t, 9)
 	p.addContent(store, docs[:1])
 	for i, stream := range []string{jobs.StreamJobs, jobs.StreamEvents} {
-		model.delay.Store(int64(500 * time.Millisecond)) // so that there are unfinished jobs
+		model.delay.Store(int64(500 * time.Millisecond)) // leaves some jobs unfinished
 		for _, d := range docs[1+4*i : 5+4*i] {
 			if !p.putIn(store, d) {
 				t.Fatalf("%s cannot be put in", d.customID)
@@ -397,7 +399,7 @@ func TestDeletedStreamsAreCreatedAgain(t *testing.T) {
 	p.whole(store, docs)
 }
 
-// freeAddress is an address of loopback that nobody listens at.
+// freeAddress returns a loopback address on which nothing listens.
 func freeAddress(t testing.TB) string {
 	t.Helper()
 	p := newProgram(t)
@@ -424,7 +426,7 @@ func TestIndexedContentOutlivesTheLossOfAllOriginals(t *testing.T) {
 	p.says(p.repair(), lost, "originals of 1 web page are lost or damaged and will be fetched again",
 		"7 datasources looked at: 1 to be fetched again, 6 without their original")
 	p.checkSources(docs, p.settled(store, time.Minute))
-	p.says(p.repair("--prune"), lost, "7 datasources looked at: 6 without their original") // nothing that can be found is deleted
+	p.says(p.repair("--prune"), lost, "7 datasources looked at: 6 without their original") // content that can still be found is not deleted
 
 	out, faults, code := p.command("replay", "--datastore", store)
 	if code != 4 || !strings.Contains(out, "7 datasources queued") || !strings.Contains(faults, "6 of 7 datasources failed") {
@@ -437,7 +439,7 @@ func TestIndexedContentOutlivesTheLossOfAllOriginals(t *testing.T) {
 	}
 	p.checkQueries(store, docs)
 
-	// Now the index as well: one document is given up, the others are uploaded again.
+	// Lose the index as well. Then one document is deleted, and the others are uploaded again.
 	p.must(p.terminate())
 	p.must(os.RemoveAll(filepath.Join(p.dir, datadir.Index)))
 	p.start()
@@ -462,7 +464,8 @@ func TestAnOlderDatabaseCatchesUpWithTheJobLog(t *testing.T) {
 	t.Parallel()
 	for name, shape := range map[string]struct {
 		env func(t *testing.T) []string
-		// keep copies the database and returns what puts the copy in place. Both while the program is stopped.
+		// keep copies the database and returns a function that restores the copy. Both run while the program is
+		// stopped.
 		keep func(t *testing.T, p *program) (restore func())
 	}{
 		"SQLite": {
@@ -520,7 +523,7 @@ func TestAnOlderDatabaseCatchesUpWithTheJobLog(t *testing.T) {
 			store := p.newDatastore()
 			docs := mixedDocuments(t, 9)
 			p.addContent(store, docs[:6])
-			// The copy has one whose job is under way.
+			// The copy contains a datasource whose job is in progress.
 			model.delay.Store(int64(time.Minute))
 			asked := model.requests.Load()
 			p.putIn(store, docs[6])
@@ -550,7 +553,7 @@ func TestAnOlderDatabaseCatchesUpWithTheJobLog(t *testing.T) {
 			restore()
 			p.start()
 
-			// What was deleted is known again, and not found.
+			// Deleted datasources are in the catalog again, but are not found.
 			for _, d := range docs[2:4] {
 				if n := p.countHits(store, d.word); n != 0 {
 					t.Errorf("%s was deleted and is found", d.customID)

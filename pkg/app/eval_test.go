@@ -19,7 +19,7 @@ import (
 	"github.com/sluice/sluice/pkg/eval/compare"
 )
 
-// manuals are the documents of the tests of eval, by custom id.
+// manuals contains the documents for the tests of eval, by custom id.
 var manuals = map[string]string{
 	"pump":   "The Aurora pump carries a warranty of thirty months. It begins on the day on which the pump is delivered, and covers seals, bearings and the motor. Claims are made in writing.",
 	"logger": "The Nimbus logger shows error code E-23 when its memory card is full. Replace the card while the device is switched off, and format the new one before the first recording.",
@@ -27,7 +27,7 @@ var manuals = map[string]string{
 	"sensor": "The sensor measures pressure twelve times per second and sends what it has measured by radio. Its battery lasts four years, and a lamp blinks when it has to be replaced.",
 }
 
-// evaluated is a running service with the manuals in a datastore.
+// evaluated starts a service that has the manuals in a datastore.
 func evaluated(t *testing.T) (p *program, storeID string) {
 	t.Helper()
 	p = newProgram(t)
@@ -42,7 +42,7 @@ func evaluated(t *testing.T) (p *program, storeID string) {
 	return p, storeID
 }
 
-// eval runs sluice eval beside the program, in its data directory.
+// eval runs sluice eval in the program's data directory.
 func (p *program) eval(ctx context.Context, environ []string, args ...string) (out, errs string, err error) {
 	var stdout, stderr bytes.Buffer
 	environ = append([]string{"SLUICE_DATA_DIR=" + p.dir, "SLUICE_URL=http://" + p.addr}, environ...)
@@ -83,8 +83,8 @@ func TestEvalMeasuresARunningService(t *testing.T) {
 		if len(report.Levels) != 2 || report.K != 3 || report.Questions != 4 {
 			t.Fatalf("the report is %+v", report)
 		}
-		// Two of three documents are there and found first; of three answers two stand in the first fragment, one
-		// nowhere.
+		// Two of the three relevant documents exist, and both are ranked first. Two of the three expected answers are
+		// in the first fragment, and one is in none.
 		for _, l := range report.Levels {
 			for _, m := range l.Modes {
 				if got := fmt.Sprintf("%.3f %.3f %.3f", m.NDCG.Mean, m.Recall.Mean, m.MRR.Mean); l.Questions != 3 || got != "0.667 0.667 0.667" {
@@ -154,7 +154,7 @@ func TestEvalMeasuresARunningService(t *testing.T) {
 	})
 }
 
-// questionModel is a chat model that asks about what stands in the passage; every fourth time it says nothing sensible.
+// questionModel starts a chat model that asks questions about a passage. Every fourth response is useless.
 func questionModel(t *testing.T) *httptest.Server {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -22,12 +22,13 @@ import (
 	"github.com/sluice/sluice/pkg/loadtest"
 )
 
-// What a tenant must still get while another one attacks.
+// What a tenant must still get while another tenant attacks.
 const (
 	victimRate    = 5    // requests per second
-	victimServed  = 0.99 // of all requests
-	victimSlowest = 3    // times the 99th percentile without an attack
-	// victimFloor is the 99th percentile in milliseconds below which the machine's own noise decides.
+	victimServed  = 0.99 // share of all requests
+	victimSlowest = 3    // as a multiple of the 99th percentile without an attack
+	// victimFloor is the 99th percentile in milliseconds that is always acceptable, because below it the noise of the
+	// machine dominates.
 	victimFloor = 10.0
 )
 
@@ -95,7 +96,7 @@ func (t *tenant) file(ctx context.Context, name string, content []byte) error {
 	var body bytes.Buffer
 	form := multipart.NewWriter(&body)
 	for k, v := range map[string]string{"type": "file", "datastoreId": t.store, "fileName": name} {
-		_ = form.WriteField(k, v) // a buffer takes everything
+		_ = form.WriteField(k, v) // cannot fail: it writes to memory
 	}
 	part, _ := form.CreateFormFile("file", name)
 	_, _ = part.Write(content)
@@ -150,8 +151,8 @@ func (t *tenant) settled(timeout time.Duration) {
 	t.eventually(timeout, "a tenant's content is not finished", func() bool { return t.waiting() == 0 })
 }
 
-// explodingPDF is a small file whose only page draws a form that draws another one ten times, and so on. number makes
-// it different from others.
+// explodingPDF returns a small file whose only page draws a form, which draws another form ten times, and so on. number
+// makes the file differ from others.
 func explodingPDF(number int) []byte {
 	const levels = 24
 	form := func(next int) string { return fmt.Sprintf("/Resources << /XObject << /N %d 0 R >> >>", next) }
@@ -167,7 +168,7 @@ func explodingPDF(number int) []byte {
 	return extracttest.PDF(objects...)
 }
 
-// smallPDF is a page that says something.
+// smallPDF returns a PDF with a page that contains the text.
 func smallPDF(text string) []byte {
 	return extracttest.PDFPages(extracttest.At("F1", 12, 72, 700, text))
 }
@@ -175,7 +176,7 @@ func smallPDF(text string) []byte {
 // attack keeps a service busy until ctx ends.
 type attack func(ctx context.Context, by *tenant)
 
-// attacks are ways in which a tenant could lock the others out.
+// attacks are ways in which a tenant could block all other tenants.
 var attacks = map[string]attack{
 	"streams":       openStreams,
 	"slow uploads":  func(ctx context.Context, by *tenant) { drip(ctx, by, 70, uploadHead(by)) },
@@ -188,10 +189,10 @@ var attacks = map[string]attack{
 	},
 }
 
-// dearQuery is about the dearest query that is allowed.
+// dearQuery is about the most expensive query that is allowed.
 var dearQuery = strings.Repeat("harbour lighthouse orchard railway cathedral mill quarry garden bridge observatory ", 90)
 
-// atOnce calls f from several goroutines until ctx ends.
+// atOnce calls f repeatedly from n goroutines until ctx ends.
 func atOnce(ctx context.Context, n int, f func(int)) {
 	var all sync.WaitGroup
 	for i := range n {
@@ -208,7 +209,7 @@ func searchAlways(ctx context.Context, by *tenant, clients int, query string) {
 	atOnce(ctx, clients, func(int) { _ = by.search(ctx, query, 100) })
 }
 
-// openStreams opens as many event streams as it gets, and keeps them open.
+// openStreams opens as many event streams as possible and keeps them open.
 func openStreams(ctx context.Context, by *tenant) {
 	var all sync.WaitGroup
 	for range 4096 {
@@ -234,7 +235,7 @@ func (t *tenant) stream(ctx context.Context) (net.Conn, int) {
 	}
 	_, _ = fmt.Fprintf(conn, "GET /datastores/%s/events HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\n\r\n", t.store, t.addr, t.key)
 	_ = conn.SetReadDeadline(time.Now().Add(time.Minute))
-	res, err := http.ReadResponse(bufio.NewReader(conn), nil) // does not read the body, which lasts
+	res, err := http.ReadResponse(bufio.NewReader(conn), nil) // does not wait for the body, which is an endless stream
 	if err != nil {
 		conn.Close()
 		return nil, 0
@@ -251,7 +252,7 @@ func upsertHead(t *tenant) string {
 	return fmt.Sprintf("POST /datastores/upsert/%s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: 90000\r\n\r\n", t.store, t.addr, t.key)
 }
 
-// drip sends the head of a request, and then a byte now and then, over many connections.
+// drip sends the header of a request over many connections, and then one byte now and then.
 func drip(ctx context.Context, by *tenant, connections int, head string) {
 	atOnce(ctx, connections, func(int) {
 		conn, err := net.Dial("tcp", by.addr)
@@ -282,7 +283,7 @@ func uploadExploding(ctx context.Context, by *tenant) {
 	<-ctx.Done()
 }
 
-// victim is a tenant that sends searches, lists and small texts.
+// victim sends one of the requests of the attacked tenant: searches, lists and small texts.
 func (t *tenant) victim(ctx context.Context, n int, take *loadtest.Times) error {
 	defer take.Since("answered")
 	switch n % victimRate {
@@ -298,8 +299,8 @@ func (t *tenant) victim(ctx context.Context, n int, take *loadtest.Times) error 
 	return t.search(ctx, fmt.Sprintf("Which harbour of district %d keeps records about the mill?", n%37), 5)
 }
 
-// TestFairness measures, for the time of TEST_FAIRNESS each, how a tenant fares alone, during each attack of another
-// tenant, and during all of them together.
+// TestFairness measures how a tenant is served: without an attack, during each attack of another tenant, and during all
+// attacks together. Each measurement takes the time in TEST_FAIRNESS.
 func TestFairness(t *testing.T) {
 	span := timeOf(t, "TEST_FAIRNESS")
 	names := []string{"streams", "slow uploads", "slow upserts", "searches", "normalisation", "readers", "requests", "all"}
@@ -343,7 +344,7 @@ func TestFairness(t *testing.T) {
 	}
 }
 
-// TestAWorkspaceLeavesAProcessor has one workspace take all slots for computed queries that it may.
+// TestAWorkspaceLeavesAProcessor lets one workspace take as many slots for computed queries as it can get.
 func TestAWorkspaceLeavesAProcessor(t *testing.T) {
 	t.Parallel()
 	for count, want := range map[int]int{1: 1, 2: 1, 3: 2, 8: 7, 64: 63} {
@@ -357,7 +358,7 @@ func TestAWorkspaceLeavesAProcessor(t *testing.T) {
 	}
 }
 
-// TestStreamsOfOneTenant has a tenant take all the event streams that it gets: another one still gets streams, and the
+// TestStreamsOfOneTenant lets a tenant open as many event streams as it can get. Another tenant still gets streams, and
 // requests of both are served.
 func TestStreamsOfOneTenant(t *testing.T) {
 	t.Parallel()
@@ -388,8 +389,8 @@ func TestStreamsOfOneTenant(t *testing.T) {
 	}
 }
 
-// TestSlowUploadsOfOneTenant has a tenant send many bodies and not finish them: uploads of another tenant are accepted
-// meanwhile.
+// TestSlowUploadsOfOneTenant lets a tenant begin many uploads without finishing them. Meanwhile uploads of another
+// tenant are accepted.
 func TestSlowUploadsOfOneTenant(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t, "SLUICE_LIMIT_UPLOADS=4")
@@ -402,7 +403,7 @@ func TestSlowUploadsOfOneTenant(t *testing.T) {
 	for _, head := range []string{uploadHead(attacker), upsertHead(attacker)} {
 		all.Go(func() { drip(ctx, attacker, 6, head) })
 	}
-	// The attacker has its share once a request of its own has to wait.
+	// When one of its own requests has to wait, the attacker has used up its share.
 	p.eventually(time.Minute, "the slow uploads do not arrive", func() bool {
 		waits, stop := context.WithTimeout(t.Context(), 300*time.Millisecond)
 		defer stop()
@@ -414,8 +415,8 @@ func TestSlowUploadsOfOneTenant(t *testing.T) {
 	}
 }
 
-// TestSearchesOfOneTenant has a tenant search from 16 threads: every search of another tenant is answered, and soon
-// enough to overtake the others.
+// TestSearchesOfOneTenant lets a tenant search from 16 threads. Every search of another tenant is answered, and
+// overtakes most of the waiting ones.
 func TestSearchesOfOneTenant(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)
@@ -442,15 +443,15 @@ func TestSearchesOfOneTenant(t *testing.T) {
 		}
 		overtaken = append(overtaken, answered.Load()-before)
 	}
-	// Without turns, 64 searches are answered before each one.
+	// Without a fair share, about 64 other searches would be answered before each search.
 	slices.Sort(overtaken)
 	if median := overtaken[len(overtaken)/2]; median > 24 {
 		t.Errorf("before half of the searches, %d or more of the other tenant were answered: %v", median, overtaken)
 	}
 }
 
-// TestReadersOfOneTenant has a tenant upload PDFs that take long to read: another tenant's files are searchable before
-// the readers are done with them.
+// TestReadersOfOneTenant lets a tenant upload PDFs that take long to read. Files of another tenant become searchable
+// before all of these PDFs have been read.
 func TestReadersOfOneTenant(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t, "SLUICE_WINDOW=16")

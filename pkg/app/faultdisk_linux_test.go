@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// newOnDisk starts a program whose data directory is a disk of its own, which no other process sees: the command mounts
-// it at the directory that it is given as $0. It skips where the system does not let it.
+// newOnDisk starts a program whose data directory is on a file system of its own, which other processes do not see. The
+// shell command mount mounts it at the directory in $0. If the system does not permit that, newOnDisk skips the test.
 func newOnDisk(t *testing.T, mount string, unshare ...string) (f *faulty, disk string) {
 	t.Helper()
 	fleetFaults(t)
@@ -28,11 +28,12 @@ func newOnDisk(t *testing.T, mount string, unshare ...string) (f *faulty, disk s
 	}
 	f.wrap = append(slices.Clone(unshare), "sh", "-c", mount+` && exec "$@"`, f.dir)
 	f.start()
-	// Commands that become one another keep the process, whose view of the disk is open to its owner.
+	// The commands replace each other with exec, so the process id stays the same. Through this id, the owner of the
+	// process can see its file systems.
 	return f, filepath.Join("/proc", strconv.Itoa(f.cmd.Process.Pid), "root", f.dir)
 }
 
-// TestAFullDiskIsReportedAndRecovers fills the disk of the data directory to its last byte.
+// TestAFullDiskIsReportedAndRecovers fills the data directory's disk completely.
 func TestAFullDiskIsReportedAndRecovers(t *testing.T) {
 	f, disk := newOnDisk(t, `mount -t tmpfs -o size=96m none "$0"`, "unshare", "-Urm")
 	r := f.prepare("nospace")
@@ -52,7 +53,7 @@ func TestAFullDiskIsReportedAndRecovers(t *testing.T) {
 	}
 	fill()
 	f.eventually(time.Minute, "the full disk is not told", func() bool {
-		fill() // what the process has given back
+		fill() // the process may have freed some space
 		status, down := f.ready()
 		return status == http.StatusServiceUnavailable && slices.Contains(down, "disk")
 	})
@@ -66,7 +67,7 @@ func TestAFullDiskIsReportedAndRecovers(t *testing.T) {
 	f.heals(r)
 }
 
-// newOnOwnDisk starts a program whose data directory is a file system in a file, which can be held.
+// newOnOwnDisk starts a program whose data directory is on a file system that can be frozen.
 func newOnOwnDisk(t *testing.T) (f *faulty, disk string) {
 	t.Helper()
 	fleetFaults(t)
@@ -80,8 +81,8 @@ func newOnOwnDisk(t *testing.T) (f *faulty, disk string) {
 	return newOnDisk(t, `mount -o loop,errors=remount-ro `+image+` "$0" && rm -rf "$0/lost+found"`, "unshare", "-m")
 }
 
-// TestAHangingDiskIsReportedAndRecovers has the disk of the data directory take no write, and say nothing, for a while.
-// What was written before is read all the same.
+// TestAHangingDiskIsReportedAndRecovers makes all writes to the data directory hang for a while. Stored content can
+// still be read.
 func TestAHangingDiskIsReportedAndRecovers(t *testing.T) {
 	f, disk := newOnOwnDisk(t)
 	r := f.prepare("hangs")
@@ -105,7 +106,7 @@ func TestAHangingDiskIsReportedAndRecovers(t *testing.T) {
 	f.heals(r)
 }
 
-// TestASlowDiskLosesNothing has the disk of the data directory take no write for three quarters of the time.
+// TestASlowDiskLosesNothing makes writes to the data directory hang for three quarters of the time.
 func TestASlowDiskLosesNothing(t *testing.T) {
 	f, disk := newOnOwnDisk(t)
 	var rounds []*faultRound
@@ -122,15 +123,15 @@ func TestASlowDiskLosesNothing(t *testing.T) {
 	}
 }
 
-// What befalls a disk, $0, until standard input ends, which it also does when this process dies. It says that it has
-// begun.
+// Commands that disturb the disk $0 until their standard input is closed, which also happens when this process dies.
+// They print a line when they have begun.
 const (
 	hangs  = `fsfreeze -f "$0" && echo frozen && cat >/dev/null; fsfreeze -u "$0"`
 	isSlow = `exec 3<&0; cat <&3 >/dev/null & fsfreeze -f "$0" && echo frozen && while sleep 0.3; fsfreeze -u "$0"; kill -0 $! 2>/dev/null; do
 		sleep 0.1; fsfreeze -f "$0"; done`
 )
 
-// breakDisk has something befall the disk until it is mended.
+// breakDisk disturbs the disk until repair is called.
 func breakDisk(t *testing.T, disk, what string) (repair func()) {
 	t.Helper()
 	cmd := exec.Command("sh", "-c", what, disk)
@@ -147,7 +148,7 @@ func breakDisk(t *testing.T, disk, what string) (repair func()) {
 	if err := cmd.Start(); err != nil {
 		t.Skipf("there is nothing to hold a disk with: %v", err)
 	}
-	repair = func() { _ = in.Close() } // once is enough
+	repair = func() { _ = in.Close() } // the first call has an effect; further calls do nothing
 	t.Cleanup(func() { repair(); _ = cmd.Wait() })
 	if _, err := io.ReadFull(out, make([]byte, len("frozen\n"))); err != nil {
 		t.Skipf("the disk cannot be held: %v, %s", err, faults.String())

@@ -16,8 +16,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// turnReadOnly has the file system at a mount point of a process take no more writes, as ext4 does after an error of its
-// disk.
+// turnReadOnly makes a mounted file system read-only, as ext4 does after a disk error. It finds the file system by the
+// mount point in the given process.
 func turnReadOnly(t *testing.T, pid int, mountPoint string) {
 	t.Helper()
 	mounts, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "mounts"))
@@ -38,8 +38,8 @@ func turnReadOnly(t *testing.T, pid int, mountPoint string) {
 	t.Fatalf("%s is not mounted", mountPoint)
 }
 
-// TestADiskThatTurnsReadOnlyKeepsQueries has the file system of the data directory turn read-only for good, under load
-// that then grows. What was written before is read all the same.
+// TestADiskThatTurnsReadOnlyKeepsQueries makes the data directory's file system read-only for good while the service is
+// under load, and then increases the load. Stored content can still be read.
 func TestADiskThatTurnsReadOnlyKeepsQueries(t *testing.T) {
 	f, disk := newOnOwnDisk(t)
 	r := f.prepare("readonly")
@@ -51,7 +51,8 @@ func TestADiskThatTurnsReadOnlyKeepsQueries(t *testing.T) {
 	var load sync.WaitGroup
 	turned := make(chan struct{})
 	failed := make(chan string, (few+many)*len(reads))
-	// read has clients repeat each request, and make a number of rounds after the disk has turned.
+	// read starts clients that repeat each request until they have made some rounds after the file system has become
+	// read-only.
 	read := func(clients int) {
 		for range clients {
 			for _, s := range reads {
@@ -74,7 +75,7 @@ func TestADiskThatTurnsReadOnlyKeepsQueries(t *testing.T) {
 		}
 	}
 	read(few)
-	for i := range few { // writes are in progress, too
+	for i := range few { // some writes are also in progress
 		load.Go(func() {
 			for n := 0; ; n++ {
 				var made source
@@ -86,7 +87,8 @@ func TestADiskThatTurnsReadOnlyKeepsQueries(t *testing.T) {
 		})
 	}
 	f.eventually(time.Minute, "the requests are not answered", func() bool { return answered.Load() > 10*few*int64(len(reads)) })
-	// Pages of mapped files that are on disk can be written again only if the file system lets them.
+	// Write all modified pages to disk first: a page of a mapped file that is not modified can become writable only if
+	// the file system allows it.
 	root, err := os.Open(disk)
 	f.must(err)
 	f.must(unix.Syncfs(int(root.Fd())))

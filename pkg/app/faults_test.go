@@ -14,8 +14,8 @@ import (
 	local "github.com/sluice/sluice/tools/local/engines"
 )
 
-// fleetFaults are the tests that need engines and minutes: TEST_FAULTS=1, or a part of the names of cells such as
-// "nats/refuse".
+// fleetFaults skips tests that need engines and several minutes, unless TEST_FAULTS is set. It returns the part of the
+// names of the combinations to run, such as "nats/refuse", or "" to run all.
 func fleetFaults(t *testing.T) (only string) {
 	t.Helper()
 	only = os.Getenv("TEST_FAULTS")
@@ -28,7 +28,7 @@ func fleetFaults(t *testing.T) (only string) {
 	return only
 }
 
-// behind puts a proxy before an address.
+// behind starts a proxy in front of the address and returns the proxy's address.
 func (f *faulty) behind(t *testing.T, name, address string) string {
 	t.Helper()
 	p, err := faultproxy.Start(address)
@@ -44,8 +44,8 @@ func (f *faulty) behind(t *testing.T, name, address string) string {
 	return p.Addr()
 }
 
-// newBehindProxies makes a program whose NATS, PostgreSQL, Milvus and model servers each stand behind a proxy. It is
-// not started.
+// newBehindProxies returns a program that reaches NATS, PostgreSQL, Milvus and the model server through proxies. The
+// program has not been started.
 func newBehindProxies(t *testing.T) *faulty {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
@@ -83,7 +83,7 @@ func newBehindProxies(t *testing.T) *faulty {
 	return f
 }
 
-// unharmed are the steps that need nothing of a dependency, and so succeed without it.
+// unharmed contains, for each dependency, the requests that succeed without it.
 var unharmed = map[string][]string{
 	"catalog": nil,
 	"nats":    {"delete", "crawl", "list", "chunks", "query", "agent", "stream"},
@@ -91,8 +91,8 @@ var unharmed = map[string][]string{
 	"openai":  {"upload", "keyed upload", "upsert", "update", "delete", "crawl", "list", "chunks", "original"},
 }
 
-// faultModes are what befalls a dependency. Of those that last it is certain what succeeds meanwhile, and /readyz says
-// that it is so.
+// faultModes are the ways in which a dependency fails. In modes that last, it is certain which requests succeed, and
+// /readyz must report the dependency as down.
 var faultModes = []struct {
 	name  string
 	mode  faultproxy.Mode
@@ -105,8 +105,9 @@ var faultModes = []struct {
 	{"flap", faultproxy.Flap(700*time.Millisecond, 300*time.Millisecond), false},
 }
 
-// TestEveryDependencyMayFailAtEveryStep has each dependency fail in each way while every kind of request is made: each
-// is carried out or refused for now, /readyz tells, and afterwards everything is there once, without a restart.
+// TestEveryDependencyMayFailAtEveryStep makes each dependency fail in each way while requests of every kind are sent.
+// Each request is executed or rejected as temporarily impossible, and /readyz reports the failure. Afterwards
+// everything exists exactly once, without a restart.
 func TestEveryDependencyMayFailAtEveryStep(t *testing.T) {
 	only := fleetFaults(t)
 	f := newBehindProxies(t)
@@ -141,7 +142,7 @@ func TestEveryDependencyMayFailAtEveryStep(t *testing.T) {
 	f.t = t
 }
 
-// TestAProcessStartsWhenItsDependenciesAreUp starts a process while a dependency refuses or hangs.
+// TestAProcessStartsWhenItsDependenciesAreUp starts a process while a dependency rejects connections or hangs.
 func TestAProcessStartsWhenItsDependenciesAreUp(t *testing.T) {
 	only := fleetFaults(t)
 	f := newBehindProxies(t)

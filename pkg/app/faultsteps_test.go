@@ -19,19 +19,19 @@ import (
 	"github.com/sluice/sluice/pkg/faultproxy"
 )
 
-// faultBound is what the slowest refusal may take: a statement that PostgreSQL does not answer is waited for 75 s. It
-// is a guard against requests that hang, and no measure of how fast they are.
+// faultBound is the maximum time until a request is rejected: the service waits up to 75 s for a statement that
+// PostgreSQL does not answer. The bound only detects requests that hang; it does not measure speed.
 const faultBound = 100 * time.Second
 
-// faulty is a program of which something can fail, with what tests of that ask of it.
+// faulty is a program with dependencies that can fail, and with methods for tests of such failures.
 type faulty struct {
 	*program
-	proxies map[string]*faultproxy.Proxy // before each dependency, by its name
+	proxies map[string]*faultproxy.Proxy // proxy in front of each dependency, by the dependency's name
 	pages   *httptest.Server
 	rounds  int
 }
 
-// pagesFor serves a page of its own for every path, which says the path's word.
+// pagesFor starts a server that serves a different page for every path. The page contains the path's word.
 func pagesFor(t testing.TB) *httptest.Server {
 	t.Helper()
 	pages := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -47,24 +47,24 @@ func pagesFor(t testing.TB) *httptest.Server {
 	return pages
 }
 
-// aboutWord is a text that no other word's is a duplicate of.
+// aboutWord returns a text about the word that is no duplicate of the text about any other word.
 func aboutWord(word string) string {
 	return fmt.Sprintf("This passage speaks of %s and of nothing but %s, at some length: %s.", word, word, strings.Repeat(word+" ", 5))
 }
 
-// step is a request that is made while something fails.
+// step is a request that is sent while a dependency is failing.
 type step struct {
 	name, method, path, contentType string
 	body                            []byte
-	key                             string // under which it is repeated; "" it is not
-	makes                           string // the word of the datasource that it makes, "" none
-	removes, replaces               string // the word of what it deletes or overwrites, "" none
+	key                             string // idempotency key with which the request is repeated; "": it is not repeated
+	makes                           string // word of the datasource that the request creates; "": none
+	removes, replaces               string // word of the datasource that the request deletes or overwrites; "": none
 	streams, asks                   bool
 
 	reply stepReply
 }
 
-// stepReply is what came back.
+// stepReply is the response to a step.
 type stepReply struct {
 	status int
 	header http.Header
@@ -75,10 +75,10 @@ type stepReply struct {
 
 func (s *step) done() bool { return s.reply.err == nil && s.reply.status/100 == 2 && !s.cut() }
 
-// cut reports a stream that ended with an error.
+// cut reports whether a stream ended with an error.
 func (s *step) cut() bool { return s.streams && !bytes.Contains(s.reply.body, []byte("data: [DONE]")) }
 
-// send makes the request. A proxy's refusal never reaches the test: it speaks to the program itself.
+// send sends the request directly to the program, not through a proxy.
 func (s *step) send(p *program) {
 	ctx, cancel := context.WithTimeout(context.Background(), faultBound)
 	defer cancel()
@@ -108,7 +108,7 @@ func (s *step) send(p *program) {
 	s.reply.body, s.reply.err = io.ReadAll(resp.Body)
 }
 
-// judge says what is wrong with the reply to a request that was made while something failed, "" nothing.
+// judge returns the fault of a reply that was received while a dependency was failing, or "" if there is none.
 func (s *step) judge() string {
 	r := s.reply
 	switch {
@@ -134,14 +134,14 @@ func (s *step) judge() string {
 	return ""
 }
 
-// steps are the requests of one round, each about a word of its own. victims are words of datasources that are there:
-// one to be replaced, and one to be deleted.
+// steps returns the requests of one round, each about a different word. ids maps words to datasources that exist, two
+// of which will be replaced and deleted.
 func (f *faulty) steps(store, agent string, round string, ids map[string]string) []*step {
 	word := func(of string) string { return round + of }
 	form := func(of string) ([]byte, string) {
 		var b bytes.Buffer
 		w := multipart.NewWriter(&b)
-		_ = w.WriteField("datastoreId", store) // a buffer takes everything
+		_ = w.WriteField("datastoreId", store) // cannot fail: it writes to memory
 		part, _ := w.CreateFormFile("file", of+".txt")
 		_, _ = part.Write([]byte(aboutWord(word(of))))
 		_ = w.Close()
@@ -179,14 +179,14 @@ func (f *faulty) steps(store, agent string, round string, ids map[string]string)
 	}
 }
 
-// round is what a fault is tried on: a datastore with three documents, and an agent that knows it.
+// faultRound contains the resources for testing one fault: a datastore with three documents, and an agent that uses it.
 type faultRound struct {
 	name, store, agent string
-	ids                map[string]string // of datasources, by word
+	ids                map[string]string // ids of datasources, by word
 	steps              []*step
 }
 
-// prepare makes a round while all is well.
+// prepare creates the resources of a round while nothing is failing.
 func (f *faulty) prepare(name string) *faultRound {
 	f.t.Helper()
 	f.rounds++
@@ -209,7 +209,7 @@ func (f *faulty) prepare(name string) *faultRound {
 	return r
 }
 
-// strike makes all requests at once and judges what they are answered.
+// strike sends all requests at the same time and judges the replies.
 func (f *faulty) strike(r *faultRound) {
 	f.t.Helper()
 	var all sync.WaitGroup
@@ -225,7 +225,8 @@ func (f *faulty) strike(r *faultRound) {
 	}
 }
 
-// heals repeats what was refused, now that all is well again, and checks that everything is there once.
+// heals waits until nothing is failing any more, repeats rejected requests, and checks that everything exists exactly
+// once.
 func (f *faulty) heals(r *faultRound) {
 	f.t.Helper()
 	f.eventually(2*time.Minute, "the program is not ready though all is well again", func() bool { status, _ := f.ready(); return status == http.StatusOK })
@@ -237,7 +238,7 @@ func (f *faulty) heals(r *faultRound) {
 		delete(wanted, s.removes)
 		delete(wanted, s.replaces)
 	}
-	// What was refused has left nothing: not even a row that is never synched.
+	// Rejected requests have left nothing behind, not even a datasource that is never synched.
 	accepted := 3
 	for _, s := range r.steps {
 		if s.done() {
@@ -265,7 +266,7 @@ func (f *faulty) heals(r *faultRound) {
 		}
 		note(s)
 	}
-	have := f.settled(r.store, 6*time.Minute) // beyond every back-off
+	have := f.settled(r.store, 6*time.Minute) // longer than any back-off
 	for _, s := range have {
 		if s.Status != "synched" || s.Chunks == 0 {
 			f.t.Errorf("%s ended with status %s and %d chunks: %s", s.Name, s.Status, s.Chunks, s.Error)
@@ -293,7 +294,7 @@ func (f *faulty) heals(r *faultRound) {
 	}
 }
 
-// ready asks the program whether it is, and which dependencies it says are down.
+// ready returns the status of /readyz, and the dependencies that it reports as down.
 func (f *faulty) ready() (status int, down []string) {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
@@ -318,7 +319,7 @@ func (f *faulty) ready() (status int, down []string) {
 	return resp.StatusCode, down
 }
 
-// saysDown waits until /readyz names exactly these dependencies.
+// saysDown waits until /readyz reports exactly these dependencies as down.
 func (f *faulty) saysDown(names ...string) {
 	f.t.Helper()
 	var down []string

@@ -15,7 +15,7 @@ import (
 	local "github.com/sluice/sluice/tools/local/engines"
 )
 
-// filtering makes documents and filters at random, of few names and values, so that they meet.
+// filtering generates random documents and filters from a small number of names and values, so that many filters match.
 type filtering struct{ *rand.Rand }
 
 var (
@@ -36,7 +36,7 @@ func (g filtering) values(minimum, limit int) []any {
 	return list
 }
 
-// metadata is what a document may have: values, lists of them, and objects of both.
+// metadata returns a document's random metadata: values, lists of values, and objects that contain both.
 func (g filtering) metadata(customID string) map[string]any {
 	m := map[string]any{"custom_id": customID}
 	field := func() any {
@@ -60,7 +60,7 @@ func (g filtering) metadata(customID string) map[string]any {
 	return m
 }
 
-// filters are what a query may ask for; ids are those of the documents, by custom id.
+// filters returns random valid filters of a query. ids maps custom ids to the ids of documents.
 func (g filtering) filters(ids map[string]string) map[string]any {
 	f := map[string]any{}
 	some := func(all []string) []string {
@@ -92,7 +92,7 @@ func (g filtering) filters(ids map[string]string) map[string]any {
 	return f
 }
 
-// spoiled are filters that nobody can mean.
+// spoiled returns random filters that are invalid.
 func (g filtering) spoiled() any {
 	name := filterNames[g.IntN(len(filterNames))]
 	many := func(n int, item func(i int) any) []any {
@@ -120,7 +120,7 @@ func (g filtering) spoiled() any {
 	return all[g.IntN(len(all))]
 }
 
-// asJSON is what JSON makes of a value: all numbers alike, all lists alike.
+// asJSON encodes and decodes the value, so that all numbers have the same type, and all lists, too.
 func asJSON(t *testing.T, v map[string]any) map[string]any {
 	t.Helper()
 	b, err := json.Marshal(v)
@@ -134,7 +134,7 @@ func asJSON(t *testing.T, v map[string]any) map[string]any {
 	return out
 }
 
-// listed is a list as it is, and anything else as a list of one.
+// listed returns v if it is a list, and otherwise a list that contains v.
 func listed(v any) []any {
 	if list, is := v.([]any); is {
 		return list
@@ -142,7 +142,7 @@ func listed(v any) []any {
 	return []any{v}
 }
 
-// passesFilters is what the documentation says of filters, word by word.
+// passesFilters implements the definition of filters in the documentation literally.
 func passesFilters(id, customID string, metadata, filters map[string]any) bool {
 	for field, mine := range map[string]string{"datasource_ids": id, "custom_ids": customID} {
 		if ids, _ := filters[field].([]any); len(ids) > 0 && !slices.Contains(ids, any(mine)) {
@@ -152,7 +152,7 @@ func passesFilters(id, customID string, metadata, filters map[string]any) bool {
 	wanted, _ := filters["metadata"].(map[string]any)
 	for name, alternatives := range wanted {
 		have := listed(metadata[name])
-		for i, r := range name { // a name with a dot may also be one within an object
+		for i, r := range name { // a name with a dot may also mean a key of a nested object
 			if object, is := metadata[name[:i]].(map[string]any); r == '.' && is {
 				have = append(have, listed(object[name[i+1:]])...)
 			}
@@ -174,8 +174,8 @@ func passesFilters(id, customID string, metadata, filters map[string]any) bool {
 	return true
 }
 
-// TestFiltersAgreeWithAFullScan asks with filters made at random for documents made at random, and with
-// filters that are none, which are refused.
+// TestFiltersAgreeWithAFullScan queries random documents with random filters, and with invalid filters, which must be
+// rejected.
 func TestFiltersAgreeWithAFullScan(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// BenchmarkFleetIngest measures how ingestion grows with ingestors when the embedding server is what is waited for: it
-// takes 50 ms for every request. Each ingestor works on one document at a time, so that four of them leave this machine
-// room for the engines.
+// BenchmarkFleetIngest measures how the ingestion rate grows with the number of ingestors if the embedding server is
+// the bottleneck. The server takes 50 ms per request. Each ingestor processes one document at a time, so that four of
+// them leave enough processor time for the engines.
 func BenchmarkFleetIngest(b *testing.B) {
 	const embedding = 50 * time.Millisecond
 	for _, ingestors := range []int{1, 2, 4} {
@@ -21,14 +21,14 @@ func BenchmarkFleetIngest(b *testing.B) {
 			models.delay.Store(int64(embedding))
 			f := newFleet(b, ingestors, "OPENAI_BASE_URL="+models.URL+"/v1", "SLUICE_EMBED_MODEL=letters", "SLUICE_INGEST_CONCURRENCY=1")
 			store := f.api.newDatastore()
-			// Making and loading a collection takes seconds, once.
+			// Create and load the collection first, which takes seconds but happens only once.
 			f.api.must(f.api.post("/api/datastores/upsert/"+store, texts("first", 1), nil))
 			f.api.settled(store, time.Minute)
 			documents := 100 * ingestors
 			api, workers := f.api.cpu(), cpuOf(f.ingestors)
 			for n := 0; b.Loop(); n++ {
 				b.StopTimer()
-				models.gate.Lock() // accepting documents is not what is measured
+				models.gate.Lock() // the benchmark does not measure how documents are accepted
 				for from := 0; from < documents; from += 100 {
 					f.api.must(f.api.post("/api/datastores/upsert/"+store, texts(fmt.Sprintf("round-%d-%d", n, from), 100), nil))
 				}
@@ -44,7 +44,7 @@ func BenchmarkFleetIngest(b *testing.B) {
 	}
 }
 
-// texts is the body of an upsert of n documents of one chunk each.
+// texts returns the body of an upsert of n documents with one chunk each.
 func texts(prefix string, n int) map[string]any {
 	docs := make([]map[string]any, n)
 	for i := range docs {
@@ -54,7 +54,7 @@ func texts(prefix string, n int) map[string]any {
 	return map[string]any{"documents": docs}
 }
 
-// quiet waits until no datasource of the datastore waits for anything, and asks as little as it can.
+// quiet waits until no datasource of the datastore is waiting or being processed. It sends as few requests as possible.
 func (p *program) quiet(store string, timeout time.Duration) {
 	p.t.Helper()
 	deadline := time.After(timeout)
@@ -76,7 +76,7 @@ func (p *program) quiet(store string, timeout time.Duration) {
 	}
 }
 
-// BenchmarkFleetQuery measures queries of a datastore of 6,000 chunks in Milvus, one after the other and eight at once.
+// BenchmarkFleetQuery measures queries of a datastore with 6,000 chunks in Milvus, with one client and with eight.
 func BenchmarkFleetQuery(b *testing.B) {
 	f := newFleet(b, 1)
 	store := f.api.newDatastore()
@@ -100,7 +100,7 @@ func BenchmarkFleetQuery(b *testing.B) {
 	}
 }
 
-// cpu is the processor time that the process has taken, in seconds.
+// cpu returns the processor time used by the process, in seconds.
 func (p *program) cpu() float64 {
 	p.t.Helper()
 	for line := range strings.Lines(p.body("/metrics")) {

@@ -15,8 +15,8 @@ import (
 	local "github.com/sluice/sluice/tools/local/engines"
 )
 
-// fleet is the shape of many processes: a cluster of NATS servers, PostgreSQL, Milvus, an api process, ingestors and a
-// crawler, each a process of its own.
+// fleet is a distributed service: a cluster of NATS servers, PostgreSQL, Milvus, an api process, ingestors and a
+// crawler, each as a separate process.
 type fleet struct {
 	t         testing.TB
 	nats      *local.NATS
@@ -27,7 +27,7 @@ type fleet struct {
 	crawler   *program
 }
 
-// newFleet starts everything.
+// newFleet starts the engines and the processes.
 func newFleet(t testing.TB, ingestors int, env ...string) *fleet {
 	t.Helper()
 	f := newFleetEngines(t)
@@ -35,7 +35,7 @@ func newFleet(t testing.TB, ingestors int, env ...string) *fleet {
 	return f
 }
 
-// newFleetEngines starts what the processes of a fleet work with, which holds nothing.
+// newFleetEngines starts the engines of a fleet, which are empty.
 func newFleetEngines(t testing.TB) *fleet {
 	t.Helper()
 	f := &fleet{t: t}
@@ -64,7 +64,7 @@ func newFleetEngines(t testing.TB) *fleet {
 	return f
 }
 
-// start starts the processes.
+// start starts the fleet's own processes.
 func (f *fleet) start(ingestors int, env ...string) {
 	t := f.t
 	t.Helper()
@@ -82,12 +82,12 @@ func (f *fleet) start(ingestors int, env ...string) {
 	f.crawler.start()
 }
 
-// processes are the fleet's own, the api first.
+// processes returns the fleet's own processes, the api process first.
 func (f *fleet) processes() []*program {
 	return append([]*program{f.api, f.crawler}, f.ingestors...)
 }
 
-// body reads what a process answers.
+// body returns the body of the process's response.
 func (p *program) body(path string) string {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
@@ -172,8 +172,8 @@ func TestAFleetOfProcessesIngestsCrawlsAndAnswers(t *testing.T) {
 	}
 }
 
-// once makes a POST that is carried out exactly once, however often it has to be repeated: the service may be killed, or
-// be without one of its engines, at any moment. It gives up when ctx ends.
+// once sends a POST that is executed exactly once. It repeats the request if necessary, because the service may be
+// killed or lose one of its engines at any time. It gives up when ctx ends.
 func (p *program) once(ctx context.Context, path string, body string, into any) error {
 	key := rand.Text()
 	for {
@@ -187,7 +187,7 @@ func (p *program) once(ctx context.Context, path string, body string, into any) 
 	}
 }
 
-// passes reports whether a request that failed so may succeed when it is repeated.
+// passes reports whether a request that failed with err may succeed if it is repeated.
 func passes(err error) bool {
 	if err == nil {
 		return false
@@ -201,7 +201,7 @@ func passes(err error) bool {
 	return !asRefused(err, &refused)
 }
 
-// pause waits a moment between two attempts.
+// pause waits briefly between two attempts.
 func pause(ctx context.Context) error {
 	timer := time.NewTimer(100 * time.Millisecond)
 	defer timer.Stop()

@@ -12,8 +12,8 @@ func TestTheGuardedClockAcceptsAForwardJumpAfterADay(t *testing.T) {
 	p := newGuardedClockFrom(func() time.Time { return began.Add(set + runs) }, func() time.Duration { return runs })
 	for _, step := range []struct {
 		what      string
-		set, runs time.Duration // by how much, then
-		want      time.Duration // by how much it is ahead of a clock that was never set
+		set, runs time.Duration // set: by how much the clock is set; runs: how long it then runs
+		want      time.Duration // by how much the guarded clock is ahead of a clock that was never set
 	}{
 		{what: "all is well", runs: time.Hour},
 		{what: "it is slewed", set: 5 * time.Second, runs: time.Hour, want: 5 * time.Second},
@@ -29,7 +29,7 @@ func TestTheGuardedClockAcceptsAForwardJumpAfterADay(t *testing.T) {
 	} {
 		set += step.set
 		if step.set > maxDrift {
-			p.now() // it is noticed
+			p.now() // so that the guarded clock notices the jump
 		}
 		runs += step.runs
 		if got := p.now().Sub(began) - runs; got != step.want {

@@ -28,7 +28,8 @@ import (
 	local "github.com/sluice/sluice/tools/local/engines"
 )
 
-// childVariable makes the test binary a process of the named shape, so that a test can start it, and kill it.
+// childVariable is the environment variable that makes the test binary run a process of the given shape, so that a test
+// can start and kill it.
 const childVariable = "APP_TEST_CHILD"
 
 func TestMain(m *testing.M) {
@@ -37,15 +38,15 @@ func TestMain(m *testing.M) {
 	if shape := os.Getenv(childVariable); shape != "" {
 		h := faultHooks(os.Getenv(pointVariable))
 		h.now = wrongClock(os.Getenv(clockVariable))
-		signal.Ignore(syscall.SIGXFSZ) // a write beyond a limit of file sizes, which stands for a full disk, then fails and does not kill
+		signal.Ignore(syscall.SIGXFSZ) // tests simulate a full disk with a limit on file sizes; without this, a write beyond the limit would kill the process
 		os.Exit(mainWith(h, Shape(shape), os.Args[1:], os.Environ(), os.Stdout, os.Stderr))
 	}
 	moreAtOnce()
 	os.Exit(local.Stopping(m).Run())
 }
 
-// moreAtOnce has twice as many tests run at once as there are processors, unless -parallel says how many: they are
-// waiting for processes, engines and time-outs three quarters of their time.
+// moreAtOnce sets the number of tests that run at the same time to twice the number of processors, unless -parallel is
+// given. The tests spend three quarters of their time waiting for processes, engines and time-outs.
 func moreAtOnce() {
 	flag.Parse()
 	said := false
@@ -54,20 +55,20 @@ func moreAtOnce() {
 		return
 	}
 	if err := flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))); err != nil {
-		panic(err) // a number is one
+		panic(err) // cannot fail: the value is a number
 	}
 }
 
 const testKey = "sk_test_0123456789abcdef0123456789abcdef"
 
-// program is a Sluice process of its own over a data directory, which outlives it.
+// program is a Sluice process with its own data directory, which remains when the process ends.
 type program struct {
 	t     testing.TB
 	shape Shape
 	dir   string
 	addr  string
 	env   []string
-	wrap  []string // a command that runs the process; none: it runs by itself
+	wrap  []string // command that runs the process; none: the process is started directly
 
 	cmd    *exec.Cmd
 	exited chan error
@@ -95,7 +96,7 @@ func newProgram(t testing.TB, env ...string) *program {
 
 func tail(s string, n int) string { return s[max(0, len(s)-n):] }
 
-// lockedBuffer is written by the process's pipe and read by the test.
+// lockedBuffer is a buffer that the process writes to and the test reads.
 type lockedBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -124,7 +125,7 @@ func (p *program) launch(args ...string) {
 	p.cmd = exec.Command(whole[0], whole[1:]...)
 	p.cmd.Env = append(os.Environ(), childVariable+"="+string(p.shape), "SLUICE_ADDR="+p.addr, "SLUICE_DATA_DIR="+p.dir, "SLUICE_API_KEY="+testKey,
 		"SLUICE_LOG_LEVEL=warn",
-		"SLUICE_ADMISSION_WAIT=1m", "SLUICE_LIMIT_DISK=0") // tests share a machine that may be busy, and disks that may be small
+		"SLUICE_ADMISSION_WAIT=1m", "SLUICE_LIMIT_DISK=0") // the machine may be busy and its disk small
 	p.cmd.Env = append(p.cmd.Env, p.env...)
 	p.stderr = &lockedBuffer{}
 	p.cmd.Stdout, p.cmd.Stderr = p.stderr, p.stderr
@@ -136,7 +137,7 @@ func (p *program) launch(args ...string) {
 	go func() { exited <- cmd.Wait() }()
 }
 
-// start launches the process and returns when it is ready.
+// start launches the process and waits until it is ready. It returns how long that took.
 func (p *program) start() time.Duration {
 	p.t.Helper()
 	began := time.Now()
@@ -162,14 +163,14 @@ func (p *program) start() time.Duration {
 	}
 }
 
-// kill ends the process at once, as kill -9 does.
+// kill kills the process at once, as kill -9 does.
 func (p *program) kill() {
-	_ = p.cmd.Process.Kill() // it may have ended
+	_ = p.cmd.Process.Kill() // ignore the error: the process may have ended already
 	<-p.exited
 	p.exited <- nil
 }
 
-// terminate asks the process to stop and returns how it ended.
+// terminate asks the process to stop and returns the error with which it ended.
 func (p *program) terminate() error {
 	p.t.Helper()
 	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
@@ -185,7 +186,7 @@ func (p *program) terminate() error {
 	}
 }
 
-// errRefused is an answer other than 2xx.
+// errRefused is a response with a status other than 2xx.
 type errRefused struct {
 	status int
 	body   string
@@ -193,12 +194,12 @@ type errRefused struct {
 
 func (e errRefused) Error() string { return fmt.Sprintf("%d: %s", e.status, e.body) }
 
-// call makes one request. A connection that breaks is an error like any other: the process may have been killed.
+// call sends one request. A broken connection is an ordinary error, because the process may have been killed.
 func (p *program) call(ctx context.Context, method, path, contentType string, body io.Reader, into any) error {
 	return p.callWith(ctx, method, path, contentType, body, into)
 }
 
-// callWith is call with more headers, names and values in turn.
+// callWith is like call, with additional headers: alternating names and values.
 func (p *program) callWith(ctx context.Context, method, path, contentType string, body io.Reader, into any, headers ...string) error {
 	req, err := http.NewRequestWithContext(ctx, method, "http://"+p.addr+path, body)
 	if err != nil {
@@ -299,7 +300,7 @@ func (p *program) newDatastore() string {
 	return store.ID
 }
 
-// sources lists every datasource of a datastore, or those that match the search.
+// sources returns all datasources of a datastore, or those that match the search.
 func (p *program) sources(storeID, search string) ([]source, error) {
 	var all []source
 	q := url.Values{"datastoreId": {storeID}, "limit": {"200"}}
@@ -322,7 +323,7 @@ func (p *program) sources(storeID, search string) ([]source, error) {
 	}
 }
 
-// settled waits until no datasource of the datastore waits for anything, and returns them.
+// settled waits until no datasource of the datastore is waiting or being processed, and returns all of them.
 func (p *program) settled(storeID string, timeout time.Duration) []source {
 	p.t.Helper()
 	deadline := time.After(timeout)
@@ -355,7 +356,7 @@ func (p *program) query(storeID, text string, topK int) []fragment {
 		return p.post("/datastores/"+storeID+"/query", map[string]any{"query": text, "topK": topK}, &found)
 	}
 	err := ask()
-	// Milvus is a process of its own, which may be slow on a busy machine, and is then said to be unavailable.
+	// Milvus is a separate process. On a busy machine it may be slow and then be reported as unavailable.
 	if slices.ContainsFunc(p.env, func(v string) bool { return strings.HasPrefix(v, "MILVUS_ADDR=") }) && refusedWith(err, http.StatusServiceUnavailable) {
 		p.eventually(time.Minute, "Milvus cannot be searched", func() bool {
 			err = ask()

@@ -12,7 +12,8 @@ import (
 	"github.com/sluice/sluice/pkg/api"
 )
 
-// statusFrom asks for a path of the server at the address, as a browser does that takes the server for the host.
+// statusFrom requests a path from the server at the address, with the given host name. A browser does this if the host
+// name resolves to that address.
 func statusFrom(t *testing.T, address, path, host string) (int, string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+path, nil)
@@ -32,7 +33,7 @@ func statusFrom(t *testing.T, address, path, host string) (int, string) {
 	return resp.StatusCode, string(body)
 }
 
-// TestALoopbackServerRejectsForeignHosts asks servers on loopback addresses under the names of other hosts.
+// TestALoopbackServerRejectsForeignHosts sends requests with other host names to servers on loopback addresses.
 func TestALoopbackServerRejectsForeignHosts(t *testing.T) {
 	t.Parallel()
 	worker, err := serveHealth(t.Context(), "127.0.0.1:0", newRegistry(), []api.Check{}, "an operator's long key", []string{"sluice.example"}, slog.New(slog.DiscardHandler), make(chan error, 1))
@@ -69,7 +70,8 @@ func TestALoopbackServerRejectsForeignHosts(t *testing.T) {
 	}
 }
 
-// TestAServerOnAllAddressesAcceptsAllHosts has a server that other machines reach, under names that it does not know.
+// TestAServerOnAllAddressesAcceptsAllHosts tests a server that other machines can reach, with host names that the
+// server does not know.
 func TestAServerOnAllAddressesAcceptsAllHosts(t *testing.T) {
 	t.Parallel()
 	next := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })
@@ -86,7 +88,7 @@ func TestAServerOnAllAddressesAcceptsAllHosts(t *testing.T) {
 	}
 }
 
-// addressed is a listener that has only an address.
+// addressed is a listener that only has an address.
 type addressed struct {
 	net.Listener
 	at net.Addr

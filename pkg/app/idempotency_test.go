@@ -17,12 +17,12 @@ import (
 	local "github.com/sluice/sluice/tools/local/engines"
 )
 
-// once is a request that is repeated under one key until it is answered.
+// once is a request that is repeated with the same idempotency key until it is answered.
 type once struct {
 	path, contentType string
 	body              []byte
 	key               string
-	ids               []string // of what it has made, once it is answered
+	ids               []string // ids of the created resources, once the request has been answered
 }
 
 func newOnce(path, contentType string, body []byte) *once {
@@ -38,11 +38,11 @@ func onceJSON(t testing.TB, path string, body any) *once {
 	return newOnce(path, "application/json", b)
 }
 
-// setsPerRound is how often all of mixedRequests are under way when a process is killed.
+// setsPerRound is the number of sets of mixedRequests that are in progress when a process is killed.
 const setsPerRound = 2
 
-// mixedRequests are a set of requests, each of which makes what no other one makes, but for one document that all
-// replace: four datasources, an agent, a datastore and a key.
+// mixedRequests returns a set of requests that create four datasources, an agent, a datastore and a key. The resources
+// of different sets are different, except for one document that all sets replace.
 func mixedRequests(t testing.TB, store string, set int) []*once {
 	t.Helper()
 	name := func(kind string) string { return fmt.Sprintf("%s %d", kind, set) }
@@ -77,7 +77,8 @@ func mixedRequests(t testing.TB, store string, set int) []*once {
 	}
 }
 
-// send asks once and reports whether the request is answered. Only what may pass is no failure.
+// send sends the request once and reports whether no further attempt is needed. It fails the test if the error is
+// permanent.
 func (o *once) send(p *program) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
@@ -97,7 +98,7 @@ func (o *once) send(p *program) bool {
 	return err == nil || !passes(err)
 }
 
-// settle repeats the request until it is answered, and returns when it was or ctx has ended.
+// settle repeats the request until it is answered or ctx ends.
 func (o *once) settle(ctx context.Context, p *program) error {
 	for len(o.ids) == 0 && !o.send(p) {
 		if err := pause(ctx); err != nil {
@@ -107,8 +108,8 @@ func (o *once) settle(ctx context.Context, p *program) error {
 	return nil
 }
 
-// TestEveryKeyCreatesOneResourceDespiteKills kills the process at random moments while it carries out requests with
-// idempotency keys, and repeats those until they are answered.
+// TestEveryKeyCreatesOneResourceDespiteKills kills the process at random moments while it executes requests with
+// idempotency keys, and repeats the requests until they are answered.
 func TestEveryKeyCreatesOneResourceDespiteKills(t *testing.T) {
 	t.Parallel()
 	rounds := 12
@@ -131,8 +132,8 @@ func TestEveryKeyCreatesOneResourceDespiteKills(t *testing.T) {
 	}
 }
 
-// TestAnotherProcessContinuesTheRequestsOfAKilledOne repeats requests at a process that takes the place of the one
-// that was killed, and shares nothing with it but the engines.
+// TestAnotherProcessContinuesTheRequestsOfAKilledOne repeats requests in a process that replaces a killed one. The two
+// processes share only the engines.
 func TestAnotherProcessContinuesTheRequestsOfAKilledOne(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts PostgreSQL and NATS")
@@ -160,8 +161,9 @@ func TestAnotherProcessContinuesTheRequestsOfAKilledOne(t *testing.T) {
 	first.checkMade(store, setsPerRound*rounds, all)
 }
 
-// killUnderRequests sends requests to the first of the processes, which runs, kills it while they are under way, and
-// starts the next, in a ring. There are as many rounds as bring it back to the first, which runs in the end.
+// killUnderRequests sends requests to the first process in the ring, which must be running, kills it while it executes
+// them, and starts the next process. It repeats this for the given number of rounds. rounds must be a multiple of the
+// number of processes, so that the first one is running in the end.
 func killUnderRequests(t testing.TB, store string, rounds int, ring ...*program) []*once {
 	t.Helper()
 	random := mathrand.New(mathrand.NewPCG(2026, 12))
@@ -177,7 +179,7 @@ func killUnderRequests(t testing.TB, store string, rounds int, ring ...*program)
 		for _, o := range requests {
 			sending.Go(func() { o.send(p) })
 		}
-		killing := time.NewTimer(time.Duration(random.Int64N(int64(300 * time.Millisecond)))) // a little more than they take
+		killing := time.NewTimer(time.Duration(random.Int64N(int64(300 * time.Millisecond)))) // a little longer than the requests take
 		<-killing.C
 		p.kill()
 		sending.Wait()
@@ -186,8 +188,8 @@ func killUnderRequests(t testing.TB, store string, rounds int, ring ...*program)
 	return all
 }
 
-// settleAll repeats all requests until they are answered, and demands that this takes no longer than a lease and a
-// moment.
+// settleAll repeats all requests until they are answered. This must take no longer than a claim's lease plus a few
+// seconds.
 func (p *program) settleAll(all []*once) {
 	p.t.Helper()
 	answered := map[string]bool{}
@@ -220,7 +222,7 @@ func (p *program) settleAll(all []*once) {
 		len(made), unsaid, time.Since(began).Round(time.Millisecond))
 }
 
-// madeIDs are the ids of datasources and agents, which requests of mixedRequests alone make.
+// madeIDs returns the ids of all datasources and agents. Only mixedRequests create any.
 func (p *program) madeIDs() []string {
 	p.t.Helper()
 	var out []string
@@ -234,7 +236,7 @@ func (p *program) madeIDs() []string {
 	return out
 }
 
-// checkMade demands that all lists hold what was answered, and nothing else.
+// checkMade checks that the lists contain exactly the resources that were returned to clients.
 func (p *program) checkMade(store string, sets int, all []*once) {
 	p.t.Helper()
 	answered := map[string]bool{}

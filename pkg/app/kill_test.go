@@ -22,19 +22,20 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded"
 )
 
-// document is one of the documents that a kill test puts in. Its word occurs in it and nowhere else.
+// document is a document of a kill test. Its word occurs in no other document.
 type document struct {
 	customID, name string
 	content        []byte
 	word           string
-	id             string // "" until it is known to be accepted
-	replaced       reply  // by a text that holds newWord and not word
+	id             string // "" until the document is known to be accepted
+	replaced       reply  // replaced by a text that contains newWord instead of word
 	deleted        reply
 }
 
 func (d *document) newWord() string { return d.word + "new" }
 
-// reply is what is known about a request: a process that is killed may have carried it out without saying so.
+// reply is the knowledge about the result of a request: a process that was killed may have executed the request without
+// answering.
 type reply int
 
 const (
@@ -50,10 +51,11 @@ func answered(err error) reply {
 	return confirmed
 }
 
-// binaries are sample documents whose words are not unique.
+// binaries are sample documents that contain no unique word.
 var binaries = []string{"aurora-x2-manual.pdf", "employee-handbook.docx", "price-list.xlsx", "roadmap.pptx"}
 
-// mixedDocuments makes n documents of all formats, some of several chunks. Every tenth is a binary one, without a word.
+// mixedDocuments returns n documents in all formats, some of them with several chunks. Every tenth is one of binaries,
+// without a unique word.
 func mixedDocuments(t testing.TB, n int) []*document {
 	t.Helper()
 	docs := make([]*document, n)
@@ -87,9 +89,9 @@ func mixedDocuments(t testing.TB, n int) []*document {
 	return docs
 }
 
-// TestNothingIsLostWhenTheProcessIsKilled kills the process at random moments while documents are put in, replaced and
-// deleted. In the end every accepted document is synched, every chunk is there exactly once, and nothing deleted or
-// replaced comes back.
+// TestNothingIsLostWhenTheProcessIsKilled kills the process at random moments while documents are added, replaced and
+// deleted. In the end every accepted document is searchable, every chunk exists exactly once, and no deleted or
+// replaced content comes back.
 func TestNothingIsLostWhenTheProcessIsKilled(t *testing.T) {
 	t.Parallel()
 	rounds := 50
@@ -107,7 +109,7 @@ func TestNothingIsLostWhenTheProcessIsKilled(t *testing.T) {
 		life := time.Duration(random.IntN(400)) * time.Millisecond
 		killed := make(chan struct{})
 		timer := time.AfterFunc(life, func() { _ = p.cmd.Process.Kill(); close(killed) })
-		// What the process does not survive to answer is put in again in a later round.
+		// If the process was killed before it answered, the document is added again in a later round.
 		for _, d := range docs[:(round+1)*perRound] {
 			if d.id == "" {
 				p.putIn(store, d)
@@ -140,8 +142,8 @@ func TestNothingIsLostWhenTheProcessIsKilled(t *testing.T) {
 	t.Logf("killed %d times; the slowest start after a kill took %v", rounds, slowest)
 }
 
-// putIn uploads a document and reports whether it is known to be accepted. A document whose acceptance was not answered
-// may have been accepted: it is looked for first.
+// putIn uploads a document and reports whether it is known to be accepted. If an earlier upload was not answered, putIn
+// first checks whether the document exists.
 func (p *program) putIn(store string, d *document) bool {
 	found, err := p.sources(store, d.customID)
 	if err != nil {
@@ -163,7 +165,7 @@ func (p *program) putIn(store string, d *document) bool {
 	return err == nil
 }
 
-// disturb replaces one of the documents and, every third round, deletes another.
+// disturb replaces one of the documents and, in every third round, deletes another.
 func (p *program) disturb(store string, docs []*document, round int) {
 	if d := docs[0]; d.id != "" {
 		d.replaced = answered(p.post("/datastores/update/"+store, map[string]any{
@@ -175,7 +177,7 @@ func (p *program) disturb(store string, docs []*document, round int) {
 	}
 }
 
-// checkSources compares the datasources with what was accepted.
+// checkSources compares the datasources with the accepted documents.
 func (p *program) checkSources(docs []*document, have []source) {
 	p.t.Helper()
 	byID := map[string]source{}
@@ -199,7 +201,7 @@ func (p *program) checkSources(docs []*document, have []source) {
 	}
 }
 
-// checkQueries asks for every document's words: a document is found once, by the words that it holds now.
+// checkQueries searches for the words of every document. A document must be found once, by its current word.
 func (p *program) checkQueries(store string, docs []*document) {
 	p.t.Helper()
 	for _, d := range docs {
@@ -222,7 +224,7 @@ func (p *program) checkQueries(store string, docs []*document) {
 	}
 }
 
-// countHits counts the chunks found that hold the word.
+// countHits returns the number of fragments found that contain the word.
 func (p *program) countHits(store, word string) int {
 	n := 0
 	whole := regexp.MustCompile(`\b` + word + `\b`)
@@ -234,8 +236,8 @@ func (p *program) countHits(store, word string) int {
 	return n
 }
 
-// checkRows compares the index with the catalog, row by row, without the program: an audit finds nothing missing, and
-// once its sweeps are carried out, the rows are those of the active generations and no others.
+// checkRows compares the index with the catalog, row by row. The program must not be running. An audit finds no missing
+// rows, and after its sweeps the index contains exactly the rows of the active generations.
 func checkRows(t *testing.T, dir, store string) {
 	t.Helper()
 	ctx := t.Context()
@@ -251,7 +253,7 @@ func checkRows(t *testing.T, dir, store string) {
 	}
 	defer idx.Close()
 	where := controlled{&engines{embedded: idx}}
-	later := func() time.Time { return time.Now().Add(time.Hour) } // the audit leaves alone what has just become active
+	later := func() time.Time { return time.Now().Add(time.Hour) } // the audit ignores rows that have just become active
 	auditor := control.Auditor{Catalog: cat, Engines: where, Originals: noOriginals{}, Log: log, Now: later}
 	report, err := auditor.Audit(ctx, control.Scope{}, t.Logf)
 	if err != nil {
@@ -300,7 +302,7 @@ func checkRows(t *testing.T, dir, store string) {
 	}
 }
 
-// noOriginals is a store of originals without any: this audit is about rows.
+// noOriginals is an empty store of originals, because the audit in these tests concerns only rows.
 type noOriginals struct{}
 
 func (noOriginals) Each(context.Context, func(string, int64, time.Time) error) error { return nil }

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// limit sets a limit of the program's process and returns what puts the one before in its place.
+// limit sets a limit of the program's process and returns a function that restores the previous limit.
 func (p *program) limit(which int, to uint64) (restore func()) {
 	p.t.Helper()
 	var was unix.Rlimit
@@ -30,7 +30,7 @@ func (p *program) limit(which int, to uint64) (restore func()) {
 	}
 }
 
-// newLaptop starts a program without any engine beside it.
+// newLaptop starts a program without separate engines.
 func newLaptop(t *testing.T) *faulty {
 	t.Helper()
 	f := &faulty{program: newProgram(t, "SLUICE_ALLOW_PRIVATE_ADDRESSES=true"), pages: pagesFor(t)}
@@ -38,7 +38,7 @@ func newLaptop(t *testing.T) *faulty {
 	return f
 }
 
-// TestUploadsToAFullDiskAreRefusedUntilItRecovers has the process's files grow no further, as a full disk does.
+// TestUploadsToAFullDiskAreRefusedUntilItRecovers keeps the process's files from growing, as a full disk does.
 func TestUploadsToAFullDiskAreRefusedUntilItRecovers(t *testing.T) {
 	t.Parallel()
 	f := newLaptop(t)
@@ -67,7 +67,7 @@ func TestAProcessWithFewFileDescriptorsRefusesAndContinues(t *testing.T) {
 	r := f.prepare("files")
 	open, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", f.cmd.Process.Pid))
 	f.must(err)
-	restore := f.limit(unix.RLIMIT_NOFILE, uint64(len(open)+4)) // connections among them, each of which needs more to be served
+	restore := f.limit(unix.RLIMIT_NOFILE, uint64(len(open)+4)) // the limit also counts connections, and serving one takes further files
 	f.strike(r)
 	restore()
 	f.heals(r)

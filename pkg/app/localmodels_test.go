@@ -14,7 +14,7 @@ import (
 
 const builtinModel = "builtin-en-256-v1"
 
-// modelAt writes a model of the seed's own weights to a directory.
+// modelAt writes a model to a directory. Its weights are derived from the seed.
 func modelAt(t *testing.T, seed uint64, directory ...string) string {
 	t.Helper()
 	path := filepath.Join(directory...)
@@ -137,7 +137,7 @@ func TestALocalModelIsUsedForNewDatastoresOnly(t *testing.T) {
 	}
 	p.must(p.terminate())
 
-	// Without the model what needs it says so, and the rest goes on.
+	// Without the model, the datastores that need it report its absence, and all others keep working.
 	p.must(os.Rename(filepath.Join(p.dir, "models"), filepath.Join(p.dir, "elsewhere")))
 	p.start()
 	if err := p.post("/datastores/"+after+"/query", map[string]any{"query": "cat"}, nil); !refusedWith(err, 503) || !strings.Contains(err.Error(), "local:tiny-bert@") {
@@ -148,7 +148,8 @@ func TestALocalModelIsUsedForNewDatastoresOnly(t *testing.T) {
 	}
 }
 
-// An ingestor without the model that the api has gives the job back and says which is missing; another one does it.
+// In this test, one ingestor lacks a model that the api process has. It returns the job to the queue and reports the
+// missing model, and another ingestor completes the job.
 func TestAnIngestorThatLacksTheModelLosesNothing(t *testing.T) {
 	t.Parallel()
 	model := modelAt(t, 1, t.TempDir())
@@ -156,7 +157,7 @@ func TestAnIngestorThatLacksTheModelLosesNothing(t *testing.T) {
 	p.start()
 	store := p.newDatastore()
 	p.must(p.terminate())
-	p.env = nil // the process starts without it
+	p.env = nil // the process starts without the model
 	p.start()
 	var made source
 	p.must(p.upload(store, "cat.txt", "", []byte("The cat sat on the mat."), &made))

@@ -12,13 +12,14 @@ import (
 	"time"
 )
 
-// modelServer speaks OpenAI's protocol. Its vectors count letters, its chat model "chatty" always says the same.
+// modelServer implements OpenAI's protocol. Its embeddings count letters, and its chat model "chatty" always gives the
+// same answer.
 type modelServer struct {
 	*httptest.Server
-	requests, texts atomic.Int64 // of embeddings
-	delay           atomic.Int64 // nanoseconds that a request for embeddings takes
-	refuse          atomic.Bool  // embeddings are refused, for good
-	gate            sync.RWMutex // requests for embeddings wait while it is locked
+	requests, texts atomic.Int64 // numbers of embedding requests and of texts in them
+	delay           atomic.Int64 // duration of an embedding request in nanoseconds
+	refuse          atomic.Bool  // whether embedding requests are rejected permanently
+	gate            sync.RWMutex // embedding requests wait while it is locked
 }
 
 func newModelServer(t testing.TB) *modelServer {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TestAModelHasLessWeightForUnknownWords asks the service as it runs, with all that stands before its models there:
-// each can hide what a model tells of itself.
+// TestAModelHasLessWeightForUnknownWords queries a complete service. It checks that none of the wrappers around the
+// model hides the model's Coverage.
 func TestAModelHasLessWeightForUnknownWords(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)

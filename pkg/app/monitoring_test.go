@@ -23,7 +23,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// scrape reads the metrics of the program.
+// scrape returns the metrics of the program.
 func (p *program) scrape() map[string]*dto.MetricFamily {
 	p.t.Helper()
 	res, err := http.Get("http://" + p.addr + "/metrics")
@@ -35,13 +35,13 @@ func (p *program) scrape() map[string]*dto.MetricFamily {
 	return families
 }
 
-// used finds the metrics in an expression, with the labels that are asked of them.
+// used matches metrics in an expression, with their label conditions.
 var used = regexp.MustCompile(`\b((?:sluice|go|process)_[a-z0-9_]+)\b(\{[^}]*\})?`)
 
-// labelsAsked finds the labels within braces.
+// labelsAsked matches the labels in label conditions.
 var labelsAsked = regexp.MustCompile(`(\w+)\s*(?:=~|!~|!=|=)`)
 
-// expressions are those of the dashboard and of the alerts, by where they stand.
+// expressions returns the expressions in the dashboard and the alerts, by their location.
 func expressions(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -92,8 +92,8 @@ func expressions(t *testing.T) map[string]string {
 	return all
 }
 
-// TestDashboardAndAlertsUseExistingMetrics holds every name that they use against what a process exports, and the
-// documentation against all that it exports.
+// TestDashboardAndAlertsUseExistingMetrics checks that a process exports all metrics that the dashboard and the alerts
+// use, and that the documentation describes all metrics that a process exports.
 func TestDashboardAndAlertsUseExistingMetrics(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)

@@ -21,19 +21,19 @@ import (
 	"github.com/sluice/sluice/pkg/loadtest"
 )
 
-// What beyond its capacity a service must still do.
+// The load, and what the service must still achieve under it.
 const (
-	overload        = 3    // times the capacity are asked for
-	overloadServed  = 0.7  // of the capacity is served all the same
-	overloadSlowest = 100  // milliseconds, in which 99 of 100 that are served are
-	overloadUploads = 5    // a second, beside
-	overloadClients = 1024 // connections at most
-	overloadFirst   = 400  // documents that are searched
+	overload        = 3    // requests, as a multiple of the capacity
+	overloadServed  = 0.7  // minimum share of the capacity that is still served
+	overloadSlowest = 100  // maximum 99th percentile of served requests, in milliseconds
+	overloadUploads = 5    // uploads per second, in addition
+	overloadClients = 1024 // maximum number of connections
+	overloadFirst   = 400  // number of documents that are searched
 )
 
-// TestOverload asks a service on one processor for three times of what it can do, from another processor, for the time
-// of TEST_OVERLOAD. What is served is served fast and is about as much as ever, what is not is told when to come back,
-// and every upload that was accepted is found.
+// TestOverload sends a service on one processor three times as many requests as it can serve, from another processor,
+// for the time in TEST_OVERLOAD. Served requests must be fast and about as many as without overload, rejected ones must
+// say when to retry, and every accepted upload must be found.
 func TestOverload(t *testing.T) {
 	span := timeOf(t, "TEST_OVERLOAD")
 	p := newProgram(t, "SLUICE_ADMISSION_WAIT=25ms")
@@ -110,11 +110,11 @@ func timeOf(t *testing.T, variable string) time.Duration {
 
 func written(r loadtest.Report) string {
 	var b strings.Builder
-	_ = r.Write(&b) // memory takes everything
+	_ = r.Write(&b) // cannot fail: it writes to memory
 	return b.String()
 }
 
-// apart has the program run on one processor, and the test on another, where the system lets it choose.
+// apart runs the program on one processor and the test on another, if the system permits it.
 func (p *program) apart() {
 	p.t.Helper()
 	if _, err := exec.LookPath("taskset"); err != nil {
@@ -128,22 +128,24 @@ func (p *program) apart() {
 		p.t.Logf("service and load share the processors: %v", err)
 		return
 	}
-	p.t.Cleanup(func() { _ = pin("0,1") }) // as far as it goes
+	p.t.Cleanup(func() { _ = pin("0,1") }) // ignore the error: the processors may not exist
 	p.wrap = []string{"taskset", "-c", "0"}
 
-	// Two processors may be threads of one core, which is faster while the other is idle: the load's one is kept busy
-	// all the time, so that the capacity is that of a processor whose neighbour asks for three times as much.
+	// The two processors may be threads of one core, and one thread is faster while the other is idle. The processor of
+	// the test is therefore kept busy all the time, so that the capacity is measured under the same conditions as the
+	// overload.
 	spin := exec.Command("taskset", "-c", "1", "nice", "-n", "19", "sh", "-c", "while :; do :; done")
 	if err := spin.Start(); err != nil {
 		p.t.Fatalf("keeping the load's processor busy: %v", err)
 	}
 	p.t.Cleanup(func() {
 		_ = spin.Process.Kill()
-		_ = spin.Wait() // killed
+		_ = spin.Wait() // returns an error, because the process was killed
 	})
 }
 
-// overloadContent is the body of an upsert of documents that share words, so that a search has something to rank.
+// overloadContent returns the body of an upsert of documents that share many words, so that searches have something to
+// rank.
 func overloadContent(from, n int) map[string]any {
 	subjects := strings.Fields("harbour lighthouse orchard railway cathedral mill quarry garden bridge observatory")
 	docs := make([]map[string]any, n)
@@ -159,7 +161,7 @@ func overloadContent(from, n int) map[string]any {
 	return map[string]any{"documents": docs}
 }
 
-// asker asks a service, and keeps count of what it says.
+// asker sends requests to a service and counts the responses.
 type asker struct {
 	program *program
 	store   string
@@ -167,8 +169,8 @@ type asker struct {
 
 	mu       sync.Mutex
 	statuses map[string]int
-	wrong    []string // refusals that do not say what they should
-	accepted []string // words, each of one upload
+	wrong    []string // rejections with a wrong status or message
+	accepted []string // a word of each accepted upload
 }
 
 func newAsker(p *program, store string) *asker {
@@ -192,7 +194,7 @@ func (a *asker) answers() string {
 	return strings.Join(all, ", ")
 }
 
-// check holds what was counted against what may be.
+// check checks the counted responses.
 func (a *asker) check(t *testing.T) {
 	t.Helper()
 	a.mu.Lock()
@@ -205,10 +207,10 @@ func (a *asker) check(t *testing.T) {
 	}
 }
 
-// errRejected is what a request fails with that was refused as it should be.
+// errRejected is the error for a request that was correctly rejected.
 var errRejected = errors.New("turned away")
 
-// do makes a request and counts its answer by status.
+// do sends a request and counts the response by its status.
 func (a *asker) do(ctx context.Context, what, method, path string, body any) ([]byte, error) {
 	var reader io.Reader
 	if body != nil {
@@ -251,7 +253,7 @@ func (a *asker) do(ctx context.Context, what, method, path string, body any) ([]
 	}
 }
 
-// search is a loadtest.Request.
+// search is a loadtest.Request that searches.
 func (a *asker) search(ctx context.Context, n int, take *loadtest.Times) error {
 	words := strings.Fields("harbour lighthouse orchard railway cathedral mill quarry garden bridge observatory")
 	query := fmt.Sprintf("Which %s of district %d keeps records about the %s?", words[n%10], n%37, words[n*7%10])
@@ -264,7 +266,7 @@ func (a *asker) search(ctx context.Context, n int, take *loadtest.Times) error {
 	return err
 }
 
-// upload is a loadtest.Request.
+// upload is a loadtest.Request that uploads a document.
 func (a *asker) upload(ctx context.Context, n int, take *loadtest.Times) error {
 	word := fmt.Sprintf("xylograph%06d", n)
 	_, err := a.do(ctx, "upload", http.MethodPost, "/datastores/upsert/"+a.store, map[string]any{"documents": []map[string]any{{

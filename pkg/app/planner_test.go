@@ -8,7 +8,8 @@ import (
 	"github.com/sluice/sluice/testdata/site"
 )
 
-// TestAPlanIsMadeByTheCrawler has a whole service plan a site: by the crawler's guard and as far as the site goes.
+// TestAPlanIsMadeByTheCrawler requests a site's plan from a complete service. The plan must respect the crawler's rules
+// and the site's scope.
 func TestAPlanIsMadeByTheCrawler(t *testing.T) {
 	t.Parallel()
 	pages := httptest.NewServer(site.Handler())

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// models runs the command and returns what it printed.
+// models runs sluice models and returns its output.
 func models(t *testing.T, environ []string, args ...string) (string, error) {
 	t.Helper()
 	var out bytes.Buffer
@@ -41,7 +41,7 @@ func TestAFailedPullNamesTheRemedy(t *testing.T) {
 	t.Parallel()
 	hub := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/sentence-transformers/all-MiniLM-L6-v2/resolve/c9745ed1d9f207416be6d2e6f8de32d1f16199bf/config.json" {
-			_, _ = w.Write([]byte(strings.Repeat("x", 612))) // the right size, and not the file
+			_, _ = w.Write([]byte(strings.Repeat("x", 612))) // a file of the right size with the wrong content
 			return
 		}
 		http.NotFound(w, r)

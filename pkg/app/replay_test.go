@@ -29,7 +29,7 @@ func TestReplayRejectsInvalidArguments(t *testing.T) {
 	for name, test := range map[string]struct {
 		args []string
 		code int
-		says string // on the standard error
+		says string // text on standard error
 	}{
 		"nothing to replay":         {args: nil, code: 2, says: "specify --datastore or --all"},
 		"one datastore and all":     {args: []string{"--all", "--datastore", "x"}, code: 2, says: "cannot be combined"},
@@ -58,7 +58,7 @@ func TestReplayRejectsInvalidArguments(t *testing.T) {
 	}
 }
 
-// replay runs sluice replay and checks how it ends.
+// replay runs sluice replay and checks its output.
 func (p *program) replay(want string, args ...string) {
 	p.t.Helper()
 	out, faults, code := p.command(append([]string{"replay"}, args...)...)
@@ -84,7 +84,7 @@ func TestAReplayReusesVectors(t *testing.T) {
 	for i, d := range docs {
 		p.putIn([]string{first, first, first, first, first, second, second}[i], d)
 	}
-	// settle waits until both have settled, and checks what has been done since the last time.
+	// settle waits until both datastores have settled, and checks the work done since the last call.
 	generations := map[string][]uint64{}
 	var embedded, fetched int64
 	settle := func(what string, again []string, embeds, fetch int64) {
@@ -135,7 +135,7 @@ func TestAReplayReusesVectors(t *testing.T) {
 	p.replay("6 datasources queued, 6/6", "--datastore", first, "--refresh")
 	settle("fetching a datastore", nil, 0, 1)
 
-	// One that fails.
+	// A datasource that fails.
 	model.refuse.Store(true)
 	p.must(p.post("/api/datastores/upsert/"+second, map[string]any{"documents": []map[string]any{{"text": "It fails: the quoll.", "name": "quoll"}}}, nil))
 	p.settled(second, time.Minute)
@@ -151,14 +151,14 @@ func TestAReplayReusesVectors(t *testing.T) {
 	generations[second] = p.generations(second)
 	embedded = model.texts.Load()
 
-	// While the service is stopped: it is done later.
+	// If the service is stopped, the replay happens after the next start.
 	p.must(p.terminate())
 	p.replay("9 datasources queued", "--all", "--wait=false")
 	p.start()
 	settle("all, later", both, 0, 0)
 }
 
-// pageServer serves one page, and says that it has not changed to whoever has it.
+// pageServer serves one page. It answers conditional requests with "not modified".
 type pageServer struct {
 	*httptest.Server
 	fetches atomic.Int64
@@ -185,7 +185,7 @@ func newPageServer(t testing.TB) *pageServer {
 	return s
 }
 
-// addPage adds the server's page and returns it as it is accepted.
+// addPage adds the server's page and returns the datasource as it was accepted.
 func (p *program) addPage(store string, s *pageServer) (page source) {
 	p.t.Helper()
 	p.must(p.post("/datasources", map[string]any{
@@ -194,7 +194,7 @@ func (p *program) addPage(store string, s *pageServer) (page source) {
 	return page
 }
 
-// key makes an API key of a workspace by the command.
+// key creates an API key for a workspace with the keys command.
 func (p *program) key(workspace string) string {
 	p.t.Helper()
 	out, faults, code := p.command("keys", "create", "--workspace", workspace)
@@ -204,7 +204,7 @@ func (p *program) key(workspace string) string {
 	return strings.SplitN(out, "\n", 2)[0]
 }
 
-// client speaks to the program with a key of its own.
+// client sends requests to the program with a key of its own.
 type client struct {
 	*program
 	key string
@@ -227,7 +227,7 @@ func (c client) newDatastore() string {
 	return store.ID
 }
 
-// add puts a text in and returns how long it took until it is synched.
+// add adds a text and returns how long it took until the text was searchable.
 func (c client) add(store, text string) time.Duration {
 	c.t.Helper()
 	began := time.Now()
@@ -243,7 +243,7 @@ func (c client) add(store, text string) time.Duration {
 	return time.Since(began)
 }
 
-// texts puts n short texts in.
+// texts adds n short texts.
 func (c client) texts(store string, from, n int) {
 	c.t.Helper()
 	batch := make([]map[string]any, n)
@@ -253,20 +253,21 @@ func (c client) texts(store string, from, n int) {
 	c.must(c.post("/api/datastores/upsert/"+store, map[string]any{"documents": batch}, nil))
 }
 
-// tolerable is how long a single document may take while others bring in many. Alone it takes some 0.1 s.
+// tolerable is the maximum time for a single document while others add many documents. Without them, it takes about 0.1
+// s.
 const tolerable = 10 * time.Second
 
 func TestASingleUploadPassesAnotherWorkspacesBulkImport(t *testing.T) {
 	t.Parallel()
 	model := newModelServer(t)
-	model.delay.Store(int64(40 * time.Millisecond)) // a hundred documents a second, and little for this machine to do
+	model.delay.Store(int64(40 * time.Millisecond)) // a hundred documents per second, without much work for the processor
 	p := newProgram(t, "OPENAI_BASE_URL="+model.URL+"/v1", "SLUICE_EMBED_MODEL=tiny")
 	p.start()
 	bulk, single := client{p, p.key("bulk")}, client{p, p.key("single")}
 	from, into := bulk.newDatastore(), single.newDatastore()
 	alone := single.add(into, "The first of its own.")
 	var took []time.Duration
-	const thousands = 4 // in the stream are 64 at a time
+	const thousands = 4 // the job stream holds 64 documents at a time
 	for i := range thousands {
 		bulk.texts(from, 1000*i, 1000)
 		if i == 1 || i == thousands-1 {
@@ -285,7 +286,7 @@ func TestAFreshUploadPassesALargeReplay(t *testing.T) {
 	p.start()
 	me := client{p, testKey}
 	store := me.newDatastore()
-	const many = 600 // more than twice what is in the job stream at a time
+	const many = 600 // more than twice as many as the job stream holds at a time
 	me.texts(store, 0, many)
 	p.settled(store, 3*time.Minute)
 	p.replay(fmt.Sprint(many, " datasources queued"), "--all", "--wait=false")
@@ -299,9 +300,9 @@ func TestAFreshUploadPassesALargeReplay(t *testing.T) {
 	}
 }
 
-// TestAStoppedIngestorReturnsItsJobs stops an ingestor whose jobs wait for a slow embedding server. Another one has
-// them under way long before those of an ingestor that died would be given out again, which is after 30 s. The log has
-// the times: on an idle machine, less than a second.
+// TestAStoppedIngestorReturnsItsJobs stops an ingestor whose jobs are waiting for a slow embedding server. Another
+// ingestor continues them at once, in less than a second on an idle machine. The jobs of an ingestor that died would be
+// delivered again only after 30 s. The log contains the times.
 func TestAStoppedIngestorReturnsItsJobs(t *testing.T) {
 	t.Parallel()
 	const inFlight = 4

@@ -18,7 +18,7 @@ import (
 	"github.com/sluice/sluice/testdata/site"
 )
 
-// documents is the folder of sample documents.
+// documents is the directory of the sample documents.
 const documents = "../../testdata/documents"
 
 func TestDocumentsAndASiteBecomeFragmentsAndACitedAnswer(t *testing.T) {
@@ -80,7 +80,7 @@ func TestDocumentsAndASiteBecomeFragmentsAndACitedAnswer(t *testing.T) {
 	p.checkRectangles(store)
 }
 
-// checkRectangles requests the position of a fragment on the page of a PDF of 595 by 842 points.
+// checkRectangles requests the rectangles of a fragment of a PDF whose page measures 595 by 842 points.
 func (p *program) checkRectangles(store string) {
 	p.t.Helper()
 	var found []struct {
@@ -183,7 +183,7 @@ func TestAModelServerEmbedsAndAnswers(t *testing.T) {
 	}
 }
 
-// stream reads an agent's streamed answer as the interface has it.
+// stream reads an agent's streamed answer as the chat interface does.
 func (p *program) stream(path string, body any) (answer, end string) {
 	p.t.Helper()
 	b, err := json.Marshal(body)
@@ -260,7 +260,7 @@ func TestACrawlerProcessOfItsOwnFetchesPages(t *testing.T) {
 	crawler := newProgram(t, "NATS_URL=nats://"+nats, "SLUICE_NATS_TOKEN=token-of-the-test", "SLUICE_ALLOW_PRIVATE_ADDRESSES=true")
 	crawler.shape = Crawler
 	crawler.launch()
-	// What goes into the embedded index is the api process's own work, whoever does the rest.
+	// Content for the embedded index is ingested by the api process itself, whichever process did the crawling.
 	for deadline := time.After(30 * time.Second); ; {
 		var now struct {
 			Status, Error string

@@ -18,7 +18,8 @@ func TestTheNameOfTheFileSelectsTheProcess(t *testing.T) {
 	}
 }
 
-// The same commands are reached by the name of the file and by the program's own command.
+// Each process's commands can be run in two ways: through a link with the process's name, and as subcommands of the
+// main program.
 func TestEachProcessIsAlsoACommand(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -18,7 +18,7 @@ import (
 	"github.com/sluice/sluice/pkg/crawl/scope"
 )
 
-// sitePages is how many pages the generated site has: TEST_SITE_PAGES, or few.
+// sitePages returns the number of pages of the generated site: TEST_SITE_PAGES, or a small number by default.
 func sitePages(t testing.TB) int {
 	t.Helper()
 	text := os.Getenv("TEST_SITE_PAGES")
@@ -32,16 +32,18 @@ func sitePages(t testing.TB) int {
 	return n
 }
 
-// siteOptions are those of all tests here: bombs just larger than maxPageBytes.
+// siteOptions returns the options of the generated site in all these tests. Its oversized pages are just above
+// maxPageBytes.
 func siteOptions(t testing.TB) crawltest.Options {
 	t.Helper()
 	return crawltest.Options{Seed: 6, Pages: sitePages(t), BombBytes: 4 << 20}
 }
 
-// triesOfPages is how often a page that fails is asked for: one that fails twice comes, the whole takes three seconds.
+// triesOfPages is the maximum number of attempts per page. It is enough for pages that fail twice, and the attempts
+// take three seconds in total.
 const triesOfPages = 3
 
-// allWays are the ways to come to know a site; for what depends little on it, in a short run only by links.
+// allWays returns the ways to discover a site, for tests that hardly depend on the way. Short runs only use links.
 func allWays(t testing.TB) []crawltest.Way {
 	if sitePages(t) == crawltest.MinPages {
 		return []crawltest.Way{crawltest.ByLinks}
@@ -49,7 +51,7 @@ func allWays(t testing.TB) []crawltest.Way {
 	return []crawltest.Way{crawltest.ByLinks, crawltest.BySitemap}
 }
 
-// crawlerSettings let a crawler reach this machine, as fast as it can.
+// crawlerSettings returns settings that let a crawler access this machine without delays.
 func crawlerSettings() []string {
 	return []string{
 		"SLUICE_ALLOW_PRIVATE_ADDRESSES=true", "SLUICE_CRAWL_DELAY=0s", "SLUICE_CRAWL_PER_HOST=0", "SLUICE_LIMIT_PAGE_BYTES=2MiB",
@@ -57,13 +59,13 @@ func crawlerSettings() []string {
 	}
 }
 
-// siteTimeout is how long a crawl of the site may take.
+// siteTimeout returns the maximum time that a crawl of the site may take.
 func siteTimeout(t testing.TB) time.Duration {
 	t.Helper()
 	return 2*time.Minute + time.Duration(sitePages(t))*200*time.Millisecond
 }
 
-// crawled is a site's datasource, or a page's.
+// crawled is the datasource of a site or page.
 type crawled struct {
 	source
 	Config struct {
@@ -81,7 +83,7 @@ func (c crawled) settled() bool {
 	return c.Status == "synched" || c.Status == "error" || c.Status == "skipped"
 }
 
-// addSite has the generated site crawled and returns the id of its datasource.
+// addSite crawls the generated site and returns the id of its datasource.
 func (p *program) addSite(store string, s *crawltest.Site, way crawltest.Way) string {
 	p.t.Helper()
 	config := map[string]any{"max_depth": s.MaxDepth(), "exclude": s.Exclude(), "source_url": s.URL()}
@@ -92,7 +94,7 @@ func (p *program) addSite(store string, s *crawltest.Site, way crawltest.Way) st
 	return p.addSiteWith(store, config)
 }
 
-// addSiteWith has a site crawled as the configuration says.
+// addSiteWith crawls a site with the given configuration.
 func (p *program) addSiteWith(store string, config map[string]any) string {
 	p.t.Helper()
 	var site source
@@ -100,19 +102,20 @@ func (p *program) addSiteWith(store string, config map[string]any) string {
 	return site.ID
 }
 
-// refresh has a site fetched again.
+// refresh requests that the site is fetched again.
 func (p *program) refresh(id string) {
 	p.t.Helper()
 	p.must(p.post("/datasources/"+id+"/resync", map[string]string{"mode": "refresh"}, nil))
 }
 
-// site reads a site's datasource.
+// site returns the datasource of a site.
 func (p *program) site(id string) (c crawled, err error) {
 	err = p.get("/datasources/"+id, &c)
 	return c, err
 }
 
-// siteIs waits until the site's datasource is as demanded. A process that cannot be reached may have been killed.
+// siteIs waits until `is` returns true for the site's datasource. It tolerates failed requests, because the process may
+// have been killed.
 func (p *program) siteIs(id, what string, timeout time.Duration, is func(crawled) bool) crawled {
 	p.t.Helper()
 	deadline := time.After(timeout)
@@ -143,7 +146,7 @@ func (p *program) siteSettles(id string, timeout time.Duration) crawled {
 	return p.siteIs(id, "settled", timeout, crawled.settled)
 }
 
-// waiting lists pages of the site that wait, for messages.
+// waiting lists the site's pages that are not settled, for error messages.
 func (p *program) waiting(site crawled) string {
 	var b strings.Builder
 	for _, page := range p.pagesOf(site.ID) {
@@ -154,7 +157,7 @@ func (p *program) waiting(site crawled) string {
 	return tail(b.String(), 4000)
 }
 
-// pagesOf lists the pages of a site.
+// pagesOf returns the pages of a site.
 func (p *program) pagesOf(siteID string) []crawled {
 	p.t.Helper()
 	var all []crawled
@@ -173,7 +176,7 @@ func (p *program) pagesOf(siteID string) []crawled {
 	}
 }
 
-// reasons are the words by which the service gives each reason.
+// reasons maps each reason to a part of the message with which the service reports it.
 var reasons = map[crawltest.Reason]string{
 	crawltest.NoIndex:      "is marked noindex",
 	crawltest.Duplicate:    "It has the same content as ",
@@ -192,8 +195,8 @@ var reasons = map[crawltest.Reason]string{
 	crawltest.Robots:       "robots.txt disallows it",
 }
 
-// refusals are the words by which a site counts the addresses that were left out. Other spellings of a page are no
-// addresses of their own, and count nowhere.
+// refusals maps reasons to the names under which a site counts addresses that were left out. Other spellings of a
+// page's address are not counted.
 var refusals = map[crawltest.Reason]scope.Refusal{
 	crawltest.OtherHost: scope.RefusedHost,
 	crawltest.NoAddress: scope.RefusedNoURL,
@@ -204,8 +207,8 @@ var refusals = map[crawltest.Reason]scope.Refusal{
 	crawltest.Excluded:  scope.RefusedExcluded,
 }
 
-// checkSite compares the datasources of a crawled site with what is expected: each page once, as it must end, with its
-// reason, and nothing else.
+// checkSite compares the datasources of a crawled site with the expected ones: each page exists once and has the
+// expected result and reason, and nothing else exists.
 func (p *program) checkSite(site crawled, s *crawltest.Site, way crawltest.Way) {
 	p.t.Helper()
 	want, got := map[string]string{}, map[string]string{}
@@ -247,7 +250,8 @@ func (p *program) checkSite(site crawled, s *crawltest.Site, way crawltest.Way) 
 	}
 }
 
-// checkLeftOut sees to it that what is no page of the site was never asked for, and is counted by its reason.
+// checkLeftOut checks that addresses that do not belong to the site were never requested, and that they are counted by
+// reason.
 func (p *program) checkLeftOut(site crawled, s *crawltest.Site, way crawltest.Way) {
 	p.t.Helper()
 	asked := s.Times()
@@ -267,14 +271,15 @@ func (p *program) checkLeftOut(site crawled, s *crawltest.Site, way crawltest.Wa
 		}
 	}
 	for _, r := range s.Requests() {
-		// Where a page of the site leads elsewhere, it could lead back from there.
+		// A page of the site may redirect to another host, because that host may redirect back.
 		if r.Foreign && r.Path != "/robots.txt" && !strings.HasPrefix(r.Path, "/landing/") {
 			p.t.Errorf("%s of the other host was asked for", r.Path)
 		}
 	}
 }
 
-// checkFacts asks for the words of pages, of all of a small site: each is found in its page and in no other.
+// checkFacts searches for a word of each page or, if the site is large, of some pages. The word must be found in its
+// page and in no other.
 func (p *program) checkFacts(site crawled, store string, s *crawltest.Site, way crawltest.Way) {
 	p.t.Helper()
 	ids := map[string]string{}
@@ -306,7 +311,7 @@ func (p *program) checkFacts(site crawled, store string, s *crawltest.Site, way 
 	}
 }
 
-// checkGone sees to it that words are found nowhere.
+// checkGone checks that the words are no longer found.
 func (p *program) checkGone(store string, tokens ...string) {
 	p.t.Helper()
 	for _, token := range tokens {
@@ -318,7 +323,7 @@ func (p *program) checkGone(store string, tokens ...string) {
 	}
 }
 
-// memory is the most that the process has had resident, as Linux tells it; "" elsewhere.
+// memory returns the maximum resident memory of the process as reported by Linux, or "" on other systems.
 func (p *program) memory() string {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
 	if err != nil {
@@ -329,7 +334,7 @@ func (p *program) memory() string {
 	return strings.TrimSpace(line)
 }
 
-// maxRequests are the addresses that were asked for more often than once, for the log.
+// maxRequests lists the addresses that were requested more than once, for the log.
 func maxRequests(times map[string]int) string {
 	var out []string
 	for path, n := range times {
@@ -359,7 +364,7 @@ func TestASiteIsCrawledExactly(t *testing.T) {
 	})
 }
 
-// inWays runs a test of sites that are known in each of the ways.
+// inWays runs the test once for each way to discover a site.
 func inWays(t *testing.T, ways []crawltest.Way, test func(t *testing.T, way crawltest.Way)) {
 	t.Parallel()
 	for _, way := range ways {

@@ -7,9 +7,9 @@ import (
 	"github.com/sluice/sluice/pkg/crawl/crawltest"
 )
 
-// BenchmarkSite is how fast pages of a local server become searchable, from the request to crawl the site to the end,
-// politeness off: pages/s. fetches/s is the same for the time in which pages were asked for. How fast pages are fetched
-// and nothing else, beside plain colly, is for the benchmarks of package crawl.
+// BenchmarkSite measures how fast the pages of a local server become searchable, from the request to crawl the site to
+// the end of the crawl, without delays between requests (pages/s). fetches/s counts only the time in which pages were
+// requested. The crawl package has benchmarks that only fetch pages and compare the crawler with plain colly.
 func BenchmarkSite(b *testing.B) {
 	s := crawltest.Serve(b, siteOptions(b))
 	p := newProgram(b, crawlerSettings()...)

@@ -19,20 +19,20 @@ import (
 	"github.com/sluice/sluice/pkg/jobs"
 )
 
-// natsToken is what processes of these tests that share a NATS server show it.
+// natsToken is the token with which processes of a test access their shared NATS server.
 const natsToken = "hush"
 
-// crawlersAtOnce is how many pages a crawler process fetches at once in these tests.
+// crawlersAtOnce is the number of pages that a crawler process fetches at the same time in these tests.
 const crawlersAtOnce = 4
 
-// crawlers are an api process, with the embedded engines, and crawlers that are processes of their own.
+// crawlers consists of an api process with the embedded engines, and of separate crawler processes.
 type crawlers struct {
 	api  *program
 	all  []*program
-	nats string // the address of the NATS server, which the api process runs
+	nats string // address of the NATS server, which runs in the api process
 }
 
-// newCrawlers starts an api process and n crawlers, with more settings for all.
+// newCrawlers starts an api process and n crawlers. env contains additional settings for all of them.
 func newCrawlers(t testing.TB, n int, env ...string) *crawlers {
 	t.Helper()
 	addr := freeAddress(t)
@@ -49,7 +49,7 @@ func newCrawlers(t testing.TB, n int, env ...string) *crawlers {
 	return c
 }
 
-// crawlKills is how often a crawler is killed: TEST_SITE_KILLS, or three times.
+// crawlKills returns how often crawlers are killed: TEST_SITE_KILLS, or three times by default.
 func crawlKills(t testing.TB) int {
 	t.Helper()
 	text := os.Getenv("TEST_SITE_KILLS")
@@ -63,8 +63,8 @@ func crawlKills(t testing.TB) int {
 	return n
 }
 
-// crawl has the site crawled from its beginning and returns it settled, with how often each path was asked for.
-// disturb, if not nil, is called while it goes on.
+// crawl crawls the site and returns its settled datasource, its datastore and the duration. disturb, if not nil, is
+// called during the crawl.
 func (c *crawlers) crawl(t *testing.T, s *crawltest.Site, way crawltest.Way, disturb func()) (site crawled, store string, took time.Duration) {
 	t.Helper()
 	store = c.api.newDatastore()
@@ -76,7 +76,7 @@ func (c *crawlers) crawl(t *testing.T, s *crawltest.Site, way crawltest.Way, dis
 	return c.api.siteSettles(id, siteTimeout(t)), store, time.Since(began)
 }
 
-// waitForRequests waits until the site has answered so many requests.
+// waitForRequests waits until the site has answered n requests.
 func waitForRequests(t *testing.T, s *crawltest.Site, n int) {
 	t.Helper()
 	deadline := time.After(siteTimeout(t))
@@ -91,8 +91,8 @@ func waitForRequests(t *testing.T, s *crawltest.Site, n int) {
 	}
 }
 
-// TestKilledCrawlersLoseNothing kills crawlers at random moments while they share a site. What comes of it is what
-// comes of an undisturbed crawl, and no more is fetched again than was under way at the kills.
+// TestKilledCrawlersLoseNothing kills crawlers at random moments while they crawl a site together. The result must be
+// the same as without kills, and only pages that were being fetched during a kill may be fetched again.
 func TestKilledCrawlersLoseNothing(t *testing.T) {
 	inWays(t, allWays(t), testKilledCrawlers)
 }
@@ -112,7 +112,7 @@ func testKilledCrawlers(t *testing.T, way crawltest.Way) {
 
 	published := c.watchPageJobs(t)
 	s := crawltest.Serve(t, siteOptions(t))
-	stops := 0 // kills of the api process, which take the NATS server with them
+	stops := 0 // number of kills of the api process, which also kill the NATS server
 	site, store, took := c.crawl(t, s, way, func() {
 		for i := range kills {
 			waitForRequests(t, s, (i+1)*sitePages(t)/(kills+1)+random.IntN(20))
@@ -148,10 +148,10 @@ func testKilledCrawlers(t *testing.T, way crawltest.Way) {
 	}
 }
 
-// crawlJobs are jobs of the crawl lane, as they were published.
+// crawlJobs are the published jobs of the crawl lane.
 type crawlJobs []domain.Job
 
-// watchPageJobs listens to the jobs that crawlers get. What it returns tells which those were.
+// watchPageJobs records the jobs that crawlers get. The function that it returns returns these jobs.
 func (c *crawlers) watchPageJobs(t *testing.T) func() crawlJobs {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -197,10 +197,10 @@ func (c *crawlers) watchPageJobs(t *testing.T) func() crawlJobs {
 	}
 }
 
-// nearer is how many pages of the site were to be fetched again because a shorter way to them had been found: crawlers
-// that are killed, or slow, come upon pages in another order.
+// nearer returns the number of pages that had to be fetched again because a shorter path to them was found. This
+// happens when crawlers are slow or killed and therefore discover pages in a different order.
 func (j crawlJobs) nearer(siteID string) int {
-	var run string // the crawl
+	var run string // id of the site's job, which identifies the crawl
 	for _, job := range j {
 		if job.DatasourceID == siteID {
 			run = job.ID
@@ -215,8 +215,8 @@ func (j crawlJobs) nearer(siteID string) int {
 	return len(found)
 }
 
-// withoutHops leaves out of requests those of addresses to which a redirect led that was asked for as well: together
-// they are one page that was under way.
+// withoutHops removes from requests each request that followed a redirect from another requested address, because such
+// a chain of requests fetches a single page.
 func withoutHops(t *testing.T, s *crawltest.Site, requests map[string]int) map[string]int {
 	t.Helper()
 	rest := maps.Clone(requests)
@@ -230,11 +230,11 @@ func withoutHops(t *testing.T, s *crawltest.Site, requests map[string]int) map[s
 	return rest
 }
 
-// leadsTo is where an address of the site redirects to within the site, "" if it does not.
+// leadsTo returns the address within the site that path redirects to, or "" if there is none.
 func leadsTo(t *testing.T, s *crawltest.Site, path string) string {
 	t.Helper()
 	if !strings.HasPrefix(path, "/r") {
-		return "" // the others do not redirect, and some of them are slow or break off
+		return "" // other paths do not redirect, and some of them are slow or break the connection
 	}
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.At(path), nil)
 	if err != nil {
@@ -252,9 +252,9 @@ func leadsTo(t *testing.T, s *crawltest.Site, path string) string {
 	return to.RequestURI()
 }
 
-// fetchedAgain returns how often each path was asked for more often than in an undisturbed crawl. What is asked for
-// apart from pages, robots.txt and sitemaps, does not count, nor does the page that resets connections: how often that
-// takes an idle one with it is chance.
+// fetchedAgain returns, for each path, the number of additional requests compared with an undisturbed crawl. It ignores
+// robots.txt and sitemaps, and also the page that resets connections: such a reset may or may not affect another
+// connection.
 func fetchedAgain(calm, s *crawltest.Site) map[string]int {
 	usual := calm.Times()
 	again := map[string]int{}

@@ -13,12 +13,13 @@ import (
 	"github.com/sluice/sluice/pkg/jobs"
 )
 
-// plainSite is a part of the generated site without anything odd.
+// plainSite returns the configuration for the part of the generated site that has no special pages.
 func plainSite(s *crawltest.Site, pages int) map[string]any {
 	return map[string]any{"source_url": s.URL(), "max_pages": pages, "exclude": []string{"/lab/"}}
 }
 
-// TestTwoCrawlersShareOnePace has two crawler processes crawl one site at the pace of one.
+// TestTwoCrawlersShareOnePace crawls a site with two crawler processes, which together must not be faster than one is
+// allowed to be.
 func TestTwoCrawlersShareOnePace(t *testing.T) {
 	t.Parallel()
 	const (
@@ -32,8 +33,8 @@ func TestTwoCrawlersShareOnePace(t *testing.T) {
 	began := time.Now()
 	site := c.api.siteSettles(c.api.addSiteWith(store, plainSite(s, pages)), siteTimeout(t))
 	took := time.Since(began)
-	// Unchanged are those that a shorter way was found to after they were fetched: for their links they are fetched
-	// again.
+	// A page counts as unchanged if a shorter path to it was found after it was fetched, because it is then fetched
+	// again for its links.
 	if nearer := published().nearer(site.ID); site.Crawl.Fetched+site.Crawl.Unchanged != pages || site.Crawl.Unchanged > nearer {
 		t.Errorf("%+v, and %d pages to be fetched again", *site.Crawl, nearer)
 	}
@@ -42,8 +43,9 @@ func TestTwoCrawlersShareOnePace(t *testing.T) {
 	}
 	requests := s.Requests()
 	slices.SortFunc(requests, func(a, b crawltest.Request) int { return a.Start.Compare(b.Start) })
-	// Between the turn and the request's arrival lies a moment of chance, so that a few may come closer together. It
-	// does not add up: many come at the pace, where crawlers that did not know of each other would keep twice that.
+	// The time between the grant of a slot and the arrival of the request varies, so a few requests may be closer
+	// together than the delay. This does not add up: on average, the requests keep the delay. Crawlers that did not
+	// coordinate would send twice as many.
 	const slack = 4 * delay
 	shortest := time.Hour
 	for i := range requests {
@@ -66,7 +68,7 @@ func TestTwoCrawlersShareOnePace(t *testing.T) {
 		len(requests), took.Round(time.Millisecond), float64(len(requests))/took.Seconds(), float64(time.Second/delay), shortest.Round(time.Millisecond))
 }
 
-// timetable shows when requests came, for messages.
+// timetable lists the times of the requests, for error messages.
 func timetable(requests []crawltest.Request) string {
 	var b strings.Builder
 	for _, r := range requests {
@@ -75,7 +77,7 @@ func timetable(requests []crawltest.Request) string {
 	return b.String()
 }
 
-// TestADueSiteIsRefetched plays the NATS servers, which say by the clock that a site is due.
+// TestADueSiteIsRefetched simulates the NATS servers' message that a site is due for a refresh.
 func TestADueSiteIsRefetched(t *testing.T) {
 	t.Parallel()
 	const pages = 20

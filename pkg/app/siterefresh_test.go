@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/crawl/crawltest"
 )
 
-// crawledSite is a service that has crawled a generated site.
+// crawledSite is a service that has crawled the generated site.
 type crawledSite struct {
 	*program
 	site  *crawltest.Site
@@ -33,7 +33,7 @@ func newCrawledSite(t *testing.T, way crawltest.Way, env ...string) *crawledSite
 	return c
 }
 
-// again refreshes the site, and returns it settled.
+// again refreshes the site and returns its settled datasource.
 func (c *crawledSite) again() crawled {
 	c.t.Helper()
 	c.refresh(c.id)
@@ -42,7 +42,7 @@ func (c *crawledSite) again() crawled {
 
 var ingestJobs = regexp.MustCompile(`(?m)^sluice_jobs_total\{kind="ingest",.*\} (\d+)$`)
 
-// ingested is how many ingest jobs the process has dealt with.
+// ingested returns the number of ingest jobs that the process has completed.
 func (p *program) ingested() int {
 	p.t.Helper()
 	total := 0
@@ -54,7 +54,7 @@ func (p *program) ingested() int {
 	return total
 }
 
-// tokens are the words that the pages have before they change.
+// tokens returns the words of the given pages before a change.
 func (c *crawledSite) tokens(pages map[string]string, of []string) []string {
 	var out []string
 	for _, u := range of {
@@ -87,8 +87,8 @@ func TestAnUnchangedSiteCostsRequestsOnly(t *testing.T) {
 	})
 }
 
-// checkConditional sees to it that each of the pages was asked for once, with a validator, and was not sent again, but
-// where another address redirects to it.
+// checkConditional checks that each page was requested once with a validator, and was found unchanged. Addresses that
+// redirect may also be requested without a validator.
 func (c *crawledSite) checkConditional(pages map[string]string) {
 	c.t.Helper()
 	root := strings.TrimSuffix(c.site.URL(), "/")
@@ -141,7 +141,7 @@ func TestARefreshFollowsTheSite(t *testing.T) {
 		if n := site.Crawl.Removed; n != len(gone) {
 			t.Errorf("%d pages have left the datastore, not %d", n, len(gone))
 		}
-		fresh := len(changed) + len(added) + len(heirs) + 1 // the page that links to what is added
+		fresh := len(changed) + len(added) + len(heirs) + 1 // plus the page that links to the added pages
 		if n := c.ingested() - ingested; n != fresh {
 			t.Errorf("%d ingest jobs for %d changed, %d added pages and %d duplicates", n, len(changed)+1, len(added), len(heirs))
 		}
@@ -161,7 +161,7 @@ func TestAnUnavailableSiteLosesNothing(t *testing.T) {
 		before := c.site.Pages(way)
 
 		c.site.Forget()
-		c.site.Down(true) // before a page is asked for
+		c.site.Down(true) // before the first page is requested
 		c.refresh(c.id)
 		waitForRequests(t, c.site, 1)
 		c.site.Down(false)
@@ -171,18 +171,18 @@ func TestAnUnavailableSiteLosesNothing(t *testing.T) {
 			t.Errorf("%d pages have not changed: %+v", len(before), *site.Crawl)
 		}
 
-		changed := c.site.Change(5) // and in the middle
+		changed := c.site.Change(5) // now go down in the middle of the crawl
 		c.site.Forget()
 		c.refresh(c.id)
 		waitForRequests(t, c.site, len(before)/4)
 		c.site.Down(true)
 		up := len(c.site.Requests())
-		waitForRequests(t, c.site, up+crawlersAtOnce) // some are refused
+		waitForRequests(t, c.site, up+crawlersAtOnce) // some requests fail
 		c.siteIs(c.id, "waiting for its host", time.Minute, func(s crawled) bool { return !s.settled() })
 		still := slices.Sorted(maps.Keys(before))[:20]
 		for _, u := range still {
 			if words := c.query(c.store, before[u], 5); !slices.ContainsFunc(words, func(f fragment) bool { return strings.Contains(f.Text, before[u]) }) {
-				// It may have been fetched again, changed, before the site went down.
+				// A changed page may have been fetched before the site went down.
 				if !slices.Contains(changed, u) {
 					t.Errorf("%s is not found while its site is down", u)
 				}

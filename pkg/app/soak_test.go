@@ -23,30 +23,30 @@ import (
 )
 
 const (
-	soakShare   = 0.8              // of the capacity
-	soakRows    = 30 * time.Second // between two rows of the table, at most
-	soakSlots   = 200              // documents that come, change and go
+	soakShare   = 0.8              // load as a share of the capacity
+	soakRows    = 30 * time.Second // maximum time between two rows of the table
+	soakSlots   = 200              // number of documents that are added, changed and deleted
 	soakClients = 64
 	soakKey     = "sk_operator_0123456789abcdef"
-	soakCaches  = "2MiB" // full within the first minute, and from then on what comes takes the place of what was there
+	soakCaches  = "2MiB" // full within the first minute; from then on, new entries replace old ones
 )
 
-// How much more there may be in the last third than in the first.
+// Maximum growth from the first third of the rows to the last third. A value may grow by the factor plus the constant.
 const (
-	soakHeap       = 1.05 // times, and
-	soakHeapMore   = 8    // MB: the end of a stream on disk, which NATS holds in memory while it is written, in a piece of up to that much
+	soakHeap       = 1.05 // factor
+	soakHeapMore   = 8    // MB; while NATS writes a stream, it keeps up to this much of the stream's end in memory
 	soakGoroutines = 30
 	soakFiles      = 30
-	soakDisk       = 1.3 // times, and
-	soakDiskMore   = 48  // MB: logs that are written back now and then
-	soakSlower     = 1.5 // times, and
+	soakDisk       = 1.3 // factor
+	soakDiskMore   = 48  // MB; logs that are merged into their databases from time to time
+	soakSlower     = 1.5 // factor
 	soakSlowerMore = 10  // ms
 )
 
-// TestSoak has a service take in, change, delete, search and answer in streams, at 80% of what it can do, for the time
-// of TEST_SOAK, and fails when something grows: memory in use, goroutines, open files, what lies on the disk, or the
-// time that searches take. Its caches are small, so that they are full when the first row is written that counts: what
-// grows then has no bound, or one that is not kept.
+// TestSoak adds, changes, deletes and searches documents and streams answers at 80% of the service's capacity, for the
+// time in TEST_SOAK. It fails if something grows: live memory, goroutines, open files, disk usage, or the duration of
+// searches. The caches are small, so that they are full before the first row that counts. Whatever grows after that has
+// no limit, or ignores its limit.
 func TestSoak(t *testing.T) {
 	span := timeOf(t, "TEST_SOAK")
 	p := newProgram(t, "SLUICE_ADMISSION_WAIT=25ms", "SLUICE_ADMIN_KEY="+soakKey, "SLUICE_CACHE_MEMORY="+soakCaches)
@@ -61,7 +61,7 @@ func TestSoak(t *testing.T) {
 	m := &mixedLoad{asker: newAsker(p, store), agent: agent.ID}
 	defer m.client.CloseIdleConnections()
 
-	// What of uploads is done after they are answered is part of the capacity, too.
+	// The time for processing accepted uploads is also part of the capacity.
 	began := time.Now()
 	first, err := loadtest.Run(t.Context(), loadtest.Load{Clients: 4, For: max(span/10, 5*time.Second), Grace: 30 * time.Second}, m.request)
 	p.must(err)
@@ -93,14 +93,14 @@ func TestSoak(t *testing.T) {
 	}
 }
 
-// soakRow is what there was at one time.
+// soakRow contains the measurements at one time.
 type soakRow struct {
 	heap, goroutines, files, disk, waiting, p50, p99 float64
 	refused                                          int
 }
 
-// checkSoak holds the last third against the first, each by its least: what comes and goes is no growth. The very first
-// row is the warming up.
+// checkSoak compares the smallest values in the first and last third of the rows, because temporary peaks are not
+// growth. The first row is ignored, because it includes the warm-up.
 func checkSoak(t *testing.T, rows []soakRow) {
 	t.Helper()
 	if len(rows) < 6 {
@@ -136,7 +136,7 @@ func checkSoak(t *testing.T, rows []soakRow) {
 
 func (p *program) soakRow(report loadtest.Report, m *mixedLoad) soakRow {
 	p.t.Helper()
-	m.operator(p.t, "/debug/pprof/heap?gc=1") // collects garbage first
+	m.operator(p.t, "/debug/pprof/heap?gc=1") // forces a garbage collection first
 	families := p.scrape()
 	value := func(name string) (sum float64) {
 		for _, metric := range families[name].GetMetric() {
@@ -158,7 +158,7 @@ func (p *program) soakRow(report loadtest.Report, m *mixedLoad) soakRow {
 
 func gaugeOf(m *dto.Metric) float64 { return m.GetGauge().GetValue() + m.GetUntyped().GetValue() }
 
-// sizeOf is what the files of a folder take, in MB. Files that come and go meanwhile do not matter.
+// sizeOf returns the total size of the files in a directory in MB. It ignores files that disappear in the meantime.
 func sizeOf(t testing.TB, dir string) float64 {
 	t.Helper()
 	var sum int64
@@ -180,7 +180,7 @@ func sizeOf(t testing.TB, dir string) float64 {
 	return float64(sum) / 1e6
 }
 
-// mixedLoad asks for everything that a service does.
+// mixedLoad sends requests of all kinds.
 type mixedLoad struct {
 	*asker
 	agent string
@@ -190,15 +190,15 @@ type mixedLoad struct {
 	next  int
 }
 
-// soakSlot is a document that comes, changes, and goes.
+// soakSlot is a document that is repeatedly added, changed and deleted.
 type soakSlot struct {
 	busy    bool
-	step    int    // how often it was there
-	id      string // "": it is not there
+	step    int    // number of changes so far
+	id      string // "" while the document does not exist
 	changed bool
 }
 
-// request is a loadtest.Request: of a hundred, 88 searches, 4 streams, 4 lists and 4 changes.
+// request is a loadtest.Request. Of 100 requests, 88 are searches, 4 streams, 4 lists and 4 changes.
 func (m *mixedLoad) request(ctx context.Context, n int, take *loadtest.Times) error {
 	var err error
 	what := "search"
@@ -216,7 +216,7 @@ func (m *mixedLoad) request(ctx context.Context, n int, take *loadtest.Times) er
 		_, err = m.do(ctx, what, http.MethodPost, "/datastores/"+m.store+"/query", map[string]any{"query": query, "topK": 5})
 	}
 	if errors.Is(err, errRejected) {
-		return nil // it is counted
+		return nil // already counted
 	}
 	if err == nil {
 		take.Since(what)
@@ -224,7 +224,7 @@ func (m *mixedLoad) request(ctx context.Context, n int, take *loadtest.Times) er
 	return err
 }
 
-// stream asks the agent, reads the answer as it comes, and deletes the conversation.
+// stream asks the agent, reads the streamed answer, and deletes the conversation.
 func (m *mixedLoad) stream(ctx context.Context, n int) error {
 	conversation := domain.NewID()
 	raw, err := m.do(ctx, "stream", http.MethodPost, "/agents/"+m.agent+"/query", map[string]any{
@@ -240,7 +240,7 @@ func (m *mixedLoad) stream(ctx context.Context, n int) error {
 	return err
 }
 
-// change puts a document in, replaces it, or deletes it, each in its turn.
+// change adds, replaces or deletes the next document, depending on its state.
 func (m *mixedLoad) change(ctx context.Context) error {
 	m.mu.Lock()
 	at := m.next % soakSlots
@@ -279,7 +279,7 @@ func (m *mixedLoad) change(ctx context.Context) error {
 	return nil
 }
 
-// count is how many answers had the status.
+// count returns the number of responses with the status.
 func (m *mixedLoad) count(status string) (sum int) {
 	m.asker.mu.Lock()
 	defer m.asker.mu.Unlock()
@@ -291,7 +291,7 @@ func (m *mixedLoad) count(status string) (sum int) {
 	return sum
 }
 
-// check fails for answers that should not be.
+// check fails the test if there were unexpected responses.
 func (m *mixedLoad) check(t *testing.T) {
 	t.Helper()
 	m.asker.mu.Lock()
@@ -302,7 +302,7 @@ func (m *mixedLoad) check(t *testing.T) {
 	}
 }
 
-// operator reads what only the operator's key opens.
+// operator requests a path that requires the operator's key.
 func (m *mixedLoad) operator(t testing.TB, path string) []byte {
 	t.Helper()
 	req, err := http.NewRequest(http.MethodGet, "http://"+m.program.addr+path, nil)
@@ -322,7 +322,7 @@ func (m *mixedLoad) operator(t testing.TB, path string) []byte {
 	return raw
 }
 
-// profile keeps what the heap holds, for go tool pprof.
+// profile saves a heap profile for go tool pprof.
 func (m *mixedLoad) profile(t *testing.T) {
 	t.Helper()
 	name := filepath.Join(os.TempDir(), "sluice-soak-heap.pprof")

@@ -18,7 +18,7 @@ import (
 	local "github.com/sluice/sluice/tools/local/engines"
 )
 
-// BenchmarkSweeps measures how fast the rows of documents leave the index that have been replaced, four of each.
+// BenchmarkSweeps measures how fast the index deletes the rows of replaced documents. Each document has four rows.
 func BenchmarkSweeps(b *testing.B) {
 	log := slog.New(slog.DiscardHandler)
 	b.Run("embedded", func(b *testing.B) {

@@ -10,13 +10,13 @@ import (
 
 var waitingDocuments = flag.Int("waiting.documents", 5_000, "documents that BenchmarkWaitingMemory lets wait")
 
-// BenchmarkWaitingMemory reports the resident memory of an api process, in MB, behind which documents of 1.2 kB wait that nobody
-// works on: when there are 1,000 of them, when there are all, and at most meanwhile.
+// BenchmarkWaitingMemory reports the resident memory, in MB, of an api process with waiting documents of 1.2 kB that no
+// ingestor processes: with 1,000 documents, with all documents, and at the peak.
 func BenchmarkWaitingMemory(b *testing.B) {
 	const first, batch = 1_000, 500
 	sentence := strings.Repeat("The document that waits here is about nothing else. ", 22)
 	for b.Loop() {
-		// What is meant for Milvus waits for an ingestor.
+		// Content for Milvus waits for a separate ingestor.
 		p := newProgram(b, "SLUICE_WORKERS=false", "MILVUS_ADDR=127.0.0.1:1")
 		p.start()
 		var store struct{ ID string }
@@ -31,7 +31,7 @@ func BenchmarkWaitingMemory(b *testing.B) {
 			}
 		}
 		accept(0, first)
-		time.Sleep(idleAfter) // memory of the work itself is given back
+		time.Sleep(idleAfter) // the memory needed to accept the documents has been released by then
 		b.ReportMetric(p.resident(), "MB-first")
 		began := time.Now()
 		accept(first, *waitingDocuments)
