@@ -19,7 +19,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// extracted is what the command prints of a file as JSON.
+// extracted is the command's JSON output for a file.
 type extracted struct {
 	File string
 	domain.Document
@@ -34,7 +34,7 @@ type extracted struct {
 	}
 }
 
-// ingestor runs a command of the ingestor.
+// ingestor runs a command of the ingestor program.
 func ingestor(args ...string) (out, faults string, code int) {
 	var stdout, stderr strings.Builder
 	code = app.Main(app.Ingestor, args, nil, &stdout, &stderr)
@@ -56,7 +56,7 @@ func TestExtractPrintsWhatIngestionReads(t *testing.T) {
 	if blocks.File != page || blocks.MIMEType != "text/html" || len(blocks.Chunks) > 0 {
 		t.Errorf("blocks: %s", out)
 	}
-	at := 0 // where the next block starts in the document's text
+	at := 0 // expected offset of the next block in the document's text
 	seen := false
 	for _, b := range blocks.Blocks {
 		if b.Offset != at {
@@ -104,8 +104,8 @@ func TestExtractSaysWhyAFileCannotBeRead(t *testing.T) {
 	for name, c := range map[string]struct {
 		args   []string
 		code   int
-		faults string // each of its lines is one of the standard error
-		out    string // is in the standard output
+		faults string // standard error must contain each of these lines
+		out    string // standard output must contain this text
 	}{
 		"an empty file":          {[]string{empty}, 1, "sluice ingestor: " + empty + ": the file is empty", ""},
 		"a file that is nowhere": {[]string{dir + "/none.pdf"}, 1, "sluice ingestor: " + dir + "/none.pdf: no such file or directory", ""},

@@ -26,7 +26,7 @@ func TestPlanShowsWhatACrawlWouldFetch(t *testing.T) {
 	t.Cleanup(s.Close)
 	for name, c := range map[string]struct {
 		args []string
-		out  []string // lines that the output has
+		out  []string // the output must contain these lines
 	}{
 		"the sitemap's pages, not fetched": {[]string{s.URL}, []string{
 			"listed      0  " + s.URL + "/about.html", "       14  listed", "14 addresses, listed in 3 sitemap files",
@@ -89,7 +89,7 @@ func TestPlanSaysWhatIsWrong(t *testing.T) {
 	for name, c := range map[string]struct {
 		args   []string
 		code   int
-		faults string // what the standard error begins with
+		faults string // standard error must begin with this text
 	}{
 		"a site whose root is not there": {[]string{s.At("/f/missing-0")}, 1, "sluice crawler: " + s.At("/f/missing-0") + " does not exist"},
 		"a sitemap that lists nothing":   {[]string{"--sitemap", s.At(crawltest.EmptyPath)}, 1, "sluice crawler: the sitemap " + s.At(crawltest.EmptyPath) + " is empty"},

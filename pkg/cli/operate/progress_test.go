@@ -13,7 +13,8 @@ import (
 	"github.com/sluice/sluice/pkg/cli"
 )
 
-// replayed is a replay that gets on from one look to the next, and is looked at no more than it has states.
+// replayed simulates a replay whose progress changes with each call. It fails if progress is requested after the last
+// state.
 type replayed struct {
 	states [][3]int64 // total, synched, failed
 	looks  int
@@ -34,14 +35,14 @@ func (r *replayed) progress(context.Context, string) (total, done, failed int64,
 func TestAReplayIsShownUntilAllHasEnded(t *testing.T) {
 	t.Parallel()
 	states := [][3]int64{{4, 0, 0}, {4, 1, 1}, {4, 1, 1}, {4, 3, 1}}
-	var slow [][3]int64 // 15 s with two looks a second
+	var slow [][3]int64 // 15 s at two calls per second
 	for i := range int64(30) {
 		slow = append(slow, [3]int64{100, i, 0})
 	}
 	for name, test := range map[string]struct {
 		states [][3]int64
 		show   func(*bytes.Buffer) cli.Progress
-		want   []string // separated by what begins a line
+		want   []string // parts of the output, split at carriage returns
 		err    string
 	}{
 		"on one line of a terminal": {
