@@ -95,7 +95,7 @@ func TestListsAreIteratedOverPageByPage(t *testing.T) {
 	t.Parallel()
 	c, ctx := open(t), t.Context()
 	store := newStore(t, c)
-	documents := make([]client.Document, 201) // one more than a page
+	documents := make([]client.Document, 201) // more than one page
 	for i := range documents {
 		documents[i].Text = strings.Repeat("word ", i+1)
 	}
@@ -112,7 +112,7 @@ func TestListsAreIteratedOverPageByPage(t *testing.T) {
 		t.Errorf("listed %d datasources of %d, or others", len(listed), len(ids))
 	}
 	for range all {
-		break // and nothing is left open, which TestMain looks for
+		break // nothing stays open after that; TestMain checks it
 	}
 	for _, err := range open(t).ListChunks(ctx, "..") {
 		if err == nil || !strings.Contains(err.Error(), "not a valid id") {

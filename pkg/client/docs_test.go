@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// block is the one block of a language under a heading of the documentation of clients.
+// block returns the only code block in the given language under a heading of the clients' documentation.
 func block(t *testing.T, heading, language string) string {
 	t.Helper()
 	page, err := os.ReadFile("../../docs/clients.md")

@@ -10,7 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/client"
 )
 
-// From nothing to a cited answer.
+// This example starts with an empty service and ends with a cited answer.
 func Example() {
 	ctx := context.Background()
 	c, err := client.New(os.Getenv("SLUICE_URL"), os.Getenv("SLUICE_API_KEY"))
@@ -25,7 +25,7 @@ func Example() {
 	if _, err := c.UploadFile(ctx, store.Id, "../../testdata/documents/aurora-x2-manual.pdf"); err != nil {
 		log.Fatal(err)
 	}
-	if err := c.Settled(ctx, store.Id, nil); err != nil { // until it can be found
+	if err := c.Settled(ctx, store.Id, nil); err != nil { // wait until the document is searchable
 		log.Fatal(err)
 	}
 	agent, err := c.CreateAgent(ctx, client.AgentCreate{Name: "Support", DatastoreIds: &[]string{store.Id}})
@@ -35,7 +35,7 @@ func Example() {
 	var text strings.Builder
 	question := client.AgentQuery{Query: "How long is the warranty of the Aurora X2 pump?"}
 	answer, err := c.StreamAgent(ctx, agent.Id, question, func(piece string) error {
-		text.WriteString(piece) // or to the screen, as it comes
+		text.WriteString(piece) // or print each piece as it arrives
 		return nil
 	})
 	if err != nil {
@@ -45,7 +45,7 @@ func Example() {
 	// Output: true aurora-x2-manual.pdf#page=1
 }
 
-// What the service refuses has a code, and words for people.
+// An error of the service has a code for programs and a message for people.
 func ExampleCodeOf() {
 	c, err := client.New(os.Getenv("SLUICE_URL"), os.Getenv("SLUICE_API_KEY"))
 	if err != nil {
@@ -60,7 +60,7 @@ func ExampleCodeOf() {
 	// Output: INVALID_REQUEST: temperature: 1.4 is above the maximum of 1
 }
 
-// Lists are iterated over; pages are fetched as they are needed.
+// A list method returns an iterator that fetches pages when they are needed.
 func ExampleClient_ListDatasources() {
 	ctx := context.Background()
 	c, err := client.New(os.Getenv("SLUICE_URL"), os.Getenv("SLUICE_API_KEY"))

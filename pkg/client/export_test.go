@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// WithWait has a test say how the client waits.
+// WithWait replaces the function with which the client waits between attempts.
 func WithWait(f func(context.Context, time.Duration) error) Option {
 	return func(s *sender) { s.wait = f }
 }
 
-// KeepMethod says whether a redirect is followed.
+// KeepMethod exports keepMethod for tests.
 var KeepMethod = keepMethod

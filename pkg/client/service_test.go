@@ -18,7 +18,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract"
 )
 
-// asService makes the test binary the service that the tests talk to.
+// asService is the environment variable that makes the test binary run the service for the tests.
 const asService = "CLIENT_TEST_SERVICE"
 
 const testKey = "sk_test_0123456789abcdef0123456789abcdef"
@@ -26,7 +26,7 @@ const testKey = "sk_test_0123456789abcdef0123456789abcdef"
 func TestMain(m *testing.M) {
 	extract.RunChildIfAsked()
 	if os.Getenv(asService) != "" {
-		go func() { // ends with the tests, however they end
+		go func() { // ends the service when the test process ends for any reason
 			_, _ = io.Copy(io.Discard, os.Stdin)
 			os.Exit(1)
 		}()
@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 	os.Exit(testMain(m))
 }
 
-// testMain runs the tests and examples beside a service of their own, whose address and key are in the environment.
+// testMain starts a service and runs the tests and examples. The environment contains the service's address and key.
 func testMain(m *testing.M) int {
 	stop, err := startService()
 	if err != nil {
@@ -82,8 +82,8 @@ func startService() (stop func(), err error) {
 		return nil, err
 	}
 	stop = func() {
-		_ = cmd.Process.Kill() // its data is thrown away
-		_ = cmd.Wait()         // says that it was killed
+		_ = cmd.Process.Kill() // its data is no longer needed
+		_ = cmd.Wait()         // returns an error, because the process was killed
 		_ = os.RemoveAll(dir)
 	}
 	for name, value := range map[string]string{"SLUICE_URL": "http://" + addr, "SLUICE_API_KEY": testKey} {
@@ -117,7 +117,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// open returns a client of the service.
+// open returns a client for the service.
 func open(t *testing.T, options ...client.Option) *client.Client {
 	t.Helper()
 	return openAt(t, os.Getenv("SLUICE_URL"), testKey, options...)
@@ -138,7 +138,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// newStore makes a datastore.
+// newStore creates a datastore.
 func newStore(t *testing.T, c *client.Client) string {
 	t.Helper()
 	made, err := c.CreateDatastore(t.Context(), client.DatastoreCreate{Name: t.Name()})
@@ -146,5 +146,5 @@ func newStore(t *testing.T, c *client.Client) string {
 	return made.Id
 }
 
-// onlyReader hides that the content could be read again.
+// onlyReader hides the content's Seek method, so that it cannot be read again.
 type onlyReader struct{ io.Reader }
