@@ -24,7 +24,7 @@ const attacksVariable = "CONSOLE_ATTACKS"
 // collector is an address that nothing listens on. The tests fail if a page sends a request there.
 const collector = "http://127.0.0.3:9"
 
-// Markup that runs a script or sends a request if a page takes it for a part of itself. The scripts set top.ran.
+// Markup that runs a script or sends a request if a page interprets it as part of itself. The scripts set top.ran.
 var markup = []string{
 	`<script>top.ran=1</script>`, `<img src=x onerror=top.ran=1>`, `"><img src=` + collector + `/a onerror=top.ran=1>`, `'><svg onload=top.ran=1>`, `<svg><script>top.ran=1</script></svg>`,
 	`<svg><animate onbegin=top.ran=1 attributeName=x dur=1s>`, `<iframe srcdoc="<script>top.ran=1</script>"></iframe>`, `<iframe src="javascript:top.ran=1"></iframe>`,
@@ -47,8 +47,9 @@ var markdowns = []string{
 	`https://example.com/"onclick=top.ran=1`, `[<img src=x onerror=top.ran=1>](https://example.com/)`, `[a](//` + strings.TrimPrefix(collector, "http://") + `/)`, `[a](https://user:` + `pass@example.com/)`,
 }
 
-// harmless is an expression that names what a page shows but must not: elements and attributes that run scripts or send
-// requests. It looks at the page's main part, its dialogs, the frames in it and the chat. "" means that there is none.
+// harmless is a JavaScript expression that lists the forbidden elements and attributes on a page: those that run
+// scripts or send requests. It examines the page's main part, its dialogs, their frames and the chat. "" means that it
+// found none.
 const harmless = `(() => {
 	const faults = window.ran ? ['a script has run'] : [];
 	const look = (root, isFrame) => {
@@ -71,7 +72,7 @@ const harmless = `(() => {
 	return faults.join('\n');
 })()`
 
-// mustBeHarmless fails the test if a page shows what it must not, or a script has run.
+// mustBeHarmless fails the test if the page contains forbidden elements or a script has run.
 func (t *tab) mustBeHarmless(where string) {
 	t.Helper()
 	if faults := value[string](t, harmless); faults != "" {
@@ -123,7 +124,7 @@ func (s *service) upload(store, name string, content []byte) string {
 	return made.ID
 }
 
-// hostilePDF is a PDF with scripts, forms and links: in the document, on the page and in its annotations.
+// hostilePDF returns a PDF with scripts, forms and links: in the document, on the page and in its annotations.
 func hostilePDF() []byte {
 	act := func(kind, rest string) string { return "<< /S /" + kind + " " + rest + " >>" }
 	uri, js := act("URI", "/URI ("+collector+"/pdf)"), act("JavaScript", `/JS (app.alert\("Key?"\); app.launchURL\("`+collector+`/js"\); this.submitForm\("`+collector+`/form"\);)`)
@@ -139,15 +140,16 @@ func hostilePDF() []byte {
 	)
 }
 
-// TestNoContentRunsScriptsOrSendsRequests stores hostile names, texts, files and pages, has a model write hostile
-// answers, and looks at all of it: in the console, next to the original, in the documentation and in the chat on another
-// web site. That no request leaves, no dialog opens and the policies are kept is what every tab checks.
+// TestNoContentRunsScriptsOrSendsRequests stores hostile names, texts, files and pages, and lets a model write hostile
+// answers. It then opens all of them: in the console, next to the original, in the documentation, and in the chat on
+// another web site. Every tab checks that no request leaves the service, no dialog opens and the policies are
+// respected.
 func TestNoContentRunsScriptsOrSendsRequests(t *testing.T) {
 	t.Parallel()
 	written := strings.Join(append(append([]string{}, markup...), markdowns...), "\n\n")
 	model := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
-		answer, _ := json.Marshal("The kettle holds three litres [1].\n\n" + written) // a string always encodes
+		answer, _ := json.Marshal("The kettle holds three litres [1].\n\n" + written) // cannot fail: a string can always be encoded
 		fmt.Fprintf(w, "data: {\"id\":\"1\",\"object\":\"chat.completion.chunk\",\"choices\":[{\"index\":0,\"delta\":{\"content\":%s}}]}\n\n", answer)
 		fmt.Fprint(w, "data: {\"id\":\"1\",\"object\":\"chat.completion.chunk\",\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n")
 	}))
@@ -199,7 +201,7 @@ func TestNoContentRunsScriptsOrSendsRequests(t *testing.T) {
 
 func attackConsole(t *testing.T, e *embedded, store, conversation string, sources []string) {
 	c := open(&service{TB: t, base: e.base})
-	c.hostile.Store(true) // the console parses web pages into documents that are not shown, where the policy refuses handlers and styles
+	c.hostile.Store(true) // the console parses web pages into documents that it does not show; their policy blocks scripts and styles
 	c.signIn()
 	views := map[string]string{
 		"#/datastores": ".cards a", "#/datastores/" + store: ".sources .chip", "#/datastores/" + store + "/search?query=kettle": ".hits td", "#/datastores/" + store + "/settings": "form",
@@ -218,7 +220,7 @@ func attackConsole(t *testing.T, e *embedded, store, conversation string, source
 			t.Errorf("%s shows a mark of direction", hash)
 		}
 	}
-	// A click on the PDF's picture, all of which is a link in the PDF, leads nowhere.
+	// The whole picture of the PDF is a link within the PDF. A click on it must have no effect.
 	var pdf struct{ Data []struct{ ID string } }
 	e.call(http.MethodGet, "/datasources?search=.pdf&datastoreId="+store, nil, &pdf)
 	if len(pdf.Data) != 1 {
@@ -262,7 +264,7 @@ func attackDocumentation(t *testing.T, e *embedded) {
 
 func attackChat(t *testing.T, e *embedded) {
 	c := openWithSite(&service{TB: t, base: e.base}, e.site)
-	for range 2 { // the second time, the conversation comes from the browser's storage
+	for range 2 { // the second time, the conversation is read from the browser's storage
 		c.do("opening the page", chromedp.Navigate(e.site+"/"))
 		c.until(`document.querySelector('sluice-chat')`)
 		value[bool](c, `(document.querySelector('sluice-chat').open(), true)`)
@@ -278,7 +280,7 @@ func attackChat(t *testing.T, e *embedded) {
 	}
 }
 
-// attackMarkdown renders random answers that are made of pieces of Markdown and markup.
+// attackMarkdown renders random answers that consist of pieces of Markdown and markup.
 func attackMarkdown(t *testing.T, e *embedded) {
 	count := 300
 	if said := os.Getenv(attacksVariable); said != "" {
@@ -313,7 +315,7 @@ func attackMarkdown(t *testing.T, e *embedded) {
 		})()`)
 		c.mustBeHarmless(fmt.Sprintf("random answers (seed %d)", seed))
 	}
-	// The control: what must not be shown is found.
+	// As a cross-check, the expression must find these forbidden elements.
 	for _, wrong := range []string{`{tag: 'a', href: 'javascript:1'}`, `{tag: 'svg'}`, `{tag: 'iframe'}`, `{tag: 'img', src: 'data:,x'}`} {
 		found := value[string](c, `(() => {
 			const {tag, ...attributes} = `+wrong+`, element = document.createElement(tag);

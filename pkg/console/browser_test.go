@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// shared is the browser that all tests open their tabs in.
+// shared is the browser in which all tests open their tabs.
 var shared struct {
 	sync.Once
 	ctx  context.Context
@@ -55,7 +55,7 @@ func closeShared() {
 	}
 }
 
-// service is a whole api process of the test's own.
+// service is an api process that belongs to one test.
 type service struct {
 	testing.TB
 	base string
@@ -81,7 +81,7 @@ func start(t testing.TB, env ...string) *service {
 	return &service{TB: t, base: "http://" + s.Addr()}
 }
 
-// call makes a request as a program would, and fails the test unless it is a success.
+// call sends a request as a program would. It fails the test unless the response is a success.
 func (s *service) call(method, path string, body, into any) {
 	s.Helper()
 	s.callWith(http.Header{}, method, path, body, into)
@@ -115,7 +115,7 @@ func (s *service) callWith(header http.Header, method, path string, body, into a
 	}
 }
 
-// settled waits until a datastore has so many datasources that wait for nothing.
+// settled waits until n datasources of the datastore have been processed.
 func (s *service) settled(store string, n int, timeout time.Duration) {
 	s.Helper()
 	waitUntil(s, timeout, fmt.Sprintf("%d datasources are settled", n), func() bool {
@@ -140,17 +140,17 @@ func waitUntil(t testing.TB, d time.Duration, what string, holds func() bool) {
 	}
 }
 
-// tab is a tab with nothing of others in it. What a console must never do fails its test: an exception, a message of
-// error, a breach of the policy, a request to another host.
+// tab is a browser tab with its own storage. It fails the test if the console does something that it must never do:
+// throw an exception, log an error, violate its policy, or send a request to another host.
 type tab struct {
 	testing.TB
 	base    string
 	ctx     context.Context
-	hostile atomic.Bool // what is shown asks for what the policy refuses
-	pages   string      // of another web site, which the tab may be led to
+	hostile atomic.Bool // whether the content causes violations of the policy, which are then not faults
+	pages   string      // address of another web site that the tab may open
 }
 
-// stepTimeout is for one step of a test, on a machine that is busy.
+// stepTimeout is the time limit for one step of a test, chosen for a busy machine.
 const stepTimeout = 60 * time.Second
 
 func open(s *service) *tab {
@@ -158,7 +158,7 @@ func open(s *service) *tab {
 	return openWithSite(s, "")
 }
 
-// openWithSite opens a tab that may also be led to the pages of another web site.
+// openWithSite opens a tab that may also open pages of another web site.
 func openWithSite(s *service, pages string) *tab {
 	s.Helper()
 	path := engines.ChromiumForTest(s)
@@ -185,7 +185,7 @@ func openWithSite(s *service, pages string) *tab {
 		case *runtime.EventExceptionThrown:
 			fault("an exception: %s %+v", e.ExceptionDetails.Text, e.ExceptionDetails.Exception)
 		case *log.EventEntryAdded:
-			// That a request was refused is what some tests ask for; the console says so itself.
+			// Some tests expect rejected requests. The browser logs them, and the console reports them itself.
 			refused := t.hostile.Load() && strings.Contains(e.Entry.Text, "blocked") &&
 				(strings.Contains(e.Entry.Text, "Content Security Policy") || strings.Contains(e.Entry.Text, "CORS policy"))
 			if e.Entry.Level == "error" && e.Entry.Source != "network" && !refused {
@@ -218,10 +218,10 @@ func openWithSite(s *service, pages string) *tab {
 			t.Error(f)
 		}
 	})
-	if err := chromedp.Do(ctx); err != nil { // the tab lives as long as the context that it is first used with
+	if err := chromedp.Do(ctx); err != nil { // the tab lives as long as the context with which it is first used
 		t.Fatal(err)
 	}
-	// Tabs of other tests stand before it; the browser is to work as if it were looked at.
+	// Tabs of other tests may be in front of this one. The page must behave as if it were visible.
 	if _, err := cdp.Call(ctx, chromedp.FromContext(ctx).Target, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true}); err != nil {
 		t.Fatal(err)
 	}
@@ -238,7 +238,7 @@ func (t *tab) do(what string, steps ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// said is the text of the page, for the message of a failure.
+// said returns the text of the page, for error messages.
 func (t *tab) said() string {
 	ctx, cancel := context.WithTimeout(t.ctx, 5*time.Second)
 	defer cancel()
@@ -246,7 +246,7 @@ func (t *tab) said() string {
 	return text
 }
 
-// at goes to an address of the console, and waits for its view: until then the view before it is still shown, and may
+// at opens an address of the console and waits for its view. Until then the previous view is still shown, and it may
 // have elements that match the same selectors.
 func (t *tab) at(hash string) {
 	t.Helper()
@@ -269,11 +269,11 @@ func (t *tab) waitVisible(css string) {
 	})
 }
 
-// The steps below look an element up at the moment of the action, by its selector. The page may replace an element at
-// any time, because its lists are live; a reference to an element that was found earlier may then be stale.
+// The functions below find an element by its selector immediately before each action. The page may replace elements at
+// any time, because its lists are updated; an element that was found earlier may no longer be in the page.
 
-// aim scrolls an element into view and returns a point on it, or null if a click there would not reach the element.
-// Until the click, it stops clicks that reach anything else, so that the caller can repeat a click that missed.
+// aim scrolls an element into view and returns a point on it, or null if a click at this point would not reach the
+// element. If the next click reaches another element, aim stops it, so that the caller can repeat the click.
 const aim = `(css) => {
 	const element = document.querySelector(css);
 	if (!element) return null;
@@ -297,8 +297,7 @@ const aim = `(css) => {
 	return [x, y];
 }`
 
-// click presses the mouse on the first element that matches a selector, as soon as the element can be reached there and
-// takes clicks: a disabled button takes none.
+// click clicks the first element that matches a selector as soon as the element can be reached and is enabled.
 func (t *tab) click(css string) {
 	t.Helper()
 	t.eventually("clicking "+css, func() (bool, error) {
@@ -307,12 +306,13 @@ func (t *tab) click(css string) {
 			return false, err
 		}
 		t.do("clicking "+css, chromedp.MouseClickXY(at[0], at[1]))
-		// A click may have led to another document, which knows nothing of it.
+		// The click may have opened another document, in which the variable is undefined.
 		return evaluate[bool](t, `['hit', undefined].includes(window.clickTest)`)
 	})
 }
 
-// focusField focuses a field, sets its value unless that is null, and moves the caret to its end. It returns the value.
+// focusField focuses a field, sets its value unless the value is null, and moves the caret to its end. It returns the
+// field's value.
 const focusField = `(css, value) => {
 	const field = document.querySelector(css);
 	if (!field) return null;
@@ -323,8 +323,8 @@ const focusField = `(css, value) => {
 	return field.value;
 }`
 
-// typeText types text at the end of a field. A return at the end of the text is pressed once the field holds the rest:
-// the page may replace the field while the text is typed.
+// typeText types text at the end of a field. If the text ends with a return, typeText presses it only after the field
+// contains the rest of the text, because the page may replace the field while the text is being typed.
 func (t *tab) typeText(css, text string) {
 	t.Helper()
 	typed, submit := strings.CutSuffix(text, "\r")
@@ -351,7 +351,7 @@ func (t *tab) clearField(css string) {
 	})
 }
 
-// chooseFiles puts files into the first field for files, which may be hidden.
+// chooseFiles chooses files in the first file field, which may be hidden.
 func (t *tab) chooseFiles(files []string) {
 	t.Helper()
 	t.eventually("choosing files", func() (bool, error) {
@@ -367,7 +367,7 @@ func (t *tab) chooseFiles(files []string) {
 	})
 }
 
-// eventually repeats a step until it is done. A failure is one more reason to repeat it: the page may have gone on to
+// eventually repeats a step until it succeeds. An error also leads to another attempt, because the page may have opened
 // another document during the step.
 func (t *tab) eventually(what string, step func() (bool, error)) {
 	t.Helper()
@@ -393,13 +393,14 @@ func (t *tab) keys(keys string, options ...chromedp.KeyOption) {
 	t.do("pressing keys", chromedp.KeyEvent(keys, options...))
 }
 
-// until waits until an expression of the page is true. It may fail before: the page may go on to another document.
+// until waits until an expression is true in the page. Errors are ignored while it waits, because the page may open
+// another document.
 func (t *tab) until(expression string) {
 	t.Helper()
 	t.eventually("waiting for "+expression, func() (bool, error) { return evaluate[bool](t, "Boolean("+expression+")") })
 }
 
-// value evaluates an expression in the page, waiting for a promise.
+// value evaluates an expression in the page. If the result is a promise, value waits for it.
 func value[T any](t *tab, expression string) T {
 	t.Helper()
 	v, err := evaluate[T](t, expression)
@@ -415,11 +416,11 @@ func evaluate[T any](t *tab, expression string) (T, error) {
 	return chromedp.Run(ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
 }
 
-// signIn signs in as a person does.
+// signIn signs in like a person.
 func (t *tab) signIn() {
 	t.Helper()
 	t.at("#/")
 	t.typeText("input[name=key]", testKey+"\r")
 	t.waitVisible("#nav")
-	t.until(`!document.querySelector('input[name=key]')`) // the first view is there
+	t.until(`!document.querySelector('input[name=key]')`) // the first view is shown
 }

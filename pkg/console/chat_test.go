@@ -9,11 +9,11 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// covered is a script's expression: the pixels of the last turn that the input box hides. A view that shows the end of
-// a turn has none.
+// covered is a JavaScript expression for the number of pixels of the last turn that the input box hides. It is 0 if the
+// end of the turn is visible.
 const covered = `Math.ceil([...document.querySelectorAll('.turn')].at(-1).getBoundingClientRect().bottom - document.querySelector('.ask').getBoundingClientRect().top)`
 
-// TestTheChatScrollsWithItsAnswers asks several questions in a row, in a window of each size.
+// TestTheChatScrollsWithItsAnswers asks several questions, one after the other, in windows of different sizes.
 func TestTheChatScrollsWithItsAnswers(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -38,8 +38,8 @@ func TestTheChatScrollsWithItsAnswers(t *testing.T) {
 	}
 }
 
-// TestTheChatKeepsThePositionOfAReaderWhoScrolledUp has a model write a long answer. The page follows it until the
-// reader scrolls up.
+// TestTheChatKeepsThePositionOfAReaderWhoScrolledUp lets a model write a long answer. The page scrolls with the answer
+// until the reader scrolls up.
 func TestTheChatKeepsThePositionOfAReaderWhoScrolledUp(t *testing.T) {
 	t.Parallel()
 	paragraphs := make(chan string)

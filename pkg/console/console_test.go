@@ -15,7 +15,7 @@ import (
 	"github.com/sluice/sluice/pkg/console"
 )
 
-// get asks the handler for a path.
+// get requests a path from the handler.
 func get(t *testing.T, at string, headers ...string) (*httptest.ResponseRecorder, bool) {
 	t.Helper()
 	w := httptest.NewRecorder()
@@ -26,7 +26,7 @@ func get(t *testing.T, at string, headers ...string) (*httptest.ResponseRecorder
 	return w, console.Serve(w, r)
 }
 
-// sources are the console's files as they lie in the repository.
+// sources returns the console's source files by name.
 func sources(t *testing.T) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -88,8 +88,8 @@ func TestThePageAndItsFilesAreServed(t *testing.T) {
 	}
 }
 
-// TestTheConsoleLoadsNothingFromOtherHosts reads every file: no address of another host is fetched, nothing stands
-// inline, and nothing makes markup out of text.
+// TestTheConsoleLoadsNothingFromOtherHosts reads every file. No file may load anything from another host, contain
+// inline scripts or styles, or turn text into markup.
 func TestTheConsoleLoadsNothingFromOtherHosts(t *testing.T) {
 	t.Parallel()
 	foreign := regexp.MustCompile(`(?i)(?:src|href|import|from|url|fetch)\s*[=(:]?\s*["'(]?(?:https?:)?//[a-z0-9]`)
@@ -121,7 +121,8 @@ func TestTheConsoleLoadsNothingFromOtherHosts(t *testing.T) {
 	}
 }
 
-// maxConsoleBytes is what all of the console may have, as it is sent: a first load is a part of it.
+// maxConsoleBytes is the maximum size of all the console's files as they are sent. A first load transfers only some of
+// them.
 const maxConsoleBytes = 100_000
 
 func TestTheConsoleIsSmall(t *testing.T) {

@@ -17,7 +17,7 @@ import (
 	"github.com/sluice/sluice/pkg/console"
 )
 
-// maxChatBytes is what the embedded chat may have, as it is sent.
+// maxChatBytes is the maximum size of the embedded chat as it is sent.
 const maxChatBytes = 15_000
 
 func TestTheEmbeddedChatIsOneSmallScript(t *testing.T) {
@@ -57,23 +57,24 @@ func TestTheEmbeddedChatIsOneSmallScript(t *testing.T) {
 	}
 }
 
-// strict is the policy of a careful web site that embeds the chat: nothing but the script and its calls.
+// strict is the policy of a careful web site that embeds the chat: it allows only the script and its requests.
 const strict = "default-src 'none'; script-src %[1]s; connect-src %[1]s; require-trusted-types-for 'script'; trusted-types 'none'"
 
-// embedded is a service with a public agent, and a web site of another origin whose page embeds it.
+// embedded is a service with a public agent, and a web site on another origin with a page that embeds the agent's chat.
 type embedded struct {
 	*service
 	site  string
 	agent string
 }
 
-// embed makes a page with this body, in which %[1]s is the service and %[2]s the agent.
+// embed creates a web site with a page that has this body. In the body, %[1]s is replaced with the service's address
+// and %[2]s with the agent's id.
 func embed(t *testing.T, body string, answers http.HandlerFunc) *embedded {
 	t.Helper()
 	s := start(t)
 	e := &embedded{service: s}
 	called := s.base
-	if answers != nil { // in place of the service, for what it seldom does
+	if answers != nil { // simulates responses that the service rarely gives
 		stub := http.NewServeMux()
 		stub.HandleFunc("POST /agents/{id}/query", answers)
 		stub.HandleFunc("OPTIONS /agents/{id}/query", func(w http.ResponseWriter, _ *http.Request) {
@@ -109,7 +110,7 @@ func embed(t *testing.T, body string, answers http.HandlerFunc) *embedded {
 
 const tag = `<script src="%[1]s/embed/chat.js" data-agent="%[2]s" data-heading="Ask the shop" data-greeting="Hello! **Ask** about kettles." async></script>`
 
-// inside is a script's expression for an element in the chat.
+// inside returns a JavaScript expression for an element in the chat.
 func inside(css string) string {
 	return "document.querySelector('sluice-chat').shadowRoot.querySelector(" + quote(css) + ")"
 }
@@ -127,8 +128,8 @@ func (t *tab) focus(css string) {
 	t.Fatalf("Tab never comes to %s", css)
 }
 
-// TestAWebSiteEmbedsTheChat asks on a page of another origin, whose policy allows nothing but the script and its calls,
-// by keyboard.
+// TestAWebSiteEmbedsTheChat asks questions on a page of another origin, with the keyboard only. The page's policy
+// allows only the script and its requests.
 func TestAWebSiteEmbedsTheChat(t *testing.T) {
 	t.Parallel()
 	e := embed(t, tag, nil)
@@ -148,7 +149,7 @@ func TestAWebSiteEmbedsTheChat(t *testing.T) {
 	if said := value[string](c, inside("[role=status]")+`.textContent`); !strings.Contains(said, "three litres") {
 		t.Errorf("a screen reader is told %q", said)
 	}
-	c.until(`document.activeElement.shadowRoot?.activeElement?.tagName === 'TEXTAREA'`) // the next question can be typed
+	c.until(`document.activeElement.shadowRoot?.activeElement?.tagName === 'TEXTAREA'`) // so the next question can be typed at once
 
 	// A citation opens its source.
 	value[bool](c, inside(".log")+`.focus() ?? true`)
@@ -159,7 +160,7 @@ func TestAWebSiteEmbedsTheChat(t *testing.T) {
 		t.Errorf("the source is %q", source)
 	}
 
-	// The conversation is still there on the next page, and goes on.
+	// After a reload, the conversation is still there and can be continued.
 	c.do("reloading", chromedp.Reload())
 	c.focus(".launcher")
 	c.keys("\r")
@@ -174,12 +175,12 @@ func TestAWebSiteEmbedsTheChat(t *testing.T) {
 		t.Fatalf("the conversations are %+v", list)
 	}
 
-	// One that the service has deleted is begun anew.
+	// If the service has deleted the conversation, a new one begins.
 	e.call(http.MethodDelete, "/conversations/"+list.Data[0].ID, map[string]any{}, nil)
 	c.keys("How much does the kettle hold, again?\r")
 	c.until(inside(".log") + `.querySelectorAll('.sources').length === 3`)
 
-	// Escape closes the panel and gives the focus back; a new conversation forgets the old one.
+	// Escape closes the panel and returns the focus. The button for a new conversation removes the old one.
 	c.keys(kb.Escape)
 	c.until(inside(".panel") + `.hidden && document.activeElement.shadowRoot?.activeElement === ` + inside(".launcher"))
 	c.keys("\r")
@@ -202,7 +203,8 @@ func TestAPageOfAnotherOriginShowsAnError(t *testing.T) {
 	value[bool](c, `(globalThis.said = [], console.error = (m) => said.push(m), document.querySelector('sluice-chat').open(), true)`)
 	c.keys("How much does the kettle hold?\r")
 	c.until(inside("[role=alert]"))
-	// The driver sends Enter's character after its key, which a keyboard does not: the refusal may come in between.
+	// Chromium's driver sends the character of the Enter key after the key itself, unlike a keyboard. The error may
+	// arrive in between.
 	if text := strings.TrimSpace(value[string](c, inside("textarea")+`.value`)); text != "How much does the kettle hold?" {
 		t.Errorf("the question must be typed again: %q", text)
 	}
@@ -216,8 +218,8 @@ func TestAPageOfAnotherOriginShowsAnError(t *testing.T) {
 	}
 }
 
-// TestTheChatShowsWhatModelsWriteAsText has a model that writes markup, addresses and scripts, in pieces that are cut
-// anywhere.
+// TestTheChatShowsWhatModelsWriteAsText lets a model write markup, addresses and scripts, in pieces that are cut at
+// arbitrary positions.
 func TestTheChatShowsWhatModelsWriteAsText(t *testing.T) {
 	t.Parallel()
 	evil := `<img src=x onerror=alert(1)> [a](javascript:alert(1)) **strong** [b](https://example.com/) [1]`
@@ -245,7 +247,7 @@ func TestTheChatShowsWhatModelsWriteAsText(t *testing.T) {
 	}
 	value[bool](c, inside("textarea")+`.focus() ?? true`)
 	c.keys("Anything\r")
-	c.until(inside("strong")) // while it streams
+	c.until(inside("strong")) // while the answer is streamed
 	close(goOn)
 	c.until(inside(".sources"))
 	got := value[string](c, inside("article:last-of-type")+`.getHTML()`)
@@ -262,17 +264,17 @@ func TestTheChatShowsWhatModelsWriteAsText(t *testing.T) {
 	}
 }
 
-// clobbering is markup that a page may let its visitors write: elements that hide properties of the document.
+// clobbering is markup that a page may allow its visitors to write. Its elements hide properties of the document.
 const clobbering = `<img name="currentScript" src="/other/embed/chat.js" data-agent="x"><iframe name="baseURI"></iframe><form name="body"></form>` +
 	`<form name="createElement"></form><img name="addEventListener"><object name="documentElement"></object><img name="defaultView"><form id="Document" name="location"></form>`
 
-// TestElementsOfThePageDoNotMisleadTheChat has a page whose elements hide properties of its document. The page also gets
-// a base address after the script was loaded.
+// TestElementsOfThePageDoNotMisleadTheChat embeds the chat in a page whose elements hide properties of the document.
+// After the script is loaded, the page also gets a base address.
 func TestElementsOfThePageDoNotMisleadTheChat(t *testing.T) {
 	t.Parallel()
 	e := embed(t, clobbering+tag, nil)
 	c := openWithSite(e.service, e.site)
-	c.hostile.Store(true) // the page's policy refuses the image
+	c.hostile.Store(true) // the page's policy blocks the image
 	c.do("opening the page", chromedp.Navigate(e.site+"/"))
 	c.until(`document.querySelector('sluice-chat')`)
 	if value[bool](c, `document.currentScript === null || document.createElement instanceof Function`) {
@@ -287,7 +289,7 @@ func TestElementsOfThePageDoNotMisleadTheChat(t *testing.T) {
 	}
 }
 
-// TestTheChatShowsErrors has the service refuse, fail in the middle, and be stopped.
+// TestTheChatShowsErrors lets the service reject a question, fail in the middle of an answer, and stop.
 func TestTheChatShowsErrors(t *testing.T) {
 	t.Parallel()
 	asked := make(chan struct{}, 1)
@@ -341,8 +343,8 @@ func TestTheChatShowsErrors(t *testing.T) {
 	}
 }
 
-// TestAxeFindsNothingInTheChat has axe look at the chat, closed and open, empty and with an answer, in light and dark,
-// wide and narrow.
+// TestAxeFindsNothingInTheChat checks the chat with axe: closed and open, empty and with an answer, in light and dark
+// mode, in wide and narrow windows.
 func TestAxeFindsNothingInTheChat(t *testing.T) {
 	t.Parallel()
 	path := os.Getenv(axeVariable)

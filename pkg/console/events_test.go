@@ -13,8 +13,9 @@ import (
 	"testing"
 )
 
-// eventBlocker passes all on but the news of datasources: who asks for them is answered, and told nothing. Each watch
-// says on begun that it is there, and goes on until cut is sent to; while held, none is answered.
+// eventBlocker is a proxy for the service that withholds the events of datasources. It accepts requests for events but
+// sends none. Each accepted request sends a signal to begun and lasts until cut receives a value. While held is true,
+// requests for events fail.
 type eventBlocker struct {
 	*httptest.Server
 	begun, cut chan struct{}
@@ -52,15 +53,15 @@ func blockEvents(t *testing.T, base string) *eventBlocker {
 	return d
 }
 
-// TestLostEventsAreCaughtUp shows a list that is told of nothing at all, and yet is right: what came before the watch
-// began, while it was cut off, and without being told.
+// TestLostEventsAreCaughtUp opens a list that receives no events. It must nevertheless show changes from before the
+// watch began, from the time while the watch was broken, and those whose events were lost.
 func TestLostEventsAreCaughtUp(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	var store struct{ ID string }
 	s.call(http.MethodPost, "/datastores", map[string]any{"name": "Letters"}, &store)
 	n := 0
-	// add makes texts with keys of their own, whose ids then say nothing of their order.
+	// add adds texts with idempotency keys. The ids are then derived from the keys and say nothing about the order.
 	add := func(names ...string) (ids []string) {
 		for _, name := range names {
 			var made struct{ ID string }
@@ -86,7 +87,7 @@ func TestLostEventsAreCaughtUp(t *testing.T) {
 	}
 	shows("third", "second", "first")
 
-	add("fourth") // nobody watches yet
+	add("fourth") // no watch has begun yet
 	d.held.Store(false)
 	<-d.begun
 	shows("fourth", "third", "second", "first")
@@ -100,14 +101,14 @@ func TestLostEventsAreCaughtUp(t *testing.T) {
 	<-d.begun
 	shows("sixth", "fifth", "fourth", "third", "first")
 
-	add("seventh") // the watch stands, and its news is lost
+	add("seventh") // the watch is open, but its event is lost
 	value[bool](c, `document.dispatchEvent(new Event('visibilitychange'))`)
 	shows("seventh", "sixth", "fifth", "fourth", "third", "first")
 	c.until(`document.querySelector('.counts').innerText.includes('Searchable: 6')`)
 }
 
-// TestOnlyRetryableUploadsAreSentAgain drops a file that no service would take, and one that this one has no room for
-// just now.
+// TestOnlyRetryableUploadsAreSentAgain drops a file that no service would accept, and a file for which the service
+// temporarily has no room.
 func TestOnlyRetryableUploadsAreSentAgain(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -157,7 +158,8 @@ func TestOnlyRetryableUploadsAreSentAgain(t *testing.T) {
 	}
 }
 
-// TestUnreadableFilesAreNotRetried has a file fail by its content, and a page by how the service is set up.
+// TestUnreadableFilesAreNotRetried adds a file that fails because of its content, and a page that fails because of the
+// service's configuration.
 func TestUnreadableFilesAreNotRetried(t *testing.T) {
 	t.Parallel()
 	s := start(t, "SLUICE_ALLOW_PRIVATE_ADDRESSES=false")

@@ -10,22 +10,22 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// TestFromAnEmptyServiceToACitedAnswer does what a new user does, with a browser, over a whole service.
+// TestFromAnEmptyServiceToACitedAnswer does what a new user does in a browser, with a complete service.
 func TestFromAnEmptyServiceToACitedAnswer(t *testing.T) {
 	t.Parallel()
 	c := open(start(t))
 
 	c.at("#/")
 	c.typeText("input[name=key]", "sk_wrong_0123456789\r")
-	c.waitVisible("[role=alert]") // says so, and lets try again
+	c.waitVisible("[role=alert]") // shows the error and lets the user try again
 	c.clearField("input[name=key]")
 	c.typeText("input[name=key]", testKey+"\r")
-	c.waitVisible("ol.steps") // what to do next
+	c.waitVisible("ol.steps") // the next steps
 
 	c.typeText("input[name=name]", "Handbook\r")
 	c.waitVisible(".drop")
 	c.chooseFiles(documents(t, "aurora-x2-manual.pdf", "support.html"))
-	// Nobody reloads: the list is live.
+	// The list is updated without a reload.
 	c.until(`document.querySelectorAll('.sources .chip.synched').length === 2`)
 	c.until(`/2 datasources/.test(document.querySelector('.counts').innerText)`)
 
@@ -36,7 +36,7 @@ func TestFromAnEmptyServiceToACitedAnswer(t *testing.T) {
 		t.Errorf("the first fragment is shown as %q", text)
 	}
 
-	c.click(".top button.main") // an agent is made, and asked
+	c.click(".top button.main") // creates an agent and opens its chat
 	c.typeText(".ask textarea", "How long is the warranty of the Aurora X2 pump?\r")
 	c.waitVisible(".cited a")
 	if answer := value[string](c, `document.querySelector('.turn.assistant').innerText`); !strings.Contains(answer, "7 years") {
@@ -54,7 +54,7 @@ func TestFromAnEmptyServiceToACitedAnswer(t *testing.T) {
 	}
 	c.waitVisible(`.original img[alt*="page 1"]`)
 	c.until(`document.querySelector('.original img').naturalWidth > 500`)
-	c.waitVisible(".original mark") // in the page's text, above the page
+	c.waitVisible(".original mark") // in the text of the page, above the picture of the page
 	if page := value[string](c, `document.querySelector('.original pre').innerText`); !strings.Contains(page, "vertical multistage pump") {
 		t.Errorf("the text of the page is %q", page)
 	}
@@ -83,7 +83,7 @@ func documents(t testing.TB, names ...string) []string {
 	return names
 }
 
-// TestTheConsoleIsUsableByKeyboard makes a datastore, pastes a text and asks, without a mouse.
+// TestTheConsoleIsUsableByKeyboard creates a datastore, pastes a text and asks a question without a mouse.
 func TestTheConsoleIsUsableByKeyboard(t *testing.T) {
 	t.Parallel()
 	c := open(start(t))
@@ -95,7 +95,7 @@ func TestTheConsoleIsUsableByKeyboard(t *testing.T) {
 	c.tabTo("input[name=name]")
 	c.keys("Notes\r")
 	c.waitVisible(".drop")
-	c.tabTo(".drop .actions button:nth-of-type(3)") // paste text
+	c.tabTo(".drop .actions button:nth-of-type(3)") // the button for pasting text
 	c.keys("\r")
 	c.waitVisible("dialog textarea")
 	c.tabTo("dialog textarea")
@@ -106,7 +106,7 @@ func TestTheConsoleIsUsableByKeyboard(t *testing.T) {
 	if open := value[bool](c, `document.querySelector('dialog') !== null`); open {
 		t.Error("the dialog is still open")
 	}
-	c.tabTo(".top button.main") // ask it
+	c.tabTo(".top button.main") // the button for asking a question
 	c.keys("\r")
 	c.waitVisible(".ask textarea")
 	c.tabTo(".ask textarea")
@@ -118,7 +118,7 @@ func TestTheConsoleIsUsableByKeyboard(t *testing.T) {
 	if marked := value[string](c, `document.querySelector('.original mark').textContent`); !strings.Contains(marked, "three litres") {
 		t.Errorf("marked is %q", marked)
 	}
-	// Escape closes a dialog, and the focus goes back to what opened it.
+	// Escape closes a dialog and returns the focus to the element that opened it.
 	c.tabTo(".top .actions button:last-child")
 	c.keys("\r")
 	c.waitVisible("dialog")
@@ -126,7 +126,7 @@ func TestTheConsoleIsUsableByKeyboard(t *testing.T) {
 	c.until(`!document.querySelector('dialog') && document.activeElement.textContent === 'Delete'`)
 }
 
-// tabTo presses Tab until the element has the focus, as one who has no mouse.
+// tabTo presses Tab until the element has the focus.
 func (t *tab) tabTo(css string) {
 	t.Helper()
 	t.waitVisible(css)
@@ -141,7 +141,7 @@ func (t *tab) tabTo(css string) {
 
 func quote(s string) string { return "`" + s + "`" }
 
-// TestAWebPageIsShownNextToItsChunks opens the original of a page, which can do nothing there.
+// TestAWebPageIsShownNextToItsChunks opens the original of a web page, whose scripts must not run.
 func TestAWebPageIsShownNextToItsChunks(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -186,8 +186,8 @@ func TestAWebPageIsShownNextToItsChunks(t *testing.T) {
 	}
 }
 
-// TestALinkCanSignIn opens a link as the demo prints it. It says nothing any more once it was opened, and does not take
-// the place of whoever is signed in.
+// TestALinkCanSignIn opens a link like the one that the demo prints. The key must disappear from the address, and the
+// link must not replace the key of a user who is already signed in.
 func TestALinkCanSignIn(t *testing.T) {
 	t.Parallel()
 	c := open(start(t))
@@ -201,7 +201,7 @@ func TestALinkCanSignIn(t *testing.T) {
 	if kept := value[string](c, `sessionStorage.getItem('sluice.key')`); kept != testKey {
 		t.Errorf("the link has signed in another: %s", kept)
 	}
-	c.click("nav button") // sign out
+	c.click("nav button") // the button for signing out
 	c.waitVisible("input[name=key]")
 	c.click("input[name=stay]")
 	c.typeText("input[name=key]", testKey+"\r")
@@ -211,7 +211,7 @@ func TestALinkCanSignIn(t *testing.T) {
 	}
 }
 
-// TestADatasourceIsEdited changes a text and its metadata where they are shown.
+// TestADatasourceIsEdited changes a text and its metadata in the view that shows them.
 func TestADatasourceIsEdited(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -249,8 +249,8 @@ func TestADatasourceIsEdited(t *testing.T) {
 	}
 }
 
-// TestTheConsoleOffersActionsAllowedByTheKey signs in with a key that may read, and with one that may ask a single
-// agent.
+// TestTheConsoleOffersActionsAllowedByTheKey signs in with a key that can only read, and with a key that can only query
+// one agent.
 func TestTheConsoleOffersActionsAllowedByTheKey(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -272,7 +272,7 @@ func TestTheConsoleOffersActionsAllowedByTheKey(t *testing.T) {
 	if offers := value[string](c, `document.body.innerText`); strings.Contains(offers, "Drop files") || strings.Contains(offers, "Keys") || strings.Contains(offers, "Settings") {
 		t.Errorf("who may read is offered more: %s", offers)
 	}
-	c.click("nav button") // sign out
+	c.click("nav button") // the button for signing out
 	c.waitVisible("input[name=key]")
 
 	c.typeText("input[name=key]", asker.Key+"\r")
@@ -287,11 +287,11 @@ func TestTheConsoleOffersActionsAllowedByTheKey(t *testing.T) {
 	if links := value[int](c, `document.querySelectorAll('main a[href*="datasources"]').length`); links != 0 {
 		t.Errorf("%d links lead to what the key may not read", links)
 	}
-	c.at("#/keys") // leads to the same chat, not to a refusal
+	c.at("#/keys") // opens the same chat instead of an error
 	c.waitVisible(".ask textarea")
 }
 
-// TestAnAgentIsEmbeddedInAWebSite makes an agent public, lists a web site and tries the chat out.
+// TestAnAgentIsEmbeddedInAWebSite makes an agent public, adds the origin of a web site and tries out the chat.
 func TestAnAgentIsEmbeddedInAWebSite(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -301,7 +301,7 @@ func TestAnAgentIsEmbeddedInAWebSite(t *testing.T) {
 	c.signIn()
 	c.at("#/agents/" + agent.ID + "/website")
 	c.waitVisible(`.tabs a[href$="/website"][aria-current=page]`)
-	c.click("main .card button.main") // make it public
+	c.click("main .card button.main") // the button that makes the agent public
 	c.waitVisible("sluice-chat")
 	c.typeText("main textarea", "shop.example")
 	c.click("main form button.main")

@@ -7,7 +7,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// hasFocus waits until an element has the focus, and types.
+// hasFocus waits until an element has the focus, and then types the text.
 func (t *tab) hasFocus(css, then string) {
 	t.Helper()
 	t.waitVisible(css)
@@ -17,37 +17,37 @@ func (t *tab) hasFocus(css, then string) {
 	}
 }
 
-// waitFormError waits until the form in sight says what is wrong with it.
+// waitFormError waits until the visible form shows the error.
 func (t *tab) waitFormError(what string) {
 	t.Helper()
 	t.until(`[...document.querySelectorAll('[role=alert]')].some((p) => p.textContent.trim() === ` + quote(what) + `)`)
 }
 
-// TestTypingStartsInTheFirstField presses no Tab: the focus stands where each page and dialog wants something typed,
-// and what is wrong is said in the words of the form.
+// TestTypingStartsInTheFirstField never presses Tab. On each page and in each dialog, the first field must have the
+// focus, and errors must use the form's labels.
 func TestTypingStartsInTheFirstField(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	c := open(s)
-	c.hostile.Store(true) // refusals are logged by the browser
+	c.hostile.Store(true) // the browser logs rejected requests
 	c.at("#/")
 	c.hasFocus("input[name=key]", "\r")
 	c.waitFormError("“API key” is required.")
 	c.keys("sk_wrong\r")
 	c.waitFormError("The API key is not valid: it is wrong, revoked or expired")
-	c.keys(testKey + "\r") // what was wrong is selected, and written over
+	c.keys(testKey + "\r") // the wrong key is selected, so it is overwritten
 	c.waitVisible("ol.steps")
 	var store struct{ ID string }
 	s.call(http.MethodPost, "/datastores", map[string]any{"name": "Notes"}, &store)
 	c.at("#/datastores/" + store.ID)
-	c.click(".drop .actions button:nth-of-type(3)") // paste text
+	c.click(".drop .actions button:nth-of-type(3)") // the button for pasting text
 	c.hasFocus("dialog textarea", "")
 	c.click("dialog button.main")
 	c.waitFormError("“Text” is required.")
 	c.hasFocus("dialog textarea", "The kettle holds three litres.")
 	c.click("dialog button.main")
 	c.until(`!document.querySelector('dialog')`)
-	c.click(".drop .actions button:nth-of-type(4)") // add a web page
+	c.click(".drop .actions button:nth-of-type(4)") // the button for adding a web page
 	c.hasFocus("dialog input", "ftp://example.com/\r")
 	c.until(`document.querySelector('dialog [role=alert]')?.textContent.startsWith('The address is "ftp://example.com/"')`)
 	c.until(`(document.querySelector('dialog input').value = '', true)`)
@@ -66,14 +66,14 @@ func TestTypingStartsInTheFirstField(t *testing.T) {
 	}
 	c.at("#/datastores/" + store.ID + "/search")
 	c.hasFocus("main input[type=search]", "")
-	// What cannot be undone wants more than a key that was pressed too often.
+	// The focus is on Cancel, so that an accidental key press does not delete anything.
 	c.at("#/datastores/" + store.ID + "/settings")
 	c.waitVisible("main .card > .actions button:last-child")
 	c.click("main .card > .actions button:last-child")
 	c.until(`document.activeElement.textContent === 'Cancel'`)
 }
 
-// TestTablesOnAPhoneDoNotBreakWords: what is too wide is scrolled.
+// TestTablesOnAPhoneDoNotBreakWords checks that wide tables are scrolled instead.
 func TestTablesOnAPhoneDoNotBreakWords(t *testing.T) {
 	t.Parallel()
 	c := open(start(t))

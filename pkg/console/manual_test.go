@@ -13,15 +13,15 @@ import (
 	"github.com/sluice/sluice/docs"
 )
 
-// reads opens a page that is not one of the console's, and waits until it is all there.
+// reads opens a page that does not belong to the console, and waits until it is loaded.
 func (t *tab) reads(path string) {
 	t.Helper()
 	t.do("opening "+path, chromedp.Navigate(t.base+path))
 	t.until(`document.readyState === 'complete' && document.querySelector('main h1')`)
 }
 
-// TestAFirstLoadIsSmall counts what a browser that has nothing yet is sent. That nothing comes from another host is
-// what every tab looks for.
+// TestAFirstLoadIsSmall measures how much a browser with an empty cache is sent. Every tab also checks that nothing is
+// loaded from other hosts.
 func TestAFirstLoadIsSmall(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -52,8 +52,8 @@ func TestAFirstLoadIsSmall(t *testing.T) {
 	}
 }
 
-// TestTheDocumentationIsReadByKeyboard goes through pages without a mouse: the first Tab offers to skip what stands
-// around the text, the focus is always seen, and headings go down level by level.
+// TestTheDocumentationIsReadByKeyboard reads pages without a mouse. The first Tab offers to skip the navigation, the
+// focus is always visible, and no heading level is skipped.
 func TestTheDocumentationIsReadByKeyboard(t *testing.T) {
 	t.Parallel()
 	c := open(start(t))
@@ -77,28 +77,28 @@ func TestTheDocumentationIsReadByKeyboard(t *testing.T) {
 			t.Errorf("%s: %s", path, wrong)
 		}
 	}
-	// An address after the # need not be one of an element.
+	// A fragment in the address need not be the id of an element.
 	for _, hash := range []string{"#x", "#1", "#a/b%zz", "#>", "#listDatastores"} {
 		c.reads("/docs/api" + hash)
 		if text := value[string](c, `document.querySelector('main').textContent`); !strings.Contains(text, "/datastores") {
 			t.Errorf("/docs/api%s shows %.100q", hash, text)
 		}
 	}
-	// The search is a key away, and Enter goes to the best of what it finds.
+	// A single key opens the search, and Enter opens the best result.
 	c.reads("/docs")
 	c.keys("/")
 	c.until(`document.activeElement.id === 'query'`)
-	value[bool](c, `(document.activeElement.value = '', true)`) // a key that is sent by a program writes, even if it does something
+	value[bool](c, `(document.activeElement.value = '', true)`) // unlike a real key, a key sent by the driver is also typed into the field
 	c.keys("errors")
 	c.waitVisible("#found a")
 	c.keys("\r")
 	c.until(`location.pathname === '/docs/errors'`)
-	// The text of pages is searched, too.
+	// The search also finds words in the text of pages.
 	c.typeText("#query", "OPENAI_BASE_URL")
 	c.until(`[...document.querySelectorAll('#found a mark')].some((e) => e.textContent === 'OPENAI_BASE_URL')`)
 }
 
-// hiddenFocus is a script's expression for what has the focus without showing it; "" when it does show it.
+// hiddenFocus is a JavaScript expression for the focused element if its focus is not visible; otherwise it is "".
 const hiddenFocus = `(() => {
 	const e = document.activeElement, style = getComputedStyle(e), {left, right, top, bottom} = e.getClientRects()[0];
 	const within = (from, to, size) => (Math.max(from, 0) + Math.min(to, size)) / 2; // the middle of the part that is in the window
@@ -107,7 +107,8 @@ const hiddenFocus = `(() => {
 	return seen || e === document.body ? '' : e.outerHTML.slice(0, 120) + ' under ' + hit?.outerHTML.slice(0, 80);
 })()`
 
-// headings is a script's expression for what is wrong with the headings of a page; "" when nothing is.
+// headings is a JavaScript expression that describes a fault in the levels of the page's headings; "" means that there
+// is none.
 const headings = `(() => {
 	const levels = [...document.querySelectorAll('h1, h2, h3, h4, h5, h6')].map((e) => Number(e.localName[1]));
 	if (levels[0] !== 1 || levels.filter((l) => l === 1).length !== 1) return 'the headings begin with ' + levels.slice(0, 3);
@@ -115,8 +116,8 @@ const headings = `(() => {
 	return jump < 0 ? '' : document.querySelectorAll('h1, h2, h3, h4, h5, h6')[jump].textContent + ' is ' + (levels[jump] - levels[jump - 1]) + ' levels down';
 })()`
 
-// TestAxeFindsNothingInTheDocumentation has axe look at every page under /docs, the API reference among them, in light
-// and dark, wide and narrow, and at what is searched for.
+// TestAxeFindsNothingInTheDocumentation checks every page under /docs, including the API reference, and the search
+// results with axe: in light and dark mode, in wide and narrow windows.
 func TestAxeFindsNothingInTheDocumentation(t *testing.T) {
 	t.Parallel()
 	path := os.Getenv(axeVariable)

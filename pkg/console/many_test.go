@@ -18,7 +18,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// fullSizeVariable has these tests take the numbers that the console promises, in place of some that are quicker.
+// fullSizeVariable is the environment variable that makes these tests use the numbers that the console promises to
+// support, instead of smaller ones.
 const fullSizeVariable = "CONSOLE_MANY"
 
 func scaled(few, all int) int {
@@ -28,7 +29,7 @@ func scaled(few, all int) int {
 	return few
 }
 
-// TestALongListOpensAtOnceAndScrolls opens a datastore of 10,000 datasources and scrolls to its end.
+// TestALongListOpensAtOnceAndScrolls opens a datastore with 10,000 datasources and scrolls to the end of the list.
 func TestALongListOpensAtOnceAndScrolls(t *testing.T) {
 	t.Parallel()
 	n := scaled(1000, 10_000)
@@ -54,14 +55,14 @@ func TestALongListOpensAtOnceAndScrolls(t *testing.T) {
 		return performance.now() - begin;
 	})()`)
 	t.Logf("a list of %d opens in %.0f ms", n, opened)
-	if all := scaled(0, 1) == 1; all && opened > 1000 { // beside other tests, it says nothing of the console
+	if all := scaled(0, 1) == 1; all && opened > 1000 { // the time is meaningless while other tests are running
 		t.Errorf("a list of %d opens in %.0f ms", n, opened)
 	}
-	// What comes while most of the list is unread stands at its top.
+	// A new datasource appears at the top, even if most of the list has not been loaded.
 	s.call(http.MethodPost, "/datasources", map[string]any{"datastoreId": store.ID, "type": "text", "name": "Postcard", "config": map[string]any{"text": "Wish you were here."}}, nil)
 	c.until(`document.querySelector('.sources .source a').textContent === 'Postcard'`)
 	n++
-	// As by the wheel: a screen at a time, as fast as the browser paints, until there is no more.
+	// Scroll as with a mouse wheel: one screen at a time, as fast as the browser paints, until the end.
 	type scrolled struct {
 		Rows          int
 		Took, Slowest float64
@@ -88,13 +89,13 @@ func TestALongListOpensAtOnceAndScrolls(t *testing.T) {
 	if twice := value[int](c, `document.querySelectorAll('.sources a').length - new Set([...document.querySelectorAll('.sources a')].map(a => a.hash)).size`); twice != 0 {
 		t.Errorf("%d rows are there twice", twice)
 	}
-	// With all of them there, a filter is as quick as ever.
+	// Filtering works as usual when all rows are loaded.
 	c.typeText(".filters input", fmt.Sprintf("Letter %05d", n-2))
 	c.until(`document.querySelectorAll('.sources .source').length === 1`)
 }
 
-// unreliableProxy passes requests on, as a bad network and a busy service do: some uploads are refused, and of some
-// that were taken the answer is lost.
+// unreliableProxy is a proxy that behaves like a bad network and a busy service: it rejects some uploads, and drops the
+// responses to some accepted uploads.
 func unreliableProxy(t *testing.T, base string) (proxy *httptest.Server, refused, lost *atomic.Int64) {
 	t.Helper()
 	to, err := url.Parse(base)
@@ -117,7 +118,7 @@ func unreliableProxy(t *testing.T, base string) (proxy *httptest.Server, refused
 			w.WriteHeader([]int{http.StatusTooManyRequests, http.StatusServiceUnavailable}[n%2])
 		case n%13 == 7:
 			lost.Add(1)
-			pass.ServeHTTP(httptest.NewRecorder(), r) // done, and nobody hears of it
+			pass.ServeHTTP(httptest.NewRecorder(), r) // the service stores the upload, but the client gets no response
 			panic(http.ErrAbortHandler)
 		default:
 			pass.ServeHTTP(w, r)
@@ -128,7 +129,7 @@ func unreliableProxy(t *testing.T, base string) (proxy *httptest.Server, refused
 	return proxy, refused, lost
 }
 
-// TestManyFilesAreUploadedOnce drops a folder of 1,000 files, over a network that fails.
+// TestManyFilesAreUploadedOnce drops a folder of 1,000 files, with a network that sometimes fails.
 func TestManyFilesAreUploadedOnce(t *testing.T) {
 	t.Parallel()
 	n := scaled(120, 1000)
@@ -184,12 +185,12 @@ func TestManyFilesAreUploadedOnce(t *testing.T) {
 			t.Errorf("%s is there %d times", name, times)
 		}
 	}
-	// The list has followed, by itself, and has all of them.
+	// The list has been updated automatically and contains all files.
 	c.until(fmt.Sprintf(`document.querySelectorAll('.sources .source').length === %d`, n))
 	c.until(fmt.Sprintf(`document.querySelector('.counts').innerText.includes('Searchable: %s')`, formatNumber(n)))
 }
 
-// formatNumber is a number as the console writes it.
+// formatNumber formats a number like the console.
 func formatNumber(n int) string {
 	if n < 1000 {
 		return fmt.Sprint(n)
@@ -207,7 +208,7 @@ func write(t *testing.T, name, text string) {
 	}
 }
 
-// drop drags files or folders of this machine onto an element.
+// drop drags local files or folders onto an element.
 func (t *tab) drop(css string, paths ...string) {
 	t.Helper()
 	t.waitVisible(css)

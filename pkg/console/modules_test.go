@@ -12,7 +12,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// module evaluates an expression with what a module of the console exports.
+// module evaluates an expression that uses exports of one of the console's modules.
 func module[T any](t *tab, name, imports, expression string) T {
 	t.Helper()
 	return value[T](t, `(async () => {
@@ -22,7 +22,7 @@ func module[T any](t *tab, name, imports, expression string) T {
 }
 
 func js(s string) string {
-	encoded, _ := json.Marshal(s) // a string always encodes
+	encoded, _ := json.Marshal(s) // cannot fail: a string can always be encoded
 	return string(encoded)
 }
 

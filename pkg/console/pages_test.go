@@ -16,17 +16,18 @@ import (
 	"github.com/sluice/sluice/testdata/site"
 )
 
-// axeVariable names a file with axe-core (axe.min.js), which make check-console gets.
+// axeVariable is the environment variable with the path of axe-core (axe.min.js). make check-console downloads that
+// file.
 const axeVariable = "CONSOLE_AXE"
 
-// view is a view of the console as somebody has come to see it.
+// view is a view of the console, with the steps that bring it into a certain state.
 type view struct {
 	hash    string
-	visible string // is there when the view is
+	visible string // selector of an element that appears with the view
 	open    func(c *tab)
 }
 
-// filledService is a service in which every view has something to show.
+// filledService starts a service in which every view has content.
 func filledService(t *testing.T) (*service, map[string]view) {
 	t.Helper()
 	s := start(t)
@@ -99,7 +100,7 @@ func filledService(t *testing.T) (*service, map[string]view) {
 // show opens a view in a tab that is signed in.
 func (t *tab) show(v view) {
 	t.Helper()
-	t.at("#/usage") // so that the next address is another view, and all of it is made anew
+	t.at("#/usage") // so that the next address is a different view and is rendered completely
 	t.waitVisible("meter, [role=alert]")
 	t.at(v.hash)
 	t.waitVisible(v.visible)
@@ -108,7 +109,7 @@ func (t *tab) show(v view) {
 	}
 }
 
-// in emulates what a person has set, and a window of a width.
+// in emulates a user's colour scheme and a window of the given width.
 func (t *tab) in(scheme string, width int64) {
 	t.Helper()
 	t.do("sizing the window", chromedp.EmulateViewport(width, 800))
@@ -120,7 +121,7 @@ func (t *tab) in(scheme string, width int64) {
 	}
 }
 
-// TestNothingIsWiderThanAPhone opens every view at the width of a small phone.
+// TestNothingIsWiderThanAPhone opens every view in a window as wide as a small phone.
 func TestNothingIsWiderThanAPhone(t *testing.T) {
 	t.Parallel()
 	s, views := filledService(t)
@@ -135,7 +136,7 @@ func TestNothingIsWiderThanAPhone(t *testing.T) {
 	}
 }
 
-// TestAxeFindsNothing has axe look at every view, in light and dark, wide and narrow.
+// TestAxeFindsNothing checks every view with axe, in light and dark mode, in wide and narrow windows.
 func TestAxeFindsNothing(t *testing.T) {
 	t.Parallel()
 	path := os.Getenv(axeVariable)
@@ -170,7 +171,7 @@ func TestAxeFindsNothing(t *testing.T) {
 	}
 }
 
-// allow has axe in every page that is opened from now on.
+// allow loads axe into every page that is opened from now on.
 func (t *tab) allow(axe string) {
 	t.Helper()
 	_, err := cdp.Call(t.ctx, chromedp.FromContext(t.ctx).Target, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: axe})
@@ -179,7 +180,7 @@ func (t *tab) allow(axe string) {
 	}
 }
 
-// audit fails for everything that axe finds in the page as it is.
+// audit reports everything that axe finds in the current page as an error.
 func (t *tab) audit(name string) {
 	t.Helper()
 	found := value[[]string](t, `axe.run(document, {resultTypes: ['violations']}).then(({violations}) => violations.map((v) =>

@@ -12,7 +12,8 @@ import (
 
 var update = flag.Bool("update", false, "make the pictures of the README anew")
 
-// TestThePicturesOfTheReadme takes them as somebody sees the console who has uploaded handbooks and asked.
+// TestThePicturesOfTheReadme takes pictures of the console as it looks after a user has uploaded handbooks and asked a
+// question.
 func TestThePicturesOfTheReadme(t *testing.T) {
 	t.Parallel()
 	if !*update {
@@ -23,7 +24,7 @@ func TestThePicturesOfTheReadme(t *testing.T) {
 	var answer struct{ ConversationID string }
 	s.call(http.MethodPost, "/datastores", map[string]any{"name": "Handbooks"}, &store)
 	c := open(s)
-	c.hostile.Store(true) // support.html has styles of its own
+	c.hostile.Store(true) // support.html contains styles, which the policy blocks
 	c.signIn()
 	c.at("#/datastores/" + store.ID)
 	c.waitVisible(".drop")
@@ -42,7 +43,7 @@ func TestThePicturesOfTheReadme(t *testing.T) {
 	c.picture("console-source.png")
 }
 
-// picture keeps what is seen, in docs/images.
+// picture saves a picture of the window in docs/images.
 func (t *tab) picture(name string) {
 	t.Helper()
 	t.do("sizing the window", chromedp.EmulateViewport(1100, 720))
