@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A table of which the second chunk repeats the header, in a document that begins before it.
+// A chunk that repeats the header of a table, and the document that contains the table.
 const (
 	tableText     = "Part\tPrice\nSeal\t4\nValve\t9"
 	tableDocument = "Prices\n\nPart\tPrice\n\nPump\t90\n\nSeal\t4\n\nValve\t9"
@@ -17,8 +17,8 @@ const (
 func tableRuns() TextRuns {
 	var r TextRuns
 	r.Add(0, 8)   // the header
-	r.Add(11, 29) // Seal
-	r.Add(18, 37) // Valve
+	r.Add(11, 29) // the row for Seal
+	r.Add(18, 37) // the row for Valve
 	return r.End(len(tableText))
 }
 

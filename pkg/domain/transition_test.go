@@ -20,7 +20,8 @@ func source(change func(*Datasource)) Datasource {
 	return d
 }
 
-// here serves readers, there is where the datastore moves to, gone is a place of the past.
+// here is the place that serves readers, there is the place that the datastore moves to, and gone is a place from an
+// earlier move.
 var (
 	here  = Place{Engine: EngineEmbedded, Model: "model"}
 	there = Place{Engine: EngineMilvus, Model: "model"}
@@ -37,7 +38,7 @@ func moving() Datastore {
 	return d
 }
 
-// rows is the sweep of rows of the datasource in a place.
+// rows returns the sweep that deletes the datasource's rows in a place.
 func rows(p Place, from, below uint64) Sweep {
 	return Sweep{WorkspaceID: "ws", DatastoreID: "store", DatasourceID: "src", Place: p, From: from, Below: below}
 }
