@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/embed"
 )
 
-// counting is an embedder that records what it was asked; a text's vector is its length.
+// counting is an embedder that records the texts that it is asked to embed. The vector of a text is the text's length.
 type counting struct {
 	mu    sync.Mutex
 	asked []string
@@ -120,12 +120,12 @@ func TestConcurrentQueriesShareTheCache(t *testing.T) {
 	group.Wait()
 }
 
-// wrapper stands before another embedder.
+// wrapper is an embedder that wraps another one.
 type wrapper struct{ embed.Embedder }
 
 func (b wrapper) Unwrap() embed.Embedder { return b.Embedder }
 
-// halfCovered knows half of every text.
+// halfCovered is an embedder that knows half of every text.
 type halfCovered struct{ *counting }
 
 func (halfCovered) Coverage(string) float64 { return 0.5 }

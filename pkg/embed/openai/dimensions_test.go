@@ -96,7 +96,7 @@ func TestConcurrentRejectedRequestsAreRetriedWithoutDimensions(t *testing.T) {
 
 func TestAModelWithFixedDimensionsIsRefused(t *testing.T) {
 	t.Parallel()
-	s := newServer(t, nil) // which always makes three
+	s := newServer(t, nil) // the test server always returns three dimensions
 	e, _ := newEmbedder(t, s, func(c *Config) { c.Dimensions = 2 })
 	_, err := e.Embed(t.Context(), []string{"text"}, embed.Passage)
 	if !embed.IsPermanent(err) || !strings.Contains(err.Error(), "answered with 3 dimensions, but the settings request 2") {

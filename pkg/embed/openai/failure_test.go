@@ -336,7 +336,7 @@ func TestResponsesAreBounded(t *testing.T) {
 	}
 }
 
-// FuzzNumbersAreWhatJSONSays holds what is read fast against what encoding/json makes of the same.
+// FuzzNumbersAreWhatJSONSays compares numbersOf with encoding/json.
 func FuzzNumbersAreWhatJSONSays(f *testing.F) {
 	for _, seed := range []string{
 		`[1,-2.5e-3, 0 ,1E2]`, `[]`, `[ ]`, `null`, `[null]`, `[1,[2,3]]`, `["1,2"]`, `[1e39]`, `[1e400,1]`, `{"a":[1,2]}`, `[-0,16777217,3.4028235e38,1e-46]`,

@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/embed"
 )
 
-// sameDirection fails unless vector is the unit vector of what the server answers for text.
+// sameDirection fails the test unless vector is the server's vector for the text, scaled to unit length.
 func sameDirection(t *testing.T, vector []float32, text string) {
 	t.Helper()
 	want := vectorOf(text)
@@ -132,7 +132,7 @@ func TestBatchesKeepToCountAndTokens(t *testing.T) {
 		texts     []string
 		maxBatch  int
 		maxTokens int
-		want      int // requests
+		want      int // expected number of requests
 	}{
 		"ten texts by four":           {repeat("word", 10), 4, 1000, 3},
 		"ten tokens a text by thirty": {repeat(strings.Repeat("abc", 10), 9), 100, 30, 3},

@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// wireRequest is the body of a call as it comes over the wire.
+// wireRequest is the body of an embedding request as it is sent.
 type wireRequest struct {
 	Model          string   `json:"model"`
 	Input          []string `json:"input"`
@@ -26,10 +26,11 @@ type wireRequest struct {
 	Dimensions     int      `json:"dimensions"`
 }
 
-// server is an embedding server that speaks the real protocol. A text's vector points where its length in bytes says.
+// server is an embedding server that implements the real protocol. The direction of a text's vector depends on the
+// text's length in bytes.
 type server struct {
 	*httptest.Server
-	// answer replaces the good answer when it returns true; n counts calls from 1.
+	// answer handles the n-th request, counted from 1. If it returns false, the server gives its normal response.
 	answer func(n int, w http.ResponseWriter, r *http.Request, body wireRequest) bool
 
 	mu       sync.Mutex
@@ -78,12 +79,14 @@ func (s *server) texts() []string {
 	return all
 }
 
-// vectorOf is not of unit length, so that tests see the client normalise it.
+// vectorOf returns the vector of a text. It is not of unit length, so that tests notice if the client does not
+// normalise it.
 func vectorOf(text string) []float32 {
 	return []float32{3 * float32(math.Cos(float64(len(text)))), 3 * float32(math.Sin(float64(len(text)))), 0}
 }
 
-// writeVectors answers as OpenAI does, in reverse order to show that the index counts.
+// writeVectors responds as OpenAI does, but lists the vectors in reverse order, so that tests notice if the client
+// ignores the index.
 func writeVectors(w http.ResponseWriter, body wireRequest) {
 	data := make([]map[string]any, 0, len(body.Input))
 	for i := len(body.Input) - 1; i >= 0; i-- {
@@ -102,7 +105,7 @@ func writeVectors(w http.ResponseWriter, body wireRequest) {
 		"usage": map[string]int{"prompt_tokens": 1, "total_tokens": 1}})
 }
 
-// refuse answers as OpenAI does when it refuses.
+// refuse responds with an error in OpenAI's format.
 func refuse(w http.ResponseWriter, status int, message string) bool {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
@@ -111,7 +114,7 @@ func refuse(w http.ResponseWriter, status int, message string) bool {
 	return true
 }
 
-// pauses records the waits between attempts instead of waiting.
+// pauses records the waits between attempts. It does not wait.
 type pauses struct {
 	mu   sync.Mutex
 	list []time.Duration
@@ -124,7 +127,8 @@ func (p *pauses) pause(ctx context.Context, d time.Duration) error {
 	return ctx.Err()
 }
 
-// newEmbedder returns an embedder of s that does not really wait, and its waits.
+// newEmbedder returns an embedder that uses the server and does not really wait between attempts, and the recorded
+// waits.
 func newEmbedder(t *testing.T, s *server, change func(*Config)) (*Embedder, *pauses) {
 	t.Helper()
 	transport := http.DefaultTransport.(*http.Transport).Clone()

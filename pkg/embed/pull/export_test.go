@@ -1,4 +1,4 @@
 package pull
 
-// CheckRedirect is what the default client judges redirects by.
+// CheckRedirect exports checkRedirect for tests.
 var CheckRedirect = checkRedirect

@@ -26,7 +26,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// contents are the files of the tests' model.
+// contents maps the names of the test model's files to their contents.
 var contents = map[string][]byte{
 	"config.json":           []byte(`{"model_type": "bert"}`),
 	"1_Pooling/config.json": []byte(`{}`),
@@ -42,12 +42,13 @@ func model() pull.Model {
 	return m
 }
 
-// server serves the model as Hugging Face does: large files by a redirect to another path. spoil, if not nil, answers
-// requests for the weights, by their number from 1, unless it returns false.
+// server serves the model as Hugging Face does: requests for large files are redirected to another path. spoil, if not
+// nil, handles requests for the weights, which are counted from 1. If it returns false, the server gives its normal
+// response.
 type server struct {
 	*httptest.Server
 	mu     sync.Mutex
-	ranges []string // of requests for the weights
+	ranges []string // Range headers of the requests for the weights
 }
 
 func newServer(t *testing.T, spoil func(w http.ResponseWriter, r *http.Request, number int) bool) *server {
@@ -92,7 +93,7 @@ func (s *server) config(t *testing.T) pull.Config {
 	}
 }
 
-// verify checks that the directory holds the model and nothing else is visible beside it.
+// verify checks that the directory contains the model and no other visible files.
 func verify(t *testing.T, c pull.Config) {
 	t.Helper()
 	for name, want := range contents {
@@ -111,7 +112,7 @@ func verify(t *testing.T, c pull.Config) {
 	}
 }
 
-// cut sends some of the weights from where the request asks, then breaks the connection.
+// cut sends n bytes of the weights, beginning at the requested position, and then breaks the connection.
 func cut(w http.ResponseWriter, r *http.Request, n int) {
 	all := contents["model.safetensors"]
 	from := 0
@@ -143,7 +144,7 @@ func TestAModelIsInstalledAtomically(t *testing.T) {
 		t.Errorf("told of %d bytes", last.Load())
 	}
 	verify(t, c)
-	s.Close() // what is there is checked without a network
+	s.Close() // a model that already exists is verified without a network
 	if _, err := pull.Pull(t.Context(), c, model()); err != nil {
 		t.Error(err)
 	}
@@ -218,8 +219,8 @@ func TestServersThatMisbehave(t *testing.T) {
 	other[77]++
 	for name, test := range map[string]struct {
 		spoil    func(w http.ResponseWriter, r *http.Request, number int) bool
-		requests int    // for the weights
-		words    string // of the error; empty: the model is there in the end
+		requests int    // number of requests for the weights
+		words    string // text in the error; empty: the download succeeds in the end
 	}{
 		"one that is busy is asked again": {requests: 2, spoil: func(w http.ResponseWriter, _ *http.Request, number int) bool {
 			if number == 1 {

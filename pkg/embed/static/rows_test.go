@@ -18,7 +18,7 @@ func TestEveryKernelAddsRowsEqually(t *testing.T) {
 			}
 			r.weights[i] = int16(random.IntN(256))
 		}
-		if round == 0 { // the largest sums that there are
+		if round == 0 { // the largest possible sums
 			for i := range r.vectors {
 				r.weights[i] = 255
 				for j := range r.vectors[i] {

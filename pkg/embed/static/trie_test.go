@@ -9,7 +9,7 @@ import (
 func TestATrieFindsTheLongestPrefix(t *testing.T) {
 	t.Parallel()
 	var words []string
-	for n := range 3000 { // so that it grows
+	for n := range 3000 { // enough strings for the trie to grow
 		words = append(words, fmt.Sprintf("%x", n*n))
 	}
 	words = append(words, "ü", "üb", "über")

@@ -14,8 +14,8 @@ import (
 	"github.com/sluice/sluice/pkg/embed"
 )
 
-// BenchmarkARealModel embeds with the model whose directory SLUICE_TEST_MODEL names: chunks of 128 tokens by the batch,
-// and short queries one at a time. SLUICE_TEST_KERNEL picks a slower kernel than the best.
+// BenchmarkARealModel embeds batches of chunks with 128 tokens, and single short queries, with the model in the
+// directory SLUICE_TEST_MODEL. SLUICE_TEST_KERNEL selects a kernel other than the fastest.
 func BenchmarkARealModel(b *testing.B) {
 	directory := os.Getenv("SLUICE_TEST_MODEL")
 	if directory == "" {
@@ -60,7 +60,7 @@ func BenchmarkARealModel(b *testing.B) {
 var benchQueries = []string{"how do I reset my password", "capital of France", "what is the boiling point of water at sea level",
 	"refund policy for damaged goods", "error 0x80070057 when updating"}
 
-// benchChunks are texts of 128 tokens.
+// benchChunks returns texts of 128 tokens.
 func benchChunks() []string {
 	chunks := make([]string, 64)
 	for i := range chunks {
@@ -69,7 +69,7 @@ func benchChunks() []string {
 	return chunks
 }
 
-// BenchmarkQueriesDuringAnImport embeds queries while passages take all cores, with and without giving way.
+// BenchmarkQueriesDuringAnImport embeds queries while passages use all cores, with and without queryPriority.
 func BenchmarkQueriesDuringAnImport(b *testing.B) {
 	directory := os.Getenv("SLUICE_TEST_MODEL")
 	if directory == "" {

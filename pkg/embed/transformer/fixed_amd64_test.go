@@ -17,7 +17,7 @@ func TestTheFastestSupportedKernelIsSelected(t *testing.T) {
 		want []string
 	}{
 		{features{}, []string{"portable"}},
-		{features{avx512: true, vnni: true}, []string{"portable"}}, // the sums and norms are those of AVX2
+		{features{avx512: true, vnni: true}, []string{"portable"}}, // these kernels also need AVX2, for sums and normalisation
 		{features{avx2: true}, []string{"avx2", "portable"}},
 		{features{avx2: true, vnni: true}, []string{"avx2", "portable"}},
 		{features{avx2: true, avx512: true}, []string{"avx512", "avx2", "portable"}},
@@ -33,14 +33,14 @@ func TestTheFastestSupportedKernelIsSelected(t *testing.T) {
 	}
 }
 
-// wideFixed are the kernels in fixed point that this processor can run, without the plain one of the tests.
+// wideFixed returns the fixed-point kernels that this processor supports, without the plain Go one for tests.
 func wideFixed() []*kernel { return fixedKernels()[1:] }
 
 func sameBits(a, b []float32) bool {
 	return slices.EqualFunc(a, b, func(v, w float32) bool { return math.Float32bits(v) == math.Float32bits(w) })
 }
 
-// A vector must not depend on the processor that it was made on: a fleet has several kinds of them.
+// Vectors must not depend on the processor that computed them, because a fleet may have different processors.
 func TestFixedPointOfEveryKernelIsTheSameToTheLastBit(t *testing.T) {
 	t.Parallel()
 	for _, shape := range [][3]int{{1, 1, 1}, {5, 3, 15}, {12, 32, 16}, {13, 33, 17}, {95, 31, 47}, {97, 65, 384}, {30, 384, 1536}} {
@@ -69,7 +69,7 @@ func TestScalesOfEveryKernelAreTheSameToTheLastBit(t *testing.T) {
 	const factor = float32(math.MaxInt16 / 9.0)
 	for _, size := range []int{1, 15, 16, 17, 31, 32, 33, 48, 63, 64, 65, 384, 1536, 1553} {
 		x := randomVector(r, size)
-		x[size/2] = -9 // the largest magnitude is of a number below zero
+		x[size/2] = -9 // the number with the largest magnitude is negative
 		wide := roundUp(size, fixedStep)
 		var first *kernel
 		var squares, top float32
@@ -122,7 +122,7 @@ func TestSumsAndNormsOfEveryKernelAreTheSameToTheLastBit(t *testing.T) {
 	}
 }
 
-// Rounding keeps numbers that a factor brings just beyond 16 bits within them.
+// A product just outside the 16-bit range must be rounded to the nearest number within it.
 func TestRoundingStaysWithinSixteenBits(t *testing.T) {
 	t.Parallel()
 	for _, kn := range wideFixed() {
@@ -134,7 +134,8 @@ func TestRoundingStaysWithinSixteenBits(t *testing.T) {
 	}
 }
 
-// The largest numbers there are, in every place of a tile; sums that are beyond 32 bits on the way come back.
+// All positions of a tile contain the largest possible numbers. Partial sums overflow 32 bits, but the total must be
+// right.
 func TestFixedPointTilesAcceptTheLargestNumbers(t *testing.T) {
 	t.Parallel()
 	for _, kn := range wideFixed() {
@@ -151,12 +152,12 @@ func TestFixedPointTilesAcceptTheLargestNumbers(t *testing.T) {
 			for j := range kn.cols {
 				columns[j], bias[j] = float32(j+1), float32(-j)
 				for p := range k {
-					*at(p, j) = int16(math.MaxInt16 * (1 - 2*(p/2%2))) // two up, two down
+					*at(p, j) = int16(math.MaxInt16 * (1 - 2*(p/2%2))) // alternating signs in pairs, so that the products cancel out
 					if k > 4 {
-						*at(p, j) = int16(math.MaxInt16 * (1 - 2*(p*2/k))) // half of them up, far beyond 32 bits, half down
+						*at(p, j) = int16(math.MaxInt16 * (1 - 2*(p*2/k))) // the first half positive, which far exceeds 32 bits, and the second half negative
 					}
 				}
-				*at(k-1, j) += int16(j) // what is left
+				*at(k-1, j) += int16(j) // the remainder of the sum
 			}
 			ldc := kn.cols + 3
 			c := slices.Repeat([]float32{-99}, kn.rows*ldc)

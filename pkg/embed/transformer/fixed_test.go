@@ -10,7 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/embed"
 )
 
-// fixedKernels are those that multiply in fixed point; the first is worked out in plain Go, wherever the tests run.
+// fixedKernels returns the fixed-point kernels. The first one is implemented in plain Go and runs on every processor.
 func fixedKernels() []*kernel {
 	plain := *portable
 	plain.name = "plain"
@@ -49,8 +49,8 @@ func fixedKernels() []*kernel {
 	return all
 }
 
-// product multiplies in fixed point, and returns how far the worst value is from the true one, as a part of the lengths
-// of its two rows, multiplied.
+// product multiplies in fixed point and returns the worst relative error: the error of a value divided by the product
+// of the lengths of its two rows.
 func product(t *testing.T, kn *kernel, a, weight, bias []float32, m, n, k int) (c []float32, worst float64) {
 	t.Helper()
 	c = make([]float32, m*n)
@@ -97,7 +97,8 @@ func TestFixedPointIsCloseForAnyShapeAndScale(t *testing.T) {
 	}
 }
 
-// Sums are largest where two rows point the same way, and the numbers where one of a row is all there is of it.
+// Sums are largest if both rows have the same direction. Numbers are largest if a row contains only one number other
+// than zero.
 func TestFixedPointHoldsTheLargestSums(t *testing.T) {
 	t.Parallel()
 	for _, kn := range fixedKernels() {
@@ -112,7 +113,7 @@ func TestFixedPointHoldsTheLargestSums(t *testing.T) {
 						a[i] = fill(i)
 						weight[i] = sign * a[i]
 					}
-					// Where all numbers are rounded alike, what rounding adds does not even out.
+					// If all numbers are rounded in the same direction, the rounding errors do not cancel out.
 					if _, worst := product(t, kn, a, weight, []float32{0}, 1, 1, k); worst > (math.Sqrt(float64(k))+1)/fixedLength {
 						t.Errorf("%s, %d numbers, %s, sign %v: %v away", kn.name, k, name, sign, worst)
 					}
@@ -167,7 +168,7 @@ func TestEveryKernelKnowsSumsAndNorms(t *testing.T) {
 	}
 }
 
-// TestKernelsAgreeOnARealModel runs the model that SLUICE_TEST_MODEL names with every kernel.
+// TestKernelsAgreeOnARealModel runs the model in the directory SLUICE_TEST_MODEL with every kernel.
 func TestKernelsAgreeOnARealModel(t *testing.T) {
 	t.Parallel()
 	directory := os.Getenv("SLUICE_TEST_MODEL")

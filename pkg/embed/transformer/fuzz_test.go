@@ -19,7 +19,7 @@ func FuzzSafetensors(f *testing.F) {
 	})
 }
 
-// decodeAll checks that tensors are what their shapes say.
+// decodeAll checks that the data of each tensor matches its shape.
 func decodeAll(t *testing.T, tensors map[string]tensor) {
 	t.Helper()
 	for name, x := range tensors {

@@ -9,23 +9,24 @@ import (
 	"testing"
 )
 
-// tinyCharacterMap maps "a" to "A", "é" of two characters to "é" of one, and "z" to nothing.
+// tinyCharacterMap returns a table that maps "a" to "A", the decomposed "é" (two characters) to the composed "é", and
+// "z" to nothing.
 func tinyCharacterMap() []byte {
 	const values = "A\x00é\x00\x00"
 	leaf := func(value uint32) uint32 { return value | 1<<31 }
 	units := make([]uint32, 1024)
-	place := func(at, label, offset uint32, ends bool) { // a node that is reached by a byte
+	place := func(at, label, offset uint32, ends bool) { // adds a node of the trie
 		units[at] = label | offset<<10
 		if ends {
 			units[at] |= 1 << 8
 		}
 	}
-	units[0] = 256 << 10 // children of the root lie around 256
+	units[0] = 256 << 10 // the children of the root are around index 256
 	place(256^'a', 'a', (256^'a')^512, true)
 	units[512] = leaf(0)
 	place(256^'z', 'z', (256^'z')^513, true)
 	units[513] = leaf(5)
-	place(256^'e', 'e', (256^'e')^600, false) // then U+0301: CC 81
+	place(256^'e', 'e', (256^'e')^600, false) // followed by U+0301, which is CC 81
 	place(600^0xCC, 0xCC, (600^0xCC)^300, false)
 	place(300^0x81, 0x81, (300^0x81)^514, true)
 	units[514] = leaf(2)
@@ -95,7 +96,7 @@ func TestTheOutputOfNormalizersIsBounded(t *testing.T) {
 	t.Parallel()
 	table := tinyCharacterMap()
 	size := 4 + binary.LittleEndian.Uint32(table)
-	long := append(table[:size:size], strings.Repeat("a", 1<<20)...) // what "a" and "z" become
+	long := append(table[:size:size], strings.Repeat("a", 1<<20)...) // replaces the values of "a" and "z" with a very long one
 	text := strings.Repeat("a", 16<<10)
 	spaces := `{"type":"Replace","pattern":{"Regex":" {2,}"},"content":"` + strings.Repeat("a  ", maxMappedTo/3) + `"}`
 	for name, c := range map[string]struct{ raw, text string }{

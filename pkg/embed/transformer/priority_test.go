@@ -22,7 +22,7 @@ func TestPassagesYieldToQueriesBetweenLayers(t *testing.T) {
 		done <- err
 	}()
 	<-waiting
-	if _, err := e.Embed(t.Context(), []string{"a mat"}, embed.Query); err != nil { // queries do not wait for one another
+	if _, err := e.Embed(t.Context(), []string{"a mat"}, embed.Query); err != nil { // a query does not wait for other queries
 		t.Fatal(err)
 	}
 	select {
@@ -73,5 +73,5 @@ func TestQueriesMayOverlap(t *testing.T) {
 		})
 	}
 	group.Wait()
-	p.yield(context.Background()) // nobody is left to wait for
+	p.yield(context.Background()) // returns at once, because no query is running
 }

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestARealModelAgreesWithItsReference runs a model that is too large to lie here. SLUICE_TEST_MODEL names its
-// directory, SLUICE_TEST_MODEL_REFERENCE a file that testdata/reference.py wrote.
+// TestARealModelAgreesWithItsReference tests a model that is too large for the repository. SLUICE_TEST_MODEL is the
+// model's directory, and SLUICE_TEST_MODEL_REFERENCE is a file written by testdata/reference.py.
 func TestARealModelAgreesWithItsReference(t *testing.T) {
 	t.Parallel()
 	directory, reference := os.Getenv("SLUICE_TEST_MODEL"), os.Getenv("SLUICE_TEST_MODEL_REFERENCE")

@@ -22,7 +22,7 @@ var tinyModels = map[string]tinymodel.Model{
 	"unigram": {Kind: "xlm-roberta"},
 }
 
-// tinyDirectory returns the directory of a model.
+// tinyDirectory writes the model to a new directory and returns its path.
 func tinyDirectory(tb testing.TB, m tinymodel.Model) string {
 	tb.Helper()
 	directory := tb.TempDir()
@@ -39,7 +39,7 @@ func TestModelsForTheReferenceAreWritten(t *testing.T) {
 	}
 }
 
-// expectation is what the reference made of a text.
+// expectation contains the tokens and the vector that the reference implementation returned for a text.
 type expectation struct {
 	Text   string
 	IDs    []int32
@@ -69,7 +69,8 @@ func expectations(tb testing.TB, path string) []expectation {
 	return all
 }
 
-// requireEqual compares what e makes of the texts with what the reference did, and returns the worst similarity.
+// requireEqual compares the tokens and vectors of e with those of the reference implementation. It returns the lowest
+// similarity of two vectors.
 func requireEqual(t *testing.T, e *Embedder, want []expectation) (worst float64) {
 	t.Helper()
 	texts := make([]string, len(want))
@@ -85,7 +86,7 @@ func requireEqual(t *testing.T, e *Embedder, want []expectation) (worst float64)
 	}
 	worst = 1
 	for i, w := range want {
-		if len(w.IDs) == e.tokenizer.special() { // a text without a token has no vector here
+		if len(w.IDs) == e.tokenizer.special() { // here, the vector of a text without tokens is zero
 			if slices.ContainsFunc(vectors[i], func(v float32) bool { return v != 0 }) {
 				t.Errorf("the vector of %q is not zero", w.Text)
 			}

@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// mustOpen opens a tiny model, after change had its way with the directory.
+// mustOpen opens a tiny model. change may change the model's directory first.
 func mustOpen(tb testing.TB, config Config, m tinymodel.Model, change func(directory string)) *Embedder {
 	tb.Helper()
 	config.Directory = tinyDirectory(tb, m)
@@ -208,7 +208,7 @@ func TestAVocabularyAloneIsEnoughOfATokeniser(t *testing.T) {
 	})
 	for _, want := range expectations(t, "testdata/mean.jsonl") {
 		if strings.Contains(want.Text, "abcdefghijklmnopqrstu") {
-			continue // its tokenizer.json takes words of 20 characters at most; a vocabulary alone means 100
+			continue // tokenizer.json limits words to 20 characters, but the default for a bare vocabulary is 100
 		}
 		if ids := e.tokenizer.tokens(want.Text, e.maxTokens); !slices.Equal(ids, want.IDs) {
 			t.Errorf("tokens of %q: %v, want %v", want.Text, ids, want.IDs)
