@@ -45,7 +45,7 @@ func testAdoption(t *testing.T, open world.Open) {
 			w.Seq++
 			jobs[i].Generation = w.Seq
 			note(jobs[i])
-			if jobs[i].DatasourceID != lost.ID { // the dispatcher has died before it could record this one
+			if jobs[i].DatasourceID != lost.ID { // the dispatcher died before it could record this one
 				world.OK(t, w.Published(w.Ctx, jobs[i], w.Seq))
 			}
 		}

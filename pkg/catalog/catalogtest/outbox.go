@@ -80,7 +80,7 @@ func testOutbox(t *testing.T, open world.Open) {
 			}
 			return taken
 		}
-		for n, want := range []int{7, 2, 1} { // of 10, of 3 and of 1
+		for n, want := range []int{7, 2, 1} { // the workspaces have 10, 3 and 1 jobs
 			var workspace string
 			for range 20 {
 				workspace = w.CreateFile(others[n]).WorkspaceID

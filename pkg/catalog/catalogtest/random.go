@@ -299,7 +299,7 @@ func (h *history) drain() {
 		for len(h.events) > 0 {
 			h.deliver()
 		}
-		h.Clock.Advance(time.Minute) // postponed jobs are due
+		h.Clock.Advance(time.Minute) // makes postponed jobs due
 		h.WorkOnSites()
 		for _, j := range h.PublishAll() {
 			h.events = append(h.events, h.eventsOf(j, j.Generation)...)
