@@ -9,13 +9,13 @@ import (
 	"github.com/sluice/sluice/pkg/jobs/natsd"
 )
 
-// announcement is one announcement.
+// announcement is an announced change of a datasource.
 type announcement struct{ datastore, datasource string }
 
-// probe is announced to find out who listens.
+// probe is announced repeatedly to find out whether a listener has started.
 var probe = announcement{domain.NewID(), domain.NewID()}
 
-// listen hears announcements until the test ends. It returns when it hears.
+// listen calls f with announcements until the test ends. It returns once it receives announcements.
 func listen(t testing.TB, b *Broker, f func(announcement)) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -77,7 +77,7 @@ func TestAnnouncementsReachEveryProcess(t *testing.T) {
 		t.Errorf("heard %+v as well", <-heard)
 	}
 	conn.Close()
-	there.Announce(want.datastore, want.datasource) // to nobody, and at once
+	there.Announce(want.datastore, want.datasource) // no process is listening; the call returns immediately
 }
 
 func TestABusyListenerDelaysNoOther(t *testing.T) {
@@ -96,7 +96,7 @@ func TestABusyListenerDelaysNoOther(t *testing.T) {
 	if err := b.conn.nc.FlushTimeout(testTimeout); err != nil {
 		t.Fatal(err)
 	}
-	publish(t, b, newJob(domain.JobIngest)) // the connection goes on
+	publish(t, b, newJob(domain.JobIngest)) // the connection still works
 	close(release)
 	receive(t, begun, "another announcement")
 }

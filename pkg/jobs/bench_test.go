@@ -32,7 +32,8 @@ func BenchmarkPublish(b *testing.B) {
 	}
 }
 
-// BenchmarkWork is what a job costs beside its work: fetch, count, acknowledge, forget.
+// BenchmarkWork measures the overhead per job: fetching it, counting the attempt, acknowledging it, and deleting the
+// counts.
 func BenchmarkWork(b *testing.B) {
 	for _, noSync := range []bool{false, true} {
 		b.Run(fmt.Sprintf("sync=%t", !noSync), func(b *testing.B) {

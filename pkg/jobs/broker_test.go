@@ -203,7 +203,7 @@ func TestPurge(t *testing.T) {
 		"jobs " + a.DatastoreID: 1, "events " + a.DatastoreID: 1,
 		"jobs " + stranger.DatastoreID: 1, "events " + stranger.DatastoreID: 1,
 	})
-	for range 2 { // the second finds nothing
+	for range 2 { // the second call finds nothing to remove
 		if err := b.PurgeDatastore(ctx, a.DatastoreID); err != nil {
 			t.Fatal(err)
 		}

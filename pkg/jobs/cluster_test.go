@@ -14,8 +14,8 @@ import (
 	"github.com/sluice/sluice/pkg/jobs/quorum"
 )
 
-// election is the maximum time that a cluster may need to elect leaders after it has lost a server. Its timers are nine
-// seconds at most, but a split vote takes another round, and a busy machine several.
+// election is the maximum time that a cluster may need to elect leaders after it has lost a server. The election
+// timeout is at most nine seconds, but a split vote takes another round, and a busy machine may need several.
 const election = time.Minute
 
 // electionContext returns a context for waiting until a cluster has leaders again.
@@ -35,13 +35,13 @@ func connectTo(t testing.TB, c *natstest.Cluster) *Conn {
 	return conn
 }
 
-// openReplicated opens a broker with three replicas of each stream, which waits for elections.
+// openReplicated opens a broker with three replicas of each stream. Its requests wait for elections.
 func openReplicated(t testing.TB, c *natstest.Cluster) *Broker {
 	t.Helper()
 	return openBroker(t, connectTo(t, c), Options{Replicas: 3, RetryTimeout: 2 * election})
 }
 
-// leaderOf is the server that leads a stream.
+// leaderOf returns the server that leads a stream.
 func leaderOf(t testing.TB, b *Broker, c *natstest.Cluster, stream string) *natstest.Server {
 	t.Helper()
 	var name string
@@ -61,7 +61,7 @@ func leaderOf(t testing.TB, b *Broker, c *natstest.Cluster, stream string) *nats
 	return c.Named(name)
 }
 
-// whole waits until every server has everything: killing another before that is losing two.
+// whole waits until all replicas are up to date. Killing another server before that would mean the loss of two.
 func whole(t testing.TB, b *Broker) {
 	t.Helper()
 	ctx := electionContext(t)
@@ -92,21 +92,22 @@ func whole(t testing.TB, b *Broker) {
 	}
 }
 
-// flow publishes jobs without end, which are worked on and reported, and keeps account.
+// flow publishes jobs continuously. A worker handles them and emits their events, and flow records what happens to each
+// job.
 type flow struct {
 	t        testing.TB
-	ctx      context.Context // ends before the test does
-	parts    sync.WaitGroup  // which the end of the test waits for
+	ctx      context.Context // ends before the test
+	parts    sync.WaitGroup  // goroutines that must end before the test
 	broker   *Broker
 	mu       sync.Mutex
-	wanted   map[string]uint64 // job: generation, as acknowledged
-	doubtful map[string]bool   // job: reported without a word about whether that was stored
+	wanted   map[string]uint64 // generation of each acknowledged job, by job id
+	doubtful map[string]bool   // ids of jobs whose publication failed, but that may have been stored
 	runs     map[string]int
 	applied  map[string]int
 	news     chan struct{} // closed when more events have been applied
 }
 
-// inFlight is how many jobs of a flow are unfinished at most.
+// inFlight is the maximum number of unfinished jobs of a flow.
 const inFlight = 32
 
 func startFlow(t testing.TB, publisher, worker *Broker) *flow {
@@ -148,7 +149,8 @@ func startFlow(t testing.TB, publisher, worker *Broker) *flow {
 	return f
 }
 
-// publishUntil starts publishing jobs. The result is closed when it has stopped.
+// publishUntil publishes jobs in the background until the channel `stop` is closed. The returned channel is closed when
+// publishing has stopped.
 func (f *flow) publishUntil(stop <-chan struct{}) <-chan struct{} {
 	stopped := make(chan struct{})
 	f.parts.Go(func() {
@@ -158,7 +160,7 @@ func (f *flow) publishUntil(stop <-chan struct{}) <-chan struct{} {
 	return stopped
 }
 
-// publish publishes jobs one after the other until the channel is closed or the test ends.
+// publish publishes jobs one after another until the channel is closed or the test ends.
 func (f *flow) publish(until <-chan struct{}) {
 	for f.ctx.Err() == nil {
 		select {
@@ -190,7 +192,7 @@ func (f *flow) publish(until <-chan struct{}) {
 	}
 }
 
-// settle waits until every published job was worked on and reported, and checks the account.
+// settle waits until every published job was handled and its event applied. Then it checks the records.
 func (f *flow) settle(limit time.Duration) {
 	f.t.Helper()
 	deadline := time.After(limit)
@@ -219,13 +221,14 @@ func (f *flow) settle(limit time.Duration) {
 		}
 	}
 	f.t.Logf("%d jobs, %d of them run more than once", len(f.wanted), twice)
-	// What was running when a server went may run again, and nothing else: four slots, and what was just acknowledged.
+	// Only jobs that were running when a server was killed may run again: those in the four slots, and those that had
+	// just been acknowledged.
 	if twice > 40 {
 		f.t.Errorf("%d of %d jobs were run more than once", twice, len(f.wanted))
 	}
 }
 
-// progress waits until more events have been applied than were under way.
+// progress waits until more events have been applied than could have been in transit at the time of the call.
 func (f *flow) progress() {
 	f.t.Helper()
 	deadline := time.After(2 * election)
@@ -247,7 +250,8 @@ func (f *flow) progress() {
 	}
 }
 
-// missing counts the jobs whose event has not been applied.
+// missing counts the jobs whose event has not been applied yet. The channel `news` is closed when more events have been
+// applied.
 func (f *flow) missing() (n int, news <-chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -266,10 +270,10 @@ func TestNothingIsLostWhileServersAreKilled(t *testing.T) {
 	f := startFlow(t, api, worker)
 	stop := make(chan struct{})
 	published := f.publishUntil(stop)
-	// Each in turn, the leader of the jobs first.
+	// Kill each server in turn, starting with the leader of the stream of jobs.
 	first := leaderOf(t, api, c, StreamJobs)
 	order := append([]*natstest.Server{first}, slices.DeleteFunc(slices.Clone(c.Servers), func(s *natstest.Server) bool { return s == first })...)
-	if testing.Short() { // under the race detector what ours does matters, which is the same each time
+	if testing.Short() { // for the race detector, one round is enough, because this program does the same in each round
 		order = order[:1]
 	}
 	for _, s := range order {

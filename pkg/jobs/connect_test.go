@@ -22,7 +22,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// serveNATS runs a server of somebody else's making.
+// serveNATS runs a NATS server with the given options, without package natsd.
 func serveNATS(t testing.TB, o server.Options) *server.Server {
 	t.Helper()
 	o.Host, o.Port, o.NoLog, o.NoSigs = "127.0.0.1", server.RANDOM_PORT, true, true
@@ -156,7 +156,8 @@ func TestConnectAuthenticates(t *testing.T) {
 	}
 }
 
-// certificates makes an authority, a server's pair and the files of a client's.
+// certificates creates a certificate authority, a server certificate and a client certificate. It returns the paths of
+// the authority's and the client's files.
 func certificates(t testing.TB) (authority string, serverPair tls.Certificate, clientCert, clientKey string) {
 	t.Helper()
 	dir := t.TempDir()

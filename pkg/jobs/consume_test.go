@@ -15,7 +15,7 @@ import (
 	"github.com/sluice/sluice/pkg/jobs/natsd"
 )
 
-// consume applies events one by one until the test ends.
+// consume passes events to h one by one until the test ends.
 func consume(t testing.TB, b *Broker, h func(context.Context, domain.Event) error) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -123,7 +123,7 @@ func TestConsume(t *testing.T) {
 		if len(applied) != 0 {
 			t.Errorf("%d events came twice", len(applied))
 		}
-		// A second consumer finds nothing left but what is new.
+		// A second consumer receives only the new event.
 		emit(t, b, domain.Event{Type: domain.EventSynched, DatastoreID: domain.NewID(), DatasourceID: domain.NewID(), Generation: 99})
 		consume(t, b, func(_ context.Context, ev domain.Event) error { applied <- ev.Generation; return nil })
 		if got := receive(t, applied, "the new event"); got != 99 {
@@ -321,7 +321,7 @@ func TestConsumeBatches(t *testing.T) {
 			return nil
 		})
 		signalled(t, begun, "the first batch")
-		conn.Close() // the server hears no more of it
+		conn.Close() // the server hears nothing more from this consumer
 		applied := make(chan uint64, 2*n)
 		consumeBatches(t, b, func(_ context.Context, evs []domain.Event) error {
 			for _, ev := range evs {
@@ -331,7 +331,7 @@ func TestConsumeBatches(t *testing.T) {
 		})
 		late := event(newJob(domain.JobIngest), domain.EventProgress)
 		late.Generation = n
-		emit(t, b, late) // is there to be handed out at once, and must wait for the others
+		emit(t, b, late) // could be delivered immediately, but must wait for the earlier events
 		for want := range uint64(n + 1) {
 			if got := receive(t, applied, "an event"); got != want {
 				t.Fatalf("event %d came, want %d", got, want)
@@ -342,7 +342,7 @@ func TestConsumeBatches(t *testing.T) {
 	})
 }
 
-// consumeBatches applies events in batches until the test ends.
+// consumeBatches passes events to h in batches until the test ends.
 func consumeBatches(t testing.TB, b *Broker, h func(context.Context, []domain.Event) error) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())

@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// identity is a key of the servers' and what is signed about it.
+// identity is the key pair of an operator, an account or a user.
 type identity struct {
 	keys   nkeys.KeyPair
 	public string

@@ -15,14 +15,16 @@ import (
 	"github.com/sluice/sluice/pkg/jobs/natsd"
 )
 
-// everyDamage has some forty bytes of every file damaged; otherwise it is three of each kind of file.
+// everyDamage reports whether to damage about forty bytes of every file, instead of three bytes of one file of each
+// kind.
 func everyDamage() bool { return os.Getenv("TEST_DAMAGE") != "" }
 
-// damageAckWait is shorter than testTimeout, because the last request of a stopped worker may still be sent a job, which
-// is delivered again after this time.
+// damageAckWait is shorter than testTimeout. The server may still send a job in response to the last request of a
+// stopped worker. This job is delivered again after damageAckWait.
 const damageAckWait = 3 * time.Second
 
-// stockedServer is the directory of a stopped server, in which jobs are done and others are not.
+// stockedServer returns the directory of a stopped server that has finished and unfinished jobs, and the unfinished
+// jobs.
 func stockedServer(t *testing.T) (dir string, unfinished []domain.Job) {
 	t.Helper()
 	dir = t.TempDir()
@@ -55,7 +57,8 @@ var (
 	nameInPath = regexp.MustCompile(`[0-9]+|[^/]+/(o\.dat|meta\.)`)
 )
 
-// serverFiles lists the files with content, or one of each kind, of the stream of jobs if it has one.
+// serverFiles lists all files that are not empty, or one of each kind. If the stream of jobs has a file of a kind, it
+// is chosen.
 func serverFiles(t *testing.T, dir string) (files []string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
@@ -89,8 +92,9 @@ func serverFiles(t *testing.T, dir string) (files []string) {
 	return files
 }
 
-// TestADamagedServerFile flips bits in the files of a server. It starts all the same, new jobs are done and their events
-// applied. Jobs that were not done are done, or are known to be lost, so that they are issued again.
+// TestADamagedServerFile flips bits in the files of a server. The server must start nevertheless, and new jobs must be
+// handled and their events applied. Earlier unfinished jobs must also be handled, or else be recognised as lost, so
+// that they are issued again.
 func TestADamagedServerFile(t *testing.T) {
 	t.Parallel()
 	dir, unfinished := stockedServer(t)
@@ -120,7 +124,7 @@ func TestADamagedServerFile(t *testing.T) {
 	}
 }
 
-// worksOn has a server run on the directory, and jobs be done there.
+// worksOn starts a server on the directory and checks that jobs are handled.
 func worksOn(t *testing.T, dir string, unfinished []domain.Job) {
 	t.Helper()
 	b := openBroker(t, connect(t, startServer(t, natsd.Options{Dir: dir, NoSync: true})), Options{})
@@ -149,9 +153,9 @@ func worksOn(t *testing.T, dir string, unfinished []domain.Job) {
 				t.Fatal(err)
 			}
 			if !outstanding {
-				break // it is known to be lost
+				break // recognised as lost
 			}
-			done[receive(t, ran, "a job that is not lost")] = true // jobs may come in another order
+			done[receive(t, ran, "a job that is not lost")] = true // jobs may arrive in a different order
 		}
 	}
 }

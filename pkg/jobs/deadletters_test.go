@@ -116,7 +116,7 @@ func TestAMessageThatIsNotAJobBecomesADeadLetter(t *testing.T) {
 			t.Errorf("replaying what is not a job: error is %v", err)
 		}
 	}
-	// A job on a foreign subject would act on a datasource that its publisher did not name.
+	// A job must not affect a datasource other than the one in its subject.
 	msg, err := jobMessage(good)
 	if err != nil {
 		t.Fatal(err)

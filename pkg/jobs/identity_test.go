@@ -31,7 +31,7 @@ func TestAJobLogOfANewerVersionIsLeftAlone(t *testing.T) {
 	if _, err = Attach(testContext(t), b.conn, Options{Log: quiet}); !errors.Is(err, ErrNewer) || !strings.Contains(err.Error(), `"2"`) {
 		t.Errorf("a worker opening it: %v", err)
 	}
-	delete(cfg.Metadata, metaFormat) // as versions before the format was told left it
+	delete(cfg.Metadata, metaFormat) // versions that did not record the format left the metadata like this
 	if _, err := b.js.UpdateStream(testContext(t), cfg); err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +61,8 @@ func TestServersThatHoldTheJobsOfAnotherCatalogAreLeftAlone(t *testing.T) {
 		t.Errorf("the log was moved on for a stranger: %+v, %v", last.CachedInfo().State, err)
 	}
 
-	// While an event is applied, which is while the catalog's database is down, nobody waits for the next one.
+	// While an event is being applied, for example because the catalog's database is down, no request for the next
+	// event is waiting.
 	applying, applied := make(chan struct{}), make(chan struct{})
 	stop := consume(t, b, func(ctx context.Context, _ domain.Event) error {
 		close(applying)
@@ -81,7 +82,7 @@ func TestServersThatHoldTheJobsOfAnotherCatalogAreLeftAlone(t *testing.T) {
 		t.Errorf("a new catalog, while the other is served: %v", err)
 	}
 	stop()
-	for served := true; served; { // until the server has let go of the last request for events
+	for served := true; served; { // until the server has dropped the last request for events
 		if served, err = b.served(testContext(t)); err != nil {
 			t.Fatal(err)
 		}

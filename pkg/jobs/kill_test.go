@@ -20,19 +20,19 @@ import (
 	"github.com/sluice/sluice/pkg/jobs/natsd"
 )
 
-// The tests of this file run the test binary again as a child that holds server and worker in one process, as the
-// laptop shape does, and kill it.
+// The tests in this file run the test binary again as a child and kill it. The child runs server and worker in one
+// process, as a small installation does.
 const (
 	envChild = "SLUICE_TEST_JOBS_CHILD" // the directory of the store
 	envRole  = "SLUICE_TEST_JOBS_ROLE"  // what the child does
 )
 
 const (
-	rolePublish = "publish" // publish jobs, work on them, print what was acknowledged, until killed
-	roleSuicide = "suicide" // work on jobs with a handler that kills the process at once
+	rolePublish = "publish" // publish and handle jobs, and print those that were acknowledged, until killed
+	roleSuicide = "suicide" // handle jobs with a handler that kills the process immediately
 )
 
-// child is the child's main. It returns only if it was not killed.
+// child is the main function of the child. It returns only if the child was not killed.
 func child(dir string) int {
 	fail := func(err error) int {
 		fmt.Fprintln(os.Stderr, err)
@@ -59,7 +59,7 @@ func child(dir string) int {
 				func(context.Context, domain.Job) error { return syscall.Kill(os.Getpid(), syscall.SIGKILL) })
 		}()
 		o := <-done
-		for o.Result == Held { // its lease ran out while it was being given up
+		for o.Result == Held { // the job's lease expired while the job was being abandoned
 			o = <-done
 		}
 		fmt.Println(o.Result)
@@ -104,7 +104,7 @@ func TestAcknowledgedMessagesSurviveAKill(t *testing.T) {
 	acked := map[uint64]string{}
 	for round := range 5 {
 		cmd, lines := startChild(t, dir, rolePublish)
-		stop := 1 + rand.IntN(40) // acknowledgements until the kill
+		stop := 1 + rand.IntN(40) // number of acknowledgements before the kill
 		for n := 0; lines.Scan(); n++ {
 			gen, id, _ := strings.Cut(lines.Text(), " ")
 			g, err := strconv.ParseUint(gen, 10, 64)

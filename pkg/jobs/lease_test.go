@@ -17,11 +17,11 @@ import (
 func TestWorkKeepsALongJobToItself(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t)
-	const ackWait = 1500 * time.Millisecond // long enough for a busy machine to send its heartbeats in time
+	const ackWait = 1500 * time.Millisecond // long enough for a busy machine to extend leases in time
 	var runs atomic.Int32
 	w := work(t, b, domain.LaneIngest, WorkerOptions{Concurrency: 2, AckWait: ackWait}, func(ctx context.Context, _ domain.Job) error {
 		runs.Add(1)
-		timer := time.NewTimer(2 * ackWait) // the length of the run is what is tested
+		timer := time.NewTimer(2 * ackWait) // the test is about runs longer than AckWait
 		defer timer.Stop()
 		select {
 		case <-timer.C:
@@ -49,7 +49,7 @@ func TestAJobWhoseLeaseWasLostIsNotRunTwiceByItsWorker(t *testing.T) {
 	})
 	gen := publish(t, b, newJob(domain.JobIngest))
 	receive(t, begun, "the run")
-	// To the server, a lease that ran out and a delivery that was refused are the same.
+	// For the server, an expired lease and a refused delivery have the same effect.
 	ack := fmt.Sprintf("$JS.ACK.%s.%s.1.%d.1.0.0", StreamJobs, ConsumerOf(domain.LaneIngest), gen)
 	if err := b.conn.nc.Publish(ack, []byte("-NAK")); err != nil {
 		t.Fatal(err)
@@ -104,7 +104,7 @@ func TestStoppingIsNotFailing(t *testing.T) {
 		job := newJob(domain.JobIngest)
 		gen := publish(t, b, job)
 		o := WorkerOptions{AckWait: time.Minute, MaxFailures: 1, MaxCrashes: 1}
-		for i := range 3 { // far beyond the limits, if it counted
+		for i := range 3 { // would exceed the limits if these runs counted
 			begun := make(chan struct{})
 			w := work(t, b, domain.LaneIngest, o, func(ctx context.Context, _ domain.Job) error {
 				close(begun)
@@ -234,7 +234,8 @@ func TestWorkersThatDieAreCounted(t *testing.T) {
 	gen := publish(t, b, job)
 	o := WorkerOptions{Concurrency: 1, AckWait: 100 * time.Millisecond, StopWait: time.Millisecond, MaxCrashes: 2}
 	for range 2 {
-		// A worker of its own connection, which is cut in the middle of the run: the server hears nothing more.
+		// This worker has its own connection. The connection is cut during the run, so the server hears nothing more
+		// from the worker.
 		conn, err := Connect(testContext(t), ConnectOptions{InProcess: srv, Log: quiet})
 		if err != nil {
 			t.Fatal(err)

@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// testTimeout bounds every wait of a test; nothing waits that long when all is well.
+// testTimeout limits every wait of a test. Successful tests never wait that long.
 const testTimeout = 20 * time.Second
 
 var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
@@ -36,7 +36,7 @@ func testContext(t testing.TB) context.Context {
 	return ctx
 }
 
-// startServer runs a server on the directory. Syncing is off where a test does not cut the power.
+// startServer runs a server with the given options. Most tests set NoSync, because they do not simulate a power loss.
 func startServer(t testing.TB, o natsd.Options) *natsd.Server {
 	t.Helper()
 	if o.Dir == "" {
@@ -79,13 +79,13 @@ func openBroker(t testing.TB, conn *Conn, o Options) *Broker {
 	return b
 }
 
-// newBroker is a broker on a server of its own.
+// newBroker returns a broker with a server of its own.
 func newBroker(t testing.TB) *Broker {
 	t.Helper()
 	return openBroker(t, connect(t, startServer(t, natsd.Options{NoSync: true})), Options{})
 }
 
-// workspace is the workspace of the jobs that newJob makes.
+// workspace is the workspace of the jobs that newJob returns.
 var workspace = domain.NewID()
 
 func newJob(kind domain.JobKind) domain.Job {
@@ -95,7 +95,7 @@ func newJob(kind domain.JobKind) domain.Job {
 	}
 }
 
-// again is another job for the same datasource.
+// again returns another job for the same datasource.
 func again(j domain.Job) domain.Job {
 	j.ID = domain.NewID()
 	return j
@@ -110,7 +110,7 @@ func publish(t testing.TB, b *Broker, job domain.Job) uint64 {
 	return gen
 }
 
-// receive waits for a value that must come.
+// receive returns the next value from the channel. The test fails if none arrives in time.
 func receive[T any](t testing.TB, ch <-chan T, what string) T {
 	t.Helper()
 	select {
@@ -125,7 +125,7 @@ func receive[T any](t testing.TB, ch <-chan T, what string) T {
 	panic("unreachable")
 }
 
-// signalled waits for a channel to be closed.
+// signalled waits until a channel is closed.
 func signalled(t testing.TB, ch <-chan struct{}, what string) {
 	t.Helper()
 	select {
@@ -135,7 +135,7 @@ func signalled(t testing.TB, ch <-chan struct{}, what string) {
 	}
 }
 
-// running is a Work in the background.
+// running is a call of Work in the background.
 type running struct {
 	outcomes chan Outcome
 	cancel   context.CancelFunc
@@ -177,7 +177,7 @@ func work(t testing.TB, b *Broker, lane domain.Lane, o WorkerOptions, h Handler)
 	return r
 }
 
-// allEvents reads the whole stream of events of a datastore.
+// allEvents returns all stored events of a datastore.
 func allEvents(t testing.TB, b *Broker, datastoreID string) []domain.Event {
 	t.Helper()
 	var events []domain.Event

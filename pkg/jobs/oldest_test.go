@@ -24,10 +24,10 @@ func TestTheOldestJobIsTheOneThatHasWaitedLongest(t *testing.T) {
 		t.Errorf("of no jobs the oldest is of %v", at)
 	}
 	before := time.Now().Add(-time.Second)
-	publish(t, b, newJob(domain.JobCrawl)) // of another lane
+	publish(t, b, newJob(domain.JobCrawl)) // a job in another lane
 	publish(t, b, newJob(domain.JobIngest))
 	first := oldest("before the first worker")
-	const more = 60 // so many that no worker receives all of them at once
+	const more = 60 // more than a worker receives at once
 	for range more {
 		publish(t, b, newJob(domain.JobIngest))
 	}

@@ -65,7 +65,7 @@ func TestWithoutAMajorityEverythingWaits(t *testing.T) {
 	f.settle(2 * election)
 }
 
-// TestReplicas uses one cluster for everything that changes nothing for the others.
+// TestReplicas tests in one cluster everything that does not disturb the other checks.
 func TestReplicas(t *testing.T) {
 	t.Parallel()
 	c := natstest.Start(t, 3)
@@ -77,7 +77,7 @@ func TestReplicas(t *testing.T) {
 	first := openBroker(t, conn, Options{})
 	generation := publish(t, first, newJob(domain.JobIngest))
 	b := openBroker(t, conn, Options{Replicas: 3})
-	whole(t, b) // every stream has come to three replicas
+	whole(t, b) // wait until every stream has three replicas
 	if got := publish(t, b, newJob(domain.JobIngest)); got != generation+1 {
 		t.Errorf("generation after the change is %d, want %d", got, generation+1)
 	}

@@ -49,7 +49,7 @@ func TestAStoppedWorkerHandsItsJobsBackAtOnce(t *testing.T) {
 	}
 	took := time.Since(stopped)
 	t.Logf("%d jobs are with another worker %s after the stop", jobs, took.Round(time.Millisecond))
-	if took > o.AckWait/6 { // far above what it takes, far below what a silent worker would cost
+	if took > o.AckWait/6 { // far more than handing back takes, and far less than the wait for a silent worker
 		t.Errorf("handing back took %s", took)
 	}
 	for range jobs {
@@ -93,7 +93,7 @@ func TestADisconnectedWorkerKeepsNoJob(t *testing.T) {
 	second := work(t, b, domain.LaneIngest, o, handler(secondBegun, secondRelease))
 	signalled(t, secondBegun, "the run elsewhere")
 	wire.restore()
-	close(firstRelease) // it has finished, knowing nothing of the other
+	close(firstRelease) // the first run finishes without knowing of the second
 	if out := receive(t, first.outcomes, "the late outcome"); out.Result != Done {
 		t.Errorf("the late outcome is %+v", out)
 	}
@@ -106,7 +106,7 @@ func TestADisconnectedWorkerKeepsNoJob(t *testing.T) {
 	}
 }
 
-// wire is a network between a client and a server that can be cut.
+// wire simulates the network between a client and a server. It can be cut.
 type wire struct {
 	listener net.Listener
 	target   string
@@ -168,7 +168,7 @@ func (w *wire) hold(conns ...net.Conn) bool {
 	return !w.broken
 }
 
-// cut ends all connections and lets none come about.
+// cut closes all connections and refuses new ones.
 func (w *wire) cut() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -15,7 +15,7 @@ func TestLastJobsGivesTheNewestOfEachDatasource(t *testing.T) {
 	publish(t, b, page)
 	fetched := again(page)
 	fetched.Kind = domain.JobIngest
-	newest := publish(t, b, fetched) // in another lane: both are in the log
+	newest := publish(t, b, fetched) // in another lane, so both jobs are in the log
 	other := newJob(domain.JobIngest)
 	publish(t, b, other)
 	refreshed := again(other)

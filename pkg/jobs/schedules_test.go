@@ -17,7 +17,8 @@ import (
 	"github.com/sluice/sluice/pkg/jobs/natstest"
 )
 
-// everySecond is the shortest schedule that the server takes; people's are 600 times as long.
+// everySecond is the shortest schedule that the server accepts. The shortest one that users can set is 600 times as
+// long.
 const everySecond = "@every 1s"
 
 func refresh(t testing.TB, text string) domain.Refresh {
@@ -45,13 +46,13 @@ func schedules(t testing.TB, b *Broker) []Schedule {
 	return all
 }
 
-// dueMessage is what Due has told.
+// dueMessage holds the arguments of one call of a DueHandler.
 type dueMessage struct {
 	datastoreID, datasourceID string
 	at                        time.Time
 }
 
-// due runs Due until the end of the test.
+// due runs Due until the test ends.
 func due(t testing.TB, b *Broker, h DueHandler) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -109,7 +110,7 @@ func TestAScheduledDatasourceBecomesDueRepeatedly(t *testing.T) {
 	if _, err := b.leader(StreamSchedules).Last(testContext(t), ">"); !errors.Is(err, jetstream.ErrMsgNotFound) {
 		t.Errorf("something is still due: %v", err)
 	}
-	// Another schedule that comes twice says that the removed one would have come too.
+	// Once another schedule has become due twice, the removed one would have become due as well.
 	for len(reported) > 0 {
 		<-reported
 	}
@@ -256,7 +257,7 @@ func TestSchedulesOutliveARestart(t *testing.T) {
 	if err := srv.Shutdown(testContext(t)); err != nil {
 		t.Fatal(err)
 	}
-	down := time.NewTimer(5 * time.Second) // while it is down, it would have become due twice
+	down := time.NewTimer(5 * time.Second) // the datasource becomes due twice while the server is down
 	<-down.C
 	o.Listen = strings.TrimPrefix(address, "nats://")
 	startServer(t, o)
@@ -347,7 +348,7 @@ func TestServersWithoutSchedulesAreNamed(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t)
 	ctx := testContext(t)
-	// As a server that does not know the setting keeps it.
+	// Create the stream as a server stores it that does not know the setting.
 	if err := b.js.DeleteStream(ctx, StreamSchedules); err != nil {
 		t.Fatal(err)
 	}
@@ -368,7 +369,7 @@ func TestServersWithoutSchedulesAreNamed(t *testing.T) {
 	if len(schedules(t, b)) > 0 {
 		t.Error("something was stored")
 	}
-	upgraded := openBroker(t, b.conn, Options{}) // an api process that starts after the servers were upgraded
+	upgraded := openBroker(t, b.conn, Options{}) // simulates an api process that starts after the servers were upgraded
 	reported := make(chan dueMessage, 10)
 	due(t, upgraded, dueInto(reported))
 	setSchedule(t, upgraded, domain.NewID(), domain.NewID(), everySecond)

@@ -29,7 +29,7 @@ func openSlots(t testing.TB, b *Broker) *HostSlots {
 	return slots
 }
 
-// slotsOf are those of several crawlers that share a server, each with a connection of its own.
+// slotsOf returns the HostSlots of n crawlers that share a server. Each has a connection of its own.
 func slotsOf(t testing.TB, n int) []*HostSlots {
 	t.Helper()
 	srv := startServer(t, natsd.Options{NoSync: true})
@@ -52,7 +52,7 @@ func reserve(t testing.TB, slots *HostSlots, pace domain.Pace, maxWait time.Dura
 	return slot
 }
 
-// await asks for a slot, again whenever it is refused, until it is granted.
+// await requests a slot repeatedly until one is granted.
 func await(ctx context.Context, slots *HostSlots, pace domain.Pace, maxWait time.Duration) (domain.HostSlot, error) {
 	for {
 		slot, err := slots.Reserve(ctx, host, pace, maxWait)
@@ -138,7 +138,7 @@ func TestReserve(t *testing.T) {
 	}
 }
 
-// promptSlots are HostSlots whose Release returns when every crawler sees it.
+// promptSlots is a HostSlots whose Release returns only once all crawlers see the released slot.
 type promptSlots struct{ *HostSlots }
 
 func (p promptSlots) Reserve(ctx context.Context, host string, pace domain.Pace, maxWait time.Duration) (domain.HostSlot, error) {
@@ -146,7 +146,8 @@ func (p promptSlots) Reserve(ctx context.Context, host string, pace domain.Pace,
 	if release := slot.Release; slot.Granted {
 		slot.Release = func() {
 			release()
-			// Carried out after what was asked for before; it gives back what nobody has.
+			// Requests are processed in order. This one releases a slot that does not exist, so its answer shows that
+			// the release before it is done.
 			behind := &slotRequest{kind: releaseSlot, until: p.local().Add(time.Hour), answer: make(chan slotResult, 1)}
 			_, _ = p.do(ctx, strings.ToLower(host), behind)
 		}
@@ -166,7 +167,7 @@ func TestSlotsOfAFleetOnACluster(t *testing.T) {
 	testSlots(t, func(t *testing.T) *Broker { return openReplicated(t, c) })
 }
 
-// testSlots runs the tests of all implementations; each of them has hosts of its own.
+// testSlots runs the conformance tests of HostSlots. Each test has its own hosts.
 func testSlots(t *testing.T, open func(*testing.T) *Broker) {
 	var fleets atomic.Int64
 	slotstest.Test(t, func(t *testing.T, now func() time.Time, n int) []crawl.HostSlots {
@@ -181,7 +182,7 @@ func testSlots(t *testing.T, open func(*testing.T) *Broker) {
 	})
 }
 
-// separateProcesses keeps the hosts of a fleet from those of others on the same servers.
+// separateProcesses separates the hosts of a fleet from those of other fleets on the same servers.
 type separateProcesses struct {
 	crawl.HostSlots
 	fleet string
@@ -220,7 +221,7 @@ func TestOneProcessObservesTheDelay(t *testing.T) {
 	}
 }
 
-// crowd asks for n slots with several goroutines for each of the crawlers, and returns when the requests started.
+// crowd requests n slots, with several goroutines per crawler. It returns the start times of the requests, sorted.
 func crowd(t testing.TB, crawlers []*HostSlots, n int, pace domain.Pace, maxWait time.Duration) []time.Time {
 	t.Helper()
 	ctx := testContext(t)
@@ -251,8 +252,8 @@ func crowd(t testing.TB, crawlers []*HostSlots, n int, pace domain.Pace, maxWait
 	return starts
 }
 
-// checkStarts fails if more requests started in any stretch of time than the delay allows. Slack is for the time
-// between an answer and the look at the clock.
+// checkStarts fails if more requests started in any period than the delay allows. `slack` allows for the time between
+// receiving an answer and reading the clock.
 func checkStarts(t testing.TB, starts []time.Time, delay, slack time.Duration) {
 	t.Helper()
 	for i := range starts {
@@ -295,7 +296,7 @@ func TestClocksThatDifferChangeNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	slot, err := crawlers[2].Reserve(testContext(t), other, domain.Pace{}, 0)
-	// The servers' clock is known but for a round trip, each way.
+	// The servers' time is known only to the accuracy of a round trip.
 	if err != nil || slot.Granted || slot.Wait < 55*time.Second || slot.Wait > 65*time.Second {
 		t.Errorf("turn of a host that is held for a minute: %+v, %v", slot, err)
 	}
@@ -390,7 +391,7 @@ func TestAPaceWithoutLimitsCostsNoRequests(t *testing.T) {
 			t.Fatalf("slot is %+v", slot)
 		}
 	}
-	if sent := conn.nc.Stats().OutMsgs - before; sent > 50 { // two a second, on a machine that is busy
+	if sent := conn.nc.Stats().OutMsgs - before; sent > 50 { // two per second, on a busy machine
 		t.Errorf("1,000 turns cost %d requests", sent)
 	}
 }
@@ -401,7 +402,7 @@ func TestCloseReleasesSlots(t *testing.T) {
 	pace := domain.Pace{Concurrency: 1, Lease: time.Hour}
 	slot := reserve(t, crawlers[0], pace, 0)
 	slot.Release()
-	slot.Release() // once more than it should
+	slot.Release() // releasing a slot twice must be harmless
 	crawlers[0].Close()
 	if slot := reserve(t, crawlers[1], pace, 0); !slot.Granted {
 		t.Errorf("turn after the other crawler has left: %+v", slot)
@@ -459,7 +460,7 @@ func TestALateSlotIsReservedAgain(t *testing.T) {
 	if err := slots.store(h, next); err != nil {
 		t.Fatal(err)
 	}
-	ahead.Store(int64(2 * time.Second)) // as if the write had taken so long
+	ahead.Store(int64(2 * time.Second)) // simulates that the write took so long
 	again := slots.deliver(h, []*slotRequest{ask}, answers)
 	if len(again) != 2 || again[0].kind != releaseSlot || again[0].id != "late" || again[1] != ask || ask.id == "late" {
 		t.Fatalf("left to do: %+v", again)
@@ -489,7 +490,7 @@ func TestWithoutNATSThereAreNoSlots(t *testing.T) {
 	if err := srv.Shutdown(testContext(t)); err != nil {
 		t.Fatal(err)
 	}
-	const other = "example.com" // of which nothing is known here
+	const other = "example.com" // a host whose state this process has not read
 	if _, err := slots.Reserve(testContext(t), other, pace, 0); !errors.Is(err, ErrUnavailable) {
 		t.Errorf("reserving without NATS: %v", err)
 	}
@@ -505,13 +506,13 @@ func TestWithoutNATSThereAreNoSlots(t *testing.T) {
 	o.Listen = strings.TrimPrefix(address, "nats://")
 	startServer(t, o)
 	ctx := testContext(t)
-	for _, err := b.Repair(ctx, 0); err != nil; _, err = b.Repair(ctx, 0) { // a single server forgets a stream in memory
+	for _, err := b.Repair(ctx, 0); err != nil; _, err = b.Repair(ctx, 0) { // a single server loses streams in memory when it restarts
 		if ctx.Err() != nil {
 			t.Fatal(err)
 		}
 	}
 	crawler := openSlots(t, b)
-	for { // the hold that failed is told in the end
+	for { // the hold that failed is retried until it succeeds
 		slot, err := crawler.Reserve(ctx, host, domain.Pace{}, 0)
 		if err == nil && !slot.Granted {
 			break

@@ -50,7 +50,7 @@ func TestAttemptsOfTwoWorkersAreCounted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	two := one // a second worker has the job too: the first was silent for too long
+	two := one // a second worker also has the job, because the first was silent for too long
 	if _, err := b.attempts.change(ctx, 7, one, func(t *attemptCounts) { t.Starts++ }); err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +107,7 @@ func TestConnect(t *testing.T) {
 			t.Errorf("outcome is %+v", out)
 		}
 		w.stop(t)
-		far.Close() // twice is once
+		far.Close() // a second call does nothing
 	})
 }
 

@@ -69,7 +69,7 @@ func TestWorkHonoursConcurrency(t *testing.T) {
 	for range jobs {
 		publish(t, b, newJob(domain.JobIngest))
 	}
-	for range slots { // all slots are taken while none has finished
+	for range slots { // all slots are in use before any job finishes
 		receive(t, begun, "a run")
 	}
 	backlog, err := b.Backlog(testContext(t), domain.LaneIngest)
@@ -87,8 +87,8 @@ func TestWorkHonoursConcurrency(t *testing.T) {
 	}
 }
 
-// TestWorkspacesTakeTurns has one workspace take all slots that it may, with many jobs waiting. The jobs of another
-// workspace run all the same, one after the other, and those of the first run to the end.
+// TestWorkspacesTakeTurns lets one workspace occupy all slots that it may use, with many more jobs waiting. The jobs of
+// another workspace must run nevertheless, one after another. Those of the first workspace must all run as well.
 func TestWorkspacesTakeTurns(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t)
@@ -130,14 +130,14 @@ func TestWorkspacesTakeTurns(t *testing.T) {
 	}
 }
 
-// TestReturnedJobsLeaveTimeForOthers returns jobs again and again: their delay is longer the more there are, so that
-// new jobs are received in between.
+// TestReturnedJobsLeaveTimeForOthers returns more and more jobs. Their delay must grow with their number, so that new
+// jobs are received in between.
 func TestReturnedJobsLeaveTimeForOthers(t *testing.T) {
 	t.Parallel()
 	o := newTurns(WorkerOptions{Concurrency: 8, AckWait: time.Minute})
 	now := time.Now()
 	for n := uint64(1); n <= 100; n++ {
-		received := time.Duration(float64(n) / float64(o.ahead) * float64(o.wait)) // how long it takes to receive all that were returned
+		received := time.Duration(float64(n) / float64(o.ahead) * float64(o.wait)) // time needed to receive all returned jobs
 		if got := o.delay(n, now); got < received || got > 3*received+2*o.wait {
 			t.Errorf("after %d jobs the delay is %v", n, got)
 		}
@@ -377,7 +377,7 @@ func TestAJobReplacedWhileItWaitsIsNeverRun(t *testing.T) {
 	publish(t, b, job)
 	receive(t, w.outcomes, "the failure")
 	var last domain.Job
-	for range 10 { // ten edits in a second
+	for range 10 { // ten changes within a second
 		last = again(job)
 		publish(t, b, last)
 	}
@@ -473,7 +473,7 @@ func TestWithdrawnCrawlsLeaveTheStreamAlone(t *testing.T) {
 	if got := stored(t, b); got != 2 {
 		t.Errorf("%d jobs are left, want both: the bound itself stays", got)
 	}
-	for range 2 { // the second finds nothing
+	for range 2 { // the second call finds nothing to remove
 		if err := b.PurgeCrawls(ctx, crawl.DatastoreID, crawl.DatasourceID, last+1); err != nil {
 			t.Fatal(err)
 		}
@@ -486,7 +486,7 @@ func TestWithdrawnCrawlsLeaveTheStreamAlone(t *testing.T) {
 	}
 }
 
-// stored counts the messages of JOBS.
+// stored returns the number of messages in JOBS.
 func stored(t testing.TB, b *Broker) uint64 {
 	t.Helper()
 	info, err := b.jobs.Info(testContext(t))

@@ -69,7 +69,8 @@ func TestADamagedSequenceIsDropped(t *testing.T) {
 	}
 }
 
-// A server neither recovers a consumer whose state it cannot read nor lets it be made again.
+// NATS neither recovers a consumer whose state is unreadable, nor allows creating it again, so damaged files must be
+// removed first.
 func TestADamagedConsumerCanBeCreatedAgain(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

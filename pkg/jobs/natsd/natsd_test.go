@@ -138,7 +138,7 @@ func TestStart(t *testing.T) {
 		if err := s.Shutdown(ctx); err != nil && !errors.Is(err, context.Canceled) {
 			t.Errorf("error is %v", err)
 		}
-		shutdown(t, s) // goes on in the background and ends
+		shutdown(t, s) // the shutdown continues in the background and completes
 	})
 	t.Run("a start that was called off leaves the directory free", func(t *testing.T) {
 		t.Parallel()
@@ -146,7 +146,7 @@ func TestStart(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()
 		if s, err := Start(ctx, Options{Dir: dir, Log: quiet}); err == nil {
-			shutdown(t, s) // it was quicker
+			shutdown(t, s) // the start was faster than the cancellation
 		}
 		start(t, Options{Dir: dir})
 	})
@@ -233,7 +233,8 @@ func TestAFailedServerStopsBeforeTheNextStarts(t *testing.T) {
 	end(s.current())
 }
 
-// TestAStreamBeingCreatedIsClosed stops servers while they create a stream. TestMain finds a stream that was not closed.
+// TestAStreamBeingCreatedIsClosed stops servers while they are creating a stream. TestMain detects streams that were
+// not closed.
 func TestAStreamBeingCreatedIsClosed(t *testing.T) {
 	t.Parallel()
 	for range 5 {

@@ -21,7 +21,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// fullVariable has the test run in a process of its own: the limit that stands for a full disk holds for all of it.
+// fullVariable is set in the environment of the process that runs the test. The test needs a process of its own,
+// because the file size limit that simulates a full disk applies to the whole process.
 const fullVariable = "NATSD_TEST_FULL"
 
 // testTimeout guards against a hang.
@@ -41,7 +42,7 @@ func TestAServerRecoversFromAFullDisk(t *testing.T) {
 		}
 		return
 	}
-	signal.Ignore(syscall.SIGXFSZ) // else a write beyond the limit ends the process
+	signal.Ignore(syscall.SIGXFSZ) // otherwise a write beyond the limit ends the process
 	s := start(t, Options{Listen: "127.0.0.1:0", Token: "secret"})
 	address := s.URL()
 	nc, err := nats.Connect("", nats.InProcessServer(s), nats.Token("secret"), nats.MaxReconnects(-1), nats.ReconnectWait(10*time.Millisecond))
@@ -57,7 +58,7 @@ func TestAServerRecoversFromAFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	publish := func(ctx context.Context, id int) error {
-		ctx, cancel := context.WithTimeout(ctx, 2*time.Second) // until the next attempt
+		ctx, cancel := context.WithTimeout(ctx, 2*time.Second) // time limit of one attempt
 		defer cancel()
 		_, err := js.Publish(ctx, "s", []byte("x"), jetstream.WithMsgID(fmt.Sprint(id)), jetstream.WithRetryAttempts(0))
 		return err
@@ -85,7 +86,7 @@ func TestAServerRecoversFromAFullDisk(t *testing.T) {
 	if err := probe(s.opts.Dir); err == nil {
 		t.Error("the disk that is full takes a write")
 	}
-	leave() // the server answers nothing
+	leave() // the server does not answer
 	if err := <-refused; err == nil {
 		t.Error("a message was taken that cannot be stored")
 	}
@@ -104,7 +105,7 @@ func TestAServerRecoversFromAFullDisk(t *testing.T) {
 	}
 }
 
-// A disk that is mounted over the directory, or whose own disk is unmounted, leaves another directory at the same path.
+// If a disk is mounted over the directory, or the directory's disk is unmounted, the path leads to another directory.
 func TestAServerDoesNotRestartInAnotherDirectory(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "nats")
@@ -114,7 +115,7 @@ func TestAServerDoesNotRestartInAnotherDirectory(t *testing.T) {
 	if err := errors.Join(os.Rename(dir, away), os.Mkdir(dir, 0o700)); err != nil {
 		t.Fatal(err)
 	}
-	s.log.Errorf("Critical write error") // as the server says it
+	s.log.Errorf("Critical write error") // the server's message for a failed write
 	for guard := time.After(testTimeout); ; {
 		select {
 		case line := <-said:
@@ -138,18 +139,18 @@ func TestAServerDoesNotRestartInAnotherDirectory(t *testing.T) {
 	until(t, "it does not restart in its own directory", func() bool { return s.Ready() == nil })
 }
 
-// lines passes on what is written to a log.
+// lines sends the lines of a log to a channel.
 type lines chan string
 
 func (l lines) Write(line []byte) (int, error) {
 	select {
 	case l <- string(line):
-	default: // nobody reads them any more
+	default: // the test no longer reads them
 	}
 	return len(line), nil
 }
 
-// until waits for what comes by itself.
+// until waits until ok returns true.
 func until(t *testing.T, otherwise string, ok func() bool) {
 	t.Helper()
 	for guard := time.Now().Add(testTimeout); !ok(); time.Sleep(5 * time.Millisecond) {

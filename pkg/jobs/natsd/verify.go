@@ -282,7 +282,7 @@ func isConsumerState(state []byte) bool {
 		return false
 	}
 	if pending > 0 {
-		next() // the base of the times
+		next() // the base of the timestamps
 	}
 	for range pending {
 		if at := next(); at == 0 || ackedStream+at > sentStream {

@@ -46,7 +46,7 @@ func TestRetry(t *testing.T) {
 	t.Run("gives up when patience is over, and says why", func(t *testing.T) {
 		t.Parallel()
 		err := Retry(t.Context(), 20*time.Millisecond, func(ctx context.Context) error {
-			<-ctx.Done() // a request that nobody answers
+			<-ctx.Done() // simulates a request without an answer
 			return ctx.Err()
 		})
 		if !errors.Is(err, ErrUnavailable) || !errors.Is(err, context.DeadlineExceeded) {
@@ -87,7 +87,8 @@ func TestIsTransient(t *testing.T) {
 	}
 }
 
-// replicas plays a cluster whose servers know different things: a server without JetStream, and answers by hand.
+// replicas simulates a cluster whose servers have different data. It starts a server without JetStream, and the test
+// provides the answers.
 func replicas(t *testing.T, answers map[string]func(body []byte) []*nats.Msg) Reader {
 	t.Helper()
 	srv, err := server.NewServer(&server.Options{DontListen: true, NoLog: true, NoSigs: true})
@@ -156,7 +157,8 @@ func TestSyncMakesADisconnectedLeaderCatchUp(t *testing.T) {
 	}
 }
 
-// stored plays a message in an answer to a request for several.
+// stored simulates a message in the response to a request for several messages. `before` is the sequence of the message
+// before it.
 func stored(sequence, before uint64) *nats.Msg {
 	return &nats.Msg{Header: nats.Header{
 		"Nats-Subject": {"a"}, "Nats-Sequence": {fmt.Sprint(sequence)}, "Nats-Last-Sequence": {fmt.Sprint(before)},
@@ -173,7 +175,7 @@ func missing() *nats.Msg { return &nats.Msg{Header: nats.Header{"Status": {"404"
 func TestEachAsksTheLeaderForWhatAReplicaLacks(t *testing.T) {
 	t.Parallel()
 	r := replicas(t, map[string]func([]byte) []*nats.Msg{
-		// The leader has 3, 7 and 9; the replica that answers has no more than 3.
+		// The leader has the messages 3, 7 and 9. The replica that answers has only 3.
 		"STREAM.MSG.GET.S": func(body []byte) []*nats.Msg {
 			var ask getRequest
 			if err := json.Unmarshal(body, &ask); err != nil || ask.LastFor == "" && ask.Sequence <= 3 {
@@ -212,9 +214,9 @@ func TestAnAnswerThatWasLostIsAskedForAgain(t *testing.T) {
 		"DIRECT.GET.S": func([]byte) []*nats.Msg {
 			switch asked.Add(1) {
 			case 1:
-				return []*nats.Msg{stored(3, 0), stored(7, 5), end(7)} // 5 was lost on its way
+				return []*nats.Msg{stored(3, 0), stored(7, 5), end(7)} // message 5 was lost in transit
 			case 2:
-				return []*nats.Msg{stored(3, 0), stored(5, 3), end(7)} // 7 was
+				return []*nats.Msg{stored(3, 0), stored(5, 3), end(7)} // message 7 was lost in transit
 			}
 			return []*nats.Msg{stored(3, 0), stored(5, 3), stored(7, 5), end(7)}
 		},
@@ -231,7 +233,7 @@ func TestAnAnswerThatWasLostIsAskedForAgain(t *testing.T) {
 	}
 }
 
-// A server that lost the lead while it stored a message can keep its id as one that is on its way.
+// If a server loses the leadership while it stores a message, it may forever treat the message's id as being stored.
 func TestAMessageWhoseIDIsStuckIsStoredUnderAnother(t *testing.T) {
 	t.Parallel()
 	var tries atomic.Int32
@@ -256,8 +258,8 @@ func TestAMessageWhoseIDIsStuckIsStoredUnderAnother(t *testing.T) {
 	}
 }
 
-// Another process may have made a stream through another server, and the one that is asked says first that the name is
-// taken and then that there is none.
+// Another process may have created a stream through another server. The server that is asked may then report first that
+// the name is in use, and then that the stream does not exist.
 func TestAStreamThatAServerHasYetToHearOf(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int32
