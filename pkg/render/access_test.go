@@ -11,11 +11,11 @@ import (
 	"github.com/sluice/sluice/pkg/crawl"
 )
 
-// memberSite is a site that notes what requests carry. Everybody may read its answers.
+// memberSite is a site that records the credentials of requests. Pages of all origins may read its responses.
 type memberSite struct {
 	*site
 	mu    sync.Mutex
-	asked map[string]string // by method and path: the password and the cookies of the last request
+	asked map[string]string // method and path → password and cookies of the last such request
 }
 
 func membersSite(t *testing.T, pages map[string]string) *memberSite {
@@ -39,7 +39,7 @@ func membersSite(t *testing.T, pages map[string]string) *memberSite {
 	return m
 }
 
-// carried returns which requests carried the password or the cookie of a member, and which neither.
+// carried returns the requests that carried the password or the cookie of a member, and those that carried neither.
 func (m *memberSite) carried() (with, without []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -55,7 +55,7 @@ func (m *memberSite) carried() (with, without []string) {
 	return with, without
 }
 
-// readAsMember has a crawler with the password of a site read a page by the browser.
+// readAsMember fetches a page with a crawler that has the site's password and uses the browser.
 func readAsMember(t *testing.T, m *memberSite, page string) string {
 	t.Helper()
 	c := crawl.New(crawl.Options{AllowPrivate: true, PerHostDelay: -1, PerHostConcurrency: 8, TempDir: t.TempDir(), Renderer: shared(t)})
@@ -78,7 +78,7 @@ func readAsMember(t *testing.T, m *memberSite, page string) string {
 
 const (
 	bare = `<!doctype html><html><head><title>Members</title></head><body><div id="root"></div>`
-	// asking lets scripts ask and go on, whatever comes of it.
+	// asking defines the function ask for scripts. It sends a request and does not fail if the request fails.
 	asking = `<script>const root = document.getElementById('root'), ask = (u, o) => fetch(u, o).then(r => r.text()).catch(() => '')</script>`
 )
 
@@ -93,8 +93,8 @@ func checkCarried(t *testing.T, m *memberSite, with, without []string) {
 	}
 }
 
-// newSites returns a protected site and one of another origin. In their pages, SITE and OTHER are the addresses of the
-// two.
+// newSites starts a protected site and a site of another origin, and returns the protected one. In their pages, SITE
+// and OTHER stand for the addresses of the two sites.
 func newSites(t *testing.T, pages, others map[string]string) *memberSite {
 	t.Helper()
 	var m *memberSite

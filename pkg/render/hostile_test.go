@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// listeningPort is a port of this machine that nobody may reach but through via, by TCP and UDP.
+// listeningPort listens on a TCP and a UDP port of this machine, and counts connections. A page may reach the port only
+// through `via`.
 type listeningPort struct {
 	tcp         net.Listener
 	udp         net.PacketConn
@@ -67,7 +68,8 @@ func (e *listeningPort) addr() string { return e.tcp.Addr().String() }
 
 const shell = `<!doctype html><div id="root">begun;</div><script>const show = x => { root.append(x + ';') };</script>`
 
-// reaching are ways of scripts to the network. ADDR is the ear's.
+// reaching contains scripts that try to access the network in different ways. ADDR stands for the address of the
+// listeningPort.
 var reaching = map[string]string{
 	"a WebSocket":         `const w = new WebSocket('ws://ADDR/'); w.onerror = () => show('failed'); w.onopen = () => show('reached')`,
 	"a WebSocket by name": strings.ReplaceAll(`const w = new WebSocket('ws://NAME/'); w.onerror = () => show('failed'); w.onopen = () => show('reached')`, "NAME", "localhost:PORT"),
@@ -113,7 +115,7 @@ func TestAllRequestsUseTheTransport(t *testing.T) {
 	}
 }
 
-// reach renders a page with the script and fails if anything but the page was asked for.
+// reach renders a page with the script. The test fails if anything except the page is requested.
 func reach(t *testing.T, b *Browser, script string) {
 	t.Helper()
 	e := listen(t)
@@ -142,7 +144,7 @@ func TestAddressesRefusedByTheTransportAreNotReached(t *testing.T) {
 			s := serve(t, map[string]string{"/": shell + `<script>fetch('` + address + `').then(() => show('reached'), () => show('refused'))</script>`}, nil)
 			d := via(t)
 			wantText(t, render(t, b, d, s.URL+"/"), "refused;")
-			if !strings.Contains(address, "0x7f.1") && d.refused != 1 { // which the browser writes as 127.0.0.1
+			if !strings.Contains(address, "0x7f.1") && d.refused != 1 { // the browser changes 0x7f.1 to 127.0.0.1
 				t.Errorf("via was asked for %q and refused %d, want one", d.asked, d.refused)
 			}
 		})
@@ -178,7 +180,7 @@ func TestAServiceWorkerIsNotFetched(t *testing.T) {
 	}
 }
 
-// endless is a body of as many bytes.
+// endless returns a handler that sends a body of the given number of bytes.
 func endless(mediaType string, bytes int64) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", mediaType)
@@ -234,11 +236,11 @@ func TestUnrenderablePagesAreReported(t *testing.T) {
 			}
 			s := serve(t, map[string]string{"/": test.page}, handlers)
 			b := b
-			if !test.permanent { // it does not come to an end
+			if !test.permanent { // the page does not come to rest
 				b = hurried
 			}
 			r, err := b.Render(context.Background(), s.URL+"/", via(t))
-			if test.message == "" { // the browser refuses by itself, and the page stays
+			if test.message == "" { // the browser itself refuses the navigation, and the page stays
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -252,8 +254,8 @@ func TestUnrenderablePagesAreReported(t *testing.T) {
 	}
 }
 
-// TestLargeAnswersToPagesAreRefused runs beside no other test: a page does not wait for an answer that takes long, and
-// beside pages that keep all processors busy this one does.
+// TestLargeAnswersToPagesAreRefused is not parallel. A rendering does not wait for a response that takes long, and
+// responses would take long if other pages kept all processors busy.
 func TestLargeAnswersToPagesAreRefused(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it is about input and figures, not about goroutines")
@@ -301,7 +303,7 @@ func TestHostilePagesShowWhatTheyHave(t *testing.T) {
 			s := serve(t, map[string]string{"/": shell + "<script>" + test.script + "</script>", "/x": "{}"}, nil)
 			d := via(t)
 			b := b
-			if strings.HasSuffix(name, "all at once") { // it comes to an end
+			if strings.HasSuffix(name, "all at once") { // the page comes to rest
 				b = shared(t)
 			}
 			begin := time.Now()

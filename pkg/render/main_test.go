@@ -27,14 +27,14 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(closing{m})
 }
 
-// common is a browser that tests share which do nothing to it.
+// common is the browser shared by tests that do not change it.
 var common struct {
 	sync.Once
 	browser *Browser
 	dir     string
 }
 
-// shared returns it.
+// shared returns the common browser, and starts it on first use.
 func shared(t testing.TB) *Browser {
 	t.Helper()
 	path := engines.ChromiumForTest(t)
@@ -50,7 +50,7 @@ func shared(t testing.TB) *Browser {
 	return common.browser
 }
 
-// closing closes it when all tests have run.
+// closing runs the tests and then closes the common browser.
 type closing struct{ tests *testing.M }
 
 func (c closing) Run() int {
@@ -65,7 +65,7 @@ func (c closing) Run() int {
 	return code
 }
 
-// start returns a browser of the test's own.
+// start returns a browser that is used only by this test.
 func start(t testing.TB, change ...func(*Options)) *Browser {
 	t.Helper()
 	path := engines.ChromiumForTest(t)
@@ -102,7 +102,7 @@ func (l logTo) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// site serves texts by path as HTML and counts requests. Handlers take precedence.
+// site serves texts by path, as HTML, and counts requests. Handlers take precedence over texts.
 type site struct {
 	*httptest.Server
 	mu   sync.Mutex
@@ -145,10 +145,10 @@ func (s *site) count(path string) int {
 	return s.hits[path]
 }
 
-// direct is a RoundTripper that reaches loopback and nothing else. What it is asked for is kept.
+// direct is a RoundTripper that can access only loopback addresses. It records the requested addresses.
 type direct struct {
 	transport *http.Transport
-	host      string // if set, nothing but it is reached
+	host      string // if set, only this host can be accessed
 	mu        sync.Mutex
 	asked     []string
 	refused   int
@@ -214,8 +214,8 @@ func packed(s string) []byte {
 	return b.Bytes()
 }
 
-// victim in the environment makes the test binary a process that renders the page at this address, says so, and waits
-// to be killed.
+// victim is an environment variable. If it contains an address, the test binary renders the page there, reports this,
+// and waits to be killed.
 const victim = "RENDER_TEST_VICTIM"
 
 func liveUntilKilled() {
@@ -241,7 +241,7 @@ func pidOf(b *Browser) int {
 	return b.current.browser.Process().Pid
 }
 
-// within waits until the condition holds.
+// within waits until the condition holds, but no longer than d.
 func within(t testing.TB, d time.Duration, what string, holds func() bool) {
 	t.Helper()
 	deadline := time.NewTimer(d)

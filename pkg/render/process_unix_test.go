@@ -21,7 +21,7 @@ import (
 	"github.com/sluice/sluice/tools/local/engines"
 )
 
-// members lists the processes of a group that have not ended.
+// members returns the ids of the running processes in a group.
 func members(t testing.TB, group int) []int {
 	t.Helper()
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
@@ -32,9 +32,9 @@ func members(t testing.TB, group int) []int {
 	for _, file := range stats {
 		stat, err := os.ReadFile(file)
 		if err != nil {
-			continue // it has ended
+			continue // the process has ended
 		}
-		// "pid (name) state parent group …": the name may hold anything.
+		// The format is "pid (name) state parent group …". The name may contain any characters.
 		fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
 		if len(fields) > 2 && fields[0] != "Z" && fields[2] == strconv.Itoa(group) {
 			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(file)))
@@ -153,7 +153,7 @@ func TestTheBrowserEndsWithAKilledProcess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer os.RemoveAll(dir) // a killed process leaves its profile
+	defer os.RemoveAll(dir) // a killed process leaves its profile behind
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), victim+"="+s.URL+"/", victim+"_PATH="+path, "TMPDIR="+dir)
 	out, err := cmd.StdoutPipe()
@@ -229,7 +229,7 @@ func TestInvalidOptionsAreRefused(t *testing.T) {
 
 func TestOnlyWebAddressesAreRendered(t *testing.T) {
 	t.Parallel()
-	b, err := New(Options{Path: "/nonexistent"}) // which is not even tried
+	b, err := New(Options{Path: "/nonexistent"}) // the browser is never started
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,7 +20,7 @@ import (
 	"github.com/sluice/sluice/tools/local/engines"
 )
 
-// running starts a Chromium as others would, which has the whole network, and returns the address of its WebSocket.
+// running starts a Chromium with full network access, as an operator would, and returns the address of its WebSocket.
 func running(t *testing.T, switches ...string) string {
 	t.Helper()
 	path := engines.ChromiumForTest(t)
@@ -54,7 +54,7 @@ func running(t *testing.T, switches ...string) string {
 	var said strings.Builder
 	for lines := bufio.NewScanner(out); lines.Scan(); {
 		if socket, ok := strings.CutPrefix(lines.Text(), "DevTools listening on "); ok {
-			go func() { // until it is killed; it stops when nobody reads
+			go func() { // runs until Chromium is killed; Chromium would block if its output were not read
 				for lines.Scan() {
 				}
 			}()
@@ -89,7 +89,7 @@ func TestARunningBrowserIsLeftUnchanged(t *testing.T) {
 			for range 2 {
 				wantText(t, render(t, b, via(t), s.URL+"/"), "cookies: ;")
 			}
-			// An answer that never comes must not keep a tab.
+			// A response that never arrives must not keep a tab open.
 			ctx, cancel := context.WithCancel(context.Background())
 			cancel()
 			if _, err := b.Render(ctx, s.URL+"/", via(t)); err == nil {
@@ -114,7 +114,7 @@ func TestARunningBrowserIsLeftUnchanged(t *testing.T) {
 	})
 }
 
-// failOn is a log in which nothing may be said.
+// failOn is a log handler that fails the test on every warning or error.
 type failOn struct{ t *testing.T }
 
 func (f failOn) Enabled(_ context.Context, l slog.Level) bool  { return l >= slog.LevelWarn }
@@ -148,7 +148,7 @@ func TestNothingReachesTheNetworkOfARunningBrowser(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { b.Close() }) // when the pages below are done
+	t.Cleanup(func() { b.Close() }) // after the subtests below
 	for name, script := range reaching {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/crawl"
 )
 
-// text answers with a body of this type.
+// text returns a handler that sends a body of the given media type.
 func text(mediaType, body string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", mediaType)
@@ -44,8 +44,8 @@ func TestPagesAreReadAsTheirScriptsBuildThem(t *testing.T) {
 		handlers map[string]http.HandlerFunc
 		want     []string
 		without  []string
-		address  string // path where it ends, "/" if empty
-		status   int    // 200 if 0
+		address  string // path of the final address; "": "/"
+		status   int    // expected status; 0: 200
 	}{
 		"by a script of the page's": {
 			pages:   map[string]string{"/": show(`show('built here')`)},
