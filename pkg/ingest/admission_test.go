@@ -10,14 +10,14 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// admissionTest is a set of documents that are admitted at the same moment.
+// admissionTest simulates the documents of one workspace, which want to be admitted.
 type admissionTest struct {
 	t         *testing.T
 	admission *Admission
 	ctx       context.Context
 	workspace string
-	reading   chan struct{} // taken by each read while it lasts
-	inside    chan func()   // to leave with
+	reading   chan struct{} // contains one element for each document that was read
+	inside    chan func()   // the leave functions of the admitted documents
 	failed    chan error
 }
 
@@ -25,7 +25,7 @@ func newAdmissionTest(t *testing.T, admission *Admission, ctx context.Context) *
 	return &admissionTest{t: t, admission: admission, ctx: ctx, reading: make(chan struct{}, 100), inside: make(chan func(), 100), failed: make(chan error, 100)}
 }
 
-// comes has n documents of so much text come.
+// comes adds n documents with the given number of bytes of text.
 func (c *admissionTest) comes(n, text int) {
 	for range n {
 		go func() {
@@ -65,7 +65,7 @@ func (c *admissionTest) empty() {
 func TestMoreShortThanLongDocumentsAreAdmitted(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]struct{ text, inside, read int }{
-		"short":  {shortText, 12, 15}, // three more wait in the places of those that are read
+		"short":  {shortText, 12, 15}, // three more have been read and are waiting in reading slots
 		"middle": {middleText, 6, 9},
 		"long":   {longText, 3, 6},
 		"huge":   {longText + 1, 1, 4},
@@ -92,7 +92,7 @@ func TestAWaitingDocumentOccupiesItsReader(t *testing.T) {
 		c.comes(1, longText)
 		c.want(1, 2)
 		c.comes(1, 1)
-		c.want(1, 2) // the third is not read
+		c.want(1, 2) // the third document is not read
 		c.empty()
 		c.want(0, 3)
 	})
@@ -111,7 +111,7 @@ func TestAFailedOrCancelledDocumentFreesItsWeight(t *testing.T) {
 		first.want(1, 1)
 		ctx, cancel := context.WithCancel(t.Context())
 		gone := newAdmissionTest(t, admission, ctx)
-		gone.comes(3, longText) // one waits for admission, the others to be read
+		gone.comes(3, longText) // one is waiting for admission, the others are waiting to be read
 		gone.want(0, 1)
 		cancel()
 		synctest.Wait()
@@ -126,18 +126,19 @@ func TestAFailedOrCancelledDocumentFreesItsWeight(t *testing.T) {
 	})
 }
 
-// TestAWorkspaceLeavesRoomForOthers has one workspace bring in all the documents that it may, and then another one.
+// TestAWorkspaceLeavesRoomForOthers adds as many documents of one workspace as possible, and then those of another
+// workspace.
 func TestAWorkspaceLeavesRoomForOthers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		admission := NewAdmission(1, 2)
 		many := newAdmissionTest(t, admission, t.Context())
 		many.comes(20, longText+1)
-		many.want(1, 3) // two more wait
+		many.want(1, 3) // two more have been read and are waiting
 		few := newAdmissionTest(t, admission, t.Context())
 		few.workspace = "few"
 		few.comes(2, shortText)
-		few.want(1, 2) // one at a time
+		few.want(1, 2) // documents of the second workspace are admitted one at a time
 		few.empty()
 		many.empty()
 		many.want(0, 20)

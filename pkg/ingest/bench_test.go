@@ -15,7 +15,7 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded"
 )
 
-// unitLength makes the counter's vectors ones that a real index takes.
+// unitLength changes the vectors of countingEmbedder so that a real index accepts them.
 type unitLength struct{ *countingEmbedder }
 
 func (u unitLength) Embed(ctx context.Context, texts []string, p embed.Purpose) ([][]float32, error) {
@@ -28,8 +28,8 @@ func (u unitLength) Embed(ctx context.Context, texts []string, p embed.Purpose) 
 	return vectors, err
 }
 
-// BenchmarkUnchangedContent reads a document of CHUNKS chunks (default 5,000) into the embedded index again and
-// again. It reports chunks a second and how much memory was in use at most.
+// BenchmarkUnchangedContent ingests the same document again and again. The environment variable CHUNKS sets its number
+// of chunks (default 5,000). The benchmark reports chunks per second and the peak memory use.
 func BenchmarkUnchangedContent(b *testing.B) {
 	chunks, err := strconv.Atoi(cmp.Or(os.Getenv("CHUNKS"), "5000"))
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/sluice/sluice/pkg/originals"
 )
 
-// pageSHA256 is the digest of the page that newWeb serves.
+// pageSHA256 is the SHA-256 of the page that newWeb serves.
 const pageSHA256 = "ad758a95442fd97e623cb31b3863c3dd88acbcfbc081f581dd52d1cff0eb22fb"
 
 func links(n int) []domain.Link {
@@ -72,7 +72,7 @@ func TestCrawlerReportsTheSamePageForARedeliveredJob(t *testing.T) {
 		t.Fatal(err)
 	}
 	again := w.log.last(t, domain.EventFetched).Fetched.Original
-	first.SHA256 = pageSHA256 // the double's own is another
+	first.SHA256 = pageSHA256 // the test double returns a different hash
 	if diff := cmp.Diff(first, again); diff != "" {
 		t.Error(diff)
 	}
@@ -91,11 +91,11 @@ func TestCrawlerReportsPages(t *testing.T) {
 	const running, discovered, fetched = domain.EventRunning, domain.EventDiscovered, domain.EventFetched
 	tests := map[string]struct {
 		page  crawl.Page
-		group string // the job's site
+		group string // id of the job's site
 		want  []domain.EventType
-		links []int // of each discovered event
+		links []int // number of links in each discovered event
 
-		leftOut int // addresses
+		leftOut int // number of addresses left out
 	}{
 		"a page that has not changed is not kept": {
 			page: crawl.Page{NotModified: true}, want: []domain.EventType{running, domain.EventUnchanged},
@@ -200,7 +200,7 @@ func TestCrawlerAsksForLinksOnlyWhereTheyAreFollowed(t *testing.T) {
 	tests := map[string]struct {
 		site *domain.SiteScope
 		want bool
-		max  int // depth of links that are taken
+		max  int // maximum depth of accepted links
 	}{
 		"a page of its own":               {},
 		"a page of a site with a sitemap": {site: &domain.SiteScope{MaxDepth: 5}, max: 5},
@@ -344,7 +344,7 @@ func TestCrawlerOpensTheHeadersOfItsSite(t *testing.T) {
 	job.Crawl.Access = sealed
 	for name, test := range map[string]struct {
 		open func(string, domain.SiteAccess) (*crawl.Access, error)
-		says string // of the error; "": none
+		says string // part of the error; "": no error
 	}{
 		"with its key": {func(ws string, a domain.SiteAccess) (*crawl.Access, error) {
 			return crawl.NewAccess(a.Origin, map[string]string{"Cookie": ws})

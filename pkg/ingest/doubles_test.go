@@ -28,7 +28,8 @@ var (
 
 func now() time.Time { return at }
 
-// log keeps the events that a worker has reported. refuse, if set, says what becomes of one instead.
+// log records the events that a worker emits. If `refuse` is set and returns an error for an event, Emit fails with
+// that error.
 type log struct {
 	events []domain.Event
 	refuse func(domain.Event) error
@@ -44,7 +45,7 @@ func (l *log) Emit(_ context.Context, ev domain.Event) error {
 	return nil
 }
 
-// types are the events' types in order.
+// types returns the types of the events, in order.
 func (l *log) types() []domain.EventType {
 	var out []domain.EventType
 	for _, ev := range l.events {
@@ -53,7 +54,7 @@ func (l *log) types() []domain.EventType {
 	return out
 }
 
-// last is the newest event, which must be of the type.
+// last returns the newest event, which must have the given type.
 func (l *log) last(t *testing.T, want domain.EventType) domain.Event {
 	t.Helper()
 	if len(l.events) == 0 || l.events[len(l.events)-1].Type != want {
@@ -62,7 +63,7 @@ func (l *log) last(t *testing.T, want domain.EventType) domain.Event {
 	return l.events[len(l.events)-1]
 }
 
-// ingestorFixture is everything an Ingestor works with, each part a function that a test may replace.
+// ingestorFixture simulates everything that an Ingestor uses. Each part is a function that a test can replace.
 type ingestorFixture struct {
 	get      func(key string) (io.ReadCloser, error)
 	extract  func(extract.Request) (*domain.Document, error)
@@ -73,9 +74,9 @@ type ingestorFixture struct {
 	engine   func(domain.Engine) (Index, error)
 	now      func() time.Time
 
-	quiet bool // what is logged is expected
+	quiet bool // the test expects log messages
 
-	batches [][]string // texts that were embedded
+	batches [][]string // texts embedded in each call
 	rows    []index.Row
 	spaces  []index.Space
 	log     log
@@ -101,7 +102,7 @@ func (p *ingestorFixture) Embed(_ context.Context, texts []string, purpose embed
 	return p.embed(texts)
 }
 
-// written is the index of a pipeline: it has nothing, and notes what it is given.
+// written is the index of an ingestorFixture. It is always empty, but records the rows that are written to it.
 type written struct{ *ingestorFixture }
 
 func (w written) Write(_ context.Context, space index.Space, rows []index.Row) error {
@@ -118,7 +119,7 @@ func (w written) Rows(context.Context, index.Space, string, uint64, int, int) ([
 func (w written) Count(context.Context, index.Space, string, uint64) (int64, error) { return 0, nil }
 func (w written) Spaces(context.Context, string) ([]index.Space, error)             { return nil, nil }
 
-// newPipeline makes the given number of chunks of every document.
+// newPipeline returns a fixture that splits every document into the given number of chunks.
 func newPipeline(chunks int) *ingestorFixture {
 	p := &ingestorFixture{now: now}
 	p.get = func(string) (io.ReadCloser, error) { return io.NopCloser(strings.NewReader("content")), nil }
@@ -159,12 +160,12 @@ func ingestJob() domain.Job {
 	}
 }
 
-// web is a web of functions.
+// web simulates the web and the store of originals with functions.
 type web struct {
 	fetch    func(crawl.PageRequest) (crawl.Page, error)
 	discover func(domain.CrawlSpec, func([]domain.Link) error) (crawl.Discovery, error)
 	put      func(key string, content []byte, o originals.PutOptions) (domain.Original, error)
-	kept     []string // keys
+	kept     []string // keys of the stored originals
 	log      log
 }
 
@@ -182,7 +183,7 @@ func (w *web) Put(_ context.Context, key string, r io.Reader, o originals.PutOpt
 	return w.put(key, content, o)
 }
 
-// newWeb serves the page for every address.
+// newWeb returns a web that serves the page at every address.
 func newWeb(page crawl.Page) *web {
 	w := &web{}
 	w.fetch = func(crawl.PageRequest) (crawl.Page, error) {

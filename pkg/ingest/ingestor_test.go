@@ -57,7 +57,7 @@ func TestAFastDocumentIsReportedOnce(t *testing.T) {
 	if diff := cmp.Diff([]index.Space{{DatastoreID: "store", Model: "model-1", Dimensions: 2}}, p.spaces); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([][]string{{"Pumps\ntext"}}, p.batches); diff != "" { // of two equal ones
+	if diff := cmp.Diff([][]string{{"Pumps\ntext"}}, p.batches); diff != "" { // two equal texts are embedded once
 		t.Errorf("embedded texts (-want +got):\n%s", diff)
 	}
 }
@@ -117,7 +117,7 @@ func TestIngestionSucceedsWithoutProgressReports(t *testing.T) {
 	})
 }
 
-// different has chunks say different things.
+// different wraps a function that returns chunks, and makes the texts of all chunks different.
 func different(chunks func(*domain.Document) ([]domain.Chunk, error)) func(*domain.Document) ([]domain.Chunk, error) {
 	return func(doc *domain.Document) ([]domain.Chunk, error) {
 		all, err := chunks(doc)
@@ -152,7 +152,7 @@ func TestIngestorYieldsBeforeAJobAndEachBatch(t *testing.T) {
 	t.Parallel()
 	p := newPipeline(2*batchRows + 1)
 	p.chunks = different(p.chunks)
-	var embedded []int // batches that were embedded when the ingestor stood back
+	var embedded []int // number of embedded batches at each call of Yield
 	i := p.ingestor()
 	i.Yield = func(context.Context) { embedded = append(embedded, len(p.batches)) }
 	if err := i.Handle(t.Context(), ingestJob()); err != nil {
@@ -241,7 +241,7 @@ func TestIngestorClassifiesErrors(t *testing.T) {
 	tests := map[string]struct {
 		spoil     func(*ingestorFixture, *domain.Job)
 		permanent bool
-		words     string // what people read holds this
+		words     string // part of the message for users
 	}{
 		"a job without content is final": {
 			spoil: func(_ *ingestorFixture, j *domain.Job) { j.Original = nil }, permanent: true, words: "was not stored",
@@ -413,8 +413,8 @@ func TestOneBatchIsEmbeddedWhileTheOneBeforeIsWritten(t *testing.T) {
 	writes := 0
 	p.write = func(index.Space, []index.Row) error {
 		if writes++; writes == 1 {
-			<-embedded // the batch that is written
-			<-embedded // the one after it
+			<-embedded // the batch being written
+			<-embedded // the next batch
 		}
 		return nil
 	}

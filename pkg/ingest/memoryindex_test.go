@@ -14,10 +14,10 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// memoryIndex is an index in memory that counts what is asked of it.
+// memoryIndex is an index in memory that counts reads and writes.
 type memoryIndex struct {
 	rows   map[index.Space][]index.Row
-	fail   error // of every reading call
+	fail   error // error of every reading call
 	refuse func() error
 	writes int
 	reads  int
@@ -62,7 +62,7 @@ func (s *memoryIndex) Spaces(_ context.Context, datastore string) (out []index.S
 	return out, s.fail
 }
 
-// generation returns the rows of one generation in order.
+// generation returns the rows of one generation, sorted by ordinal.
 func (s *memoryIndex) generation(space index.Space, datasource string, generation uint64) (out []index.Row) {
 	for _, r := range s.rows[space] {
 		if r.DatasourceID == datasource && r.Generation == generation {
@@ -73,7 +73,7 @@ func (s *memoryIndex) generation(space index.Space, datasource string, generatio
 	return out
 }
 
-// countingEmbedder embeds by hashing, and notes what it was asked for.
+// countingEmbedder derives vectors from hashes of the texts. It records the texts and counts the calls.
 type countingEmbedder struct {
 	model embed.Model
 	mu    sync.Mutex
@@ -103,13 +103,13 @@ func (c *countingEmbedder) vector(text string) []float32 {
 	return v
 }
 
-// library is a datastore in several places, with one document that is read again and again.
+// library is a datastore in several places. It contains one document, which is ingested repeatedly.
 type library struct {
 	*ingestorFixture
 	indexes    map[domain.Engine]*memoryIndex
 	models     map[string]*countingEmbedder
-	paragraphs []string // of the document, one chunk each
-	originals  int      // how often its original was read
+	paragraphs []string // paragraphs of the document; each becomes one chunk
+	originals  int      // how often the original was read
 	previous   *domain.Version
 	generation uint64
 }
@@ -120,7 +120,8 @@ var (
 	elsewhere = domain.Place{Engine: domain.EngineEmbedded, Model: "large"}
 )
 
-// newLibrary has a document of so many paragraphs, read into the place here.
+// newLibrary returns a library whose document has the given number of paragraphs and was ingested into the place
+// `here`.
 func newLibrary(t *testing.T, paragraphs, dimensions int) *library {
 	t.Helper()
 	l := &library{
@@ -149,7 +150,7 @@ func newLibrary(t *testing.T, paragraphs, dimensions int) *library {
 	return l
 }
 
-// job reads the document into places.
+// job returns a job that ingests the document into the given places.
 func (l *library) job(places ...domain.Place) domain.Job {
 	l.generation++
 	job := ingestJob()
@@ -157,7 +158,7 @@ func (l *library) job(places ...domain.Place) domain.Job {
 	return job
 }
 
-// must handles a job, which becomes the previous version when it has written the first place that a job ever had.
+// must handles a job. If the job has written the document to the place `here`, its result becomes the previous version.
 func (l *library) must(t *testing.T, job domain.Job) {
 	t.Helper()
 	if err := l.handle(t, job); err != nil {
@@ -168,7 +169,7 @@ func (l *library) must(t *testing.T, job domain.Job) {
 	}
 }
 
-// reset forgets what has been counted.
+// reset clears the recorded events and all counts.
 func (l *library) reset() {
 	l.log.events, l.originals = nil, 0
 	for _, s := range l.indexes {
@@ -179,7 +180,7 @@ func (l *library) reset() {
 	}
 }
 
-// verify checks that a place holds the document as the job's generation, with the vectors of its model.
+// verify checks that a place contains the document in the job's generation, with vectors of the place's model.
 func (l *library) verify(t *testing.T, job domain.Job, place domain.Place) {
 	t.Helper()
 	model := l.models[place.Model]

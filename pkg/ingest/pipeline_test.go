@@ -18,11 +18,11 @@ import (
 
 var update = flag.Bool("update", false, "write golden files anew")
 
-// pipelineFile records for each stage its version and a checksum of what it makes of fixed content.
+// pipelineFile records the version of each stage and a checksum of its output for fixed input.
 const pipelineFile = "testdata/pipeline.golden"
 
-// TestAChangedStageHasANewVersion keeps content that has not changed from being left as an older
-// version of the program has made it.
+// TestAChangedStageHasANewVersion fails if the output of a stage has changed, but its version has not. Otherwise,
+// unchanged content would keep the rows that an older version of the program wrote.
 func TestAChangedStageHasANewVersion(t *testing.T) {
 	t.Parallel()
 	extracted, err := filepath.Glob("../extract/testdata/golden/*")

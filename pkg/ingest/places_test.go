@@ -24,7 +24,7 @@ func TestNewContentDoesNotWaitForTheTargetOfAMove(t *testing.T) {
 	tests := map[string]struct {
 		places []domain.Place
 		spoil  func(*library)
-		runs   int // until it succeeds
+		runs   int // number of runs until the job succeeds
 		want   []domain.Place
 	}{
 		"an engine that is down is waited for, and then done without": {
@@ -138,7 +138,7 @@ func TestContentWaitsForTheServingPlace(t *testing.T) {
 	})
 }
 
-// refuse has a model fail.
+// refuse makes a model fail with err.
 func (l *library) refuse(model string, err error) {
 	models := l.embedder
 	l.embedder = func(name string) (embed.Embedder, error) {
@@ -150,5 +150,5 @@ func (l *library) refuse(model string, err error) {
 	}
 }
 
-// silent takes what a test knows to be logged.
+// silent discards log messages that a test expects.
 var silent = slog.New(slog.NewTextHandler(io.Discard, nil))

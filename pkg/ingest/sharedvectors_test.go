@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// words has the pipeline make a chunk of each word, whose vector is its length.
+// words makes each word of the text a chunk. The vector of a chunk is the length of its word.
 func words(p *ingestorFixture, text string) {
 	p.chunks = func(*domain.Document) ([]domain.Chunk, error) {
 		var out []domain.Chunk

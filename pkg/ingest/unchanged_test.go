@@ -60,7 +60,7 @@ func TestContentIsWritten(t *testing.T) {
 	}
 }
 
-// drop loses rows of the place here.
+// drop removes the first n rows in the place `here`.
 func (l *library) drop(n int) {
 	for space, rows := range l.indexes[here.Engine].rows {
 		l.indexes[here.Engine].rows[space] = rows[n:]
@@ -150,7 +150,7 @@ func TestAWebPageWithUnchangedTextIsNotEmbedded(t *testing.T) {
 		}
 	})
 	for name, change := range map[string]func(*library, *domain.Job){
-		"unless a row is missing":      func(l *library, _ *domain.Job) { l.drop(101) }, // the first 100 are of the version before
+		"unless a row is missing":      func(l *library, _ *domain.Job) { l.drop(101) }, // 100 rows are older
 		"unless it is asked for":       func(_ *library, j *domain.Job) { j.Force = true },
 		"unless its address is other":  func(_ *library, j *domain.Job) { j.Original.Name = "https://pumps.example/b" },
 		"unless its metadata is other": func(_ *library, j *domain.Job) { j.Metadata = map[string]any{"lang": "de"} },

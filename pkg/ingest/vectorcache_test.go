@@ -103,7 +103,7 @@ func TestVectorsBeyondTheCacheAreReadAgain(t *testing.T) {
 
 	t.Run("but not one by one", func(t *testing.T) {
 		l.reset()
-		// Every second batch of text comes from far apart.
+		// Spread the texts of some batches over the whole document.
 		tail := l.paragraphs[kept:]
 		var spread []string
 		for i := range 64 {
@@ -140,7 +140,7 @@ func TestAnUnreadablePreviousVersionDoesNotFailAJob(t *testing.T) {
 	tests := map[string]struct {
 		spoil func(*library)
 		fail  error
-		runs  int // until it succeeds
+		runs  int // number of runs until the job succeeds
 	}{
 		"an engine that is down is waited for, and then done without": {fail: errDown, runs: optionalFailures + 1},
 		"what is damaged is embedded":                                 {fail: index.ErrCorrupt, runs: 1},
@@ -213,7 +213,7 @@ func TestAnInterruptedJobContinues(t *testing.T) {
 	}
 }
 
-// failing is an embedder that fails when fail says so.
+// failing is an embedder that fails if the function `fail` returns an error.
 type failing struct {
 	*countingEmbedder
 	fail func() error
