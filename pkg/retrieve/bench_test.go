@@ -15,10 +15,11 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded"
 )
 
-// A library is a datastore of documents of many chunks in a real index: words by Zipf's law, vectors anywhere.
+// Sizes of a library, which is a datastore in a real index. Each of its documents has many chunks. The words follow
+// Zipf's law, and the vectors are random.
 const (
 	libraryRows       = 20_000
-	libraryChunks     = 40 // of a document
+	libraryChunks     = 40 // chunks per document
 	libraryDimensions = 256
 )
 
@@ -26,7 +27,7 @@ type library struct {
 	*embedded.Index
 	rng    *rand.Rand
 	zipf   *rand.Zipf
-	vector []float32 // of the next query
+	vector []float32 // vector of the next query
 }
 
 func newLibrary(b *testing.B) *library {
@@ -53,7 +54,7 @@ func newLibrary(b *testing.B) *library {
 	return l
 }
 
-// text is of so many words, the most common of which are English, so that its language is known.
+// text returns the given number of words. The most common ones are English, so that the language can be recognised.
 func (l *library) text(words int) string {
 	common := strings.Fields("the of and to in is for that with was on by as at from it be are this which")
 	var out strings.Builder
@@ -71,7 +72,7 @@ func (l *library) text(words int) string {
 	return out.String()
 }
 
-// point is a unit vector.
+// point returns a random unit vector.
 func (l *library) point() []float32 {
 	v := make([]float32, libraryDimensions)
 	var sum float64
@@ -111,12 +112,12 @@ func (l *library) ResolveFilters(context.Context, []string, domain.Filters) ([]s
 	return nil, nil
 }
 
-// singleIndex finds the one index.
+// singleIndex returns the library's index for every engine.
 type singleIndex struct{ *library }
 
 func (s singleIndex) Index(domain.Engine) (Searcher, error) { return s.library.Index, nil }
 
-// BenchmarkRetrieve asks a datastore of 20,000 chunks.
+// BenchmarkRetrieve searches a datastore with 20,000 chunks.
 func BenchmarkRetrieve(b *testing.B) {
 	l := newLibrary(b)
 	r := New(Deps{Indexes: singleIndex{l}, Embedders: l, Catalog: l}, Options{})

@@ -11,8 +11,8 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// TestResultsAreNotChangedByLaterQueries asks at once, of different content, what is explained and what is not, and
-// looks at all answers at the end.
+// TestResultsAreNotChangedByLaterQueries runs queries concurrently on different content, both with and without an
+// explanation. It compares all results at the end.
 func TestResultsAreNotChangedByLaterQueries(t *testing.T) {
 	t.Parallel()
 	const worlds, rounds = 4, 30

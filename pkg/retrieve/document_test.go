@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// numberOf is a number for a datasource, another one for each.
+// numberOf returns a number that identifies a datasource.
 func numberOf(datasource string) (n int) {
 	for _, b := range []byte(datasource) {
 		n = n<<8 | int(b)
@@ -19,7 +19,8 @@ func numberOf(datasource string) (n int) {
 	return n
 }
 
-// counted is a candidate that has words so many times, "gate:3 weir:1", among length words.
+// counted returns a candidate of `length` words in all. `words` gives the numbers of occurrences, for example "gate:3
+// weir:1".
 func counted(datasource string, ordinal, length int, lexical float64, words string) candidate {
 	c := candidate{lexical: lexical, number: numberOf(datasource), hit: &index.Hit{
 		Row: index.Row{Key: fmt.Sprint(datasource, ":1:", ordinal), DatasourceID: datasource, Ordinal: ordinal}, Length: length,
@@ -61,7 +62,7 @@ func TestWeighDocuments(t *testing.T) {
 	for name, test := range map[string]struct {
 		weights map[string]float64
 		found   []candidate
-		want    []string // datasources, the best document first
+		want    []string // datasources, ordered from the best document to the worst
 	}{
 		"a document that has both words in different chunks is above one that has one of them twice": {
 			even,
@@ -168,7 +169,7 @@ func TestDocumentsOfAQueryWithoutWordsHaveTheScoresOfTheirChunks(t *testing.T) {
 	}
 }
 
-// BenchmarkWeighDocuments weighs as many candidates as a search gathers at most, of eight words.
+// BenchmarkWeighDocuments weighs the maximum number of candidates that a search gathers, for eight words.
 func BenchmarkWeighDocuments(b *testing.B) {
 	weights := make(map[string]float64)
 	var words []string

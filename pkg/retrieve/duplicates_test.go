@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// alone counts the windows that one of the texts has and the other has not.
+// alone counts the windows that occur in only one of the two texts.
 func alone(a, b *textFingerprint) int {
 	both := 0
 	for _, w := range a.distinct() {

@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// anyScore is a score as it should be, at an edge, or none at all.
+// anyScore returns a normal score, an extreme one, or a value that is not a valid score.
 func anyScore(r *rand.Rand) float64 {
 	edges := []float64{0, 0, 1, -1, math.SmallestNonzeroFloat64, math.MaxFloat64, -math.MaxFloat64, math.Inf(1), math.Inf(-1), math.NaN()}
 	if r.IntN(2) == 0 {
@@ -21,7 +21,7 @@ func anyScore(r *rand.Rand) float64 {
 	return edges[r.IntN(len(edges))]
 }
 
-// anyHits are up to n hits of few datasources.
+// anyHits returns fewer than n hits, from a few datasources.
 func anyHits(r *rand.Rand, n int) []index.Hit {
 	hits := make([]index.Hit, r.IntN(n))
 	for i := range hits {

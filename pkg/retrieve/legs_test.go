@@ -16,7 +16,8 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// searchBy has the world answer each query text with hits of its own, and returns the texts that were searched.
+// searchBy makes the fixture return the given hits for each query text. The returned function returns the texts
+// searched so far.
 func searchBy(w *fixture, byText map[string][]index.Hit) func() []string {
 	var mu sync.Mutex
 	var searched []string
@@ -93,10 +94,10 @@ func TestPartsGivenByTheCallerReplaceThoseOfTheSyntax(t *testing.T) {
 	}
 }
 
-// orderer is a reranker that prefers the passages that contain the query.
+// orderer is a reranker that prefers passages that contain the query.
 type orderer struct {
 	mu   sync.Mutex
-	seen map[string]int // passages by query
+	seen map[string]int // number of passages, by query
 }
 
 func (o *orderer) Model() string { return "orderer" }
@@ -168,7 +169,7 @@ func TestAllPartsAreEmbeddedInOneCall(t *testing.T) {
 	}
 }
 
-// permits hands out a limited number of permits and counts them.
+// permits grants a limited number of permits, and counts those granted and returned.
 type permits struct{ free, entered, left atomic.Int64 }
 
 func (p *permits) TryEnter(string) (func(), bool) {
@@ -192,7 +193,7 @@ func TestPartsAreSearchedConcurrentlyWithinThePermits(t *testing.T) {
 				defer running.Add(-1)
 				for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
 				}
-				time.Sleep(time.Second) // of the bubble's clock: all searches that may run do so now
+				time.Sleep(time.Second) // on the bubble's clock: all permitted searches are running now
 				return found(ctx, space, q)
 			}
 			p := &permits{}

@@ -14,8 +14,8 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded"
 )
 
-// movingDatastore is a datastore in a real index that moves from model to model. It does what a move does, in its
-// order: rows are written in the new place, the catalog switches, the old place is swept.
+// movingDatastore is a datastore in a real index that moves from model to model. Each move has the same steps as in
+// production: rows are written to the new place, the catalog switches readers, and the old place is swept.
 type movingDatastore struct {
 	*embedded.Index
 	mu         sync.Mutex
@@ -23,7 +23,7 @@ type movingDatastore struct {
 	generation uint64
 }
 
-// engines finds the one index.
+// engines returns the datastore's index for every engine.
 type engines struct{ *movingDatastore }
 
 func (e engines) Index(domain.Engine) (Searcher, error) { return e.movingDatastore.Index, nil }
@@ -63,7 +63,7 @@ func (w *movingDatastore) datastore() domain.Datastore {
 	return domain.Datastore{ID: "ds", WorkspaceID: "ws", Type: w.place.Engine, EmbeddingModel: w.place.Model}
 }
 
-// move moves the datastore of three datasources to another model.
+// move moves the datastore, which has three datasources, to another model.
 func (w *movingDatastore) move(ctx context.Context, generation uint64) error {
 	old, to := w.datastore().Serving(), domain.Place{Engine: domain.EngineEmbedded, Model: fmt.Sprint("model-", generation)}
 	var rows []index.Row
@@ -117,13 +117,13 @@ func TestSearchesOfARealIndexDuringMovesMissNothing(t *testing.T) {
 		if err := w.move(t.Context(), n+2); err != nil {
 			t.Error(err)
 		}
-		for seen := make(map[int]bool); len(seen) < readers; { // no search lives through more than two moves
+		for seen := make(map[int]bool); len(seen) < readers; { // so no search spans more than two moves
 			seen[<-finished] = true
 		}
 	}
 	stop()
 	all.Wait()
-	if err := idx.Close(); err != nil { // which waits for merges
+	if err := idx.Close(); err != nil { // Close waits for merges
 		t.Error(err)
 	}
 	if spaces, err := os.ReadDir(dir + "/ds"); err != nil || len(spaces) != 1 {

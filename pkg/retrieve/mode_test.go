@@ -15,7 +15,8 @@ import (
 
 func mode(m domain.SearchMode) func(*Request) { return func(r *Request) { r.Mode = m } }
 
-// legs answers what an engine answers: the best of the legs that the query has, with the scores of those.
+// legs makes the fixture answer as an engine does: it returns the hits of the query's legs, with the scores of these
+// legs only.
 func (w *fixture) legs(hits ...index.Hit) {
 	w.search = func(_ context.Context, _ index.Space, q index.Query) (index.Result, error) {
 		res := index.Result{}
@@ -58,12 +59,13 @@ func TestAModeRanksByItsLegAlone(t *testing.T) {
 	}
 }
 
-// Neighbours lift a chunk in a search by both legs; one by meaning alone shows what is nearest.
+// In a hybrid search, neighbouring hits raise the rank of a chunk. In a dense search, only the similarity of the
+// vectors counts.
 func TestADenseSearchRanksByTheVectorsAlone(t *testing.T) {
 	t.Parallel()
 	hits := []index.Hit{hit("a", 0, 0, 0.700), hit("a", 5, 0, 0.699), hit("a", 6, 0, 0.698), hit("a", 7, 0, 0.697)}
 	for i := range hits {
-		hits[i].Heading = fmt.Sprint(i) // so that none are merged
+		hits[i].Heading = fmt.Sprint(i) // different headings, so that no hits are merged
 	}
 	for m, first := range map[domain.SearchMode]int{domain.SearchHybrid: 6, domain.SearchDense: 0} {
 		w := newFixture(hits...)

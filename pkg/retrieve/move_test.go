@@ -17,17 +17,17 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// movingFixture is a datastore that moves: its engines, its models and the catalog, of which a test says when what
-// happens.
+// movingFixture simulates a datastore that moves, with its engines, its models and the catalog. The test decides when
+// each step happens.
 type movingFixture struct {
 	mu           sync.Mutex
 	serving      domain.Place
-	rows         map[domain.Place]map[string]bool // datasource ids
-	down         map[domain.Place]bool            // engines and models that fail
+	rows         map[domain.Place]map[string]bool // ids of the datasources in each place
+	down         map[domain.Place]bool            // places whose engine or model fails
 	gone         bool                             // the datastore has been deleted
-	catalogFails bool                             // the catalog fails to say which place serves
+	catalogFails bool                             // the catalog fails when asked for the serving place
 
-	searched func(domain.Place) // called after each search, before its caller has the result
+	searched func(domain.Place) // called after each search, before its result is returned
 }
 
 var (
@@ -42,14 +42,14 @@ func newMovingFixture() *movingFixture {
 	return t
 }
 
-// fill writes all rows to a place.
+// fill adds the rows of all datasources to a place.
 func (t *movingFixture) fill(p domain.Place) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.rows[p] = map[string]bool{"a": true, "b": true, "c": true}
 }
 
-// move switches the datastore to a place that has been filled.
+// move switches readers to a place that has been filled.
 func (t *movingFixture) move(to domain.Place) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -65,7 +65,7 @@ func (t *movingFixture) sweep(p domain.Place, ids ...string) {
 	}
 }
 
-// datastore is the datastore as somebody reads it now.
+// datastore returns the datastore in its current state.
 func (t *movingFixture) datastore() domain.Datastore {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -102,7 +102,7 @@ func (x movingIndex) Search(_ context.Context, s index.Space, q index.Query) (in
 	return res, nil
 }
 
-// Fill reads rows that are still there.
+// Fill reads the rows of those hits that still exist.
 func (x movingIndex) Fill(_ context.Context, s index.Space, hits []*index.Hit) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -181,8 +181,8 @@ func TestASearchFollowsADatastoreThatMoves(t *testing.T) {
 	t.Parallel()
 	moved := func(w *movingFixture) { w.fill(newPlace); w.move(newPlace) }
 	tests := map[string]struct {
-		before   func(*movingFixture) // after the datastore was read, before it is searched
-		searched func(*movingFixture) // after the first search
+		before   func(*movingFixture) // called after the datastore was read, before it is searched
+		searched func(*movingFixture) // called after the first search
 		places   []domain.Place
 	}{
 		"it stays": {places: []domain.Place{oldPlace}},

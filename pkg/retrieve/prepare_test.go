@@ -10,7 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// prepared is a world whose index makes ready for words.
+// prepared is a fixture whose index can prepare queries.
 type prepared struct {
 	*fixture
 	prepare func(ctx context.Context, space index.Space, q index.Query) (index.Prepared, error)
@@ -21,7 +21,7 @@ func (p prepared) Prepare(ctx context.Context, space index.Space, q index.Query)
 	return p.prepare(ctx, space, q)
 }
 
-// cachingEmbedder is a model that has all vectors at hand.
+// cachingEmbedder is a model that has the vectors of all texts in its cache.
 type cachingEmbedder struct{ embedder }
 
 func (cachingEmbedder) IsCached(string) bool { return true }
@@ -62,7 +62,7 @@ func testPrepare(t *testing.T, fault error, want index.Prepared) {
 	}}
 	w.embed = func(ctx context.Context, _ []string) ([][]float32, error) {
 		select {
-		case <-asked: // else this model never answers
+		case <-asked: // if the index is never asked to prepare, this model never answers
 			return [][]float32{{1, 0}}, nil
 		case <-ctx.Done():
 			return nil, ctx.Err()
@@ -117,7 +117,7 @@ func TestRetrieve_stops_preparing_after_a_failed_embedding(t *testing.T) {
 	}
 }
 
-// served is one model for all ids.
+// served provides the same model for all ids.
 type served struct{ e embed.Embedder }
 
 func (s served) Embedder(string) (embed.Embedder, error) { return s.e, nil }

@@ -14,7 +14,7 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// rerankFunc is a reranker that is a function of the passages.
+// rerankFunc is a reranker that calls a function of the passages.
 type rerankFunc func(ctx context.Context, passages []string) ([]Reranked, error)
 
 func (j rerankFunc) Model() string { return "cross" }
@@ -23,7 +23,7 @@ func (j rerankFunc) Rerank(ctx context.Context, query string, passages []string)
 	return j(ctx, passages)
 }
 
-// backwards puts the passages in the opposite order.
+// backwards reverses the order of the passages.
 func backwards(_ context.Context, passages []string) ([]Reranked, error) {
 	var out []Reranked
 	for i := range passages {

@@ -10,7 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// hitsOfDatasources are so many hits, one of each datasource, the first the best.
+// hitsOfDatasources returns n hits of n different datasources, from best to worst.
 func hitsOfDatasources(n int) []index.Hit {
 	hits := make([]index.Hit, n)
 	for i := range hits {
@@ -39,7 +39,7 @@ func TestASearchIsRepeatedIfItsHitsWereRemoved(t *testing.T) {
 	search := w.search
 	w.search = func(ctx context.Context, s index.Space, q index.Query) (index.Result, error) {
 		res, err := search(ctx, s, q)
-		if searches++; searches == 1 { // in between the first datasource gets another generation
+		if searches++; searches == 1 { // after this search, the first datasource gets a new generation
 			w.gone = map[string]bool{hits[0].Key: true}
 			d := w.active["d000"]
 			d.ActiveGeneration = 2

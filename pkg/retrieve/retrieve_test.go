@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// fixture is everything a Retriever depends on, each part a function that a test may replace.
+// fixture simulates everything that a Retriever depends on. Each part is a function that a test can replace.
 type fixture struct {
 	search  func(ctx context.Context, space index.Space, q index.Query) (index.Result, error)
 	embed   func(ctx context.Context, texts []string) ([][]float32, error)
@@ -29,21 +29,22 @@ type fixture struct {
 	resolve func(f domain.Filters) ([]string, error)
 
 	mu     sync.Mutex
-	rows   []index.Row     // of all hits
-	filled int             // hits whose rows were asked for
-	gone   map[string]bool // keys of rows that were removed since they were found
-	unread error           // why rows cannot be read
+	rows   []index.Row     // rows of all hits
+	filled int             // number of hits whose rows were requested
+	gone   map[string]bool // keys of rows that were removed after they had been found
+	unread error           // error of reading rows
 }
 
 func (w *fixture) Index(domain.Engine) (Searcher, error) { return w, nil }
 
-// Search tells of what w.search finds as little as an index may; Fill has the rest.
+// Search calls w.search, but returns only the minimum of data per hit that an index must return. Fill provides the
+// rest.
 func (w *fixture) Search(ctx context.Context, space index.Space, q index.Query) (index.Result, error) {
 	res, err := w.search(ctx, space, q)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	hits := res.Hits
-	res.Allocate(len(hits)) // as an engine does
+	res.Allocate(len(hits)) // engines do the same
 	copy(res.Hits, hits)
 	for i := range res.Hits {
 		h := &res.Hits[i]
@@ -93,7 +94,8 @@ func (e embedder) Embed(ctx context.Context, texts []string, _ embed.Purpose) ([
 
 var store = domain.Datastore{ID: "ds", WorkspaceID: "ws", Type: domain.EngineEmbedded, EmbeddingModel: "openai:x"}
 
-// newFixture serves the hits from every space, all of generation 1 of active text datasources.
+// newFixture returns a fixture that finds the hits in every space. Unless a hit says otherwise, it belongs to
+// generation 1. The hits' datasources are active text datasources.
 func newFixture(hits ...index.Hit) *fixture {
 	w := &fixture{active: make(map[string]domain.ActiveDatasource)}
 	for i := range hits {
@@ -229,7 +231,7 @@ func TestRetrieveSearchesDeeperWhileInactiveRowsFillTheTop(t *testing.T) {
 	var hits []index.Hit
 	for i := range 2500 {
 		h := hit("a", i, 9, 0.9)
-		h.Generation = 7 // written, not yet active
+		h.Generation = 7 // a generation that is written but not yet active
 		hits = append(hits, h)
 	}
 	hits = append(hits, hit("b", 0, 1, 0))
@@ -263,7 +265,7 @@ func TestRetrieveSearchesAgainIfAGenerationBecameActive(t *testing.T) {
 	w.search = func(ctx context.Context, space index.Space, q index.Query) (index.Result, error) {
 		searches++
 		res, err := serve(ctx, space, q)
-		if searches == 1 { // generation 2 becomes active after the index was read
+		if searches == 1 { // generation 2 becomes active after the search
 			d := w.active["manual"]
 			d.ActiveGeneration = 2
 			w.active["manual"] = d
@@ -287,7 +289,7 @@ func TestRetrieveSearchesAgainOnlyOnceForRowsThatASweepHasNotReached(t *testing.
 	t.Parallel()
 	w := newFixture(hit("manual", 0, 9, 0.9))
 	d := w.active["manual"]
-	d.ActiveGeneration = 2 // whose rows do not match the query
+	d.ActiveGeneration = 2 // a generation whose rows do not match the query
 	w.active["manual"] = d
 	serve, searches := w.search, 0
 	w.search = func(ctx context.Context, space index.Space, q index.Query) (index.Result, error) {
@@ -328,7 +330,7 @@ func TestRetrieveFusesDatastoresOfDifferentModels(t *testing.T) {
 		switch s.Model {
 		case "openai:x":
 			return index.Result{Hits: []index.Hit{key(hit("a", 0, 8, 0.7)), key(hit("b", 0, 1, 0.2))}, MaxLexical: 10}, nil
-		case "openai:y": // a model with high cosines and a small space with large weights
+		case "openai:y": // a model with high cosines, and a small space in which words have large weights
 			return index.Result{Hits: []index.Hit{key(hit("p", 0, 10, 0.85))}, MaxLexical: 40}, nil
 		default:
 			if q.Vector != nil || s.Dimensions != 0 {

@@ -12,14 +12,14 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// chunk is a hit with a text at an offset.
+// chunk returns a hit with the given text and offset.
 func chunk(datasource string, ordinal int, lexical float64, offset int, text string) index.Hit {
 	h := hit(datasource, ordinal, lexical, 0)
 	h.Text, h.Offset = text, offset
 	return h
 }
 
-// under puts hits under a heading.
+// under returns the hit with the given heading.
 func under(heading string, h index.Hit) index.Hit {
 	h.Heading = heading
 	return h
@@ -102,7 +102,7 @@ func TestANeighbourThatRanksFarBehindIsNotMerged(t *testing.T) {
 	}
 }
 
-// words returns n words that follow from the seed.
+// words returns n words derived from the seed.
 func words(seed uint64, n int) []string {
 	r := rand.New(rand.NewPCG(seed, 1))
 	out := make([]string, n)
@@ -112,7 +112,8 @@ func words(seed uint64, n int) []string {
 	return out
 }
 
-// characters returns 300 ideographs that follow from the seed, so many of them replaced.
+// characters returns 300 ideographs derived from the seed. `replaced` is the number of ideographs that are then
+// replaced by others.
 func characters(seed uint64, replaced int) string {
 	r := rand.New(rand.NewPCG(seed, 1))
 	out := make([]rune, 300)
