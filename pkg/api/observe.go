@@ -51,8 +51,8 @@ func newMetrics(r prometheus.Registerer) (*metrics, error) {
 	return m, nil
 }
 
-// observe counts a served request. The metrics are labelled with the route's template without the base path. So there
-// are few label values, and they are the same under both base paths.
+// observe counts a served request. The metrics are labelled with the route's template without the base path, so that
+// there are few label values, and both base paths share them.
 func (m *metrics) observe(c *gin.Context, took time.Duration) {
 	route, method := strings.TrimPrefix(c.FullPath(), "/api"), c.Request.Method
 	if route == "" {

@@ -80,8 +80,8 @@ func (s *server) replay(ctx context.Context, f catalog.ReplayFilter) (queued int
 	}
 }
 
-// requeue queues a datasource again. Its content is processed even if it is unchanged, because the caller asked for
-// that.
+// requeue queues a datasource again. Its content is processed even if it is unchanged, because the caller explicitly
+// asked for it.
 func (s *server) requeue(ctx context.Context, d domain.Datasource, kind domain.JobKind, p catalog.Priority) error {
 	job, err := s.Jobs.NewJob(ctx, d, kind)
 	if err != nil {

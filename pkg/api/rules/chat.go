@@ -49,7 +49,8 @@ func chatRule(body map[string]any) []domain.FieldError {
 
 const omitIt = "leave it out"
 
-// refusals are the unsupported fields of a chat completion that would change the answer.
+// refusals lists the fields of a chat completion that are rejected because agents do not support them and they would
+// change the answer.
 var refusals = []struct {
 	field string
 	asks  func(v any) bool
