@@ -225,7 +225,7 @@ func similarCommand(cmd *cobra.Command, word string) string {
 	return ""
 }
 
-// flagFault returns an error for an invalid flag, with a suggestion.
+// flagFault returns an error for an invalid flag. If a similar flag exists, the error suggests it.
 func flagFault(cmd *cobra.Command, err error) error {
 	var none *pflag.NotExistError
 	if !errors.As(err, &none) {

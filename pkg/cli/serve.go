@@ -33,7 +33,7 @@ func (p *Program) Serve(serve func(context.Context, config.Config) error) *cobra
 	return WithoutUsage(cmd)
 }
 
-// settings collects the flags of serve that are settings. The configuration parses them later.
+// settings collects the values of serve's flags for configuration settings. The config package parses them later.
 type settings struct{ args []string }
 
 // flags adds every setting as a flag, for help and completion.

@@ -66,7 +66,8 @@ func isFinal(status client.DatasourceStatus) bool {
 	return status == client.DatasourceStatusSynched || status == client.DatasourceStatusError || status == client.DatasourceStatusSkipped
 }
 
-// endsRun reports whether an error concerns the service or the key, not a document.
+// endsRun reports whether err ends the whole run. That is so if it concerns the service or the key rather than a single
+// document.
 func endsRun(err error) bool {
 	if err == nil {
 		return false

@@ -72,7 +72,8 @@ func (p *Program) watch(ctx context.Context, s *upload, sources sourceFlags, arg
 	return w.follow(ctx)
 }
 
-// printWatchOutcome prints the results of a check. Failed documents do not end the command.
+// printWatchOutcome prints the results of one check of the folders, and clears them for the next check. Unlike
+// printOutcome, it returns no error if only some documents have failed.
 func (p *Program) printWatchOutcome(ctx context.Context, s *upload, err error) error {
 	if ctx.Err() != nil && err != nil {
 		return nil
