@@ -71,7 +71,7 @@ func (c *Client) GetOriginal(ctx context.Context, id string) (*Original, error) 
 }
 
 // GetText opens the text that was read from a datasource, which can be read until the context ends. Positions in the
-// text count bytes. The caller must close it.
+// text are counted in bytes. The caller must close the returned reader.
 func (c *Client) GetText(ctx context.Context, id string) (io.ReadCloser, error) {
 	if err := check(id); err != nil {
 		return nil, err
