@@ -63,8 +63,8 @@ func (a Agent) RestrictsKnowledge() bool {
 // RestrictKnowledge, it is stored in Agent.Extra.
 const QueryPlanning = "queryPlanning"
 
-// PlansQueries reports whether a model may divide a question that one search does not answer. This is so unless the
-// agent's setting is false.
+// PlansQueries reports whether a model may divide a question that one search does not answer. It returns true unless
+// the agent's setting is false.
 func (a Agent) PlansQueries() bool {
 	return string(bytes.TrimSpace(a.Extra[QueryPlanning])) != "false"
 }

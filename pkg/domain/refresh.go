@@ -80,7 +80,7 @@ var namedRefreshes = map[string]string{
 	"@daily": "0 0 * * *", "@midnight": "0 0 * * *", "@hourly": "0 * * * *",
 }
 
-// IsZero reports whether r is the zero Refresh, with which content is never fetched again.
+// IsZero reports whether r is the zero Refresh, which means that content is never fetched again.
 func (r Refresh) IsZero() bool { return r == Refresh{} }
 
 // Schedule returns the refresh as a schedule of JetStream messages: "@every 24h0m0s", or six cron fields with seconds

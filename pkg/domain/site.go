@@ -126,8 +126,8 @@ func (d *Datasource) WarnSitemap() {
 
 const rereadSitemapWarning = "The site now includes more pages than before. Refresh it to find new pages in its sitemap." //nolint:gosec // G101: a warning, no credential
 
-// pagesFailed, crawlStopped and onlyRootWarning are the warnings of SettlePages. It uses them to recognise and replace
-// its earlier warnings.
+// pagesFailed, crawlStopped and onlyRootWarning are the warnings that SettlePages adds. It recognises them later in
+// order to replace them.
 const (
 	pagesFailed     = " pages could not be read; each shows its error"
 	crawlStopped    = "The crawl was stopped before all pages were fetched."

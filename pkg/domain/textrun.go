@@ -76,7 +76,7 @@ func (r TextRuns) Locate(text string, in TextRange) []Located {
 		piece := text[run.Text : run.Text+run.Length]
 		next := Located{In: TextRange{run.Text, run.Text + run.Length}, Document: TextRange{run.Document, run.Document + run.Length}, Text: piece}
 		if n := len(out); n > 0 {
-			// Between rows and items, the text has the first line break of BlockSeparator, and the second is missing.
+			// Between rows or items, the chunk's text contains only the first of BlockSeparator's two line breaks.
 			if last := &out[n-1]; last.In.End == next.In.Start && last.Document.End+1 == next.Document.Start && strings.HasSuffix(last.Text, "\n") {
 				last.In.End, last.Document.End, last.Text = next.In.End, next.Document.End, last.Text+"\n"+next.Text
 				continue
@@ -124,9 +124,9 @@ func (r TextRuns) Encode(offset int) string {
 	return out.String()
 }
 
-// impliedShift is the usual shift of a run. The shift is the change, since the previous run, in the distance between a
-// run's positions in the document and in the chunk. Encode omits the usual shift. It is 0 for the first run. For other
-// runs it is 1, because most of them follow a BlockSeparator that was shortened by one line break.
+// impliedShift is the shift that Encode omits because it is the most common one. The shift of a run is the change in
+// Document minus Text since the previous run. It is 0 for the first run, and 1 for most others, because they follow a
+// BlockSeparator that was shortened by one line break.
 func impliedShift(run int) int { return min(run, 1) }
 
 // DecodeTextRuns returns the runs that Encode returned for a chunk with this offset and length of text, or nil if the

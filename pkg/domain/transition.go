@@ -48,9 +48,9 @@ func (o *Outcome) sweepOriginal(d *Datasource, key string) {
 
 // Apply changes the datasource according to the event, and returns the other consequences. store is the current state
 // of the datasource's datastore: no move may start or end before the outcome is stored. Once a datasource has been
-// accepted, only Apply changes its status, with these exceptions, in which the catalog changes several rows: it sets a
-// datasource to pending when its job is published, a duplicate page to skipped, and a site to synched when no pages are
-// waiting, and it stops crawls.
+// accepted, only Apply changes its status. There are a few exceptions, in which the catalog changes several rows
+// itself: it sets a datasource to pending when its job is published, a duplicate page to skipped, and a site to synched
+// when no pages are waiting, and it stops crawls.
 //
 // An event may be delivered several times or late, and it may come from a job that a newer job has overtaken. These
 // rules make such events harmless:
@@ -275,8 +275,8 @@ func applyError(d *Datasource, store Datastore, ev Event, current bool) Outcome 
 			d.Progress.Stage = ev.Progress.Stage
 		}
 	case store.Move != nil && store.Move.ID == ev.Move:
-		// Readers lose nothing, but the move cannot end without this datasource. Resume is kept, so that cancelling the
-		// move can restore the old state.
+		// A failed move takes nothing away from readers, but the datastore's move cannot be completed without this
+		// datasource. Keep Resume, so that cancelling the move can restore the old state.
 		d.finish(StatusError, ev.At)
 		d.Error = "The document could not be moved to " + store.Move.To.String() + ": " + ev.Error
 	default:

@@ -14,9 +14,9 @@ const maxRedirects = 10
 // MaxPostponed is the longest time that a job can be postponed.
 const MaxPostponed = 24 * time.Hour
 
-// applyDiscovered returns an Outcome with the discovered links. It ignores links of a site that do not come from the
-// site's newest job. It accepts all links of a page. The catalog then drops them if the site is no longer in the crawl
-// that requested the page.
+// applyDiscovered returns an Outcome with the discovered links. For a site, it ignores the links unless the event comes
+// from the site's newest job. For a page, it accepts all links. The catalog later drops them if the site is no longer
+// in the crawl that requested the page.
 func applyDiscovered(d *Datasource, ev Event, current bool) Outcome {
 	if d.Type != TypeWebSite {
 		return Outcome{Links: ev.Links, LeftOut: ev.LeftOut}
