@@ -2,7 +2,7 @@ package static
 
 import "golang.org/x/sys/cpu"
 
-// addRows is the fastest implementation of addRowsPortable on this processor.
+// addRows is the fastest function on this processor that does the same as addRowsPortable.
 var addRows = selectAddRows()
 
 func selectAddRows() func(sums *[Dimensions]int32, r *rows) {

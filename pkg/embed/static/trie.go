@@ -25,7 +25,7 @@ func newTrie(size int) *trie {
 	return &trie{edges: make([]edge, 1<<size), shift: 32 - size, ids: append(make([]int32, 0, 1<<(size-1)), unknown)}
 }
 
-// findSlot returns the index of the edge, or of the slot where the edge belongs.
+// findSlot returns the index of the edge with the given key or, if there is none, of the free slot where it belongs.
 func (t *trie) findSlot(from uint32) int {
 	const golden = 0x9E3779B1 // 2³² divided by the golden ratio; it spreads neighbouring values far apart
 	at := int(from * golden >> t.shift)

@@ -32,7 +32,8 @@ const (
 	fixedRows = 96
 )
 
-// factor returns the scale of a row with the given sum of squares and largest magnitude, or 0 for a row of zeros.
+// factor returns the number by which a row is multiplied before it is rounded to integers. The row has the given sum of
+// squares and largest magnitude. factor returns 0 for a row of zeros.
 func factor(squares float64, top float32) float64 {
 	if squares == 0 {
 		return 0

@@ -73,7 +73,7 @@ func (k *kernel) soften(scores []float32) (sum float32) {
 	return k.exp(scores, k.largest(scores))
 }
 
-// The loops below compute several results at a time, so that no result has to wait for another.
+// The loops below keep several partial results, so that an operation need not wait for the result of the previous one.
 
 // largest returns the largest of the numbers. There must be at least one.
 func largest(x []float32) float32 {

@@ -204,8 +204,7 @@ func expWide16(x []float32, shift float32) (sum float32) {
 	return sum
 }
 
-// lastPowers returns x, which has fewer than 16 numbers, padded with shift. exp8 and exp16 process the result as their
-// last vector.
+// lastPowers returns x, which has fewer than 16 numbers, padded with shift to a whole vector for exp8 or exp16.
 func lastPowers(x []float32, shift float32) (last [16]float32) {
 	n := copy(last[:], x)
 	for i := range last[n:] {

@@ -47,7 +47,8 @@ func (kn *kernel) apply(l *linear, w *workspace, c, a []float32, m int) {
 	kn.multiply(c, l.floats.n, a, l.floats.k, m, l.floats, w.tile)
 }
 
-// packRows packs n rows of k numbers as columns. The rows of `from` begin `stride` numbers apart.
+// packRows packs a matrix whose columns are stored as n rows of k numbers. The rows of `from` begin `stride` numbers
+// apart.
 func (kn *kernel) packRows(to, from []float32, stride, n, k int) {
 	cols := kn.cols
 	for first := 0; first < n; first += cols {
@@ -72,7 +73,8 @@ func (kn *kernel) packRows(to, from []float32, stride, n, k int) {
 	}
 }
 
-// packColumns packs k rows of n numbers as rows. The rows of `from` begin `stride` numbers apart.
+// packColumns packs a matrix of k rows and n columns that is stored row by row. The rows of `from` begin `stride`
+// numbers apart.
 func (kn *kernel) packColumns(to, from []float32, stride, n, k int) {
 	cols := kn.cols
 	for first := 0; first < n; first += cols {

@@ -16,8 +16,8 @@ import (
 const (
 	maxNested = 2  // maximum depth of nested normalizers
 	maxSteps  = 32 // maximum number of steps in a normalizer
-	// Maximum size in bytes of one segment of text after a step; a longer result is truncated. A segment has about 4
-	// KiB, and Unicode normalisation makes a character at most eleven times as long.
+	// Maximum size in bytes of a segment of text after one normalisation step; a longer result is truncated. A segment
+	// has about 4 KiB, and Unicode normalisation makes a character at most eleven times as long.
 	maxNormalized = 1 << 20
 )
 

@@ -23,7 +23,7 @@ const (
 	maxSequence = 8192 // maximum number of tokens per text
 )
 
-// settings holds the settings from the small files in a model's directory.
+// settings holds the settings from the configuration files in a model's directory.
 type settings struct {
 	kind         string // "bert" or "xlm-roberta"
 	name         string
@@ -85,7 +85,7 @@ func bare(err error) error {
 	return err
 }
 
-// readJSON decodes a small file into v. If the file does not exist, it returns false and no error.
+// readJSON decodes a JSON file of limited size into v. If the file does not exist, it returns false and no error.
 func (d directory) readJSON(name string, v any) (bool, error) {
 	data, err := d.read(name, maxSettings)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -100,7 +100,7 @@ func (d directory) readJSON(name string, v any) (bool, error) {
 	return true, nil
 }
 
-// readSettings reads all small files. Errors name the file and say what to do.
+// readSettings reads all configuration files of the model. Errors name the file and say what to do.
 func (d directory) readSettings() (*settings, error) {
 	s := &settings{}
 	for _, read := range []func(*settings) error{d.readConfig, d.readModules, d.readLengths, d.readPrompts} {
@@ -262,8 +262,8 @@ func (d directory) readLengths(s *settings) error {
 	return nil
 }
 
-// firstPosition returns the row of the first token's position. In RoBERTa models, the positions start after the padding
-// token's id.
+// firstPosition returns the row of the position table for the first token of a text. In RoBERTa models, the rows for
+// positions start after the row with the padding token's id.
 func (s *settings) firstPosition() int {
 	if s.kind == "xlm-roberta" {
 		return s.padding + 1
