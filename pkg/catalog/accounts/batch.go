@@ -38,8 +38,8 @@ type accountUses struct {
 	uses    map[domain.Metric]int64
 }
 
-// count adds uses to the counters of an account. The usage of concurrent callers is stored in the same batch. count
-// returns once that batch is stored.
+// count adds uses to the counters of an account, and returns once they are stored. The usage of concurrent callers is
+// stored together, as one batch.
 func (y *usageQueue) count(ctx context.Context, a domain.Account, uses map[domain.Metric]int64, store func(context.Context, []accountUses) error) error {
 	own := y.join(a, uses)
 	y.lock.Lock()

@@ -80,9 +80,9 @@ func (c *Accounts) BeginIdempotent(ctx context.Context, ws, key, requestHash str
 }
 
 // take claims the key if the key is free, or if the process that claimed it has not renewed its claim in time. It also
-// takes over a claim with a renewal time in the future, which means that the clock was set back. Checking and claiming
-// are a single SQL statement, so only one of several concurrent requests succeeds, even in different processes. While
-// the status is 0, the body column contains the owner.
+// takes over a claim with a renewal time in the future, which means that the clock was set back. Each of its two SQL
+// statements checks and claims in one step, so only one of several concurrent requests succeeds, even in different
+// processes. While the status is 0, the body column contains the holder of the claim.
 func (c *Claim) take(ctx context.Context, t *db.Tx, now time.Time) (bool, error) {
 	fresh, err := t.Exec(ctx, `INSERT INTO idempotency_keys (workspace_id, key, request_hash, status, body, begun_at, expires_at)
 		VALUES (?, ?, ?, 0, ?, ?, ?) ON CONFLICT DO NOTHING`, c.ws, c.key, c.requestHash, c.holder, db.Micros(now), c.expires)

@@ -80,7 +80,7 @@ func testOutbox(t *testing.T, open world.Open) {
 			}
 			return taken
 		}
-		for n, want := range []int{7, 2, 1} { // the workspaces have 10, 3 and 1 jobs
+		for n, want := range []int{7, 2, 1} { // while 10, 3 and 1 jobs fit into the window
 			var workspace string
 			for range 20 {
 				workspace = w.CreateFile(others[n]).WorkspaceID

@@ -51,7 +51,8 @@ func (c *Store) ForgetConversations(ctx context.Context, since time.Time) (more 
 	const forgotten = `updated_at < ? AND NOT EXISTS (
 		SELECT 1 FROM conversation_turns t WHERE t.conversation_id = conversations.id AND t.held_until >= ?)`
 	old, now := db.Micros(since), db.Micros(c.db.Now())
-	// Usually there are no such conversations, and this method is called often, so check without a transaction first.
+	// This method is called often, and usually there are no conversations to delete, so check without a transaction
+	// first.
 	if some, err := db.Exists(ctx, c.db.Read, `SELECT 1 FROM conversations WHERE `+forgotten+` LIMIT 1`, old, now); err != nil || !some {
 		return false, err
 	}

@@ -24,8 +24,8 @@ func MapNotFound(err error, kind, id string) error {
 	return nil
 }
 
-// MapConflict returns a domain.CodeConflict error if an insert without errors has inserted no row (rows is 0), because
-// the id already exists. Otherwise, it returns err.
+// MapConflict maps the result of an insert to an error. If the insert succeeded but inserted no row (rows is 0), the id
+// already exists, and MapConflict returns a domain.CodeConflict error. Otherwise, it returns err.
 func MapConflict(rows int64, err error, kind, id string) error {
 	if err == nil && rows == 0 {
 		return domain.Errorf(domain.CodeConflict, "there is already a %s with id %q", kind, id)

@@ -36,8 +36,8 @@ const replayBatch = 200
 
 // kind returns the kind of job that a replay queues for a datasource, or "" if it queues none. If web content is
 // fetched again, a site gets a crawl job, which then creates the jobs for its pages. Otherwise a site gets no job,
-// because it has no content of its own. A page that was never fetched gets a crawl job. If failures are replayed, so
-// does a page whose last fetch failed.
+// because it has no content of its own. A page that was never fetched gets a crawl job. If failures are replayed, a
+// page whose last fetch failed gets one as well.
 func (f ReplayFilter) kind(d record.Record) domain.JobKind {
 	web := d.Type == domain.TypeWebPage || d.Type == domain.TypeWebSite
 	switch {

@@ -22,7 +22,8 @@ func NewWindow(size int, share float64, inFlight map[string]int) *Window {
 // Free returns the number of jobs for which there is room.
 func (w *Window) Free() int { return w.free }
 
-// take counts another job of the workspace, unless the workspace has its share.
+// take counts another job of the workspace and returns true. It returns false if the workspace has already used up its
+// share.
 func (w *Window) take(workspace string) bool {
 	if w == nil {
 		return true
@@ -35,7 +36,7 @@ func (w *Window) take(workspace string) bool {
 	return true
 }
 
-// room returns the number of jobs of the workspace that the window takes if no other workspace has any.
+// room returns how many further jobs of the workspace would fit into the window if no other workspace added any.
 func (w *Window) room(workspace string) int {
 	const unlimited = 1 << 30
 	if w == nil {

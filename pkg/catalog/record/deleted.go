@@ -9,8 +9,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// SiteOf returns the id of the site to which the datasource belongs. For a site, this is its own id; for other
-// datasources that belong to no site, it is "".
+// SiteOf returns the id of the site to which the datasource belongs. For a site, this is its own id. For a datasource
+// that is neither a site nor a page of one, it is "".
 func SiteOf(d domain.Datasource) string {
 	if d.Type == domain.TypeWebSite {
 		return d.ID

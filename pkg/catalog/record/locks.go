@@ -12,12 +12,12 @@ import (
 
 // If several processes write concurrently, transactions take their locks in one order, to avoid deadlocks:
 //
-// 0. the lock for a workspace's stored content, if its size is limited;
-//  1. the locks of datastores: shared by transactions that depend on the place of a datastore, exclusive for those that
+//  1. the lock for a workspace's stored content, if the size of this content is limited;
+//  2. the locks of datastores: shared by transactions that depend on the place of a datastore, exclusive for those that
 //     move or delete it;
-//  2. the lock for upserts of a datastore;
-//  3. rows of sites, then rows of other datasources, each by id;
-//  4. everything else.
+//  3. the lock for upserts of a datastore;
+//  4. rows of sites, then rows of other datasources, both sorted by id;
+//  5. everything else.
 //
 // If a deadlock occurs nevertheless, one of the transactions is run again. In SQLite, write transactions never overlap,
 // so no locks are needed.

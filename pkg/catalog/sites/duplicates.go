@@ -18,8 +18,8 @@ type verdict struct {
 	Yielded []string // ids of pages left out in favour of this page
 }
 
-// Maximum number of pages with equal content that are compared with a fetched page. A site has at most one such page,
-// unless its pages were fetched by versions that did not detect duplicates.
+// Maximum number of pages with the same content that are compared with a fetched page. A site has more than one page
+// with the same content only if its pages were fetched by versions that did not detect duplicates.
 const maxEqualPages = 16
 
 // Judge decides whether a fetched page is kept. A page that names another page of the site as canonical may be replaced

@@ -112,8 +112,8 @@ func (c *Sites) FollowStored(ctx context.Context, t *db.Tx, page record.Record, 
 }
 
 // addStoredLinks adds the targets of stored links as pages, and sets Capped if the site has reached its page limit. It
-// does not count refused links: the crawl that found them has done so. It returns the number of jobs put into the
-// outbox.
+// does not count refused links, because the crawl that found them has already counted them. It returns the number of
+// jobs put into the outbox.
 func (c *Sites) addStoredLinks(ctx context.Context, t *db.Tx, site *record.Record, store domain.Datastore, found []foundLink) (int, error) {
 	if len(found) == 0 {
 		return 0, nil

@@ -12,8 +12,8 @@ import (
 )
 
 // Reasons for leaving out addresses found by crawlers. The catalog checks the depth and the patterns, because only the
-// catalog knows the current settings, and whether there is a shorter path to the address. Crawlers report tooDeep as
-// well.
+// catalog knows the current settings, and whether there is a shorter path to the address. Crawlers may also reject an
+// address themselves, with the reason tooDeep.
 const (
 	overLimit = "past the site's limit of pages"
 	tooDeep   = domain.LeftTooDeep

@@ -223,7 +223,7 @@ func testScopes(t *testing.T, open world.Open) {
 		w := world.New(t, open)
 		p, all := linked("/list/1", "/list/2", "/blog/a", "/blog/b", "/blog/c")
 		site := follows(w, p, root, domain.DatasourceConfig{Include: []string{"/blog/"}, MaxDepth: 10, MaxPages: 3})
-		world.Equal(t, all[3:5], searchable(w, site, p)) // the root is the third
+		world.Equal(t, all[3:5], searchable(w, site, p)) // these two and the root make three pages
 		world.Equal(t, []string{"The site has more pages than its limit of 3; the rest were skipped."}, w.Get(site.ID).Warnings)
 	})
 	t.Run("waiting pages are fetched with the changed settings", func(t *testing.T) {
