@@ -163,7 +163,7 @@ func isCode(n *html.Node) bool {
 	t, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(attr(n, "type"))), ";")
 	switch {
 	case t == "", t == "module", strings.HasSuffix(t, "javascript"), strings.HasSuffix(t, "ecmascript"):
-		// HasSuffix also finds types such as "…-text/javascript", which loaders give to scripts that they defer.
+		// The type may also be one such as "…-text/javascript", which loaders give to scripts that they defer.
 		return attr(n, "src") != "" || n.FirstChild != nil
 	}
 	return false
