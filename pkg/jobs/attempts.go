@@ -70,8 +70,8 @@ func (l *attemptStore) store(ctx context.Context, generation uint64, t attemptCo
 	return t, nil
 }
 
-// change applies f to the attempt counts t, and stores the result. t may be outdated: if a job has outlived its lease,
-// two workers run it. change then reads the counts again and retries.
+// change applies f to the attempt counts t, and stores the result. t may be outdated, because two workers may be
+// running a job that has outlived its lease. In that case, change reads the counts again and retries.
 func (l *attemptStore) change(ctx context.Context, generation uint64, t attemptCounts, f func(*attemptCounts)) (attemptCounts, error) {
 	const tries = 5
 	var err error

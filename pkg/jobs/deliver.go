@@ -75,7 +75,7 @@ func (d *delivery) settle(step func(context.Context) (Result, error)) {
 	result, err := step(ctx)
 	if err != nil && result == Unsettled {
 		d.log.Warn("could not store the outcome of a job; it will be delivered again", "error", err)
-		// If this request is lost as well, the job is delivered again after AckWait.
+		// If this request for redelivery is lost, the job is delivered again after AckWait.
 		_ = d.msg.NakWithDelay(d.retry.delay(d.counts.Failures + 1))
 	}
 	if result == "" {

@@ -93,11 +93,12 @@ func (s *Server) checkStream(dir string) error {
 	return nil
 }
 
-// checkBlocks removes the index of a stream if the sequence of a message is damaged. The server then compares all
-// messages with their checksums, and drops the damaged one and those behind it in its block. With an index, it would
-// trust the sequence, and allocate memory for all sequences up to it until it is killed.
+// checkBlocks removes the index of a stream if the sequence of a message is damaged. Without the index, the server
+// compares all messages with their checksums, and drops the damaged message and those behind it in the same block. With
+// the index, the server would trust the sequence, and would allocate memory for all sequences up to it until the
+// process is killed.
 //
-// The originals are not checked, because their blocks may have hundreds of gigabytes.
+// The originals are not checked, because their blocks may take up hundreds of gigabytes.
 func (s *Server) checkBlocks(dir, stream string) error {
 	if strings.HasPrefix(stream, objectsPrefix) {
 		return nil
@@ -134,8 +135,8 @@ const (
 	maxSequenceGap = 1 << 24 // above what a block can hold, and still cheap for the server
 )
 
-// hasPlausibleSequences reports whether no sequence in a block of messages is far above the one before. A block that
-// ends in the middle of a message is not judged: the server notices that by itself.
+// hasPlausibleSequences returns false if a sequence in a block of messages is far above the one before. It accepts a
+// block that ends in the middle of a message, because the server detects that by itself.
 func hasPlausibleSequences(path string) (bool, error) {
 	f, err := os.Open(path)
 	if err != nil {
