@@ -65,7 +65,7 @@ func (a *audit) originals(ctx context.Context) error {
 }
 
 // verifyOriginal verifies the digest of an original if the audit is thorough. A synched web page whose original is
-// damaged is fetched again. Other datasources are named.
+// damaged is fetched again. For other datasources, the audit only reports the damage.
 func (a *audit) verifyOriginal(ctx context.Context, o catalog.OriginalRef) error {
 	if !a.Thorough {
 		return nil
@@ -101,7 +101,8 @@ func (a *audit) verifyOriginal(ctx context.Context, o catalog.OriginalRef) error
 }
 
 // handleMissingOriginal handles a datasource whose original was not found in the store. A synched web page is fetched
-// again. Other datasources are counted. Those without content are deleted if Prune is set.
+// again. For other datasources, the audit only counts the loss, but deletes datasources without content if Prune is
+// set.
 func (a *audit) handleMissingOriginal(ctx context.Context, o catalog.OriginalRef) error {
 	d, err := a.Catalog.Datasource(ctx, o.WorkspaceID, o.DatasourceID)
 	if domain.CodeOf(err) == domain.CodeNotFound {
