@@ -22,7 +22,7 @@ func connect(t *testing.T, s *Server) (*nats.Conn, jetstream.JetStream) {
 	return nc, js
 }
 
-// A server allocates memory for all sequences up to that of a damaged message, if it has an index.
+// If the stream has an index, the server allocates memory for all sequences up to that of a damaged message.
 func TestADamagedSequenceIsDropped(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -44,7 +44,7 @@ func TestADamagedSequenceIsDropped(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const record = headerBytes + len("s") + len(payload) + 8 // the last are the checksum
+	const record = headerBytes + len("s") + len(payload) + 8 // the last 8 bytes are the checksum
 	if len(block) != 5*record {
 		t.Fatalf("the block has %d bytes, want %d", len(block), 5*record)
 	}

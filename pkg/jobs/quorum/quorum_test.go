@@ -233,7 +233,7 @@ func TestAnAnswerThatWasLostIsAskedForAgain(t *testing.T) {
 	}
 }
 
-// If a server loses the leadership while it stores a message, it may forever treat the message's id as being stored.
+// If a server loses the leadership while it stores a message, it may keep treating the message's id as being stored.
 func TestAMessageWhoseIDIsStuckIsStoredUnderAnother(t *testing.T) {
 	t.Parallel()
 	var tries atomic.Int32
