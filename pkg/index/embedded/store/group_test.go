@@ -109,7 +109,7 @@ func TestACancelledWriterIsNotWritten(t *testing.T) {
 	}
 	want := 2 // those of before and b
 	if errs[0] == nil {
-		want = 3 // b's commit included a before a was cancelled
+		want = 3 // a was committed together with b before a was cancelled
 	}
 	if got := foundBy(t, s, "common"); got != want {
 		t.Errorf("%d rows are found, want %d", got, want)
