@@ -59,7 +59,8 @@ func (s *server) requests() []map[string]any {
 	return slices.Clone(s.bodies)
 }
 
-// started returns a provider for a new server with the given steps, the server, and the list of the provider's waits.
+// started returns a provider for a new server with the given steps, the server, and the list of the pauses that the
+// provider makes.
 func started(t *testing.T, mod func(*Options), steps ...http.HandlerFunc) (*Provider, *server, *[]time.Duration) {
 	t.Helper()
 	s := &server{steps: steps}
