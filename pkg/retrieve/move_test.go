@@ -327,7 +327,7 @@ func TestSearchesDuringMovesMissNothing(t *testing.T) {
 			w.sweep(at, id)
 		}
 		at = next
-		for seen := make(map[int]bool); len(seen) < readers; { // no search lives through more than two moves
+		for seen := make(map[int]bool); len(seen) < readers; { // so no search spans more than two moves
 			seen[<-finished] = true
 		}
 	}
