@@ -195,7 +195,7 @@ func renderModel(a domain.Agent) ChatModel {
 	return ChatModel{Id: a.ID, Object: ChatModelObjectModel, Created: a.CreatedAt.Unix(), OwnedBy: "sluice", Name: a.Name, Description: a.Description}
 }
 
-// completion holds what all chunks of one chat completion have in common.
+// completion holds the values that are the same in all chunks of one chat completion.
 type completion struct {
 	id, model string
 	created   int64

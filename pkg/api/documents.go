@@ -80,8 +80,8 @@ func (s *server) upsert(ctx context.Context, store domain.Datastore, batch []*up
 }
 
 // storedUpserts returns the datasources of the batch if an earlier run of the request has stored them. A run stores
-// either all of them or none. The earlier run has stored them if the batch contains a datasource that this run created,
-// or one whose newest job this run queued. The other datasources may have changed since then.
+// either all of them or none. The earlier run has stored them if it created one of the datasources, or queued the
+// newest job of one. The other datasources may have changed since then.
 func (s *server) storedUpserts(ctx context.Context, batch []*upsertItem) ([]domain.Datasource, error) {
 	for i, u := range batch {
 		d, err := s.Datasources.Datasource(ctx, u.datasource.WorkspaceID, u.datasource.ID)

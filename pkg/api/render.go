@@ -81,7 +81,7 @@ func renderDatasource(d domain.Datasource) Datasource {
 }
 
 // renderConfig returns the settings of a datasource and the results of its last fetch, without ETag and Last-Modified.
-// It returns only the names of a protected site's headers.
+// Headers of a protected site are included by name, but without their values.
 func renderConfig(d domain.Datasource) map[string]any {
 	config := d.Config
 	config.ETag, config.LastModified, config.Depth, config.Access = "", "", 0, nil

@@ -131,8 +131,8 @@ func (s *server) sendChanges(ctx context.Context, w http.ResponseWriter, key dom
 // maxGathered is the maximum number of ids that gather returns at once.
 const maxGathered = 1000
 
-// gather waits for a change and returns the ids of all datasources whose changes have arrived, without duplicates. open
-// is false when the watch has ended.
+// gather waits for a change and returns the ids of all datasources whose changes have arrived, without duplicates. If
+// the watch has ended, `open` is false.
 func gather(ctx context.Context, changed <-chan string) (ids []string, open bool) {
 	seen := map[string]bool{}
 	for len(ids) < maxGathered {

@@ -55,7 +55,7 @@ func (s *server) UpdateDatasource(ctx context.Context, r UpdateDatasourceRequest
 	return UpdateDatasource200JSONResponse(shown), err
 }
 
-// configureCrawl sets how a page or site is fetched. It ignores site settings for pages.
+// configureCrawl sets how a page or site is fetched. For pages, it ignores the settings that only sites have.
 func configureCrawl(d *domain.Datasource, c DatasourceConfigCreate) {
 	d.Config.SourceURL = strings.TrimSpace(orZero(c.SourceUrl))
 	d.Config.Refresh = strings.TrimSpace(orZero(c.Refresh))

@@ -83,7 +83,7 @@ const (
 	refusedStorage = "room" // no room for more content
 )
 
-// New returns a handler that passes admitted requests to next.
+// New returns a handler that passes admitted requests to the `next` handler.
 func New(o Options, s Server, next http.Handler) (http.Handler, error) {
 	g := &handler{server: s, next: next, opts: o, of: map[string]*admission.Gate{
 		classSearch: o.Searches, classAnswer: o.Answers, classUpload: o.Uploads, classOther: o.Others,

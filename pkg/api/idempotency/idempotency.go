@@ -1,6 +1,6 @@
 // Package idempotency executes a request with an Idempotency-Key only once. It replays the stored response to a
-// repeated request, and lets a request repeated after a crash find what the earlier run created. It does not depend on
-// the API's operations; pkg/api may import it.
+// repeated request. If the request is repeated after a crash, it can find the resources that the earlier run created.
+// The package does not depend on the API's operations; pkg/api may import it.
 package idempotency
 
 import (

@@ -1,7 +1,7 @@
-// Package rules checks what the OpenAPI document cannot express about request bodies, such as fields that depend on
-// each other. Rules also run if the body violates the schema, so that one response lists all faults. They must
-// therefore accept values of any type. They do not depend on requests or the catalog; pkg/api and the packages below it
-// may import this package.
+// Package rules checks the constraints on request bodies that the OpenAPI document cannot express, such as fields that
+// depend on each other. Rules also run if the body violates the schema, so that one response lists all faults. They
+// must therefore accept values of any type. They do not depend on requests or the catalog; pkg/api and the packages
+// below it may import this package.
 package rules
 
 import (
