@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/telemetry"
 )
 
-// Options are the dependencies of a process in addition to its settings.
+// Options holds the dependencies that a process needs in addition to its settings.
 type Options struct {
 	Log     *slog.Logger
 	Out     io.Writer         // receives the API key that the first start of an api process creates; unused by workers
