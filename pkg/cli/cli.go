@@ -1,5 +1,5 @@
-// Package cli implements the command line. It contains what all commands share (command tree, help, flags, exit codes,
-// output as text and JSON), and the commands that are clients of a running service. Its subpackages contain the
+// Package cli implements the command line. It contains the parts that all commands use (command tree, help, flags, exit
+// codes, output as text and JSON), and the commands that are clients of a running service. Its subpackages contain the
 // commands that measure a service (measure), access its data directly (operate), and show how the pipeline works on a
 // file or site (inspect). They import cli; cli imports none of them.
 package cli
@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Program holds what all commands of a program share.
+// Program holds the state and settings that all commands of a program use.
 type Program struct {
 	Name    string // "sluice", or "sluice ingestor"
 	About   string // description of the program, for its help

@@ -7,7 +7,7 @@ func Counted[N int | int64](n N, one string) string {
 	return fmt.Sprintf("%d %s", n, OneOrMany(n, one, one+"s"))
 }
 
-// OneOrMany returns one if n is 1, otherwise many.
+// OneOrMany returns `one` if n is 1, and `many` otherwise.
 func OneOrMany[N int | int64](n N, one, many string) string {
 	if n == 1 {
 		return one

@@ -209,8 +209,8 @@ func (w *walker) isList() bool {
 	return false
 }
 
-// beginsList reports whether the text after a field's name starts an array that may contain documents. known is false
-// if the text is too short to decide this.
+// beginsList reports whether the text after a field's name starts an array that may contain documents. If the text is
+// too short to decide this, `known` is false.
 func beginsList(text []byte) (is, known bool) {
 	const space = " \t\r\n"
 	text = bytes.TrimLeft(text, space+":")

@@ -16,8 +16,8 @@ type Progress interface {
 	End(text string)
 }
 
-// NewProgress returns a Progress for out. On a terminal it redraws one line; elsewhere, such as in a log, it writes a
-// line now and then.
+// NewProgress returns a Progress that writes to `out`. On a terminal it redraws one line; elsewhere, such as in a log,
+// it writes a line now and then.
 func NewProgress(out io.Writer) Progress {
 	if Terminal(out) {
 		return NewBar(out)

@@ -36,8 +36,8 @@ const (
 	formatChunks = "chunks"
 )
 
-// Extract returns the command that prints files as ingestion reads them. open returns an extractor and a chunker for
-// the settings.
+// Extract returns the command that prints files as ingestion reads them. The function `open` returns an extractor and a
+// chunker for the settings.
 func Extract(p *cli.Program, open func(config.Config) (*extract.Extractor, *chunk.Chunker)) *cobra.Command {
 	return p.Plain("extract FILE…", "Print files as ingestion reads them", func(ctx context.Context, args []string) error {
 		return runExtract(ctx, p, open, args)
@@ -78,8 +78,8 @@ func runExtract(ctx context.Context, p *cli.Program, open func(config.Config) (*
 	chunker = chunker.Sized(sizes)
 	failed := 0
 	for _, file := range flags.Args() {
-		// Text output shows table rows as tab-separated cells, because "column: value" is hard to read in a terminal and
-		// hard to compare with the output of other tools.
+		// Text output shows table rows as tab-separated cells, because "column: value" is hard to read in a terminal
+		// and hard to compare with the output of other tools.
 		doc, err := readFile(ctx, reader, extract.Request{Path: file, Name: file, Declared: *mime, PlainRows: *format == formatText})
 		if err != nil {
 			if ctx.Err() != nil {

@@ -34,8 +34,8 @@ and pages without text are not detected. Each line has the decision (page, liste
 out), the number of links from the root, the address, and the reason. Requests are as polite as in a crawl. No running
 service is needed; its settings apply (SLUICE_CRAWL_DELAY, SLUICE_USER_AGENT…). Exits with 1 if the site cannot be read.`
 
-// Plan returns the command that prints the plan of a site's crawl. open returns a crawler that does not coordinate its
-// requests with other crawlers, and a function that closes it.
+// Plan returns the command that prints the plan of a site's crawl. The function `open` returns a crawler that does not
+// coordinate its requests with other crawlers, and a function that closes the crawler.
 func Plan(p *cli.Program, open func(config.Config) (crawler *crawl.Crawler, stop func() error, err error)) *cobra.Command {
 	return p.Plain("plan [URL]", "Preview a crawl: the addresses and the reasons", func(ctx context.Context, args []string) error {
 		return runPlan(ctx, p, open, args)

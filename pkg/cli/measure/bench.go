@@ -82,7 +82,7 @@ func (p commands) benchCommand() *cobra.Command {
 	return cmd
 }
 
-// defaults sets the flags that the user has not given, depending on those that were given.
+// defaults sets the flags that the user has not given. Their values depend on the flags that the user has given.
 func (s *benchSettings) defaults(given func(string) bool) {
 	s.load.Grace = benchGrace
 	if !given("clients") {

@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/config"
 )
 
-// commands holds what the commands of this package share.
+// commands holds the values that all commands of this package use.
 type commands struct {
 	*cli.Program
 	chat func(config.Config) (chat.Model, error)

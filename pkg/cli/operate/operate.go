@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/embed"
 )
 
-// commands holds what the commands of this package share.
+// commands holds the values that all commands of this package use.
 type commands struct {
 	*cli.Program
 	models func(config.Config) ([]embed.Model, error)
