@@ -82,7 +82,7 @@ const (
 	PageDiffers                   // its content or redirect has changed: pages with its former content are fetched again
 )
 
-// ChangeFrom returns the effect of the job that changed the page from before to d.
+// ChangeFrom returns the effect of the job that changed the page from `before` to d.
 func (d *Datasource) ChangeFrom(before Datasource) PageChange {
 	switch {
 	case d.GroupID == "":

@@ -16,8 +16,8 @@ const metaLanguage = "language"
 // only with the datasource.
 const maxFoundMetadata = 2 << 10
 
-// FragmentMetadata returns the metadata of a fragment, which filters can use and readers can see. It is a copy of
-// given, the caller's metadata, with the document's metadata, title and language added. doc may be nil.
+// FragmentMetadata returns the metadata of a fragment, which filters can use and readers can see. It is a copy of the
+// caller's metadata (`given`), with the document's metadata, title and language added. doc may be nil.
 func FragmentMetadata(given map[string]any, doc *DocumentInfo) map[string]any {
 	if doc == nil {
 		return given

@@ -49,7 +49,7 @@ func (r TextRuns) End(length int) TextRuns {
 }
 
 // Clip returns the runs of text[start:end] for another text that contains this part. `moved` is the part's offset in
-// that text minus start.
+// that text minus `start`.
 func (r TextRuns) Clip(start, end, moved int) TextRuns {
 	var out TextRuns
 	for _, run := range r {

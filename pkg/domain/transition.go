@@ -307,7 +307,7 @@ func (d *Datasource) restoreAfterMove(at time.Time) {
 	d.Error, d.Resume = before.Error, nil
 }
 
-// EndMove restores a datasource that could not be moved. It is called when the move is cancelled. It reports whether
+// EndMove is called when a move is cancelled. It restores a datasource that could not be moved, and reports whether
 // anything changed.
 func (d *Datasource) EndMove(at time.Time) bool {
 	if d.Resume == nil || !d.Status.Terminal() {
