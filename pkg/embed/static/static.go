@@ -67,9 +67,9 @@ type scratch struct {
 
 var scratchPool = sync.Pool{New: func() any { return new(scratch) }}
 
-// mean writes the weighted mean of the pieces' vectors to out, scaled to unit length. Because of the scaling, constant
-// factors do not matter: the sums can be computed exactly, with integers, and need not be divided by the sum of the
-// weights.
+// mean computes the weighted mean of the pieces' vectors, scales it to unit length, and writes it to `out`. Because of
+// the scaling, constant factors do not matter: the sums can be computed exactly, with integers, and need not be divided
+// by the sum of the weights.
 func (t *table) mean(out []float32, s *scratch) {
 	clear(s.sums[:])
 	// Add four rows at a time, so that the sums are read and written only a quarter as often.

@@ -113,8 +113,8 @@ func (kn *kernel) multiplyFixed(c []float32, ldc int, a []float32, lda, m int, b
 	}
 }
 
-// row converts x to integers and writes them to out, padded with zeros. It returns the value of one unit: each integer
-// times this value is the number in x.
+// row converts x to integers and writes them to `out`, padded with zeros. It returns the value of one unit: each
+// integer times this value is the number in x.
 func (f *fixedPoint) row(out []int16, x []float32) float32 {
 	squares32, top := f.extent(x)
 	squares := float64(squares32)

@@ -130,7 +130,7 @@ func (n *network) lookUp(x []float32, texts [][]int32) {
 	}
 }
 
-// attend computes the attention of one text. first is the row of its first token. For each head and each token, the
+// attend computes the attention of one text. `first` is the row of its first token. For each head and each token, the
 // values of all tokens are mixed, with weights that are computed from the token's query and the other tokens' keys.
 func (n *network) attend(w *workspace, first, tokens int) {
 	kn, hidden, size := n.kernel, n.hidden, n.hidden/n.heads

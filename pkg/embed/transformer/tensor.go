@@ -29,7 +29,7 @@ type tensor struct {
 	data  []byte // its length matches dtype and shape
 }
 
-// decode decodes len(out) numbers of the tensor into out, starting with the number at index `first`.
+// decode decodes len(out) numbers of the tensor into `out`, starting with the number at index `first`.
 func (t tensor) decode(out []float32, first int) {
 	data := t.data[first*t.dtype.size():]
 	switch t.dtype {
@@ -84,5 +84,5 @@ type table struct {
 	tensor
 }
 
-// read decodes row i into out, which must be as long as a row.
+// read decodes row i into `out`, which must be as long as a row.
 func (t *table) read(out []float32, i int) { t.decode(out, i*len(out)) }

@@ -130,8 +130,8 @@ func boundaryTokens(ids map[string]int32) (first, last int32, err error) {
 	return first, last, nil
 }
 
-// parseTokenizer parses the tokenizer.json of a supported kind of tokeniser. All ids must be less than words, the size
-// of the model's vocabulary.
+// parseTokenizer parses the tokenizer.json of a supported kind of tokeniser. All ids must be less than `words`, the
+// size of the model's vocabulary.
 func parseTokenizer(data []byte, words int) (*tokenizer, error) {
 	var file tokenizerFile
 	if err := json.Unmarshal(data, &file); err != nil {

@@ -164,8 +164,8 @@ func digestOf(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// identity returns a digest of everything that affects the vectors of passages. It distinguishes different models that
-// have the same name. It does not depend on the directory.
+// identity returns a digest of everything that affects the vectors of passages. The digest distinguishes different
+// models that have the same name, and does not depend on the directory.
 func (e *Embedder) identity(s *settings, weights string) string {
 	all, err := json.Marshal([]any{weights, e.tokenizer.digest, e.prefixes[embed.Passage], e.maxTokens, s.pool, s.activation, s.epsilon, s.heads})
 	if err != nil {
