@@ -18,7 +18,7 @@ func testConcurrency(t *testing.T, open world.Open) {
 	})
 }
 
-// concurrentService simulates a service whose processes share the catalog and do everything concurrently.
+// concurrentService simulates a service whose processes share the catalog and use it concurrently.
 type concurrentService struct {
 	*world.World
 	processes []*catalog.Catalog

@@ -48,7 +48,7 @@ func (l *List) And(condition string, args ...any) {
 	l.Args = append(l.Args, args...)
 }
 
-// Page completes the SELECT. It selects one row more than the page has, to find out whether another page follows.
+// Page completes the SELECT. It selects one row more than a page may contain, to find out whether another page follows.
 func (l *List) Page(p Page) (text string, args []any, limit int, err error) {
 	if limit, err = p.limit(); err != nil {
 		return "", nil, 0, err

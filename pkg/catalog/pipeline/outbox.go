@@ -255,7 +255,8 @@ func (c *Pipeline) InFlight(ctx context.Context) (int64, error) {
 	return n, nil
 }
 
-// InFlightByWorkspace returns the same as InFlight, for each workspace that has such datasources.
+// InFlightByWorkspace counts the same datasources as InFlight, but for each workspace. Workspaces without such
+// datasources are absent from the result.
 func (c *Pipeline) InFlightByWorkspace(ctx context.Context) (map[string]int, error) {
 	// Counting here keeps the database from sorting. There are only as many rows as fit into the window.
 	workspaces, err := db.Collect(ctx, c.db.Read, db.ScanString,

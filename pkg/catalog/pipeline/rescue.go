@@ -84,9 +84,9 @@ func (c *Pipeline) Reissue(ctx context.Context, datasourceID, expectJobID string
 	return reissued && err == nil, err
 }
 
-// NewJob returns a job, with a new id, that reads the datasource again. It is an ingest job of the original or a crawl
-// job of the address. The crawl job of a site's page contains the scope of the site. NewJob fails with domain.NotFound
-// if the datastore is gone.
+// NewJob returns a job, with a new id, that reads the datasource again. Depending on `kind`, the job ingests the
+// original or crawls the address. The crawl job of a site's page contains the scope of the site. NewJob fails with
+// domain.NotFound if the datastore is gone.
 func (c *Pipeline) NewJob(ctx context.Context, d domain.Datasource, kind domain.JobKind) (domain.Job, error) {
 	store, err := record.DatastoreByID(ctx, c.db.Read, d.DatastoreID)
 	if err != nil {

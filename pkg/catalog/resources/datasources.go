@@ -105,7 +105,8 @@ func (c *Resources) createDatasources(ctx context.Context, in []NewDatasource, b
 	return out, err
 }
 
-// lockDatastores takes the locks of the datastores of new datasources.
+// lockDatastores locks the datastores of the new datasources `in`. It then calls `begin`, if that is not nil, for each
+// datastore, ordered by id.
 func lockDatastores(ctx context.Context, t *db.Tx, in []NewDatasource, begin func(context.Context, *db.Tx, string) error) error {
 	var stores []string
 	for _, n := range in {

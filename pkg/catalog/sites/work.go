@@ -26,8 +26,8 @@ const (
 	workNamed   workKind = 8 // fetch left-out pages again if the text of their canonical page, only now known, differs
 )
 
-// workOf maps each kind of change of a page to the work that it causes. The work concerns the pages that were left out
-// in favour of the changed page.
+// workOf maps each kind of change of a page to the work that it causes on the pages that were left out as duplicates of
+// the changed page.
 var workOf = map[domain.PageChange]workKind{domain.PageLost: workRelease, domain.PageKnown: workNamed, domain.PageDiffers: workCompare}
 
 func changeOf(kind workKind) domain.PageChange {
