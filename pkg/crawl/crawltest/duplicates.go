@@ -43,7 +43,7 @@ func (s *Site) addDuplicates(lab *page) {
 		missing.answer = status(404)
 		s.page(hub, fmt.Sprintf("/d/canonical-missing-%d", i)).head = canonical(missing.address)
 
-		// Translations are separate pages. Only a head element of the English page links to the German one.
+		// Translations are separate pages. The only link to the German page is in the head of the English one.
 		en, de := s.page(hub, fmt.Sprintf("/d/en/%d", i)), s.page(hub, fmt.Sprintf("/d/de/%d", i))
 		hub.links = hub.links[:len(hub.links)-1]
 		de.depth, de.lang = en.depth+1, "de"

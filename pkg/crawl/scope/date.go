@@ -131,7 +131,8 @@ func dashed(s string, last int) (date, bool) {
 	return d, ok
 }
 
-// numbers parses a year, a month and optionally a day; the name of a month and a year; or a year and a week.
+// numbers parses a year, a month and optionally a day; the name of a month and a year; or a year and a week. `last` is
+// the last valid year.
 func numbers(parts []string, last int) (date, bool) {
 	parts = slices.Clone(parts)
 	if len(parts) == 2 && months[strings.ToLower(parts[0])] > 0 {

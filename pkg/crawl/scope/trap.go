@@ -69,8 +69,8 @@ func isFarDate(u *url.URL) bool {
 
 func isCalendarWord(w string) bool { return calendars[w] || w == "date" || w == "datum" }
 
-// isStep recognises traps by the linking page: the links of a calendar to the next and previous date, and the links of
-// a catalogue that add another filter.
+// isStep reports whether the link between two addresses leads further into a trap. Such links go from one date of a
+// calendar to another, or add another filter to a catalogue.
 func isStep(from, to *url.URL, now time.Time) bool {
 	if from == nil || domain.BareHost(from) != domain.BareHost(to) {
 		return false
