@@ -237,7 +237,7 @@ func checkConfig[Config any](dir, name string) error {
 	return nil
 }
 
-// missing returns errDamaged for a file that does not exist.
+// missing turns the error for a file that does not exist into errDamaged. It returns other errors unchanged.
 func missing(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%w: %w", errDamaged, err)

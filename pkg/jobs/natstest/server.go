@@ -124,8 +124,8 @@ func (s *Server) signal(sig syscall.Signal) {
 	}
 }
 
-// Pause freezes the server, as a swapping machine or a cut network would: its connections stay open, but it sends
-// nothing.
+// Pause freezes the server, as if its machine were swapping or the network were cut: its connections stay open, but it
+// sends nothing.
 func (s *Server) Pause() { s.send(syscall.SIGSTOP) }
 
 // Resume lets a paused server continue. The server does not know that it was paused.
