@@ -117,7 +117,8 @@ func (c *Crawler) classify(ctx context.Context, err error, job domain.Job, repor
 	case e.Deferred && e.Err == nil:
 		return c.postpone(ctx, report, postponement{delay: e.RetryAfter, tries: job.Tries, since: job.Since, cause: e})
 	// The page or its host has failed. In both cases, the fetch counts as an attempt. Otherwise, pages of a host that
-	// is down could wait for weeks before they fail. Only a few of them are requested between two pauses of the host.
+	// is down could wait for weeks before they fail, because only a few of them are requested between two pauses of the
+	// host.
 	default:
 		return c.retry(ctx, report, e, err)
 	}
