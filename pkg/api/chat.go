@@ -162,7 +162,7 @@ func (s *server) ListModels(ctx context.Context, _ ListModelsRequestObject) (Lis
 }
 
 // agentsOf returns those agents of the caller's workspace that the caller may query, newest first. It returns at most
-// limit agents.
+// `limit` agents.
 func (s *server) agentsOf(ctx context.Context, caller access.Caller, limit int) ([]domain.Agent, error) {
 	if caller.Key.Can(domain.ScopeQuery) {
 		agent, err := s.Agents.Agent(ctx, caller.Workspace(), caller.Key.AgentID)

@@ -20,7 +20,7 @@ type ConversationStore interface {
 	// Conversation returns a conversation of the workspace. If agentID is not empty, the conversation must be with that
 	// agent.
 	Conversation(ctx context.Context, ws, agentID, id string) (domain.Conversation, error)
-	// FindConversation returns the conversation with the id. exists is false if there is none. It fails with
+	// FindConversation returns the conversation with the id. If there is none, `exists` is false. It fails with
 	// domain.CodeNotFound if the conversation belongs to another workspace or agent.
 	FindConversation(ctx context.Context, ws, agentID, id string) (v domain.Conversation, exists bool, err error)
 	ConversationsByCallerID(ctx context.Context, ws, agentID, visitorID, callerID string, limit int) ([]domain.Conversation, error)

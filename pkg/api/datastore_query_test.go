@@ -281,7 +281,7 @@ func TestRequestsToChaindeskHostsHaveTheFormOfItsRetriever(t *testing.T) {
 	}
 }
 
-// TestQueriesThatGrowAreRefused sends queries that become too long when they are normalised to every endpoint.
+// TestQueriesThatGrowAreRefused sends queries to every endpoint that become too long when they are normalised.
 func TestQueriesThatGrowAreRefused(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)

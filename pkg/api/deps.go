@@ -31,7 +31,7 @@ type Originals interface {
 
 // ChunkReader reads the chunks of a datasource's active generation in order.
 type ChunkReader interface {
-	// Chunks returns up to limit chunks, starting at fromOrdinal.
+	// Chunks returns at most `limit` chunks, starting with the chunk whose number is fromOrdinal.
 	Chunks(ctx context.Context, d domain.Datasource, fromOrdinal, limit int) ([]domain.Chunk, error)
 }
 

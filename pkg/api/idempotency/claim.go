@@ -47,8 +47,8 @@ func KeyedID(ctx context.Context, parts ...string) string {
 // Begun returns the start time of the first run of a repeated request.
 func Begun(ctx context.Context) time.Time { return claimOf(ctx).Begun }
 
-// CreateOnce creates a resource whose id comes from ID, unless an earlier run of the request has created it. find reads
-// the resource and must fail with domain.CodeNotFound if it does not exist.
+// CreateOnce creates a resource whose id comes from ID, unless an earlier run of the request has created it. The
+// function `find` reads the resource and must fail with domain.CodeNotFound if it does not exist.
 func CreateOnce[T any](ctx context.Context, find, create func() (T, error)) (T, error) {
 	if IsRepeated(ctx) {
 		if have, err := find(); domain.CodeOf(err) != domain.CodeNotFound {

@@ -126,7 +126,8 @@ func (k *Responses) serveOnce(c *gin.Context, claim *accounts.Claim, secret bool
 // claimTimeout is the time-out for storing a change to a claim.
 const claimTimeout = 5 * time.Second
 
-// renewClaim renews the claim at intervals until release is called. release waits until renewing has stopped.
+// renewClaim renews the claim at intervals. The returned function `release` ends the renewing, and waits until it has
+// stopped.
 func (k *Responses) renewClaim(ctx context.Context, claim *accounts.Claim) (release func()) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // the work continues even if the client disconnects
 	var keeping sync.WaitGroup

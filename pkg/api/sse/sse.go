@@ -33,7 +33,7 @@ func New(w http.ResponseWriter, timeout time.Duration) *Stream {
 	return &Stream{w: w, control: http.NewResponseController(w), timeout: timeout}
 }
 
-// Send writes one event, with a name unless it is "". Every line of data becomes a separate data field.
+// Send writes one event, with a name unless it is "". Every line of `data` becomes a separate data field.
 func (e *Stream) Send(name, data string) error {
 	var text strings.Builder
 	if name != "" {
@@ -96,7 +96,8 @@ func (e *Stream) silentFor() time.Duration {
 }
 
 // KeepAlive writes a comment whenever nothing has been written for the interval. The stream is therefore silent for at
-// most twice the interval. KeepAlive ends when stop is called. If a comment is being written, stop waits for it.
+// most twice the interval. The returned function `stop` ends the comments. If one is being written, `stop` waits for
+// it.
 func (e *Stream) KeepAlive(interval time.Duration) (stop func()) {
 	done, ended := make(chan struct{}), make(chan struct{})
 	go func() {
