@@ -354,13 +354,13 @@ func TestAWatchedFolderIsFollowed(t *testing.T) {
 }
 
 // cutting returns the address of a proxy for the service. After the given number of requests that change something, it
-// calls cut.
+// calls the function `cut`.
 func cutting(t *testing.T, p *program, after int64, cut func()) string {
 	t.Helper()
 	target, err := url.Parse("http://" + p.addr)
 	p.must(err)
 	var changed atomic.Int64
-	over := make(chan struct{}) // closed when cut has been called
+	over := make(chan struct{}) // closed when `cut` has been called
 	proxy := httputil.NewSingleHostReverseProxy(target)
 	proxy.FlushInterval = -1
 	proxy.ErrorHandler = func(w http.ResponseWriter, _ *http.Request, err error) {

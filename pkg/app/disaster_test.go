@@ -205,7 +205,7 @@ func (p *program) generations(store string) (all []uint64) {
 	return all
 }
 
-// found reports whether a query for its word finds every document.
+// found reports whether every document is found by a query for the document's word.
 func (p *program) found(store string, docs []*document) bool {
 	p.t.Helper()
 	return !slices.ContainsFunc(docs, func(d *document) bool { return d.word != "" && p.countHits(store, d.word) != 1 })

@@ -151,8 +151,8 @@ func (t *tenant) settled(timeout time.Duration) {
 	t.eventually(timeout, "a tenant's content is not finished", func() bool { return t.waiting() == 0 })
 }
 
-// explodingPDF returns a small file whose only page draws a form, which draws another form ten times, and so on. number
-// makes the file differ from others.
+// explodingPDF returns a small file whose only page draws a form, which draws another form ten times, and so on. Files
+// with different values of `number` have different content.
 func explodingPDF(number int) []byte {
 	const levels = 24
 	form := func(next int) string { return fmt.Sprintf("/Resources << /XObject << /N %d 0 R >> >>", next) }

@@ -131,7 +131,7 @@ const (
 		sleep 0.1; fsfreeze -f "$0"; done`
 )
 
-// breakDisk disturbs the disk until repair is called.
+// breakDisk disturbs the disk until the returned function `repair` is called.
 func breakDisk(t *testing.T, disk, what string) (repair func()) {
 	t.Helper()
 	cmd := exec.Command("sh", "-c", what, disk)

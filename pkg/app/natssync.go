@@ -106,8 +106,8 @@ func redacted(address string) string {
 	return "an address that cannot be parsed"
 }
 
-// warnOfUnsyncedNATS logs which NATS servers do not write to disk before they acknowledge. If the servers cannot be
-// asked, it logs that this is unknown.
+// warnOfUnsyncedNATS logs which NATS servers acknowledge messages before they have written them to disk. If the servers
+// cannot be asked, it logs that this is unknown.
 func (s *Service) warnOfUnsyncedNATS(ctx context.Context) {
 	if s.config.NATSURL == "" {
 		return
