@@ -58,7 +58,7 @@ func (o *outcome) words() string {
 	return text
 }
 
-// writeFailures lists the failures. If total is larger than the number of failures, it also says how many are not
+// writeFailures lists the failures. If `total` is larger than the number of failures, it also says how many are not
 // listed.
 func writeFailures(w io.Writer, failures []failure, total int) {
 	for _, f := range failures {

@@ -10,7 +10,7 @@ import (
 
 // Progress shows the progress of an operation.
 type Progress interface {
-	// Update shows the number of parts that have ended, out of the total. done includes the failed parts.
+	// Update shows the number of parts that have ended, out of the total. `done` includes the failed parts.
 	Update(done, failed, total int64)
 	// End is called last. text, unless "", is printed on a separate line.
 	End(text string)
@@ -28,7 +28,7 @@ func NewProgress(out io.Writer) Progress {
 // NewBar returns a Progress that redraws one line.
 func NewBar(out io.Writer) Progress { return &progressBar{out: out} }
 
-// Terminal reports whether out is a terminal.
+// Terminal reports whether `out` is a terminal.
 func Terminal(out io.Writer) bool {
 	f, ok := out.(*os.File)
 	if !ok {

@@ -208,7 +208,8 @@ func readCases(ctx context.Context, sluice *service.Service, s evalSettings, err
 	return truth.Cases, nil
 }
 
-// openInput opens the file, or standard input for "-", and calls read. It adds the file's name to errors.
+// openInput opens the file, or standard input for "-", and calls the function `read`. It adds the file's name to
+// errors.
 func openInput(path string, read func(io.Reader) error) error {
 	if path == "-" {
 		return read(os.Stdin)
