@@ -39,8 +39,8 @@ func (w *waits) option() client.Option {
 	})
 }
 
-// lossyServer starts a proxy for the service. If lose returns true for a request, the service executes the request, but
-// the proxy breaks the connection instead of responding.
+// lossyServer starts a proxy for the service. If the function `lose` returns true for a request, the service executes
+// the request, but the proxy breaks the connection instead of responding.
 func lossyServer(t *testing.T, lose func(*http.Request) bool) string {
 	t.Helper()
 	behind, err := url.Parse(os.Getenv("SLUICE_URL"))

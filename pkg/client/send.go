@@ -154,8 +154,8 @@ func (s *sender) connectionError(ctx context.Context, err error) error {
 	return fmt.Errorf("asking %s: %w", s.base, err)
 }
 
-// readAll reads a body and closes it. If the body is longer than limit bytes, readAll returns an error if whole is set,
-// and otherwise the first limit bytes.
+// readAll reads a body and closes it. If the body is longer than `limit` bytes, readAll returns an error if `whole` is
+// true, and otherwise the first `limit` bytes.
 func readAll(body io.ReadCloser, limit int64, whole bool) ([]byte, error) {
 	defer body.Close()
 	b, err := io.ReadAll(io.LimitReader(body, limit+1))
