@@ -36,8 +36,8 @@ const maxCanonicals = 8
 
 // CanonicalCycle follows the canonical addresses of pages, starting with the page `from`, and reports whether they lead
 // to the page with the given id. The caller must not replace the pages of such a cycle; they would replace one another
-// forever. The result is false if `from` itself names that page, because the caller keeps one of the two. read returns
-// the page with an id, or nil if the page does not exist.
+// forever. The result is false if `from` itself names that page, because the caller keeps one of the two. The function
+// `read` returns the page with an id, or nil if the page does not exist.
 func (d *Datasource) CanonicalCycle(from Datasource, id string, read func(id string) (*Datasource, error)) (bool, error) {
 	for hop := range maxCanonicals {
 		if from.Config.Canonical == "" {

@@ -112,7 +112,7 @@ func (d *Datasource) storeFetch(f *Fetched) {
 	c.TextHash, c.Sketch, c.LinksKnown = f.TextHash, slices.Clone(f.Sketch), f.LinksKnown
 }
 
-// SetFinalURL records the address at which the page's fetch ended after redirects, if there were any.
+// SetFinalURL records the address from which the page was finally fetched, if redirects led there.
 func (c *DatasourceConfig) SetFinalURL(address string) {
 	c.FinalURL = ""
 	if address != c.SourceURL {
