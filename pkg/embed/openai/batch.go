@@ -47,7 +47,7 @@ func (e *Embedder) batches(texts []string, purpose embed.Purpose) []batch {
 // other scripts.
 const asciiPerToken = 3
 
-// truncate returns the longest prefix of text that is estimated at no more than limit tokens, and that estimate,
+// truncate returns the longest prefix of the text that is estimated at no more than `limit` tokens, and that estimate,
 // rounded up.
 func truncate(text string, limit int) (string, int) {
 	thirds := 0

@@ -104,7 +104,7 @@ func (d *download) fetch(ctx context.Context, file *os.File, have int64) error {
 	return err
 }
 
-// receive sends the request and writes the response to the file. It calls alive whenever data arrives.
+// receive sends the request and writes the response to the file. It calls the function `alive` whenever data arrives.
 func (d *download) receive(ctx context.Context, file *os.File, have int64, alive func()) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, d.url, nil)
 	if err != nil {

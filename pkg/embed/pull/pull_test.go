@@ -42,9 +42,9 @@ func model() pull.Model {
 	return m
 }
 
-// server serves the model as Hugging Face does: requests for large files are redirected to another path. spoil, if not
-// nil, handles requests for the weights, which are counted from 1. If it returns false, the server gives its normal
-// response.
+// server serves the model as Hugging Face does: requests for large files are redirected to another path. If the
+// function `spoil` is not nil, it handles requests for the weights, which are counted from 1. If it returns false, the
+// server gives its normal response.
 type server struct {
 	*httptest.Server
 	mu     sync.Mutex

@@ -49,9 +49,9 @@ func isSpecial(entry string) bool {
 	return len(entry) > 2 && entry[0] == '[' && entry[len(entry)-1] == ']'
 }
 
-// appendPieces appends up to limit tokens of text, splitting it as the uncased BERT tokeniser does. Control characters
-// and accents are removed, and letters become lower case. Each punctuation mark and each Chinese character is a word.
-// Words are divided into the longest pieces that match.
+// appendPieces appends at most `limit` tokens of the text, splitting it as the uncased BERT tokeniser does. Control
+// characters and accents are removed, and letters become lower case. Each punctuation mark and each Chinese character
+// is a word. Words are divided into the longest pieces that match.
 func (v *vocabulary) appendPieces(pieces []piece, text string, limit int) []piece {
 	if len(text) > maxTextBytes {
 		text = strings.ToValidUTF8(text[:maxTextBytes], "")

@@ -59,7 +59,7 @@ func grow(s []float32, n int) []float32 {
 	return s[:n]
 }
 
-// fit allocates memory for a batch. tokens is the number of tokens in all texts, and longest is the number in the
+// fit allocates memory for a batch. `tokens` is the number of tokens in all texts, and `longest` is the number in the
 // longest text.
 func (n *network) fit(w *workspace, tokens, longest int) {
 	rows := tokens + n.kernel.rows // tiles may read past the last row
@@ -77,7 +77,7 @@ func (n *network) fit(w *workspace, tokens, longest int) {
 	}
 }
 
-// run computes the vector of each text from its tokens and writes it to vectors. The tokens of all texts form one
+// run computes the vector of each text from its tokens and writes it to `vectors`. The tokens of all texts form one
 // matrix without padding; only attention treats each text separately. run calls the callback `between` before each
 // layer. It fails only if ctx ends.
 func (n *network) run(ctx context.Context, w *workspace, texts [][]int32, vectors [][]float32, between func(context.Context)) error {

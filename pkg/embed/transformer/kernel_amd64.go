@@ -204,7 +204,8 @@ func expWide16(x []float32, shift float32) (sum float32) {
 	return sum
 }
 
-// lastPowers returns x, which has fewer than 16 numbers, padded with shift to a whole vector for exp8 or exp16.
+// lastPowers returns x, which has fewer than 16 numbers, padded with the number `shift` to a whole vector for exp8 or
+// exp16.
 func lastPowers(x []float32, shift float32) (last [16]float32) {
 	n := copy(last[:], x)
 	for i := range last[n:] {

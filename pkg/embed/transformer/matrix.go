@@ -8,7 +8,7 @@ type packed struct {
 	bias   []float32 // one number per column, padded like panels
 }
 
-// roundUp returns the smallest multiple of step that is at least n.
+// roundUp returns the smallest multiple of `step` that is at least n.
 func roundUp(n, step int) int { return (n + step - 1) / step * step }
 
 // packLinear packs the weights of a linear layer. They are stored as n rows of k numbers, one row per output. A nil
@@ -91,7 +91,7 @@ func (kn *kernel) packColumns(to, from []float32, stride, n, k int) {
 
 // multiply sets the m rows of `c` to the product of `a` and `b`. The rows of `c` begin `ldc` numbers apart, and those
 // of `a` begin `lda` numbers apart. The slice `a` must have room for whole tiles of rows; the content after row m is
-// arbitrary. tile is scratch memory for one tile.
+// arbitrary. The slice `tile` is scratch memory for one tile.
 //
 // The order of summation is the same in every row, so that a text's vector does not depend on the other texts in the
 // batch.

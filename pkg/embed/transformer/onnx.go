@@ -31,8 +31,9 @@ const (
 var onnxTypes = map[uint64]dtype{1: float32s, 10: float16s, 16: bfloat16s}
 
 // parseONNX returns the weights of a model. The keys are the names that the weights have in safetensors. The weights
-// point into data, unless they had to be transposed. The graph is not executed. It is read only to find out which
-// linear layer uses which weights: exporters transpose and rename weights, but keep the names of the layers' biases.
+// share the memory of `data`, unless they had to be transposed. The graph is not executed. It is read only to find out
+// which linear layer uses which weights: exporters transpose and rename weights, but keep the names of the layers'
+// biases.
 func parseONNX(data []byte) (map[string]tensor, error) {
 	tensors := make(map[string]tensor)
 	products := make(map[string]string) // maps the result of each matrix product to its second factor
@@ -100,7 +101,7 @@ func (t tensor) transposed() tensor {
 	return tensor{t.dtype, []int{columns, rows}, data}
 }
 
-// fields calls visit with the number of each field in a message and with the field's value or bytes.
+// fields calls the function `visit` with the number of each field in a message and with the field's value or bytes.
 func fields(message []byte, visit func(number protowire.Number, value uint64, bytes []byte) error) error {
 	for len(message) > 0 {
 		number, kind, n := protowire.ConsumeTag(message)

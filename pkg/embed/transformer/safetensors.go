@@ -17,7 +17,7 @@ const (
 var errMalformed = errors.New("malformed")
 
 // parseSafetensors returns the floating-point tensors in a safetensors file, by their names. Other tensors, such as
-// position ids, are not weights and are skipped. The tensors point into data.
+// position ids, are not weights and are skipped. The tensors share the memory of `data`.
 //
 // A file consists of the length of the header (8 bytes), the header (JSON) and the numbers.
 func parseSafetensors(data []byte) (map[string]tensor, error) {

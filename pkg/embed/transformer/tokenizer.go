@@ -11,7 +11,7 @@ import (
 
 // segmenter splits text into tokens.
 type segmenter interface {
-	// appendTokens appends the tokens of text to tokens and returns the result, which has at most limit tokens.
+	// appendTokens appends the tokens of text to `tokens` and returns the result, which has at most `limit` tokens.
 	appendTokens(tokens []int32, text string, limit int) []int32
 	// coverage describes the pieces of the vocabulary.
 	coverage() *vocabularyCoverage
@@ -25,7 +25,7 @@ type tokenizer struct {
 	digest        string // digest of the tokeniser's file
 }
 
-// tokens returns the tokens of text and the special tokens around them, at most limit in total. limit must exceed
+// tokens returns the tokens of the text and the special tokens around them, at most `limit` in total. limit must exceed
 // special().
 func (t *tokenizer) tokens(text string, limit int) []int32 {
 	tokens := make([]int32, len(t.before), min(limit, t.special()+len(text)/2+8))
