@@ -348,7 +348,7 @@ func TestServersWithoutSchedulesAreNamed(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t)
 	ctx := testContext(t)
-	// Create the stream as a server stores it that does not know the setting.
+	// Create the stream as an older server, which does not know the setting, would store it.
 	if err := b.js.DeleteStream(ctx, StreamSchedules); err != nil {
 		t.Fatal(err)
 	}
