@@ -37,7 +37,7 @@ func someRows(datasource string, generation uint64, n int) []index.Row {
 	return rows
 }
 
-// connect connects to the server, so that the following call, not connecting, is the first to fail.
+// connect connects to the server in advance, so that later failures are those of the tested call.
 func connect(t *testing.T, x *Index) {
 	t.Helper()
 	if _, err := x.Server(t.Context()); err != nil {
@@ -288,7 +288,7 @@ func TestClient_reconnects_to_a_restarted_server(t *testing.T) {
 		g.set(true)
 		prefix, s := testPrefix(t, addr), space()
 		x := openForTest(t, g.Addr().String(), prefix)
-		for range 2 { // the server is first unreachable from the start, and later after a connection
+		for range 2 { // the server is unreachable from the start, and then after a connection was made
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 			defer cancel()
 			if err := x.Ready(ctx); err == nil || ctx.Err() != nil {

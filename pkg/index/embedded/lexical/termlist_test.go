@@ -8,8 +8,8 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/bitmap"
 )
 
-// TestATermListKeepsEveryPosting compares the scores in term lists with BM25. It uses few and very many different
-// postings, in many and in few of the slots.
+// TestATermListKeepsEveryPosting compares the scores in term lists with BM25. It covers few and very many kinds of
+// postings, in adjacent slots and far apart.
 func TestATermListKeepsEveryPosting(t *testing.T) {
 	t.Parallel()
 	const postings = 90_000

@@ -91,7 +91,7 @@ func TestWritersOfAGroupFailSeparately(t *testing.T) {
 	if errs[0] != nil || errs[1] == nil || !strings.Contains(errs[1].Error(), "refused") || errs[2] != nil {
 		t.Errorf("the errors are %v", errs)
 	}
-	if got := foundBy(t, s, "common"); got != 4 { // those of z, before, a and c
+	if got := foundBy(t, s, "common"); got != 4 { // those of "z", "before", "a" and "c"
 		t.Errorf("%d rows are found, want 4", got)
 	}
 }
@@ -107,7 +107,7 @@ func TestACancelledWriterIsNotWritten(t *testing.T) {
 	if errs[0] != nil && !errors.Is(errs[0], context.Canceled) || errs[1] != nil {
 		t.Errorf("the errors are %v", errs)
 	}
-	want := 2 // those of before and b
+	want := 2 // those of "before" and "b"
 	if errs[0] == nil {
 		want = 3 // a was committed together with b before a was cancelled
 	}
