@@ -281,7 +281,8 @@ func wrongFigureIn(text string, _ analysis.Language, source string, random *rand
 	return ""
 }
 
-// otherNames are replacements for names: false for Latin script, true for Cyrillic.
+// otherNames holds replacements for names. The key is false for names in Latin script, and true for names in Cyrillic
+// script.
 var otherNames = map[bool][]string{
 	false: {"Brennholm", "Castellan", "Dunmore", "Esterhaz", "Quillfeather", "Vandermeer", "Wolcott", "Zellweger"},
 	true:  {"Воронцов", "Кузнецова", "Лебедев", "Сорокин"},
