@@ -146,8 +146,8 @@ func agentPatch(b AgentPatch, extra domain.AgentExtra) domain.AgentPatch {
 	return p
 }
 
-// datastoreIDs returns the datastore ids in a body, without duplicates. field is a format string for the path of an id
-// within the body, for error messages. The list is nil if both ids and tools are nil.
+// datastoreIDs returns the datastore ids in a body, without duplicates. `field` is a format string for the path of an
+// id within the body, for error messages. The list is nil if both ids and tools are nil.
 func datastoreIDs(ids *[]string, tools *[]AgentTool) (list []string, field string) {
 	given := []string{}
 	switch {

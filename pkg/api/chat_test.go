@@ -34,7 +34,7 @@ func (a *response) openAIError(status int) openAIError {
 
 func says(role, content any) object { return object{"role": role, "content": content} }
 
-// chat asks the agent a question. fields are added to the request's body.
+// chat asks the agent a question. `fields` are added to the request's body.
 func (s *service) chat(agent string, fields ...object) *response {
 	s.Helper()
 	return s.call("POST", "/v1/chat/completions", with(object{"model": agent, "messages": []any{says("user", "How long?")}}, fields...))

@@ -110,7 +110,7 @@ func renderExplained(r retrieve.Result) ExplainedFragments {
 	return out
 }
 
-// renderSentences renders the sentences of an answer. text is the part of the answer's text that was sent to the
+// renderSentences renders the sentences of an answer. `text` is the part of the answer's text that was sent to the
 // caller. Sentences that end after it are omitted.
 func renderSentences(a answer.Answer, text string) []AnswerSentence {
 	count := characterCounter{text: text}

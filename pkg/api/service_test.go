@@ -298,7 +298,7 @@ func (s *service) newText(datastore, text string, fields ...object) string {
 	return s.call("POST", "/datasources", body).want(201).object().id()
 }
 
-// newSite creates a web site. config is added to its configuration.
+// newSite creates a web site. `config` is added to its configuration.
 func (s *service) newSite(datastore string, config object) string {
 	s.Helper()
 	body := object{"datastoreId": datastore, "type": "web_site", "config": with(object{"source_url": "https://pumps.example/"}, config)}

@@ -54,7 +54,7 @@ func (s *server) GetText(ctx context.Context, r GetTextRequestObject) (GetTextRe
 	}), nil
 }
 
-// writeText writes the text of a datasource. chunks holds the datasource's first chunks, which the caller has already
+// writeText writes the text of a datasource. `chunks` holds the datasource's first chunks, which the caller has already
 // read.
 func (s *server) writeText(ctx context.Context, out *documentWriter, d domain.Datasource, chunks []domain.Chunk) error {
 	for {

@@ -82,7 +82,7 @@ func (a *Audit) count(entries map[string]*entry, caller Caller, every time.Durat
 	return n
 }
 
-// Record logs an action of the caller. address is the caller's address without its port, and `more` holds further log
+// Record logs an action of the caller. `address` is the caller's address without its port, and `more` holds further log
 // attributes.
 func (a *Audit) Record(ctx context.Context, action string, caller Caller, address string, more ...any) {
 	fields := append([]any{

@@ -27,7 +27,7 @@ func IsRepeated(ctx context.Context) bool {
 	return claim != nil && claim.Repeated
 }
 
-// ID returns the id of a resource that the request creates. parts distinguish the resources of one request. The id is
+// ID returns the id of a resource that the request creates. `parts` distinguish the resources of one request. The id is
 // the same in every run of the request. If the request has no Idempotency-Key, ID returns a new id.
 func ID(ctx context.Context, newID func() string, parts ...string) string {
 	if id := KeyedID(ctx, parts...); id != "" {

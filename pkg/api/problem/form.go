@@ -38,7 +38,7 @@ func FormOf(path string) Form {
 	}
 }
 
-// Write sends an error returned by Explain. instance is the request's id.
+// Write sends an error returned by Explain. `instance` is the request's id.
 func Write(w http.ResponseWriter, form Form, instance string, e *domain.Error) {
 	switch form {
 	case FormOpenAI:
@@ -87,8 +87,8 @@ func writeOpenAI(w http.ResponseWriter, e *domain.Error) {
 	write(w, "application/json", statusFor(e), body)
 }
 
-// OpenAI converts an error to OpenAI's format. All faults go into the message, because clients show nothing else. param
-// names the first invalid field.
+// OpenAI converts an error to OpenAI's format. All faults go into the message, because clients show nothing else. The
+// field `param` names the first invalid field.
 func OpenAI(e *domain.Error) OpenAIError {
 	const shown = 10
 	var out OpenAIError

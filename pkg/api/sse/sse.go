@@ -28,7 +28,7 @@ type Stream struct {
 	last   time.Time // time of the last write
 }
 
-// New returns a stream that writes to w. timeout is the time limit for writing one event.
+// New returns a stream that writes to w. `timeout` is the time limit for writing one event.
 func New(w http.ResponseWriter, timeout time.Duration) *Stream {
 	return &Stream{w: w, control: http.NewResponseController(w), timeout: timeout}
 }
