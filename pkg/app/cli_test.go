@@ -59,7 +59,7 @@ func (b brought) counts() string {
 		b.Deleted, b.LeftOut)
 }
 
-// inFolder writes files to a new folder. files maps paths to contents.
+// inFolder writes files to a new folder. `files` maps paths to contents.
 func inFolder(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()

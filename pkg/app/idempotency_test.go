@@ -162,7 +162,7 @@ func TestAnotherProcessContinuesTheRequestsOfAKilledOne(t *testing.T) {
 }
 
 // killUnderRequests sends requests to the first process in the ring, which must be running, kills it while it executes
-// them, and starts the next process. It repeats this for the given number of rounds. rounds must be a multiple of the
+// them, and starts the next process. It repeats this for the given number of rounds. `rounds` must be a multiple of the
 // number of processes, so that the first one is running in the end.
 func killUnderRequests(t testing.TB, store string, rounds int, ring ...*program) []*once {
 	t.Helper()

@@ -33,15 +33,15 @@ func (r *rebuild) begin(at time.Time) {
 	r.alarmedAt, r.missing, r.counted = at, true, false
 }
 
-// audited records that an audit has ended. began is the time at which the audit started.
+// audited records that an audit has ended. `began` is the time at which the audit started.
 func (r *rebuild) audited(began time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.counted = r.counted || !began.Before(r.alarmedAt)
 }
 
-// status describes the missing content, or returns "" if there is none. waiting counts the documents that still have to
-// be indexed again.
+// status describes the missing content, or returns "" if there is none. The function `waiting` counts the documents
+// that still have to be indexed again.
 func (r *rebuild) status(ctx context.Context, waiting func(context.Context) (catalog.Waiting, error)) string {
 	r.mu.Lock()
 	raised, absent, looked := r.alarmedAt, r.missing, r.counted
