@@ -79,7 +79,7 @@ func readDocuments(r io.Reader, f fields) iter.Seq2[*document, error] {
 // errStopped ends the iteration after its consumer has stopped.
 var errStopped = errors.New("stopped by the consumer")
 
-// bounded is a reader that fails if a single document is too large. mark is the offset at which the current document
+// bounded is a reader that fails if a single document is too large. `mark` is the offset at which the current document
 // begins.
 type bounded struct {
 	r          *bufio.Reader

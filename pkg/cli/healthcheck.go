@@ -18,8 +18,8 @@ import (
 const healthcheckTimeout = 6 * time.Second
 
 // Healthcheck returns the command that checks whether the process at SLUICE_ADDR is ready. Containers use it, because
-// their images contain no other program that could check this. process describes a process that has no default address
-// and therefore needs SLUICE_ADDR, such as "a crawler process". For the service, process is "".
+// their images contain no other program that could check this. `process` describes a process that has no default
+// address and therefore needs SLUICE_ADDR, such as "a crawler process". For the service, process is "".
 func (p *Program) Healthcheck(process string) *cobra.Command {
 	var given settings
 	cmd := &cobra.Command{

@@ -46,7 +46,7 @@ func newChoice(include, exclude []string) choice {
 	return c
 }
 
-// takes reports whether a file is selected. below is the file's path relative to the folder. Patterns are matched
+// takes reports whether a file is selected. `below` is the file's path relative to the folder. Patterns are matched
 // against this path and against the file's name.
 func (c choice) takes(below string) bool {
 	matches := func(patterns []*regexp.Regexp) bool {

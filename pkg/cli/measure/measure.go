@@ -17,7 +17,7 @@ type commands struct {
 	chat func(config.Config) (chat.Model, error)
 }
 
-// Commands returns the commands. chat opens the configured chat model, which generates questions.
+// Commands returns the commands. `chat` opens the configured chat model, which generates questions.
 func Commands(p *cli.Program, chat func(config.Config) (chat.Model, error)) []*cobra.Command {
 	c := commands{p, chat}
 	return []*cobra.Command{c.evalCommand(), c.benchCommand()}

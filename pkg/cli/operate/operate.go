@@ -17,8 +17,8 @@ type commands struct {
 	models func(config.Config) ([]embed.Model, error)
 }
 
-// Commands returns the commands. models returns the embedding models that a service with the given settings would have,
-// the default first.
+// Commands returns the commands. `models` returns the embedding models that a service with the given settings would
+// have, the default first.
 func Commands(p *cli.Program, models func(config.Config) ([]embed.Model, error)) []*cobra.Command {
 	c := commands{p, models}
 	return []*cobra.Command{c.keysCommand(), c.replayCommand(), c.repairCommand(), c.backupCommand(), c.restoreCommand(), c.modelsCommand()}
