@@ -26,7 +26,7 @@ func (c *Client) SetKeyLimits(ctx context.Context, id string, l KeyLimitsUpdate)
 	return callByIDWithBody[KeyLimitsUpdate, Key](ctx, id, l, c.endpoints.SetKeyLimits)
 }
 
-// GetUsage returns the workspace's usage in a month. month has the form 2026-05; "" means the current month.
+// GetUsage returns the workspace's usage in a month. `month` has the form 2026-05; "" means the current month.
 func (c *Client) GetUsage(ctx context.Context, month string) (*Usage, error) {
 	var p GetUsageParams
 	if month != "" {
