@@ -10,7 +10,7 @@ func (d *Datasource) HasCanonical(page DatasourceConfig, id string) bool {
 }
 
 // MayBeReplacedBy reports whether a fetched page, d, may be left out in favour of target, the page that d names as
-// canonical. similar reports whether the two pages have similar texts. Until target has been fetched, similar is
+// canonical. `similar` reports whether the two pages have similar texts. Until target has been fetched, `similar` is
 // ignored. A page with active content is kept until target has content, too, or the processing of target has ended.
 func (d *Datasource) MayBeReplacedBy(target Datasource, similar bool) bool {
 	switch {
@@ -101,7 +101,7 @@ func (d *Datasource) ChangeFrom(before Datasource) PageChange {
 }
 
 // FetchesAgain reports whether a page that was left out in favour of another one, the keeper, must be fetched again
-// after a change of the keeper. similar reports whether the two pages have similar texts.
+// after a change of the keeper. `similar` reports whether the two pages have similar texts.
 func (d *Datasource) FetchesAgain(page Datasource, keeperID string, change PageChange, similar bool) bool {
 	if page.Status != StatusSkipped || page.GroupID != d.ID {
 		return false

@@ -51,8 +51,8 @@ func SitemapJobID(jobID string, generation uint64) string {
 	return DerivedID("sitemap", jobID, strconv.FormatUint(generation, 10))
 }
 
-// NearerJobID returns the id of the job that replaces a page's job when a shorter path from the root is found. depth is
-// the length of that path.
+// NearerJobID returns the id of the job that replaces a page's job when a shorter path from the root is found. `depth`
+// is the length of that path.
 func NearerJobID(jobID string, depth int) string {
 	return DerivedID("nearer", jobID, strconv.Itoa(depth))
 }

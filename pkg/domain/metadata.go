@@ -48,7 +48,7 @@ func FragmentMetadata(given map[string]any, doc *DocumentInfo) map[string]any {
 }
 
 // StatedLanguage returns the language that a fragment's document states, in the document's notation ("de", "en-GB"), or
-// "" if the document states none. metadata may be nil.
+// "" if the document states none. `metadata` may be nil.
 func StatedLanguage(metadata map[string]any) string {
 	found, _ := metadata[metaDocument].(map[string]any)
 	language, _ := found[metaLanguage].(string)

@@ -195,7 +195,7 @@ func (d *Datasource) TextName() string {
 	}
 }
 
-// Refuses returns the reason why the settings of a site exclude an address, or "" if they include it. depth is the
+// Refuses returns the reason why the settings of a site exclude an address, or "" if they include it. `depth` is the
 // number of links between the root and the address. If a sitemap lists the pages, depth is ignored.
 func (s SiteScope) Refuses(p Patterns, address string, depth int) string {
 	why := p.RefusesURL(address)

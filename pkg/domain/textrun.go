@@ -69,7 +69,7 @@ type Located struct {
 }
 
 // Locate returns the parts of text[in.Start:in.End] that the document's text contains, without white space around them.
-// text is the text of the chunk. Text that is contiguous in the document is one part.
+// `text` is the text of the chunk. Text that is contiguous in the document is one part.
 func (r TextRuns) Locate(text string, in TextRange) []Located {
 	var out []Located
 	for _, run := range r.Clip(in.Start, min(in.End, len(text)), 0) {

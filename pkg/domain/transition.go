@@ -46,7 +46,7 @@ func (o *Outcome) sweepOriginal(d *Datasource, key string) {
 	o.Sweeps = append(o.Sweeps, Sweep{WorkspaceID: d.WorkspaceID, DatastoreID: d.DatastoreID, DatasourceID: d.ID, Originals: []string{key}})
 }
 
-// Apply changes the datasource according to the event, and returns the other consequences. store is the current state
+// Apply changes the datasource according to the event, and returns the other consequences. `store` is the current state
 // of the datasource's datastore: no move may start or end before the outcome is stored. Once a datasource has been
 // accepted, only Apply changes its status. There are a few exceptions, in which the catalog changes several rows
 // itself: it sets a datasource to pending when its job is published, a duplicate page to skipped, and a site to synched

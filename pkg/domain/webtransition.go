@@ -150,8 +150,8 @@ func applySkipped(d *Datasource, ev Event, current bool) Outcome {
 	return d.Exclude(ev.Error, "", ev.Generation, ev.At)
 }
 
-// Exclude ends a page's crawl and removes the page's content. reason tells users why. keeper is the id of the page kept
-// in its place, or "" if there is none. Generations up to the given one can no longer become active.
+// Exclude ends a page's crawl and removes the page's content. `reason` tells users why. `keeper` is the id of the page
+// kept in its place, or "" if there is none. Generations up to the given one can no longer become active.
 func (d *Datasource) Exclude(reason, keeper string, generation uint64, at time.Time) Outcome {
 	out := Outcome{Changed: true, Settled: true}
 	out.removeContent(d, generation)
