@@ -66,8 +66,8 @@ func (t *trie) grow() {
 	}
 }
 
-// longestPrefix returns the longest string in the trie that is a prefix of text: its id, and its length in bytes. The
-// length is 0 if there is none.
+// longestPrefix finds the longest string in the trie with which the text begins. It returns the string's id and its
+// length in bytes. If there is no such string, the length is 0.
 func (t *trie) longestPrefix(text []byte) (id int32, length int) {
 	node := int32(0)
 	for i, b := range text {

@@ -28,7 +28,7 @@ type linear struct {
 	fixed  *fixedWeights
 }
 
-// newLinear returns a layer with the given weights, which are stored as n rows of k numbers, one row per output. bias
+// newLinear returns a layer with the given weights, which are stored as n rows of k numbers, one row per output. `bias`
 // has one number per output.
 func (kn *kernel) newLinear(weight, bias []float32, n, k int) *linear {
 	if kn.fixed != nil {

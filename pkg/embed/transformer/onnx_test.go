@@ -14,8 +14,8 @@ import (
 	"github.com/sluice/sluice/pkg/embed/transformer/tinymodel"
 )
 
-// message encodes a message. parts alternate between field numbers and values: integers are encoded as varints, and all
-// other values as bytes.
+// message encodes a message. `parts` alternate between field numbers and values: integers are encoded as varints, and
+// all other values as bytes.
 func message(parts ...any) []byte {
 	var out []byte
 	for i := 0; i < len(parts); i += 2 {

@@ -21,7 +21,7 @@ type queryPriority struct {
 	idle    chan struct{} // closed when no query is running
 }
 
-// begin registers a running query. end must be called when the query is done.
+// begin registers a running query. `end` must be called when the query is done.
 func (p *queryPriority) begin() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

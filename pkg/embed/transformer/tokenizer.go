@@ -25,8 +25,8 @@ type tokenizer struct {
 	digest        string // digest of the tokeniser's file
 }
 
-// tokens returns the tokens of the text and the special tokens around them, at most `limit` in total. limit must exceed
-// special().
+// tokens returns the tokens of the text and the special tokens around them, at most `limit` in total. `limit` must
+// exceed special().
 func (t *tokenizer) tokens(text string, limit int) []int32 {
 	tokens := make([]int32, len(t.before), min(limit, t.special()+len(text)/2+8))
 	copy(tokens, t.before)
