@@ -176,7 +176,7 @@ func TestACancelledCallerDoesNotWaitForTheLock(t *testing.T) {
 }
 
 // TestNoCommitStaysOpenWhenCallersAreCancelled starts and cancels callers at random moments. All others must still
-// learn the result of their commit, although no later caller makes it.
+// learn the result of their commit, even if no later caller arrives that could make it.
 func TestNoCommitStaysOpenWhenCallersAreCancelled(t *testing.T) {
 	t.Parallel()
 	d := shared(t)
