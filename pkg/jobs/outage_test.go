@@ -65,7 +65,7 @@ func TestWithoutAMajorityEverythingWaits(t *testing.T) {
 	f.settle(2 * election)
 }
 
-// TestReplicas tests in one cluster everything that does not disturb the other checks.
+// TestReplicas runs all checks that can share one cluster without disturbing one another.
 func TestReplicas(t *testing.T) {
 	t.Parallel()
 	c := natstest.Start(t, 3)
