@@ -47,7 +47,7 @@ func openWithIVF(t *testing.T, opts Options, dir string, rows int) *Index {
 	return x
 }
 
-// buildIVF does the maintenance of the IVF that is due, and returns the state of the space.
+// buildIVF performs the maintenance of the IVF that is due, and returns the state of the space.
 func buildIVF(t *testing.T, x *Index) *store.Snapshot {
 	t.Helper()
 	var snap *store.Snapshot
