@@ -89,7 +89,7 @@ func createDatasourceRule(body map[string]any) []domain.FieldError {
 var addressNames = []string{"url", "uri", "link", "address"}
 
 // misplacedAddress returns a fault for each field that seems to hold the address of a page or site under a wrong name.
-// It searches config. If missing is true, config has no address, and misplacedAddress searches body as well.
+// It searches `config`. If `missing` is true, `config` has no address, and misplacedAddress searches `body` as well.
 func misplacedAddress(body, config map[string]any, missing bool) []domain.FieldError {
 	var faults []domain.FieldError
 	look := func(in map[string]any, at string) {
