@@ -177,8 +177,8 @@ func (s *Snapshot) Close() error { return errors.Join(s.file.Close(), os.Remove(
 // jobs that a catalog could accept after it was copied and before it was lost.
 const generationLeap = 1_000_000_000
 
-// RaiseGenerations raises the highest generation by generationLeap. Call it once after a catalog was restored from a
-// copy. The index and the job log may still contain rows and jobs that were created after the copy. New jobs must not
+// RaiseGenerations raises the highest generation by generationLeap. Call it once after a catalog has been restored from
+// a copy. The index and the job log may still contain rows and jobs that were created after the copy. New jobs must not
 // get the same generations as these.
 func (c *Maintenance) RaiseGenerations(ctx context.Context) error {
 	return c.db.Update(ctx, "raising the generation", func(t *db.Tx) error {
