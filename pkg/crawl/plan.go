@@ -259,7 +259,7 @@ func (p *plan) walk() error {
 	if err := p.settle(); err != nil {
 		return err
 	}
-	// Some pages still wait for their canonical page, because that page was never fetched. Add them as pages.
+	// Some pages are still waiting for their canonical page, which was never fetched. Add the waiting pages themselves.
 	for _, u := range slices.Sorted(maps.Keys(p.known)) {
 		if it := p.known[u]; it.state == planWaits {
 			if err := p.addPage(it); err != nil {

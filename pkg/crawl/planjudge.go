@@ -84,7 +84,7 @@ func (p *plan) fail(it *planned) error {
 	return p.exclude(it, PlanError, reason, errorKind(it.result.err))
 }
 
-// takeLinks adds the links of the page, and records those that are rejected.
+// takeLinks adds the links of a page to the plan, and records those that are rejected.
 func (p *plan) takeLinks(it *planned) {
 	for why, n := range it.result.page.Refused {
 		if why != scope.RefusedDepth { // most of these links lead to pages that a shorter path also reaches

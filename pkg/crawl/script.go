@@ -23,7 +23,7 @@ const (
 	emptyNotice = 250 // a page that asks the reader to enable JavaScript, possibly at length
 )
 
-// Limits on how much of a page is examined, because a page can be built to make this slow.
+// Limits on how much of a page is examined, because a hostile page may be built to make this slow.
 const (
 	maxTexts = 2000 // pieces of text
 	maxRoots = 16   // elements that scripts could fill
