@@ -7,7 +7,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// The browser may reach the network only through a proxy that does not exist: no service listens on the discard port.
+// The browser must not reach the network by itself, so its only proxy does not exist: no service listens on the discard
+// port.
 const (
 	deadProxy = "http://127.0.0.1:9"
 	// proxyLoopback sends requests for loopback addresses to the proxy, too. By default, Chromium connects to them
