@@ -302,19 +302,27 @@ func (g *gatedOriginals) Put(ctx context.Context, datasourceID, name, mimeType s
 	return g.originals.Put(ctx, datasourceID, name, mimeType, r)
 }
 
+// newOvertaken returns a service whose next request stops before it stores its content. The request goes on once open is
+// closed, and has lost its claim by then.
+func newOvertaken(t *testing.T) (s *service, datastore, document string, g *gatedOriginals) {
+	t.Helper()
+	g = &gatedOriginals{entered: make(chan struct{}), open: make(chan struct{})}
+	g.first.Store(true)
+	s = newService(t, func(o *api.Options, d *api.Deps) {
+		g.originals = d.Originals.(*originals)
+		d.Originals, o.ClaimHeartbeat = g, time.Hour // a paused process does not renew its claims
+	})
+	datastore, document = newKeyed(s)
+	g.first.Store(false)
+	return s, datastore, document, g
+}
+
 func TestTwoRunsOfARequestCreateOneResource(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"an upload", "documents"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			g := &gatedOriginals{entered: make(chan struct{}), open: make(chan struct{})}
-			g.first.Store(true)
-			s := newService(t, func(o *api.Options, d *api.Deps) {
-				g.originals = d.Originals.(*originals)
-				d.Originals, o.ClaimHeartbeat = g, time.Hour // a paused process does not renew its claims
-			})
-			datastore, document := newKeyed(s)
-			g.first.Store(false)
+			s, datastore, document, g := newOvertaken(t)
 			slow := make(chan *response)
 			go func() { slow <- keyed[name].send(s, datastore, document) }()
 			<-g.entered
@@ -330,6 +338,45 @@ func TestTwoRunsOfARequestCreateOneResource(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestALateRunOfARequestUndoesNoLaterOne(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"documents that were there", "documents by their custom ids", "an update"} {
+		t.Run(name+" are changed again", func(t *testing.T) {
+			t.Parallel()
+			s, datastore, document, g := newOvertaken(t)
+			slow := make(chan *response)
+			go func() { slow <- keyed[name].send(s, datastore, document) }()
+			<-g.entered
+			s.clock.advance(catalog.IdempotencyLease + time.Second)
+			keyed[name].send(s, datastore, document).want(200)
+			s.call("POST", "/datastores/update/"+datastore, object{"id": document, "text": "newest"}).want(200)
+			close(g.open)
+			<-slow
+			d, err := s.catalog.Datasource(t.Context(), s.ws, document)
+			must(t, err)
+			if got := s.originals.all()[d.Original.Key]; got != "newest" {
+				t.Errorf("the document says %q", got)
+			}
+			s.requireComplete("/datasources", keyed[name].made)
+		})
+	}
+	t.Run("a text is deleted", func(t *testing.T) {
+		t.Parallel()
+		s, datastore, document, g := newOvertaken(t)
+		slow := make(chan *response)
+		go func() { slow <- keyed["a text"].send(s, datastore, document) }()
+		<-g.entered
+		s.clock.advance(catalog.IdempotencyLease + time.Second)
+		made := keyed["a text"].send(s, datastore, document).want(201).object()
+		s.call("DELETE", "/datasources/"+made.id(), nil).want(200)
+		close(g.open)
+		if late := <-slow; late.problem(409).Detail == "" || late.header.Get("Retry-After") == "" {
+			t.Errorf("%s does not say when to ask again", late.body)
+		}
+		s.requireComplete("/datasources", 1)
+	})
 }
 
 // countingClaims sends a signal each time a claim is renewed.

@@ -88,7 +88,7 @@ func (k *Responses) Serve(c *gin.Context, caller access.Caller, secret bool, con
 		c.Abort()
 		return nil
 	}
-	c.Request = c.Request.WithContext(context.WithValue(ctx, claimKey{}, claim))
+	c.Request = c.Request.WithContext(accounts.WithClaim(context.WithValue(ctx, claimKey{}, claim), claim))
 	k.serveOnce(c, claim, secret)
 	return nil
 }
@@ -104,7 +104,7 @@ func (k *Responses) serveOnce(c *gin.Context, claim *accounts.Claim, secret bool
 	defer func() {
 		release()
 		c.Writer = recording.ResponseWriter
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Request.Context()), claimTimeout)
+		ctx, cancel := context.WithTimeout(accounts.WithoutClaim(context.WithoutCancel(c.Request.Context())), claimTimeout)
 		defer cancel()
 		var err error
 		switch status := recording.Status(); {
@@ -129,7 +129,8 @@ const claimTimeout = 5 * time.Second
 // renewClaim renews the claim at intervals. The returned function `release` ends the renewing, and waits until it has
 // stopped.
 func (k *Responses) renewClaim(ctx context.Context, claim *accounts.Claim) (release func()) {
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // the work continues even if the client disconnects
+	// Renewing continues even if the client disconnects, and does not require what it renews.
+	ctx, cancel := context.WithCancel(accounts.WithoutClaim(context.WithoutCancel(ctx)))
 	var keeping sync.WaitGroup
 	keeping.Go(func() {
 		beat := time.NewTicker(k.Heartbeat)

@@ -30,7 +30,9 @@ const (
 
 // Claim is the right to execute the request with an idempotency key. If the holder does not renew its claim in time,
 // another process may take it over. Two runs of the request are harmless: the ids of created objects are derived from
-// the request, so each object is created only once.
+// the request, so each object is created only once. A run that has lost its claim can commit nothing; see WithClaim.
+// Otherwise, a paused process could undo a later request, by replacing newer content or
+// creating objects that have since been deleted.
 type Claim struct {
 	// Repeated says whether an earlier run of the request ended without a response. That run may have done all, some or
 	// none of the work.
@@ -48,6 +50,25 @@ type Claim struct {
 func (c *Claim) ID(parts ...string) string {
 	return domain.DerivedID(append([]string{"idempotent", c.ws, c.key, c.requestHash, strconv.FormatInt(c.expires, 10)}, parts...)...)
 }
+
+// WithClaim returns a context whose transactions commit only if the claim is still held. They fail with
+// domain.CodeConflict if another run has taken the claim over. The claim's row stays locked until the commit, so the
+// claim cannot be taken over in between.
+func WithClaim(ctx context.Context, claim *Claim) context.Context {
+	return db.WithFence(ctx, func(ctx context.Context, t *db.Tx) error {
+		var holder string
+		err := t.QueryRow(ctx, `SELECT body FROM idempotency_keys WHERE `+claimedByHolder+t.Lock, claim.ws, claim.key, claim.holder).Scan(&holder)
+		if errors.Is(err, sql.ErrNoRows) {
+			taken := domain.Errorf(domain.CodeConflict, "another attempt of the request with Idempotency-Key %q has taken over; try again shortly", claim.key)
+			taken.RetryAfter = idempotencyRetry
+			return taken
+		}
+		return err
+	})
+}
+
+// WithoutClaim returns a context whose transactions do not depend on a claim.
+func WithoutClaim(ctx context.Context) context.Context { return db.WithFence(ctx, nil) }
 
 // BeginIdempotent claims an idempotency key for the request with the given hash. If it returns a claim, the caller
 // executes the request, calls KeepIdempotent at intervals well below IdempotencyLease, and at the end calls

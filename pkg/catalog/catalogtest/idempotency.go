@@ -1,12 +1,14 @@
 package catalogtest
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
 	"time"
 
 	"github.com/sluice/sluice/pkg/catalog"
+	"github.com/sluice/sluice/pkg/catalog/accounts"
 	"github.com/sluice/sluice/pkg/catalog/catalogtest/world"
 	"github.com/sluice/sluice/pkg/domain"
 )
@@ -47,6 +49,7 @@ func testIdempotency(t *testing.T, open world.Open) {
 		"a request that is being worked on is a conflict as long as its claim is kept":  testClaimIsKept,
 		"a request that was lost is claimed again, and makes what it made before":       testLostRequest,
 		"whoever has lost a claim can neither keep nor give back what another one took": testLostClaim,
+		"a run that has lost its claim can store nothing, whatever happened since":      testLostClaimStoresNothing,
 		"of two runs of a request the first that finishes decides the answer":           testFirstAnswerStays,
 		"an abandoned request leaves the key free for another one":                      testAbandoned,
 		"a released request is repeated at once, and its key is no other request's":     testReleased,
@@ -253,4 +256,40 @@ func claimedBy(w *world.World, all []*catalog.Catalog, key string) int {
 		world.Code(w.T, domain.CodeConflict, err)
 	}
 	return n
+}
+
+func testLostClaimStoresNothing(t *testing.T, w *world.World) {
+	document := func(key string) catalog.NewDatasource {
+		return w.File(func(n *catalog.NewDatasource) {
+			n.Datasource.CustomID, n.Datasource.Config.CustomID, n.Datasource.Original.Key = "doc", "doc", key
+		})
+	}
+	upsert := func(ctx context.Context, key string) error {
+		_, err := w.UpsertDatasources(ctx, []catalog.NewDatasource{document(key)})
+		return err
+	}
+	paused := claimKey(w, "first", "hash")
+	world.OK(t, upsert(accounts.WithClaim(w.Ctx, paused), "first-1"))
+	w.Clock.Advance(catalog.IdempotencyLease + time.Second)
+	again := claimKey(w, "first", "hash")
+	world.OK(t, upsert(accounts.WithClaim(w.Ctx, again), "first-2"))
+	world.OK(t, w.FinishIdempotent(w.Ctx, again, catalog.StoredResponse{Status: 200}))
+	later := claimKey(w, "second", "hash")
+	world.OK(t, upsert(accounts.WithClaim(w.Ctx, later), "second"))
+	world.OK(t, w.FinishIdempotent(w.Ctx, later, catalog.StoredResponse{Status: 200}))
+
+	world.Code(t, domain.CodeConflict, upsert(accounts.WithClaim(w.Ctx, paused), "first-3"))
+	d, err := w.DatasourceByCustomID(w.Ctx, w.WS, w.StoreID, "doc")
+	world.OK(t, err)
+	world.Equal(t, "second", d.Original.Key)
+
+	_, err = w.DeleteDatasource(w.Ctx, w.WS, d.ID)
+	world.OK(t, err)
+	created := document("first-4")
+	created.Datasource.ID = paused.ID("datasource")
+	_, err = w.CreateDatasources(accounts.WithClaim(w.Ctx, paused), []catalog.NewDatasource{created})
+	world.Code(t, domain.CodeConflict, err)
+	_, err = w.DatasourceByCustomID(w.Ctx, w.WS, w.StoreID, "doc")
+	world.Code(t, domain.CodeNotFound, err)
+	world.OK(t, upsert(accounts.WithoutClaim(accounts.WithClaim(w.Ctx, paused)), "free"))
 }

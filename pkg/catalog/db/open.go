@@ -151,7 +151,7 @@ func signal(ch chan struct{}) {
 // Update runs f in a write transaction. After the commit, it signals the topics that f has announced. If the
 // transaction conflicts with others, f runs again, so f must initialise all variables that it shares with the caller.
 func (d *DB) Update(ctx context.Context, doing string, f func(*Tx) error) error {
-	t, err := d.transact(ctx, f)
+	t, err := d.transact(ctx, fenced(ctx, f))
 	if err != nil {
 		return fmt.Errorf("%s: %w", doing, err)
 	}
