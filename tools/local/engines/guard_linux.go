@@ -80,12 +80,15 @@ func killAll(engine *os.Process) {
 }
 
 // children returns the child processes of this process.
-func children() []int {
+func children() []int { return childrenOf(os.Getpid()) }
+
+// childrenOf returns the child processes of a process.
+func childrenOf(pid int) []int {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return nil
 	}
-	me := []byte(strconv.Itoa(os.Getpid()))
+	parent := []byte(strconv.Itoa(pid))
 	var pids []int
 	for _, e := range entries {
 		pid, err := strconv.Atoi(e.Name())
@@ -98,11 +101,28 @@ func children() []int {
 		}
 		// The format is "pid (name) state parent …". The name may contain any character.
 		fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
-		if len(fields) > 1 && bytes.Equal(fields[1], me) {
+		if len(fields) > 1 && bytes.Equal(fields[1], parent) {
 			pids = append(pids, pid)
 		}
 	}
 	return pids
+}
+
+// pauseTree stops a process and its descendants. A parent stops before its children, so that it starts no others.
+func pauseTree(pid int) error { return signalTree(pid, syscall.SIGSTOP) }
+
+// resumeTree continues a process and its descendants.
+func resumeTree(pid int) error { return signalTree(pid, syscall.SIGCONT) }
+
+func signalTree(pid int, s syscall.Signal) error {
+	if err := syscall.Kill(pid, s); err != nil && !errors.Is(err, syscall.ESRCH) {
+		return fmt.Errorf("sending %s to process %d: %w", s, pid, err)
+	}
+	var faults []error
+	for _, child := range childrenOf(pid) {
+		faults = append(faults, signalTree(child, s))
+	}
+	return errors.Join(faults...)
 }
 
 // setUpNamespace brings loopback up and mounts an empty directory on /run, where Milvus locks a file with a fixed name.

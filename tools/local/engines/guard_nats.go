@@ -94,7 +94,7 @@ func (n *natsSpec) options(log string) *server.Options {
 		LogFile: log, NoSigs: true, DisableJetStreamBanner: true,
 	}
 	if len(n.Routes) > 0 {
-		opts.Cluster = server.ClusterOpts{Name: "local", Host: "127.0.0.1", Port: n.ClusterPort}
+		opts.Cluster = server.ClusterOpts{Name: "local", Host: "127.0.0.1", Port: n.ClusterPort, NoAdvertise: n.NoAdvertise}
 		opts.Routes = server.RoutesFromStr(strings.Join(n.Routes, ","))
 	}
 	return opts

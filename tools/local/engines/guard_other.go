@@ -20,4 +20,7 @@ func diesWithThread() *syscall.SysProcAttr { return nil }
 func adoptOrphans() error   { return errNotLinux }
 func setUpNamespace() error { return errNotLinux }
 
+func pauseTree(int) error  { return errNotLinux }
+func resumeTree(int) error { return errNotLinux }
+
 func killAll(engine *os.Process) { _ = engine.Kill() }

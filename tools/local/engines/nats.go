@@ -18,7 +18,14 @@ type NATS struct {
 type NATSServer struct {
 	*Process
 	addr string
+	dir  string
 }
+
+// Addr returns the address of this server, "127.0.0.1:port".
+func (s *NATSServer) Addr() string { return s.addr }
+
+// Dir returns the directory of this server's data.
+func (s *NATSServer) Dir() string { return s.dir }
 
 // URL returns the address of this server, "nats://127.0.0.1:port".
 func (s *NATSServer) URL() string { return "nats://" + s.addr }
@@ -50,6 +57,9 @@ type NATSOptions struct {
 	// SyncAlways makes every server write data to disk before it acknowledges, so that the data survives a power
 	// failure, not only a crash of the process. Default: false.
 	SyncAlways bool
+	// NoAdvertise keeps the servers from telling clients each other's addresses, so that a client uses only the addresses
+	// that it was given, for example those of proxies. Default: false.
+	NoAdvertise bool
 	// Temporary deletes the directory if this process ends without stopping the engine.
 	Temporary bool
 }
@@ -61,6 +71,7 @@ type natsSpec struct {
 	Port, ClusterPort int
 	Routes            []string // addresses of all servers, including this one
 	SyncAlways        bool
+	NoAdvertise       bool
 }
 
 // StartNATS starts a cluster with its data in the directory, which it creates if necessary, and returns when the
@@ -82,7 +93,7 @@ func StartNATS(ctx context.Context, dir string, o NATSOptions) (*NATS, error) {
 		if err != nil {
 			return nil, fmt.Errorf("choosing a port: %w", err)
 		}
-		specs[i] = natsSpec{Name: name, Dir: own, Port: port, ClusterPort: cluster, SyncAlways: o.SyncAlways}
+		specs[i] = natsSpec{Name: name, Dir: own, Port: port, ClusterPort: cluster, SyncAlways: o.SyncAlways, NoAdvertise: o.NoAdvertise}
 		routes = append(routes, "nats://"+loopback(cluster))
 	}
 	for i, own := range specs {
@@ -93,7 +104,7 @@ func StartNATS(ctx context.Context, dir string, o NATSOptions) (*NATS, error) {
 		if o.Temporary {
 			s.RemoveIfOrphaned = own.Dir
 		}
-		n.Servers[i] = &NATSServer{addr: loopback(own.Port), Process: &Process{name: own.Name, launch: func(ctx context.Context) (*child, error) {
+		n.Servers[i] = &NATSServer{addr: loopback(own.Port), dir: own.Dir, Process: &Process{name: own.Name, launch: func(ctx context.Context) (*child, error) {
 			return launchChild(ctx, s, inNewSession(), nil)
 		}}}
 	}

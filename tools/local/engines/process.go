@@ -46,12 +46,29 @@ func (p *Process) Kill() error { return p.end(commandKill) }
 // does nothing.
 func (p *Process) Stop() error { return p.end(commandStop) }
 
+// Pause stops all processes of the engine with SIGSTOP, so that the engine keeps its connections but does nothing until
+// Resume, Kill, Stop or Restart is called. If the engine is not running, it does nothing.
+func (p *Process) Pause() error { return p.signal(pauseTree) }
+
+// Resume continues the processes that Pause stopped.
+func (p *Process) Resume() error { return p.signal(resumeTree) }
+
+func (p *Process) signal(send func(pid int) error) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.running == nil {
+		return nil
+	}
+	return send(p.running.cmd.Process.Pid)
+}
+
 func (p *Process) end(word string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.running == nil {
 		return nil
 	}
+	_ = resumeTree(p.running.cmd.Process.Pid) // a paused guard would not read the command
 	err := p.running.end(word)
 	p.running = nil
 	if err != nil {
