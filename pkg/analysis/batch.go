@@ -258,7 +258,7 @@ func (a *Analyzer) detect(text string) (Language, []*knownWord) {
 }
 
 // ids calls f with the number of each term of a text, in reading order and with repetitions, at most MaxTerms times.
-// `known` is either nil or the words that detect returned for this text.
+// `known` is either nil or the words that the function detect returned for this text.
 func (a *Analyzer) ids(text string, lang Language, known []*knownWord, f func(id uint32)) {
 	if !norm.NFKC.IsNormalString(text) {
 		text = norm.NFKC.String(text)

@@ -74,7 +74,7 @@ const (
 	minConfidence   = 0.1
 )
 
-// distinct returns how many different function words of the language occur in words. One-letter words do not count.
+// distinct returns how many different function words of the language occur in `words`. One-letter words do not count.
 func distinct(words []string, lang Language) int {
 	found := make(map[string]bool)
 	for _, w := range words {

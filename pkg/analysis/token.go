@@ -116,7 +116,8 @@ func (s *splitter) word(text string, j rune) {
 	}
 }
 
-// flush emits the tokens of the collected runs: first each run with its parts, then the joined tokens.
+// flush emits the tokens of the collected words: first each word with its parts, then the tokens that join several
+// words.
 func (s *splitter) flush() {
 	for i := range s.n {
 		if word := s.pending[i].text; s.known == nil || !s.known(word) {
@@ -215,8 +216,8 @@ func (s *splitter) compoundPart(text string) {
 	}
 }
 
-// boundary reports whether a new part of a word begins at r, as in foo|Bar, HTML|Parser and AX|200. before and prev are
-// the two characters before r; rest starts with r.
+// boundary reports whether a new part of a word begins at r, as in foo|Bar, HTML|Parser and AX|200. `before` and `prev`
+// are the two characters before r, and `rest` is the text from r on.
 func boundary(before, prev, r rune, rest string) bool {
 	if unicode.IsDigit(prev) != unicode.IsDigit(r) && !unicode.Is(unicode.M, r) {
 		return true

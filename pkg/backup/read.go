@@ -18,7 +18,7 @@ import (
 // Sink receives the content of an archive. The content may turn out to be damaged, so a sink must not use it before
 // Read has succeeded.
 type Sink interface {
-	// Catalog receives the catalog. It may leave content unread.
+	// Catalog receives the catalog. It need not read `content` to the end.
 	Catalog(ctx context.Context, h Header, content io.Reader) error
 	// Original receives an original of the given size. It may leave content unread.
 	Original(ctx context.Context, key string, size int64, content io.Reader) error

@@ -9,7 +9,7 @@ import (
 // ErrTooLarge is returned for a body that is larger than its limit.
 var ErrTooLarge = errors.New("the body is larger than its limit")
 
-// NewReader returns a reader that reads at most limit bytes of r. If r has more, it fails with ErrTooLarge, unlike
+// NewReader returns a reader that reads at most `limit` bytes of r. If r has more, it fails with ErrTooLarge, unlike
 // io.LimitReader, which reports the end of the body.
 func NewReader(r io.Reader, limit int64) io.Reader { return &reader{r: r, left: limit} }
 
@@ -32,5 +32,5 @@ func (b *reader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// ReadAll reads r to its end. If r is larger than limit bytes, it returns the bytes up to the limit and ErrTooLarge.
+// ReadAll reads r to its end. If r is larger than `limit` bytes, it returns the bytes up to the limit and ErrTooLarge.
 func ReadAll(r io.Reader, limit int64) ([]byte, error) { return io.ReadAll(NewReader(r, limit)) }

@@ -55,7 +55,7 @@ func (p *location) context() string {
 	}
 }
 
-// oneLine joins the words of s by single spaces and truncates the result to at most limit bytes, at a grapheme
+// oneLine joins the words of s by single spaces and truncates the result to at most `limit` bytes, at a grapheme
 // boundary.
 func oneLine(s string, limit int) string {
 	if len(s) > 8*limit {

@@ -35,7 +35,7 @@ func Sentences(text string) []analysis.Span {
 	return out
 }
 
-// isWrapped reports whether the sentence in line was wrapped and continues in next, the text after the gap.
+// isWrapped reports whether the sentence in `line` was wrapped and continues in `next`, the text after the gap.
 func isWrapped(line, gap, next string) bool {
 	if strings.Count(gap, "\n") != 1 {
 		return false

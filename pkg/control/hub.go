@@ -30,8 +30,8 @@ type watcher struct {
 	signal      chan struct{}
 }
 
-// NewHub returns a Hub without watchers. announce must send a change to the hubs of other processes, and may send it
-// back to this hub as well. It must not block. A nil announce means that no other process has a hub.
+// NewHub returns a Hub without watchers. The function announce must send a change to the hubs of other processes, and
+// may send it back to this hub as well. It must not block. A nil announce means that no other process has a hub.
 func NewHub(announce func(datastoreID, datasourceID string)) *Hub {
 	return &Hub{announce: announce, watchers: map[*watcher]struct{}{}, closed: make(chan struct{})}
 }

@@ -39,7 +39,7 @@ type hostHealth struct {
 }
 
 // fail counts a failure. If the host is already paused, `held` is the time left until the pause ends. If `suspect` is
-// true, the caller must probe the host and report the result with trip, succeeded or inconclusive.
+// true, the caller must probe the host and report the result by calling trip, succeeded or inconclusive.
 func (b *breaker) fail(host string, now time.Time) (held time.Duration, suspect bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

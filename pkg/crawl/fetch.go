@@ -144,7 +144,8 @@ func validator(h http.Header, name string) string {
 	return ""
 }
 
-// checkLanding rejects a page that redirects out of its site. Only the root may do so, because then the site has moved.
+// checkLanding rejects a page that redirects to another site. Only the root page may do so, because then the site has
+// moved.
 func checkLanding(req PageRequest, sc *scope.Scope, final *url.URL) error {
 	if sc == nil || domain.SameAddress(req.URL, req.Scope.Root) {
 		return nil

@@ -120,7 +120,8 @@ func (p *plan) leaveOut(refused []refusedLink, depth int, from string) {
 	}
 }
 
-// reportRejected reports the rejected addresses that were not accepted through another page either.
+// reportRejected reports the rejected addresses, except those that were later accepted because another page links to
+// them.
 func (p *plan) reportRejected() error {
 	for _, address := range slices.Sorted(maps.Keys(p.left)) {
 		e := p.left[address]
@@ -156,7 +157,7 @@ func (p *plan) canonical(it *planned) *planned {
 }
 
 // addPage adds the address as a page, unless a page added before has the same content. Callers add pages with better
-// addresses first. Pages that redirect are put aside for settle, which adds them at the end.
+// addresses first. Pages that redirect are put aside for the method settle, which adds them at the end.
 func (p *plan) addPage(it *planned) error {
 	if it.state != planMoved && it.address().FinalURL != "" {
 		it.state = planMoved

@@ -130,7 +130,7 @@ func (p *politeness) reserve(ctx context.Context, host, u string, pace domain.Pa
 	}
 }
 
-// sleep waits for d. If ctx ends first, it returns the cause.
+// sleep waits for the duration d. If ctx ends first, sleep returns the cause.
 func sleep(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return nil

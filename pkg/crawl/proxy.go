@@ -153,8 +153,8 @@ func withGuardResult(ctx context.Context, v *guardResult) context.Context {
 	return context.WithValue(ctx, guardResultKey{}, v)
 }
 
-// setGuardResult records in the context's guardResult whether the target of a request is private. The argument targets
-// holds the addresses of the target's host. The target counts as private only if all of them are private, because the
+// setGuardResult records in the context's guardResult whether the target of a request is private. `targets` are the IP
+// addresses of the target's host. The target counts as private only if all these addresses are private, because the
 // proxy may connect to any of them.
 func setGuardResult(ctx context.Context, targets []netip.AddrPort) {
 	v, _ := ctx.Value(guardResultKey{}).(*guardResult)

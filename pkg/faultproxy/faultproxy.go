@@ -53,8 +53,8 @@ func Slow(latency time.Duration, rate int) Mode {
 // CutAfter resets each connection after the given number of further bytes, counted in both directions together.
 func CutAfter(bytes int64) Mode { return Mode{kind: cut, after: bytes} }
 
-// Flap alternates between Refuse and Pass, starting with Refuse. down is the length of each Refuse phase, and up that
-// of each Pass phase.
+// Flap alternates between Refuse and Pass, starting with Refuse. `down` is the length of each Refuse phase, and `up`
+// that of each Pass phase.
 func Flap(up, down time.Duration) Mode { return Mode{kind: refuse, up: up, down: down} }
 
 // Proxy forwards connections to a server. It is safe for concurrent use.
@@ -247,7 +247,7 @@ func (p *Proxy) pipe(l *link, to, from net.Conn) {
 }
 
 // delay waits for as long as the mode delays n bytes. It returns how many of these bytes may pass, or -1 if the
-// connection ends before any of them passes. last reports whether the connection ends once the allowed bytes have
+// connection ends before any of them passes. `last` reports whether the connection ends once the allowed bytes have
 // passed.
 func (p *Proxy) delay(l *link, n int) (allowed int, last bool) {
 	for {

@@ -9,8 +9,8 @@ const (
 	runsSeparator   = "\x1e"
 )
 
-// StoredHeading returns the heading, anchor and runs of a row as one text. Engines store this text in the heading's
-// column. For a row with neither anchor nor runs, it is just the heading.
+// StoredHeading returns the heading, the anchor and the encoded text runs of a row as one string. Engines store this
+// string in the heading's column. For a row with neither an anchor nor text runs, it is just the heading.
 func StoredHeading(r *Row) string {
 	stored := r.Heading
 	if r.Anchor != "" || strings.Contains(r.Heading, anchorSeparator) {
@@ -22,7 +22,7 @@ func StoredHeading(r *Row) string {
 	return stored
 }
 
-// SetHeading sets the heading, anchor and runs of a row from the result of StoredHeading.
+// SetHeading sets the heading, the anchor and the encoded text runs of a row from the result of StoredHeading.
 func (r *Row) SetHeading(stored string) {
 	r.Heading, r.Anchor, r.Runs = stored, "", ""
 	if i := strings.LastIndex(stored, runsSeparator); i >= 0 {

@@ -23,7 +23,7 @@ type Web interface {
 	Discover(ctx context.Context, spec domain.CrawlSpec, emit func([]domain.Link) error) (crawl.Discovery, error)
 }
 
-// PageStore stores fetched pages. It fails with originals.ErrExists if an earlier run of the same job has already
+// PageStore stores fetched pages. It fails with originals.ErrExists if an earlier attempt of the same job has already
 // written the key.
 type PageStore interface {
 	Put(ctx context.Context, key string, r io.Reader, o originals.PutOptions) (domain.Original, error)

@@ -23,9 +23,9 @@ const (
 	maxVectorReads = 16
 	// Maximum gap, in unneeded rows, between two rows that are read together.
 	maxVectorGap = 32
-	// optionalFailures is the number of runs of a job that may fail because of an engine that the job does not need.
-	// Later runs continue without that engine. Such an engine holds only vectors that the job could copy, or rows in a
-	// place that serves no searches.
+	// optionalFailures is the number of attempts of a job that may fail because of an engine that the job does not
+	// need. Later attempts continue without that engine. Such an engine holds only vectors that the job could copy, or
+	// rows in a place that serves no searches.
 	optionalFailures = 2
 )
 
@@ -183,7 +183,7 @@ func run(again []missingVector) int {
 	return n
 }
 
-// read returns the vectors of the rows from first to last, inclusive. The keys of the result are the hashes of the
+// read returns the vectors of the rows from `first` to `last`, inclusive. The keys of the result are the hashes of the
 // rows' texts.
 func (s *vectorCache) read(ctx context.Context, first, last int) (map[textHash][]float32, error) {
 	rows, err := s.rows(ctx, first, last-first+1)

@@ -29,7 +29,7 @@ type attemptCounts struct {
 	revision uint64 // revision of the stored entry; 0 if there is none
 }
 
-// crashes returns the number of runs that never ended because their worker died.
+// crashes returns the number of runs that were started but never ended, because their worker died.
 func (t attemptCounts) crashes() int { return max(0, t.Starts-t.Failures-t.HandBacks) }
 
 // errRevision means that another process has written the entry since this one read it.

@@ -63,8 +63,8 @@ func RetryAfter(d time.Duration, err error) error {
 	return &retryError{after: d, err: err}
 }
 
-// Snooze marks a run that could not start yet, for example because other crawlers are using the host. The job is
-// delivered again after d, and the run does not count as an attempt. It returns nil if err is nil.
+// Snooze marks an error which means that the work could not start yet, for example because other crawlers are using the
+// host. The job is delivered again after d, and the run does not count as an attempt. It returns nil if err is nil.
 func Snooze(d time.Duration, err error) error {
 	if err == nil {
 		return nil
@@ -72,8 +72,8 @@ func Snooze(d time.Duration, err error) error {
 	return &snoozeError{after: d, err: err}
 }
 
-// Rescheduled marks a run that has left its work to a new job. The current job is acknowledged although its work is not
-// done. err is the reason. Rescheduled returns nil if err is nil.
+// Rescheduled marks an error with which a handler says that a new job will do the work later. The current job is
+// acknowledged although its work is not done. err is the reason. Rescheduled returns nil if err is nil.
 func Rescheduled(err error) error {
 	if err == nil {
 		return nil

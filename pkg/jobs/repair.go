@@ -103,8 +103,8 @@ func firstGeneration(highest uint64) uint64 {
 }
 
 // advance empties a JOBS stream that lags behind the catalog, so that it continues above the catalog's highest
-// generation. Otherwise generations would repeat. older reports whether the stream lagged behind. If it did not, unused
-// reports whether the stream has never contained a message.
+// generation. Otherwise generations would repeat. `older` reports whether the stream lagged behind. If it did not,
+// `unused` reports whether the stream has never contained a message.
 func (b *Broker) advance(ctx context.Context, highest uint64) (older, unused bool, err error) {
 	var stream jetstream.Stream
 	err = b.do(ctx, func(ctx context.Context) error {

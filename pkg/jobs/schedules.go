@@ -67,8 +67,8 @@ func (b *Broker) setSchedule(ctx context.Context, datastoreID, datasourceID, pat
 	return nil
 }
 
-// RemoveSchedule removes the schedule of a datasource and any pending due message. It returns nil if there is no
-// schedule.
+// RemoveSchedule removes the schedule of a datasource and, if it has not been read yet, the message that its refresh is
+// due. It returns nil if there is no schedule.
 func (b *Broker) RemoveSchedule(ctx context.Context, datastoreID, datasourceID string) error {
 	if err := checkIDs(datastoreID, datasourceID); err != nil {
 		return err
@@ -105,8 +105,9 @@ func (b *Broker) Schedules(ctx context.Context, f func(Schedule) error) error {
 	return nil
 }
 
-// schedulesConfig returns the configuration of SCHEDULES. A datasource has at most one schedule and one due message. If
-// a datasource becomes due again before its due message is read, the new message replaces the old one.
+// schedulesConfig returns the configuration of SCHEDULES. A datasource has at most one schedule, and one message that
+// its refresh is due. If the refresh becomes due again before that message is read, the new message replaces the old
+// one.
 func (o Options) schedulesConfig() jetstream.StreamConfig {
 	return jetstream.StreamConfig{
 		Name:              StreamSchedules,

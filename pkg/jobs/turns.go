@@ -29,7 +29,7 @@ const (
 	maxReturn = 30 * time.Second
 )
 
-// ahead returns the number of jobs that a worker receives beyond its slots.
+// ahead returns how many jobs a worker requests in advance, in addition to the jobs that it is processing.
 func ahead(concurrency int) int { return 2 + concurrency/4 }
 
 func newTurns(o WorkerOptions) *turns {

@@ -136,7 +136,7 @@ func (r *run) closed(sending, answering context.Context) {
 	}
 }
 
-// one sends a request that was due at the given time.
+// one sends the n-th request, which was due at the given time.
 func (r *run) one(ctx context.Context, n int, due time.Time) {
 	take := &Times{due: due, of: r.recorder}
 	if r.load.Rate > 0 {

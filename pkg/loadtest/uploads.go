@@ -32,8 +32,8 @@ type Uploads struct {
 // result says how the processing of a datasource ended. err is nil if it succeeded.
 type result struct{ err error }
 
-// NewUploads returns an Uploads for the datastore and starts to watch the datastore. item returns the n-th item to
-// upload.
+// NewUploads returns an Uploads for the datastore and starts to watch the datastore. The function item returns the n-th
+// item to upload.
 func NewUploads(ctx context.Context, s *service.Service, datastoreID string, item func(n int) Item) (*Uploads, error) {
 	ctx, stop := context.WithCancel(ctx)
 	follow, err := s.Watch(ctx, datastoreID)

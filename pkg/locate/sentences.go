@@ -6,8 +6,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// LocateSpans sets Page and Rectangles of the sentences' spans whose sources are PDFs. sources are the sources of the
-// answer; SourceSpan.Source is an index into them. Like Locate, it leaves out what cannot be found.
+// LocateSpans sets Page and Rectangles of the sentences' spans whose sources are PDFs. `sources` contains the sources
+// of the answer; SourceSpan.Source is an index into them. Like Locate, it leaves out what cannot be found.
 func (l *Locator) LocateSpans(ctx context.Context, workspaceID string, sources []domain.Fragment, sentences []domain.AnswerSentence) {
 	passages, spans := make([]Passage, len(sources)), make([][]*domain.SourceSpan, len(sources))
 	for i, f := range sources {

@@ -29,9 +29,10 @@ type Dir struct {
 	lock *flock.Flock
 }
 
-// Make creates a directory in parent, or in the system's directory for temporary files if parent is "". The directory's
-// name is the pattern with a random string in place of the last "*". Make also removes directories with the same
-// pattern that ended processes left behind. If this fails, it ignores the error, and the next call tries again.
+// Make creates a directory in the directory `parent`, or in the system's directory for temporary files if `parent` is
+// "". The directory's name is the pattern with a random string in place of the last "*". Make also removes directories
+// with the same pattern that ended processes left behind. If this fails, it ignores the error, and the next call tries
+// again.
 func Make(parent, pattern string) (*Dir, error) {
 	if parent == "" {
 		parent = os.TempDir()

@@ -61,8 +61,8 @@ func NewHandler(lib Library, opts Options) *Handler {
 	return h
 }
 
-// Serve answers the message in body. With askOnly, only the tool ask is available. Tool calls are cancelled when r's
-// context ends.
+// Serve answers the JSON-RPC message `body`. If askOnly is set, "ask" is the only available tool. Tool calls are
+// cancelled when r's context ends.
 func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, body []byte, askOnly bool) {
 	if first := bytes.TrimLeft(body, " \t\r\n"); len(first) > 0 && first[0] == '[' {
 		// Batches are not supported. Newer versions of the protocol have none, and the rate limit would have to count

@@ -79,7 +79,7 @@ func isAnswer(err error) bool {
 	return errors.As(err, &answered) && answered.Code != rejected
 }
 
-// forwardFunc returns a function that sends a request with these parameters to the service. known is false if the
+// forwardFunc returns a function that sends a request with these parameters to the service. `known` is false if the
 // service does not handle this kind of request.
 func forwardFunc(params sdk.Params) (ask func(context.Context, *sdk.ClientSession) (sdk.Result, error), known bool) {
 	switch p := params.(type) {

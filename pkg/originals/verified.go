@@ -48,8 +48,8 @@ func (s *Store) Verified(ctx context.Context, key string) (io.ReadCloser, error)
 	return content, nil
 }
 
-// Verify reads an original to its end. It returns nil if any server has an undamaged copy, and otherwise the errors of
-// Verified.
+// Verify reads an original to its end. It returns nil if any server has an undamaged copy. Otherwise it returns the
+// same errors as Verified.
 func (s *Store) Verify(ctx context.Context, key string) error {
 	content, err := s.Verified(ctx, key)
 	if err != nil {
@@ -159,9 +159,10 @@ func (s *Store) chunk(ctx context.Context, key string, c chunk) (content []byte,
 // errNoServer means that the copies on all servers are damaged.
 var errNoServer = errors.New("originals: no server has an undamaged copy")
 
-// eachServer calls try for one server of the cluster after another, with a stream that this server answers from its own
-// copy. It stops when try succeeds or fails with ErrNotFound, and returns that result. If all copies are damaged, it
-// returns errNoServer. If a server could not be asked, it fails with quorum.ErrUnavailable instead.
+// eachServer calls the function try for one server of the cluster after another, with a stream that this server answers
+// from its own copy. It stops when the function succeeds or fails with ErrNotFound, and returns that result. If all
+// copies are damaged, it returns errNoServer. If a server could not be asked, it fails with quorum.ErrUnavailable
+// instead.
 func (s *Store) eachServer(ctx context.Context, try func(jetstream.Stream) error) error {
 	var unreachable error
 	for _, address := range s.js.Conn().Servers() {

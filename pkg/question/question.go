@@ -167,8 +167,8 @@ type cut struct {
 	conjunction   bool
 }
 
-// opens reports whether a question begins at words[i]. If conjunction is true, a conjunction precedes words[i], and the
-// interrogative may come a few words later.
+// opens reports whether a question begins at words[i]. If `conjunction` is true, a conjunction precedes words[i], and
+// the interrogative may come a few words later.
 func opens(words []word, i int, conjunction bool) bool {
 	for n := i; n < len(words) && n < i+maxLead; n++ {
 		w := words[n].lower
@@ -244,9 +244,10 @@ func hasContent(lower string) bool {
 	return true
 }
 
-// completed returns a part as a query that can be searched on its own. before is the previous part. A part is completed
-// if it contains no names, and either refers to the previous part or says too little on its own. completed then puts
-// the names from the previous part in front of it, or the whole previous part if that has no names either.
+// completed returns a part as a query that can be searched on its own. `before` is the previous part of the question. A
+// part is completed if it contains no names, and either refers to the previous part or says too little on its own.
+// completed then puts the names from the previous part in front of it, or the whole previous part if that has no names
+// either.
 func completed(part, before string) string {
 	if unspaced(part) {
 		if utf8.RuneCountInString(part) <= maxUnspacedRest || containsAny(part, unspacedPointers) {

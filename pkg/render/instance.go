@@ -112,7 +112,8 @@ func (b *Browser) checkPolicy(i *instance) {
 	})
 }
 
-// attach starts the allocator's browser or connects to it. cancel ends the allocator's context.
+// attach starts the allocator's browser or connects to a running one. The function cancel must end the allocator's
+// context.
 func (b *Browser) attach(actx context.Context, cancel context.CancelFunc) (*instance, error) {
 	debug := func(format string, args ...any) {
 		b.opts.Log.Debug("browser", "message", fmt.Sprintf(format, args...))

@@ -25,7 +25,7 @@ const (
 	// Timeout of one attempt to read the document. It includes the time for stopping the document's scripts, which may
 	// take more than one try.
 	readTimeout = 3 * time.Second
-	// Minimum time for all attempts together. It applies even if the page has less time left.
+	// Minimum time for all attempts to read the document together. It applies even if the page has less time left.
 	readGrace = 9 * time.Second
 )
 
@@ -142,7 +142,8 @@ func (t *tab) waitIdle(ctx context.Context, address string) (late bool, err erro
 		}
 		var l pageState
 		if err := t.evaluate(ctx, stateScript+"()", &l); err != nil {
-			// Either the time is up, or the page is navigating and cannot be evaluated yet. The next round finds out.
+			// Either the time is up, or the page is navigating and cannot be evaluated yet. The next attempt shows
+			// which.
 			continue
 		}
 		if strings.HasPrefix(l.Address, "chrome-error:") {

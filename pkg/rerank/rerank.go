@@ -190,7 +190,7 @@ func (c *Client) scoresAs(ctx context.Context, f form, query string, texts []str
 	return scores, nil
 }
 
-// truncate truncates a text to at most limit bytes at a character boundary, and replaces invalid UTF-8.
+// truncate truncates a text to at most `limit` bytes at a character boundary, and replaces invalid UTF-8.
 func truncate(text string, limit int) string {
 	if len(text) > limit {
 		for limit > 0 && !utf8.RuneStart(text[limit]) {

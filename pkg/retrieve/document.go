@@ -86,8 +86,8 @@ func isInWindow(a, b *candidate) bool {
 }
 
 // numberWords sets candidate.numbers. This slice has an element for each term of the candidate: the index of the term
-// in words, or -1 if words does not contain the term or the engine returned no count for it. Candidates that share a
-// slice of terms share the result.
+// in `words`, or -1 if `words` does not contain the term or the engine returned no count for it. Candidates that share
+// a slice of terms share the result.
 func numberWords(order []*candidate, words []string) {
 	number := make(map[string]int, len(words))
 	for i, w := range words {
@@ -124,7 +124,7 @@ type window struct {
 	length float64   // number of terms in the candidates
 }
 
-// add adds a candidate to the window if times is 1, and subtracts it if times is -1.
+// add adds a candidate to the window if `times` is 1, and subtracts it if `times` is -1.
 func (s *window) add(c *candidate, times float64) {
 	for j, n := range c.numbers {
 		if n >= 0 {

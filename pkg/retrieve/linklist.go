@@ -15,7 +15,7 @@ func (c *candidate) isLinkList() bool {
 	return c.source != nil && c.source.Document != nil && c.source.Document.LinkList
 }
 
-// lowerLinkListScores lowers the final scores of candidates from lists of links.
+// lowerLinkListScores lowers the final scores of candidates whose text is part of a list of links.
 func lowerLinkListScores(candidates []candidate) {
 	for i := range candidates {
 		if c := &candidates[i]; c.isLinkList() && c.final > 0 {

@@ -281,7 +281,7 @@ func invalid(faults []domain.FieldError) error {
 	return &domain.Error{Code: domain.CodeInvalid, Message: strings.Join(parts, "; "), Fields: faults}
 }
 
-// filter returns the index filter. none is true if nothing can match.
+// filter returns the index filter. `none` is true if no row can match.
 func (r *Retriever) filter(ctx context.Context, req Request) (f index.Filter, none bool, err error) {
 	f.Metadata = req.Filters.Metadata
 	if len(req.Filters.CustomIDs) == 0 && len(req.Filters.DatasourceIDs) == 0 {

@@ -125,8 +125,8 @@ func (c *candidate) words() float64 {
 	return (1-documentShare)*c.lexical + documentShare*c.document
 }
 
-// neighbourShare is the share of an adjacent chunk's score that smooth adds to a chunk's score. An answer is often next
-// to the sentence that names the subject.
+// neighbourShare is the share of an adjacent chunk's score that the function smooth adds to a chunk's score. An answer
+// is often next to the sentence that names the subject.
 const neighbourShare = 0.05
 
 // smooth adds a share of the scores of the adjacent candidates to the score of each candidate of a space. This may

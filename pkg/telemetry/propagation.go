@@ -25,7 +25,7 @@ func Inject(ctx context.Context) string {
 	return carried[Header]
 }
 
-// Extract returns a context that continues the carried trace, so that later spans become part of it. carried is the
+// Extract returns a context that continues the carried trace, so that later spans become part of it. `carried` is the
 // text that Inject returned.
 func Extract(ctx context.Context, carried string) context.Context {
 	if carried == "" {

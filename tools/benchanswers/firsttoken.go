@@ -80,7 +80,8 @@ type measured struct {
 	plans         map[string]int       // questions for which the model was asked for a plan, by kind
 }
 
-// start starts the program with all documents of the set. The caller must call closed, even if start fails.
+// start starts the program with all documents of the set. The caller must call the returned function closed, even if
+// start fails.
 func (m *measured) start(ctx context.Context, set questionSet, model string) (closed func() error, err error) {
 	m.delays, m.plans = make(map[string][]float64), make(map[string]int)
 	dir, remove, err := bench.Directory("")
@@ -95,7 +96,7 @@ func (m *measured) start(ctx context.Context, set questionSet, model string) (cl
 	return closed, err
 }
 
-// ask asks a question and, if counts is set, records the time until the first piece of the answer.
+// ask asks a question and, if `counts` is true, records the time until the first piece of the answer.
 func (m *measured) ask(ctx context.Context, model *immediateModel, q setQuestion, counts bool) error {
 	before := model.plans.Load()
 	begun := time.Now()

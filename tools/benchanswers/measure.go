@@ -82,7 +82,7 @@ func measureCollection(ctx context.Context, b *bench.Service, c collection, errs
 	return r, nil
 }
 
-// askAll asks an agent all questions and returns the answers in the same order. If top is set, it also retrieves the
+// askAll asks an agent all questions and returns the answers in the same order. If `top` is set, it also retrieves the
 // best fragment for each question.
 func askAll(ctx context.Context, b *bench.Service, store, agent string, questions []eval.Question, top bool) ([]exchange, error) {
 	asked := make([]exchange, len(questions))

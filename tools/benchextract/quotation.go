@@ -154,8 +154,9 @@ func covers(rectangles []domain.PageRectangle, c quotedChar) (inside, touched bo
 	return share >= coveredShare, touched
 }
 
-// coveredWords counts the letters of a quotation's words, and of those that are covered. A word that the quotation
-// repeats more often than the page, such as the name of a column, counts as often as it is on the page.
+// coveredWords counts the letters of a quotation's words, and the letters of those words that are inside the returned
+// rectangles. A word that the quotation repeats more often than the page, such as the name of a column, counts as often
+// as it is on the page.
 func coveredWords(text string, page []pageLetter) (all, covered int) {
 	onPage, inside := map[string]int{}, map[string]int{}
 	spare := map[rune]int{} // covered letters of words that are not in the quotation

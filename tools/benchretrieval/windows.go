@@ -90,7 +90,7 @@ func runeLen(text string, at int) int {
 	return size
 }
 
-// windowOf parses the document and range of a window from the custom id that cut assigned.
+// windowOf parses the document and range of a window from the custom id that the function cut assigned.
 func windowOf(customID string) (document string, span eval.Span, err error) {
 	document, place, ok := cutLast(customID, "#")
 	from, to, parted := strings.Cut(place, "-")

@@ -57,8 +57,8 @@ func runEngines(ctx context.Context, dir string) error {
 	return stop()
 }
 
-// startAll starts all engines concurrently. stop stops the engines that started. Callers must call stop even if err is
-// not nil.
+// startAll starts all engines concurrently. The returned function stop stops the engines that started. Callers must
+// call it even if err is not nil.
 func startAll(ctx context.Context, dir string) (settings []string, stop func() error, err error) {
 	var (
 		mu     sync.Mutex

@@ -24,18 +24,18 @@ const (
 	// to be dead, and another process may execute the request. The clocks of processes that share a catalog must agree
 	// to within a fraction of this time.
 	IdempotencyLease = 10 * time.Second
-	// Value of the Retry-After header for a request that is repeated while its first run is still in progress.
+	// Value of the Retry-After header for a request that is repeated while its first execution is still in progress.
 	idempotencyRetry = 2 * time.Second
 )
 
 // Claim is the right to execute the request with an idempotency key. If the holder does not renew its claim in time,
-// another process may take it over. Two runs of the request are harmless: the ids of created objects are derived from
-// the request, so each object is created only once. A run that has lost its claim can commit nothing; see WithClaim.
-// Otherwise, a paused process could undo a later request, by replacing newer content or
-// creating objects that have since been deleted.
+// another process may take it over. Executing the request twice is harmless: the ids of created objects are derived
+// from the request, so each object is created only once. An execution that has lost its claim can commit nothing; see
+// WithClaim. Otherwise, a paused process could undo a later request, by replacing newer content or creating objects
+// that have since been deleted.
 type Claim struct {
-	// Repeated says whether an earlier run of the request ended without a response. That run may have done all, some or
-	// none of the work.
+	// Repeated says whether an earlier execution of the request ended without a response. That execution may have done
+	// all, some or none of the work.
 	Repeated bool
 	// Begun is the start of the first run.
 	Begun time.Time
@@ -46,7 +46,7 @@ type Claim struct {
 }
 
 // ID returns the id of an object that the request creates. Different parts give different ids, so a request can create
-// several objects. The id is the same in every run of the request, and no other request gets it.
+// several objects. The id is the same whenever the request is repeated, and no other request gets it.
 func (c *Claim) ID(parts ...string) string {
 	return domain.DerivedID(append([]string{"idempotent", c.ws, c.key, c.requestHash, strconv.FormatInt(c.expires, 10)}, parts...)...)
 }
@@ -159,7 +159,7 @@ func (c *Accounts) KeepIdempotent(ctx context.Context, claim *Claim) (holds bool
 }
 
 // FinishIdempotent stores the response to the request, for 24 hours from the start of the request. If the request was
-// run several times, the response of the run that finishes first is kept, even if that run has lost its claim.
+// executed several times, the response of the execution that finishes first is kept, even if it has lost its claim.
 func (c *Accounts) FinishIdempotent(ctx context.Context, claim *Claim, r StoredResponse) error {
 	return c.db.Update(ctx, "keeping an answer", func(t *db.Tx) error {
 		_, err := t.Exec(ctx, `UPDATE idempotency_keys SET status = ?, body = ? WHERE workspace_id = ? AND key = ? AND status = 0
@@ -168,8 +168,8 @@ func (c *Accounts) FinishIdempotent(ctx context.Context, claim *Claim, r StoredR
 	})
 }
 
-// ReleaseIdempotent ends a run that has no response to store, but may have changed something. The key stays reserved
-// for the same request. The request can be repeated immediately; its next claim has Repeated set.
+// ReleaseIdempotent ends an execution of the request that has no response to store, but may have changed something. The
+// key stays reserved for the same request. The request can be repeated immediately; its next claim has Repeated set.
 func (c *Accounts) ReleaseIdempotent(ctx context.Context, claim *Claim) error {
 	return c.db.Update(ctx, "releasing an idempotency key", func(t *db.Tx) error {
 		_, err := t.Exec(ctx, `UPDATE idempotency_keys SET begun_at = 0, body = '' WHERE `+claimedByHolder, claim.ws, claim.key, claim.holder)
@@ -177,8 +177,8 @@ func (c *Accounts) ReleaseIdempotent(ctx context.Context, claim *Claim) error {
 	})
 }
 
-// AbandonIdempotent ends a run that has changed nothing, and frees the key. If claim.Repeated is set, an earlier run
-// may have changed something; the key then stays reserved, as after ReleaseIdempotent.
+// AbandonIdempotent ends an execution of the request that has changed nothing, and frees the key. If claim.Repeated is
+// set, an earlier execution may have changed something; the key then stays reserved, as after ReleaseIdempotent.
 func (c *Accounts) AbandonIdempotent(ctx context.Context, claim *Claim) error {
 	if claim.Repeated {
 		return c.ReleaseIdempotent(ctx, claim)

@@ -196,7 +196,7 @@ func testConversations(t *testing.T, open world.Open) {
 	})
 }
 
-// talk creates a conversation between the visitor and the agent. texts alternates between questions and answers,
+// talk creates a conversation between the visitor and the agent. `texts` alternates between questions and answers,
 // starting with a question.
 func talk(w *world.World, agent, visitor string, texts ...string) domain.Conversation {
 	w.T.Helper()

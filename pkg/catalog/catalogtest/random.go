@@ -271,8 +271,8 @@ func (h *history) content() (out []string) {
 	return out
 }
 
-// checkActive requires that all active content was completely written to the serving place, and that no sweep will
-// delete it.
+// checkActive requires that all active content was completely written to the place that serves the datastore's
+// searches, and that no sweep will delete it.
 func (h *history) checkActive() {
 	h.T.Helper()
 	sweeps := h.AllSweeps()

@@ -89,7 +89,7 @@ func isForeignKeyFault(err error) bool {
 	return errors.As(err, &refusal) && refusal.Code == "23503"
 }
 
-// Maximum number of runs of a transaction that conflicts with others.
+// Maximum number of attempts at a transaction that conflicts with others.
 const maxRuns = 8
 
 // backOff waits before a transaction is run again, with increasing delays up to about half a second.

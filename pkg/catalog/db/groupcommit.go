@@ -12,7 +12,7 @@ import (
 const (
 	// Maximum number of transactions per commit.
 	maxGroupSize = 32
-	// How long a shared commit accepts further transactions. This limits how long its members wait.
+	// How long a shared commit accepts further transactions. This limits how long the transactions in it wait.
 	maxGroupDelay = 5 * time.Millisecond
 )
 
@@ -180,7 +180,7 @@ func (g *groupCommit) commitIfLast() {
 	}
 }
 
-// abandon gives up a commit, so that its members must be run again. The caller holds the lock.
+// abandon gives up a commit, so that its transactions must be run again. The caller holds the lock.
 func (g *groupCommit) abandon(c *commit, cause error) {
 	if g.open != c {
 		return

@@ -33,7 +33,7 @@ func (c *Pipeline) Outbox(ctx context.Context, limit int) ([]domain.Job, error) 
 	return c.Next(ctx, nil, limit)
 }
 
-// Next returns up to limit due jobs in the order in which they should be published: by priority, then round robin by
+// Next returns up to `limit` due jobs in the order in which they should be published: by priority, then round robin by
 // workspace, then oldest first. It leaves out jobs of workspaces that have already used up their share of the window.
 // The returned jobs count as jobs in the window. The round robin continues where the last call ended, so a small limit
 // is as fair as a large one. Jobs stay in the outbox until Published is called.
@@ -215,8 +215,8 @@ func (c *Pipeline) PublishedAll(ctx context.Context, jobs []domain.Job) error {
 	return err
 }
 
-// published records one job; see PublishedAll. The conditions in the statements ensure that a job which was replaced or
-// has ended only raises its datasource's highest generation.
+// published records that one job was published; see PublishedAll. The conditions in the statements ensure that a job
+// which was replaced or has ended only raises its datasource's highest generation.
 func published(ctx context.Context, t *db.Tx, j domain.Job) error {
 	now, generation := t.Stamp(), db.Unsigned(j.Generation)
 	for _, w := range []db.Write{

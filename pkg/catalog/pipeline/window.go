@@ -10,7 +10,7 @@ type Window struct {
 }
 
 // NewWindow returns a window with room for `size` jobs. It already contains the jobs counted in inFlight, by workspace.
-// share says how much room each workspace leaves to others; see admission.Options.Share.
+// `share` says how many of the free places each workspace must leave to others; see admission.Options.Share.
 func NewWindow(size int, share float64, inFlight map[string]int) *Window {
 	w := &Window{free: size, share: share, held: inFlight}
 	for _, n := range inFlight {
@@ -19,7 +19,7 @@ func NewWindow(size int, share float64, inFlight map[string]int) *Window {
 	return w
 }
 
-// Free returns the number of jobs for which there is room.
+// Free returns the number of jobs that the window still has room for.
 func (w *Window) Free() int { return w.free }
 
 // take counts another job of the workspace and returns true. It returns false if the workspace has already used up its

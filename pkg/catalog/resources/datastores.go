@@ -71,7 +71,7 @@ func (c *Resources) DatastoreByID(ctx context.Context, id string) (domain.Datast
 	return d, nil
 }
 
-// ServingPlace returns the serving place of a datastore of any workspace.
+// ServingPlace returns the place (engine and embedding model) from which a datastore of any workspace is served.
 func (c *Resources) ServingPlace(ctx context.Context, id string) (domain.Place, error) {
 	var p domain.Place
 	err := c.db.Read.QueryRow(ctx, `SELECT type, embedding_model FROM datastores WHERE id = ? AND deleted_at = 0`, id).Scan(&p.Engine, &p.Model)
@@ -118,9 +118,9 @@ func (c *Resources) EachDatastore(ctx context.Context, f func(domain.Datastore) 
 	return w.Run(ctx, c.db.Read, f)
 }
 
-// UpdateDatastore applies the patch and returns the changed datastore. A patch with a place other than the serving
-// place starts a move, or replaces the move in progress. A patch with the serving place cancels the move in progress. A
-// datastore without datasources is switched immediately.
+// UpdateDatastore applies the patch and returns the changed datastore. A patch that names another place (engine and
+// embedding model) than the one in use starts a move, or replaces the move in progress. A patch that names the place in
+// use cancels the move in progress. A datastore without datasources is switched immediately.
 func (c *Resources) UpdateDatastore(ctx context.Context, ws, id string, p domain.DatastorePatch) (domain.Datastore, error) {
 	var d domain.Datastore
 	err := c.db.Update(ctx, "changing a datastore", func(t *db.Tx) (err error) {

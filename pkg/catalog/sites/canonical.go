@@ -14,7 +14,7 @@ import (
 //
 // r is left out only if the texts of both pages are similar, or if the other text is still unknown. If r has content
 // and the other page does not, r stays until the other page has content; see QueueYield. If neither has content, r is
-// left out. It is fetched again if the texts turn out to differ; see release.
+// left out. It is fetched again if the texts turn out to differ; see the method release.
 func (c *Sites) canonical(ctx context.Context, t *db.Tx, site, r record.Record, store domain.Datastore, f domain.Fetched) (string, error) {
 	id, said := domain.ChildID(site.ID, f.Canonical), r.Config
 	said.Canonical, said.TextHash, said.Sketch = f.Canonical, f.TextHash, f.Sketch

@@ -23,8 +23,8 @@ type verdict struct {
 const maxEqualPages = 16
 
 // Judge decides whether a fetched page is kept. A page that names another page of the site as canonical may be replaced
-// by that page; see canonical. Among pages with the same content, only the one with the best address is kept, and the
-// others are left out.
+// by that page; see the method canonical. Among pages with the same content, only the one with the best address is
+// kept, and the others are left out.
 func (c *Sites) Judge(ctx context.Context, t *db.Tx, r record.Record, store domain.Datastore, f domain.Fetched, at time.Time) (verdict, error) {
 	site, exists, err := record.Find(ctx, t, r.GroupID)
 	if err != nil || !exists {

@@ -135,8 +135,8 @@ func (w *siteWork) batch(ctx context.Context) ([]record.Record, error) {
 	return pages, nil
 }
 
-// walkPosition returns the position of a page in the order that batch uses: the creation time in microseconds, a slash,
-// and the id.
+// walkPosition returns the position of a page in the order in which the method batch reads pages: the creation time in
+// microseconds, a slash, and the id.
 func walkPosition(page record.Record) string {
 	return strconv.FormatInt(db.Micros(page.CreatedAt), 10) + "/" + page.ID
 }

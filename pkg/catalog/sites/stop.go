@@ -119,8 +119,8 @@ func (c *Sites) stopPages(ctx context.Context, t *db.Tx, p record.Record) error 
 	return err
 }
 
-// withdraw deletes the crawl jobs of pages from the outbox and the stream, and restores the state that the pages had
-// before these jobs.
+// withdraw deletes the crawl jobs of the given pages from the outbox and the stream, and restores the state that the
+// pages had before these jobs.
 func withdraw(ctx context.Context, t *db.Tx, pages []record.Record) error {
 	if err := record.QueueWithdrawals(ctx, t, pages); err != nil {
 		return err

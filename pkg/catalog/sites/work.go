@@ -42,7 +42,7 @@ func changeOf(kind workKind) domain.PageChange {
 // Maximum number of pages per transaction.
 const siteBatch = 200
 
-// siteTask is work on pages of a site. The site is not settled before the task is done.
+// siteTask is work on pages of a site. The site gets its final status only after the task is done.
 type siteTask struct {
 	siteID string
 	kind   workKind
@@ -90,8 +90,8 @@ func (c *Sites) SiteWork(ctx context.Context, after SiteTask, limit int) ([]Site
 	return tasks, nil
 }
 
-// WorkOnSite performs the next batch of a task in a transaction, and settles the site after its last task. It does
-// nothing if the task is complete or the site is gone.
+// WorkOnSite performs the next batch of a task in a transaction. After the site's last task, it also sets the site's
+// final status. It does nothing if the task is complete or the site is gone.
 func (c *Sites) WorkOnSite(ctx context.Context, task SiteTask) (SiteBatch, error) {
 	var done SiteBatch
 	err := c.db.Update(ctx, "working on a site", func(t *db.Tx) error {

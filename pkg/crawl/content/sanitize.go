@@ -35,7 +35,7 @@ var formatting = wordset.Of(`b big code em font i nobr s small strike strong tt 
 const maxFormattingName = len("strike")
 
 // Sanitize returns the part of an HTML page that should be parsed, and its character encoding. If the page would be too
-// slow to parse, the result is a copy with renamed elements. Sanitize does not modify page.
+// slow to parse, the result is a copy with renamed elements. Sanitize does not modify `page`.
 func Sanitize(page []byte, label string) ([]byte, string) {
 	s := estimateCost(page)
 	page = page[:s.end]

@@ -187,7 +187,7 @@ func isASCII(b []byte) bool {
 	return true
 }
 
-// validUTF8Prefix reports whether head is valid UTF-8, except for a character cut off at the end.
+// validUTF8Prefix reports whether `head` is valid UTF-8, except for a character cut off at the end.
 func validUTF8Prefix(head []byte) bool {
 	for cut := range min(utf8.UTFMax, len(head)+1) {
 		if utf8.Valid(head[:len(head)-cut]) {

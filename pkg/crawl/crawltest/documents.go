@@ -107,7 +107,7 @@ func wrap(text string, width int) []string {
 	return append(lines, line)
 }
 
-// docx returns a document with a heading and paragraphs.
+// docx returns a document with a heading and the given paragraphs.
 func docx(title string, paragraphs []string) []byte {
 	const (
 		types = `<?xml version="1.0" encoding="UTF-8"?><Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">` +

@@ -8,8 +8,8 @@ import (
 
 // rule is one Allow or Disallow line (RFC 9309, section 2.2.2).
 type rule struct {
-	// pattern is normalised in the same way as addresses; see normalise. An asterisk is a wildcard; a literal asterisk
-	// is escaped.
+	// pattern is normalised in the same way as addresses; see the function normalise. An asterisk is a wildcard; a
+	// literal asterisk is escaped.
 	pattern string
 	end     bool // the pattern ended in "$": it matches only the whole address
 	allow   bool

@@ -15,7 +15,7 @@ import (
 const HeadBytes = 4 << 10
 
 // IsList reports whether a body that begins with the bytes in head is a sitemap or feed, possibly compressed, and not a
-// page. The parameter `more` says whether the body continues after head.
+// page. The parameter `more` says whether the body continues after `head`.
 func IsList(head []byte, more bool, kind content.Type) bool {
 	text, err := decodeHead(head)
 	cut := more || errors.Is(err, bounded.ErrTooLarge)
@@ -25,8 +25,8 @@ func IsList(head []byte, more bool, kind content.Type) bool {
 	return (content.IsGzip(head) || kind.Media == "text/plain") && onlyAddresses(text, cut)
 }
 
-// decodeHead returns the text that head contains, decompressed and in UTF-8. The error says why no more text could be
-// decoded. If the data continues after head, this is io.ErrUnexpectedEOF or a similar error.
+// decodeHead returns the text in `head`, the first bytes of a body, decompressed and in UTF-8. The error says why no
+// more text could be decoded. If the data continues after `head`, this is io.ErrUnexpectedEOF or a similar error.
 func decodeHead(head []byte) ([]byte, error) {
 	r, err := textOf(bytes.NewReader(head), HeadBytes, nil)
 	if err != nil {

@@ -166,8 +166,8 @@ func decoderFor(head []byte) transform.Transformer {
 // rootForm matches the beginning of an XML sitemap: the declaration or the root element.
 var rootForm = regexp.MustCompile(`(?i)<\?xml[\s?]|<(?:[a-z0-9_-]+:)?(?:urlset|sitemapindex|rss|rdf|feed)[\s>]`)
 
-// xmlBegins looks for the beginning of a sitemap's XML in head, the first bytes of a file. It returns the position, or
-// a negative number if there is none. The XML may follow other output, such as PHP warnings.
+// xmlBegins looks for the beginning of a sitemap's XML in `head`, the first bytes of a file. It returns the position,
+// or a negative number if there is none. The XML may follow other output, such as PHP warnings.
 func xmlBegins(head []byte) int {
 	trimmed := bytes.TrimSpace(head)
 	if len(trimmed) > 0 && trimmed[0] == '<' && readXML(bytes.NewReader(head), nil) == nil {

@@ -73,7 +73,7 @@ func NewBase(s string) *Base {
 // Parse parses an address without normalising it.
 func Parse(raw string) (*url.URL, error) { return (*Base)(nil).Parse(raw) }
 
-// Resolve resolves a reference against base and parses the result.
+// Resolve resolves a reference against the base address and parses the result.
 func Resolve(base, ref string) (*url.URL, error) { return NewBase(base).Parse(ref) }
 
 // Parse resolves a reference without normalising the result.

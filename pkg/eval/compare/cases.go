@@ -50,9 +50,9 @@ type Truth struct {
 // ErrUnknown means that the datastore contains none of the documents in the judgements.
 var ErrUnknown = errors.New("the datastore has none of the documents in the judgements, which must be given by custom_id, datasource id, name or web address")
 
-// NewTruth looks up the judged documents in the datastore. judgements may be nil, and names may be nil if no documents
-// are judged. A document that the datastore does not contain still counts as relevant; otherwise the figures would
-// overstate the quality.
+// NewTruth looks up the judged documents in the datastore. `judgements` may be nil, and `names` may be nil if no
+// documents are judged. A document that the datastore does not contain still counts as relevant; otherwise the figures
+// would overstate the quality.
 func NewTruth(questions []eval.Question, judgements eval.Judgements, names *Names) (Truth, error) {
 	var t Truth
 	missing, known := map[string]bool{}, 0

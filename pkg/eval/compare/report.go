@@ -77,7 +77,7 @@ func (r *Report) fill(cases []Case, modes []Mode, found map[Mode][]rankings) {
 	r.level("passages", modes, passages)
 }
 
-// level adds the figures of a level, unless no question is judged at that level.
+// level adds the figures of one Level (documents or passages) to the report, unless no question has judgements for it.
 func (r *Report) level(name string, modes []Mode, of map[Mode]*series) {
 	n := len(of[modes[0]].ndcg)
 	if n == 0 {

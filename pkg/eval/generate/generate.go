@@ -238,7 +238,7 @@ func stableName(d service.Datasource) string {
 	return d.ID
 }
 
-// sampleNumbers returns up to n different numbers below total in a reproducible random order.
+// sampleNumbers returns up to n different numbers below `total`, in an order that is random but reproducible.
 func sampleNumbers(total, n int) []int {
 	r := rand.New(rand.NewPCG(20, 26))
 	if total <= n {

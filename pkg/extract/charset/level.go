@@ -10,9 +10,9 @@ type charLevel struct {
 	score       float64
 }
 
-// Worth of a character that belongs to a charLevel; a frequent character is worth 1. The worth is above 0, because a
+// Score of a character that belongs to a charLevel; a frequent character scores 1. The score is above 0, because a
 // table of names has few frequent characters. It is below 1, because noise can contain characters of the level by
-// chance. The Korean level is worth more: it holds only a fifth of all syllables, so chance hits are rarer.
+// chance. The Korean level has a higher score: it holds only a fifth of all syllables, so chance hits are rarer.
 const (
 	scoreLevel  = 0.5
 	scoreKorean = 0.6
@@ -25,7 +25,7 @@ var (
 	levelKS   = charLevel{"euc-kr", 0xb0, 0xc8, scoreKorean} // KS X 1001: 2,350 syllables, of 11,172
 )
 
-// weights maps each character of the level to its worth.
+// weights returns the score of each character of the level.
 func (l charLevel) weights() map[rune]float64 {
 	enc, _ := ByName(l.encoding)
 	dec := enc.NewDecoder()

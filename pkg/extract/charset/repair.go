@@ -49,7 +49,7 @@ func (t *Evidence) InvalidEncoding(name string) *charmap.Charmap {
 	return single
 }
 
-// bonusSequence is added to the worth of each character that is stored as a valid UTF-8 sequence, because text in other
+// bonusSequence is added to the score of each character that is stored as a valid UTF-8 sequence, because text in other
 // encodings rarely contains such sequences.
 const bonusSequence = 0.3
 

@@ -250,7 +250,7 @@ func (r *record) line(s string) {
 	}
 }
 
-// splitRecord splits a record that consists of one line into fields.
+// splitRecord splits a record into fields. The record must be a single line.
 func splitRecord(s string, sep rune) []string {
 	r := record{sep: sep, escaped: escapedQuote.MatchString(s)}
 	r.line(s)

@@ -135,7 +135,7 @@ func formValue(sc *xmlscan.Scanner) string {
 	return shown
 }
 
-// isPageField reports whether the code stands for a page number or the number of pages.
+// isPageField reports whether the field code stands for a page number or the number of pages.
 func isPageField(code string) bool {
 	words := strings.Fields(strings.ToUpper(code))
 	if len(words) == 0 {

@@ -32,7 +32,7 @@ func SlidePart(root, shapes string) string {
 	return `<p:` + root + ` xmlns:p="p" xmlns:a="a" xmlns:r="r" xmlns:c="c" xmlns:dgm="dgm" xmlns:mc="mc"><p:cSld><p:spTree>` + shapes + `</p:spTree></p:cSld></p:` + name + `>`
 }
 
-// Shape returns a shape with the given paragraphs. If holder is not "", the shape is a placeholder of that type.
+// Shape returns a shape with the given paragraphs. If `holder` is not "", the shape is a placeholder of that type.
 func Shape(holder string, paragraphs ...string) string {
 	ph := ""
 	if holder != "" {

@@ -142,7 +142,7 @@ func (r *Registry) misnamedWarning(name, found string) string {
 	return "the content does not match the file name: the name says " + named.Name + ", the content was read as " + r.name(found)
 }
 
-// read reads a document whose type is p.Doc.MIMEType. head holds its first bytes.
+// read reads a document whose type is p.Doc.MIMEType. `head` holds the first bytes of the file.
 func (r *Registry) read(p *Parser, head []byte) error {
 	f := r.byType(p.Doc.MIMEType)
 	switch {

@@ -37,7 +37,7 @@ func (f *nodeFacts) add(next nodeFacts) {
 	f.closed = next.closed
 }
 
-// noText holds the facts of the empty string, and aSpace those of white space.
+// noText holds the properties of the empty string, and aSpace those of white space.
 var (
 	noText = nodeFacts{open: true, closed: true}
 	aSpace = nodeFacts{}

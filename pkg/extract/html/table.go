@@ -200,7 +200,8 @@ func (w *walker) vertical(rows []gridRow) []gridRow {
 	return rows
 }
 
-// labelCells returns the cells of rows, with a colon after each th that labels the td next to it.
+// labelCells returns the texts of the cells of the given rows, with a colon after each th that labels the td next to
+// it.
 func labelCells(rows []gridRow) [][]string {
 	cells := make([][]string, len(rows))
 	for i, r := range rows {
@@ -322,8 +323,8 @@ func (w *walker) emitRows(rows []gridRow) {
 }
 
 // texts returns the texts of a row's cells up to the last non-empty one. Cells that span several rows are repeated in
-// each of them, because each row must be understandable on its own. If once is true, they appear only in the row where
-// the page shows them.
+// each of them, because each row must be understandable on its own. If `once` is true, they appear only in the row
+// where the page shows them.
 func (r gridRow) texts(once bool) []string {
 	texts, single := make([]string, len(r.cells)), r.single()
 	if single {

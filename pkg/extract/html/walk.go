@@ -42,7 +42,7 @@ type block struct {
 	named        string // in table rows, the text with column names; "" if it is the same
 }
 
-// emitted returns the block to emit. The text of a table row includes the column names unless plain is true.
+// emitted returns the block to emit. The text of a table row includes the column names unless `plain` is true.
 func (b block) emitted(plain bool) domain.Block {
 	if !plain && b.named != "" {
 		b.Text = b.named

@@ -56,9 +56,9 @@ func read(p *format.Parser) error {
 	return nil
 }
 
-// probeJSON examines the start of the text. valid is true if the text is JSON, at least up to a damaged record.
-// structured is true if the text contains objects or arrays. lines is true if the text is a sequence of values, as in
-// JSON Lines.
+// probeJSON examines the start of the text. `valid` is true if the text is JSON, at least up to a damaged record.
+// `structured` is true if the text contains objects or arrays. `lines` is true if the text is a sequence of values, as
+// in JSON Lines.
 func probeJSON(p *format.Parser, head []byte) (lines, structured, valid bool) {
 	trial := &format.Parser{Ctx: context.Background(), Src: p.Src, Lim: p.Lim, Doc: &domain.Document{}}
 	trial.Out = &format.Sink{Emit: func(domain.Block) error { return nil }, Left: 1 << 40}

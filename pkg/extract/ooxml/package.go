@@ -88,7 +88,7 @@ func ByID(rels []Relation) map[string]Relation {
 	return m
 }
 
-// Related returns the target of the first relationship of the given kind, or fallback if there is none.
+// Related returns the target of the first relationship of the given kind, or `fallback` if there is none.
 func (a *Package) Related(rels []Relation, kind, fallback string) string {
 	for _, r := range rels {
 		if r.Kind() == kind && !r.External && a.Files[zip.PartName(r.Target)] != nil {
@@ -138,8 +138,8 @@ func (a *Package) EmbedsRest(rels []Relation) {
 }
 
 // MainPart returns the name of the main document part. This is the part that the package's relationships name, or else
-// fallback if that part exists, or else a part whose content type is that of a document. If there is none of these,
-// MainPart returns fallback.
+// `fallback` if that part exists, or else a part whose content type is that of a document. If there is none of these,
+// MainPart returns `fallback`.
 func (a *Package) MainPart(fallback string) string {
 	if part := a.Related(a.Relations(""), "officeDocument", ""); part != "" {
 		return part

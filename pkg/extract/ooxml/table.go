@@ -187,8 +187,8 @@ func allBold(r Row) bool {
 	return true
 }
 
-// columns returns one text per column. A cell that spans several columns fills only the first, or all of them if repeat
-// is set.
+// columns returns one text per column. A cell that spans several columns fills only the first, or all of them if
+// `repeat` is set.
 func (w *Table) columns(r Row, repeat bool) []string {
 	var cols []string
 	for _, c := range r.Cells {

@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
 )
 
-// content returns the lines of a page without headers and footers that earlier pages already contain.
+// content returns the lines of a page, without the headers and footers that also occur on earlier pages.
 func (l *layout) content(lines []pdftext.Line) []pdftext.Line {
 	now := map[string]float64{}
 	drop := map[standing]bool{}

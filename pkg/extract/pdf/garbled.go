@@ -52,7 +52,7 @@ type unknownChars struct {
 	unknown int // unknown characters in words that contain several of them
 }
 
-// many reports whether the unknown characters are a noticeable loss of text.
+// many reports whether enough characters are unknown to make the text incomplete for a reader.
 func (u unknownChars) many() bool {
 	const aLine = 20
 	return u.unknown >= aLine || u.unknown > 0 && u.unknown*4 >= u.chars
@@ -115,8 +115,8 @@ const (
 	minWords    = 20 // minimum number of different words
 )
 
-// likeNoLanguage reports whether the Latin letters in lines are distributed and repeated as in a language, but form
-// pairs that fit no language. Such text comes from a character map that substitutes letters.
+// likeNoLanguage reports whether the Latin letters in the given lines are distributed and repeated as in a language,
+// but form pairs that fit no language. Such text comes from a character map that substitutes letters.
 func likeNoLanguage(lines []pdftext.Line) bool {
 	var s letterSample
 	for _, line := range lines {

@@ -107,7 +107,7 @@ func (t *gridText) boldHeader() bool {
 	return false
 }
 
-// mostlyRTL reports whether most letters of lines run from right to left.
+// mostlyRTL reports whether most letters in the given lines run from right to left.
 func mostlyRTL(lines []pdftext.Line) bool {
 	rtl, all := 0, 0
 	for _, l := range lines {

@@ -72,8 +72,8 @@ func (t *gridText) part() {
 	}
 }
 
-// partLine splits a line at the borders of columns. If the borders come only from the positions of the text, a title
-// that spans several columns goes into the first of them.
+// partLine splits a line at the borders of the given columns. If the borders come only from the positions of the text,
+// a title that spans several columns goes into the first of them.
 func (t *gridText) partLine(line pdftext.Line, cuts []float64, columns []int) []pdftext.Cell {
 	cells, texts := make([]pdftext.Cell, t.columns()), make([][]byte, t.columns())
 	put := func(at int, c pdftext.Cell) {

@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// appendLine appends a line to text, and may modify text in place. It puts a space between the two, unless the script
-// is written without spaces. If text ends in a hyphen that divides a word, appendLine removes the hyphen and adds no
-// space. It keeps the hyphen of a compound such as "state-of-the-".
+// appendLine appends a line to `text`, and may modify `text` in place. It puts a space between the two, unless the
+// script is written without spaces. If text ends in a hyphen that divides a word, appendLine removes the hyphen and
+// adds no space. It keeps the hyphen of a compound such as "state-of-the-".
 func appendLine(text []byte, line string) []byte {
 	if len(text) == 0 || line == "" {
 		return append(text, line...)
@@ -33,7 +33,7 @@ func appendLine(text []byte, line string) []byte {
 	return append(text, line...)
 }
 
-// hyphenated reports whether the last word of text already contains a hyphen, like a compound of several words.
+// hyphenated reports whether the last word of `text` already contains a hyphen, like a compound of several words.
 func hyphenated(text []byte) bool {
 	word := text[bytes.LastIndexAny(text, " \t\n")+1:]
 	at := bytes.IndexAny(word, "-‐")

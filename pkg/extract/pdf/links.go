@@ -72,7 +72,7 @@ type linkFinder struct {
 	line  int
 }
 
-// linksOf returns the links on lines, with the words that they cover.
+// linksOf returns the links on the given lines, with the words that they cover.
 func linksOf(links []pdftext.Link, lines ...pdftext.Line) []domain.BlockLink {
 	f := linkFinder{links: links}
 	for _, line := range lines {

@@ -28,8 +28,8 @@ func readingOrder(lines []pdftext.Line) []pdftext.Line {
 	return append(main, turned...)
 }
 
-// scattered reports whether the order of lines is implausible: many lines lie above the line that precedes them in the
-// file, although both are in the same column.
+// scattered reports whether the order of the lines is implausible: many lines lie above the line that precedes them in
+// the file, although both are in the same column.
 func scattered(lines []pdftext.Line) bool {
 	const atLeast = 6
 	if len(lines) < atLeast {
@@ -121,7 +121,7 @@ func cutColumns(lines []pdftext.Line) (left, right []pdftext.Line) {
 	return left, right
 }
 
-// isColumn reports whether lines are long enough for a column of text.
+// isColumn reports whether the lines are long enough for a column of text.
 func isColumn(lines []pdftext.Line) bool {
 	long := 0
 	for _, l := range lines {

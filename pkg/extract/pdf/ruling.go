@@ -18,8 +18,8 @@ const (
 	closing      = 0.6       // minimum fraction of a cell's side that a rule must cover to separate the cell from the next
 )
 
-// grid holds the cell borders that the rules of a table form. `turn` is the direction of the lines of text. The x
-// coordinates of the borders run along the lines of text, and the y coordinates across them.
+// grid holds the borders of a table's cells, derived from the ruled lines of the table. `turn` is the direction of the
+// lines of text. The x coordinates of the borders run along the lines of text, and the y coordinates across them.
 type grid struct {
 	turn int
 	xs   []float64 // borders of columns, ascending

@@ -11,8 +11,9 @@ import (
 // tableLines is the maximum number of lines of one table. The rest of a longer table is read as another table.
 const tableLines = 400
 
-// takeTable separates a table at the start of lines from the rest. The table has at least two lines with several cells
-// each, and may have lines between them that continue a cell. takeTable returns nil and all lines if there is no table.
+// takeTable separates a table at the start of `lines` from the lines below it. The table has at least two lines with
+// several cells each, and may have lines between them that continue a cell. takeTable returns nil and all lines if
+// there is no table.
 func takeTable(lines []pdftext.Line) (table, rest []pdftext.Line) {
 	n, rows := 0, 0
 	for i := 0; i < min(len(lines), tableLines); i++ {
@@ -159,8 +160,8 @@ type openTable struct {
 	header  []string
 }
 
-// goesOnWith reports whether columns match those of the table. All columns may be shifted together, as between left and
-// right pages.
+// goesOnWith reports whether the given columns match those of the table. All columns may be shifted together, as
+// between left and right pages.
 func (t *openTable) goesOnWith(columns []column, size float64) bool {
 	if t == nil || len(columns) != len(t.columns) || len(columns) == 0 {
 		return false

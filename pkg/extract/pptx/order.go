@@ -120,7 +120,7 @@ const maxOrderedBoxes = 400
 
 // inReadingOrder returns the blocks of the boxes in reading order. It splits them recursively along the widest gap that
 // separates them (an XY-cut), from top to bottom and in the writing direction. A box without a position stays directly
-// after the box that precedes it in the file. If plain is set, the boxes keep the order of the file, as they do in
+// after the box that precedes it in the file. If `plain` is set, the boxes keep the order of the file, as they do in
 // other tools, unless that order is clearly wrong.
 func inReadingOrder(boxes []slideBox, plain bool) []domain.Block {
 	var placed []slideBox
@@ -214,8 +214,8 @@ func sortAlong(boxes []slideBox, along func(slideFrame) (float64, float64)) {
 	})
 }
 
-// widestGap finds the widest gap between the boxes in the direction that `along` measures. at is the number of boxes
-// before the gap, or 0 if there is none.
+// widestGap finds the widest gap between the boxes in the direction that the function along measures. `at` is the
+// number of boxes before the gap, or 0 if there is none.
 func widestGap(boxes []slideBox, along func(slideFrame) (float64, float64)) (at int, gap float64) {
 	sorted := slices.Clone(boxes)
 	sortAlong(sorted, along)

@@ -16,8 +16,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// Format fuzzes the reader of a format. The seeds are the sample documents whose names end in suffix, and the documents
-// in `more`. For any input, the result must be an *Error or valid blocks.
+// Format fuzzes the reader of a format. The seeds are the sample documents whose names end in `suffix`, and the
+// documents in `more`. For any input, the result must be an *Error or valid blocks.
 func Format(f *testing.F, suffix string, more ...string) {
 	files, err := filepath.Glob(filepath.Join(extracttest.Documents, "*"+suffix))
 	if err != nil {
@@ -50,7 +50,7 @@ func Check(t *testing.T, name string, data []byte) {
 	}
 }
 
-// Parts fuzzes parts of the first sample document whose name ends in suffix, and packs the changed part with the
+// Parts fuzzes parts of the first sample document whose name ends in `suffix`, and packs the changed part with the
 // others. If the packed file itself were changed, hardly any input would get past the checksums.
 func Parts(f *testing.F, suffix string, names ...string) {
 	files, err := filepath.Glob(filepath.Join(extracttest.Documents, "*"+suffix))

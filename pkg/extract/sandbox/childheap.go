@@ -15,7 +15,7 @@ const (
 // heap size that must double before Go collects garbage.
 func newBallast() []byte { return make([]byte, heapBallast) }
 
-// releaseMemory returns memory to the system if the last document left more than maxRetainedHeap.
+// releaseMemory returns memory to the system if the process still has more than maxRetainedHeap after a document.
 func releaseMemory() {
 	if mappedMemory() > maxRetainedHeap {
 		debug.FreeOSMemory()

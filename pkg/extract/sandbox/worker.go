@@ -49,8 +49,8 @@ func (b *headBuffer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Start starts a child that may use maxMemory bytes. It creates a temporary folder for the child inside temp. The child
-// can open files only in that folder and in cache, the folder for compiled code.
+// Start starts a child that may use maxMemory bytes. It creates a temporary folder for the child inside the folder
+// `temp`. The child can open files only in its temporary folder and in `cache`, the folder for compiled code.
 func Start(maxMemory int64, temp, cache string) (*Worker, error) {
 	exe, err := executable()
 	if err != nil {

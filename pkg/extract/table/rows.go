@@ -101,7 +101,7 @@ func (w *Writer) Flush() error {
 }
 
 // decide determines whether the pending rows have a header, are records without a header, or are label-value pairs. It
-// then writes these rows. ended is set if an empty row follows them.
+// then writes these rows. `ended` is true if an empty row follows them.
 func (w *Writer) decide(ended bool) error {
 	w.Decided = true
 	rows := w.pending

@@ -16,8 +16,8 @@ func (w *Writer) sheetAbove(rows []Row, cells [][]string) int {
 
 // PropertyRows returns how many leading rows contain pairs of a property and its value, including title rows. If a
 // table of items follows, only the rows above it count. Otherwise all rows count if any row contains several pairs. The
-// result is 0 if there are no such rows.
-// header reports whether a row is marked as a header, and wide whether a row has merged cells next to other cells.
+// result is 0 if there are no such rows. The function header reports whether a row is marked as a header, and the
+// function wide reports whether a row has merged cells next to other cells.
 func PropertyRows(cells [][]string, header, wide func(row int) bool) int {
 	n := slices.IndexFunc(cells, func(r []string) bool { return Filled(r) > 2 && !labelledCells(r) })
 	first := -1 // column of the first name in the table of items
@@ -219,8 +219,8 @@ func (c PairColumns) known(rows [][]string) bool {
 	return hits >= 2 && hits*2 >= all
 }
 
-// KnownFirst is a stricter form of known: the label in the first row must also be a common property name. It is used
-// for tables whose first row is marked as a header only by its style.
+// KnownFirst is a stricter form of the function known: the label in the first row must also be a common property name.
+// It is used for tables whose first row is marked as a header only by its style.
 func (c PairColumns) KnownFirst(rows [][]string) bool {
 	label, _ := c.cells(rows[0])
 	return isProperty(label) && c.known(rows)

@@ -63,7 +63,7 @@ func parseCode(code string) numberCode {
 	}
 }
 
-// parseSection parses a section. rest starts at the semicolon after the section.
+// parseSection parses a section. `rest` starts at the semicolon after the section.
 func parseSection(code string) (s codeSection, rest string) {
 	literal := func(text string) { s.tokens = append(s.tokens, codeToken{codeLiteral, text}) }
 	digits, commas := false, 0 // whether the last token was a digit, and the number of commas after it
@@ -239,7 +239,7 @@ func (s *codeSection) datedTokens() {
 	s.tokens = kept
 }
 
-// of returns the section that formats the number n, or nil if there is none. signed says whether the section itself
+// of returns the section that formats the number n, or nil if there is none. `signed` says whether the section itself
 // shows the sign of negative numbers.
 func (c numberCode) of(n float64) (s *codeSection, signed bool) {
 	sections := c[:min(len(c), 3)] // the fourth section is for text

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// number formats a number in a section that is not for dates. signed is set if the section itself shows the sign of
+// number formats a number in a section that is not for dates. `signed` is set if the section itself shows the sign of
 // negative numbers.
 func (s *codeSection) number(n float64, signed bool) string {
 	var b strings.Builder
@@ -71,9 +71,9 @@ func (s *codeSection) scientific(b *strings.Builder, n float64, at int) {
 	s.digits(b, s.tokens[at+1:], n, strings.TrimLeft(strconv.Itoa(max(exp, -exp)), "0"), "")
 }
 
-// digits writes tokens, with the digits of a number in place of the digit placeholders. whole holds the digits before
-// the decimal point, and rest those after it. If whole has more digits than there are placeholders before the point,
-// the surplus is written at the first placeholder.
+// digits writes the given tokens, with the digits of a number in place of the digit placeholders. `whole` holds the
+// digits before the decimal point, and `rest` those after it. If `whole` has more digits than there are placeholders
+// before the point, the surplus is written at the first placeholder.
 func (s *codeSection) digits(b *strings.Builder, tokens []codeToken, n float64, whole, rest string) {
 	places := 0
 	for _, t := range tokens {

@@ -112,8 +112,8 @@ func (s *Scanner) Each(take func(e xml.StartElement) bool) {
 	}
 }
 
-// Descend calls take with each descendant of the current element. take must return true if it has already read the
-// content of that descendant.
+// Descend calls take with each descendant of the current element. The function take must return true if it has already
+// read the content of that descendant.
 func (s *Scanner) Descend(take func(e xml.StartElement) bool) {
 	for open := 1; open > 0; {
 		switch t := s.next().(type) {
@@ -129,8 +129,9 @@ func (s *Scanner) Descend(take func(e xml.StartElement) bool) {
 	}
 }
 
-// Mixed walks the current element's content in order. It calls text with each piece of text, and take with each
-// descendant. take must return true if it has already read the content of that descendant.
+// Mixed walks the current element's content in order. It calls the function text with each piece of text, and the
+// function take with each descendant. The latter must return true if it has already read the content of that
+// descendant.
 func (s *Scanner) Mixed(text func(string), take func(e xml.StartElement) bool) {
 	for open := 1; open > 0; {
 		switch t := s.next().(type) {

@@ -52,7 +52,7 @@ func recoverParts(p *format.Parser, cause error) (*zip.Reader, error) {
 }
 
 // repack writes a new container with the parts that it finds by their local headers, and returns their number. If the
-// parts unpack to more than limit bytes, it returns an *Error of kind TooLarge. If ctx ends, it returns the context's
+// parts unpack to more than `limit` bytes, it returns an *Error of kind TooLarge. If ctx ends, it returns the context's
 // error.
 func repack(ctx context.Context, to io.Writer, data []byte, limit int64) (found int, err error) {
 	z, left := zip.NewWriter(to), limit
@@ -99,7 +99,7 @@ func repack(ctx context.Context, to io.Writer, data []byte, limit int64) (found 
 	return found, nil
 }
 
-// localHeader reads the local header at the start of data. body is the data after the header.
+// localHeader reads the local header at the start of `data`. `body` is the data after the header.
 func localHeader(data []byte) (name string, method uint16, body []byte, ok bool) {
 	le := binary.LittleEndian
 	flags, method := le.Uint16(data[6:]), le.Uint16(data[8:])
@@ -111,8 +111,8 @@ func localHeader(data []byte) (name string, method uint16, body []byte, ok bool)
 	return name, method, data[localHeaderSize+nameLen+extraLen:], true
 }
 
-// unpackInto unpacks one part, or the intact beginning of a damaged one, up to limit+1 bytes. It returns the packed and
-// the unpacked size.
+// unpackInto unpacks one part, or the intact beginning of a damaged one, up to `limit`+1 bytes. It returns the packed
+// and the unpacked size.
 func unpackInto(ctx context.Context, w io.Writer, method uint16, body []byte, limit int64) (used int, size int64, err error) {
 	if method == zip.Store {
 		n, err := w.Write(body[:min(int64(len(body)), limit+1)])

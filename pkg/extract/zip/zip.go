@@ -114,7 +114,7 @@ func (a *Archive) tooLarge() *format.Error {
 	return format.Errorf(format.TooLarge, "the file unpacks to more than %s", format.SizeText(a.max))
 }
 
-// Has reports whether any part's name starts with folder.
+// Has reports whether the name of any part starts with the given folder.
 func (a *Archive) Has(folder string) bool {
 	for name := range a.Files {
 		if strings.HasPrefix(name, folder) {

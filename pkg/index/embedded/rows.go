@@ -150,7 +150,7 @@ func newAnalyzers(n int) analyzers {
 	return free
 }
 
-// get waits for an analyser. The caller must return it with put.
+// get waits for an analyser. The caller must return it by calling put.
 func (free analyzers) get(ctx context.Context) (*analysis.Analyzer, error) {
 	select {
 	case a := <-free:

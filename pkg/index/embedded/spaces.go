@@ -70,8 +70,8 @@ func checkDatastore(id string) error {
 
 func (x *Index) path(key spaceKey) string { return filepath.Join(x.dir, key.datastore, key.name) }
 
-// use calls f with the open space, opening it if necessary. If the space does not exist, use creates it if create is
-// set, and otherwise fails with store.ErrNotFound.
+// use calls f with the open space, opening it if necessary. A missing space is created if `create` is set. Otherwise,
+// use fails with store.ErrNotFound.
 func (x *Index) use(ctx context.Context, id index.Space, create bool, f func(*store.Space) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -100,8 +100,8 @@ func (x *Index) read(ctx context.Context, id index.Space, f func(store.View) err
 	return x.use(ctx, id, false, func(s *store.Space) error { return s.Read(ctx, f) })
 }
 
-// acquire returns an open space for use by the caller, who must call release afterwards. If the space does not exist,
-// acquire creates it if create is set.
+// acquire returns an open space. The caller must call release after using it. A missing space is created if `create` is
+// set.
 func (x *Index) acquire(ctx context.Context, id index.Space, create bool) (*handle, error) {
 	key, err := keyOf(id)
 	if err != nil {
@@ -146,7 +146,7 @@ func (x *Index) acquire(ctx context.Context, id index.Space, create bool) (*hand
 	}
 }
 
-// open opens a space, or creates it if create is set. The caller must hold mu, which open releases.
+// open opens a space, or creates it if it is missing and `create` is set. The caller must hold mu, which open releases.
 func (x *Index) open(ctx context.Context, key spaceKey, id index.Space, create bool) (*handle, error) {
 	h := &handle{key: key}
 	x.spaces[key] = h

@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// deletingMany tests calls that remove generations of several datasources.
+// deletingMany returns the tests of calls that remove generations of several datasources.
 func (s *suite) deletingMany() map[string]func(*testing.T) {
 	type left = map[index.Stored]bool
 	one := func(source string, generation uint64) index.Stored {

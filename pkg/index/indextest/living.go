@@ -131,7 +131,7 @@ func (s *suite) living() map[string]func(*testing.T) {
 	}
 }
 
-// byKey returns hits as a map by key, so that they can be compared without regard to their order.
+// byKey returns the hits as a map by key, so that they can be compared without regard to their order.
 func byKey(hits []index.Hit) map[string]index.Hit {
 	out := make(map[string]index.Hit)
 	for _, h := range hits {

@@ -137,8 +137,8 @@ func (s *suite) isRight(t testing.TB, name string, hits []index.Hit, score func(
 	t.Logf("%s: %d of the best %d are found", name, n, len(order))
 }
 
-// isBest checks that hits are the rows with the highest scores, and that their scores are right. Rows with equal scores
-// are interchangeable.
+// isBest checks that `hits` are the rows with the highest scores, and that their scores are right. Rows with equal
+// scores are interchangeable.
 func (s *suite) isBest(t testing.TB, name string, hits []index.Hit, score func(index.Hit) float64, all map[string]float64, limit int) {
 	t.Helper()
 	order := slices.SortedFunc(maps.Keys(all), func(a, b string) int { return cmp.Compare(all[b], all[a]) })

@@ -32,7 +32,8 @@ type collections struct {
 	opening map[string]chan struct{}
 }
 
-// lock ensures that only one caller at a time opens the collection with the given name. The caller must call unlock.
+// lock ensures that only one caller at a time opens the collection with the given name. The caller must call the
+// returned function unlock.
 func (c *collections) lock(ctx context.Context, name string) (unlock func(), err error) {
 	c.mu.Lock()
 	if c.opening == nil {
@@ -73,9 +74,9 @@ func (c *collections) forget(col *collection) {
 	}
 }
 
-// use calls f with a space's collection. If the collection turns out to have been dropped or released, use reopens it
-// and calls f once more. If the collection is missing and create is not set, use returns an error for which isNotFound
-// is true.
+// use calls f with a space's collection. If the collection turns out to have been dropped or released, it is reopened
+// and f is called once more. If the collection is missing and `create` is not set, the method returns an error for
+// which isNotFound is true.
 func (x *Index) use(ctx context.Context, s index.Space, create bool, f func(*collection) error) error {
 	if s.Dimensions < 0 || s.Dimensions > index.MaxDimensions {
 		return fmt.Errorf("%w: the vectors have %d dimensions; 0 to %d are supported", index.ErrInvalid, s.Dimensions, index.MaxDimensions)
@@ -88,8 +89,8 @@ func (x *Index) use(ctx context.Context, s index.Space, create bool, f func(*col
 	return x.useName(ctx, name, plan, f)
 }
 
-// useName is like use, but takes the name of the collection. plan returns the schema of a new collection. If plan is
-// nil, a missing collection is not created.
+// useName is like use, but takes the name of the collection. The function plan returns the schema of a new collection.
+// If plan is nil, a missing collection is not created.
 func (x *Index) useName(ctx context.Context, name string, plan func(sparse bool) *entity.Schema, f func(*collection) error) error {
 	for again := false; ; again = true {
 		col, err := x.collection(ctx, name, plan)

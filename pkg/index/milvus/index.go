@@ -95,7 +95,7 @@ func Open(opts Options) (*Index, error) {
 }
 
 // begin starts a method call. The returned context ends when the caller's context ends or the index is closed. Before
-// the method returns, it must pass its error to done, and return the error that done returns.
+// the method returns, it must pass its error to the function done, and return the error that done returns.
 func (x *Index) begin(ctx context.Context) (_ context.Context, done func(error) error, _ error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

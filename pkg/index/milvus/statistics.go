@@ -60,7 +60,7 @@ type termStatistics struct {
 	rows      float64
 	languages []analysis.Language // most frequent first
 	average   float64             // average row length
-	// mismatch is the deviation of the average from the assumed length; see averages.
+	// mismatch is the deviation of the average from the assumed length; see the function averages.
 	mismatch float64
 	until    time.Time
 

@@ -56,8 +56,9 @@ type Server struct {
 	srv     *server.Server // nil during a restart; see supervise
 	address string         // listen address, "" if there is none
 
-	// stopped is closed once the server of a failed start has stopped. This may be after try has returned. stopped is
-	// nil if no start has failed. Start, supervise and Shutdown use it one after the other, never concurrently.
+	// stopped is closed once the server of a failed start has stopped. This may be later than the return of the method
+	// try. The field is nil if no start has failed. Start, supervise and Shutdown use it one after the other, never
+	// concurrently.
 	stopped         <-chan struct{}
 	supervisors     sync.WaitGroup
 	stopSupervising context.CancelFunc

@@ -34,13 +34,13 @@ const (
 	streamsLevels = "jetstream/*/streams/*"
 )
 
-// removeDamaged checks the configuration and the position of all streams and consumers, and removes those that are
-// damaged, so that their owners recreate them. Messages stay: a recreated stream takes over the messages in its
-// directory. removeDamaged must run while no server uses the directory.
+// removeDamaged checks the configurations of all streams and consumers and the saved positions of the consumers, and
+// removes those that are damaged, so that their owners recreate them. Messages stay: a recreated stream takes over the
+// messages in its directory. removeDamaged must run while no server uses the directory.
 //
 // The server checks less. It stops the whole stream of a consumer whose configuration it cannot decode ("stream is
-// offline"), uses a consumer's configuration without comparing the checksum, and reserves as much memory for a position
-// as the file asks for.
+// offline"), uses a consumer's configuration without comparing the checksum, and allocates as much memory for a
+// consumer's saved position as the damaged file claims to need.
 func (s *Server) removeDamaged() error {
 	streams, err := filepath.Glob(filepath.Join(globEscape(s.opts.Dir), filepath.FromSlash(streamsLevels)))
 	if err != nil {

@@ -18,7 +18,7 @@ const stuckAfter = 10 * time.Second
 // Store writes a message to a stream. The id makes retries idempotent; it must be unique within the stream's duplicate
 // window. If a server has forgotten a message but not its id, Store writes the message with another id after
 // stuckAfter. If the first message appears after all, the stream contains the message twice. Store fails with
-// ErrStreamLost if there is no such stream, with ErrUnavailable once timeout (0: DefaultTimeout) has passed, and with
+// ErrStreamLost if there is no such stream, with ErrUnavailable once `timeout` (0: DefaultTimeout) has passed, and with
 // the server's error if the server refuses the message.
 func Store(ctx context.Context, js jetstream.JetStream, timeout time.Duration, stream, id string, msg *nats.Msg, opts ...jetstream.PublishOpt) (*jetstream.PubAck, error) {
 	return store(ctx, js, timeout, stuckAfter, stream, id, msg, opts...)

@@ -33,7 +33,7 @@ func Jobs(traces *telemetry.Traces, log *slog.Logger, next jobs.Handler) jobs.Ha
 	}
 }
 
-// withJobAttrs adds the ids of the job and its datasource to every log line of a run.
+// withJobAttrs adds the ids of the job and its datasource to every line that is logged while the job is processed.
 func withJobAttrs(next jobs.Handler) jobs.Handler {
 	return func(ctx context.Context, job domain.Job) error {
 		return next(telemetry.WithLogAttrs(ctx, slog.String("datasource", job.DatasourceID), slog.String("job", job.ID)), job)

@@ -34,7 +34,8 @@ type Service struct {
 }
 
 // Start starts the service's program with a data directory and waits until it is ready. The service is configured only
-// by env, the address, the directory and the key. The caller must call Close, even if Start fails.
+// by the environment variables `env`, the address, the data directory and the key. The caller must call Close, even if
+// Start fails.
 func Start(ctx context.Context, program, dir string, env ...string) (*Service, error) {
 	s := &Service{exited: make(chan error, 1)}
 	l, err := listen(ctx)
@@ -146,8 +147,8 @@ func (s *Service) Close() error {
 	return errors.Join(faults...)
 }
 
-// Directory returns the directory `kept`, or a new temporary directory if `kept` is "". remove deletes the temporary
-// directory; it does nothing if `kept` was given.
+// Directory returns the directory `kept`, or a new temporary directory if `kept` is "". The function remove deletes the
+// temporary directory; it does nothing if `kept` was given.
 func Directory(kept string) (dir string, remove func() error, err error) {
 	if kept != "" {
 		return kept, func() error { return nil }, nil

@@ -21,8 +21,8 @@ func Publish(out io.Writer, path, target, text string) error {
 // end is the mark at the end of each section of figures.
 const end = "<!-- end of figures -->"
 
-// Replace puts text between the marks of a make target's section in the file at path: <!-- figures of make TARGET -->
-// and <!-- end of figures -->. It returns an error if the file has no such section.
+// Replace puts text between the marks of a make target's section in the file at the given path: <!-- figures of make
+// TARGET --> and <!-- end of figures -->. It returns an error if the file has no such section.
 func Replace(path, target, text string) error {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -51,7 +51,7 @@ func Figure(format string, v float64) string {
 	return strings.Replace(fmt.Sprintf(format, v), "-", "−", 1)
 }
 
-// Share returns part divided by whole, or NaN if whole is 0.
+// Share returns `part` divided by `whole`, or NaN if `whole` is 0.
 func Share(part, whole int) float64 {
 	if whole == 0 {
 		return math.NaN()

@@ -55,9 +55,9 @@ func portOf(dir, name string) (int, error) {
 // reservation ends.
 const reservation = 10 * time.Minute
 
-// reservePort returns a port between first and last that is not in use and that no process has reserved in the last 10
-// minutes. Processes that start engines at the same time would otherwise choose the same port, because a port is free
-// until its engine listens. The directory has a file for each reserved port, and a lock.
+// reservePort returns a port between `first` and `last` that is not in use and that no process has reserved in the last
+// 10 minutes. Processes that start engines at the same time would otherwise choose the same port, because a port is
+// free until its engine listens. The directory has a file for each reserved port, and a lock.
 func reservePort(dir string, first, last int) (int, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return 0, fmt.Errorf("creating the directory of reserved ports: %w", err)

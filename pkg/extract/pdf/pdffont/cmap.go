@@ -141,7 +141,7 @@ func (m *cmap) set(code uint32, text string) {
 	}
 }
 
-// counted returns text with its last character incremented by n.
+// counted returns `text` with its last character incremented by n.
 func counted(text string, n uint32) string {
 	if n == 0 {
 		return text

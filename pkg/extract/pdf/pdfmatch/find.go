@@ -154,8 +154,8 @@ func (w *window) match(s Span) (m Match) {
 }
 
 // after extends a match by punctuation. It compares the glyphs after the given glyph with the characters of
-// passage[from:to], up to the first difference, and returns the range of the equal glyphs. If there are none, last is
-// less than first.
+// passage[from:to], up to the first difference, and returns the range of the equal glyphs. If there are none, `last` is
+// less than `first`.
 func (w *window) after(glyph int32, from, to int) (first, last int32) {
 	first, last = glyph+1, glyph
 	for from < to && int(last)+1 < len(w.glyphs) {

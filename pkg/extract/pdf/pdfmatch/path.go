@@ -6,7 +6,8 @@ import (
 	"slices"
 )
 
-// Costs of a path through the positions of words. A path without jumps that leaves nothing out costs nothing.
+// Costs of a path, which assigns the tokens of a passage to positions on the pages. A path that follows the page
+// without jumps and leaves out no token costs nothing.
 const (
 	skipToken  = 1.5 // leaving out a token
 	skipRune   = 0.5 // in addition, for each of its letters; together at most skipMost

@@ -88,7 +88,7 @@ func (t *Text) split(all []token) []token {
 	return out
 }
 
-// longestPrefix returns the length of the longest prefix of a word that is somewhere on the pages, in runes.
+// longestPrefix returns the length, in runes, of the longest prefix of a word that occurs on the pages.
 func (t *Text) longestPrefix(word []rune) int {
 	best := 0
 	for _, at := range t.byRune[word[0]] {

@@ -63,7 +63,7 @@ const MaxStream = 64 << 20
 
 var errUnpacked = errors.New("the unpacked data exceed the limit")
 
-// Open finds the objects of a file through its cross references, or by searching the whole file if search is true. It
+// Open finds the objects of a file through its cross references, or by searching the whole file if `search` is true. It
 // returns ErrEncrypted if the file needs a password.
 func Open(data []byte, search bool) (f *File, err error) {
 	defer Recover(&err)
@@ -133,7 +133,7 @@ func (f *File) Stream(v pdf.Value) ([]byte, error) {
 	return f.unpack(o)
 }
 
-// ListPages replaces the page tree with a list of at most limit pages of the file, in the order of their object
+// ListPages replaces the page tree with a list of at most `limit` pages of the file, in the order of their object
 // numbers. It is used for files whose page tree has no pages.
 func (f *File) ListPages(limit int) error {
 	list := Token{Kind: Array}

@@ -47,7 +47,7 @@ func (in *interpreter) annotations(list pdf.Value) error {
 	return nil
 }
 
-// appearance runs the normal appearance of an annotation, scaled to its rectangle.
+// appearance interprets the normal appearance stream of an annotation, scaled to its rectangle.
 func (in *interpreter) appearance(a pdf.Value) error {
 	ap := a.Key("AP").Key("N")
 	if ap.Kind() == pdf.Dict {

@@ -133,7 +133,7 @@ func Placed(text string, x0, x1 float64) Cell {
 	return c
 }
 
-// Prefixed returns the cell with text put in front of it. The added text has no width.
+// Prefixed returns the cell with `text` put in front of it. The added text has no width.
 func (c Cell) Prefixed(text string) Cell {
 	joined := Cell{Text: text + c.Text, X0: c.X0, X1: c.X1}
 	if c.spots == nil {

@@ -104,7 +104,7 @@ type pageRef struct {
 // through the parents of each page would be slow, because each lookup would read the node's long list of pages.
 type heritage struct{ resources, mediaBox, cropBox, rotate pdf.Value }
 
-// under returns the heritage of the pages under a node.
+// under returns the inherited attributes of the pages under a node.
 func (h heritage) under(node pdf.Value) *heritage {
 	for key, to := range map[string]*pdf.Value{"Resources": &h.resources, "MediaBox": &h.mediaBox, "CropBox": &h.cropBox, "Rotate": &h.rotate} {
 		if own := node.Key(key); own.Kind() != pdf.Null {

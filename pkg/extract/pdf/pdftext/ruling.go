@@ -82,7 +82,7 @@ func (p *path) move(x, y float64) {
 	}
 }
 
-// reach extends the bounds of the open subpath to a point.
+// reach extends the bounds of the open subpath to include a point.
 func (p *path) reach(x, y float64) *subpath {
 	if len(p.subs) == 0 {
 		p.move(x, y)
@@ -195,7 +195,7 @@ func (in *interpreter) fill(s subpath) {
 	}
 }
 
-// rule records the middle line of a thin box.
+// rule records a thin box as a ruled line, given by the centre line of the box.
 func (in *interpreter) rule(b Box) {
 	b, ok := in.seen(b)
 	if !ok || len(in.drawn.Fills)+len(in.drawn.Rules) >= maxRules {

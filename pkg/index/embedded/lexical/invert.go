@@ -157,7 +157,7 @@ func mergedOrder(batches []Placed) []termKey {
 	return runs[0]
 }
 
-// BuildBlocks returns the postings of batches as blocks, without checksums, and the first term of each block.
+// BuildBlocks returns the postings of the given batches as blocks, without checksums, and the first term of each block.
 func BuildBlocks(batches []Placed) (blocks [][]byte, firsts []string) {
 	builder := BlockBuilder{Put: func(block []byte) error {
 		blocks = append(blocks, block)

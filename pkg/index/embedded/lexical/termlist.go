@@ -64,8 +64,8 @@ type kindColumn struct {
 	large  []uint32
 }
 
-// set stores one number per posting. `kinds` is the number of different kinds, so each stored number must be less than
-// that.
+// set stores one number per posting. The number identifies the kind of the posting, and must be less than `kinds`, the
+// number of different kinds.
 func (k *kindColumn) set(numbers []uint32, kinds int) {
 	switch {
 	case kinds <= math.MaxUint8+1:
@@ -109,8 +109,8 @@ func (t *TermList) find(slot uint32, from int) (at int, ok bool) {
 	return int(begin) + n, n >= 0
 }
 
-// seek searches the ascending slots[from:] by galloping. It returns the index of the first element that is not below
-// slot, and whether that element equals slot.
+// seek searches the ascending slots[from:] by galloping. It returns the index of the first element that is less than
+// `slot`, and whether that element equals `slot`.
 func seek(slots []uint32, from int, slot uint32) (int, bool) {
 	step := 1
 	for from+step < len(slots) && slots[from+step] < slot {
@@ -325,7 +325,7 @@ type postingsMerger struct {
 
 type run struct{ from, to int }
 
-// add records that the postings from the index `from` to the end form a run. They must be sorted by slot.
+// add records that the postings from the index `from` to the end form a run, that is, a part that is sorted by slot.
 func (g *postingsMerger) add(from int) {
 	if len(g.postings) > from {
 		g.runs = append(g.runs, run{from, len(g.postings)})
@@ -335,7 +335,7 @@ func (g *postingsMerger) add(from int) {
 // parts returns the postings as one or more slices. Put together, these are sorted by slot. If several forms of the
 // word occur at the same slot, their postings become one posting with the sum of their frequencies.
 func (g *postingsMerger) parts() [][]Posting {
-	// Usually the segments have separate ranges of slots, so the runs need not be merged.
+	// Usually the segments have separate ranges of slots, so their postings need not be merged.
 	slices.SortFunc(g.runs, func(a, b run) int { return cmp.Compare(g.postings[a.from].Slot, g.postings[b.from].Slot) })
 	parts := make([][]Posting, 0, len(g.runs))
 	for i, r := range g.runs {

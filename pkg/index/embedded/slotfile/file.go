@@ -75,8 +75,8 @@ func (v View) Group(w int) []byte {
 	return v.extents[w*64/ExtentSlots].data[at : at+64*v.stride : at+64*v.stride]
 }
 
-// Uint32 returns the four bytes at offset in the i-th record of a transposed group. offset must be a multiple of four
-// and lie after the columns.
+// Uint32 returns the four bytes at `offset` in the i-th record of a transposed group. `offset` must be a multiple of
+// four and lie after the columns.
 func (v View) Uint32(group []byte, i, offset int) uint32 {
 	return binary.LittleEndian.Uint32(group[64*offset+4*i:])
 }
@@ -288,7 +288,7 @@ func Put(group []byte, columns, i int, record []byte) {
 	}
 }
 
-// Take fills record with the leading bytes of the i-th record in a transposed group.
+// Take fills `record` with the leading bytes of the i-th record in a transposed group.
 func Take(record, group []byte, columns, i int) {
 	for c := range record[:columns] {
 		record[c] = group[c*groupRows+i]

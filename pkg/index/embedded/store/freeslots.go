@@ -35,7 +35,7 @@ func (f *freeSlots) add(version int64, slots *roaring.Bitmap) {
 
 // choose returns n slots in ascending order: first free ones, then new ones starting at `end`. `oldest` is the oldest
 // version that is still being read. Slots that became free after this version are not used yet. The slots stay free
-// until take removes them.
+// until the method take removes them.
 func (f *freeSlots) choose(n int, end uint32, oldest int64) []uint32 {
 	for len(f.waiting) > 0 && f.waiting[0].version <= oldest {
 		f.ready.Or(f.waiting[0].slots)

@@ -86,8 +86,8 @@ type keyScratch struct {
 
 var keyPool = sync.Pool{New: func() any { return new(keyScratch) }}
 
-// Locate sets Location, Key, DatasourceID, Generation, Ordinal and Length of hits. slots holds the hits' slots in
-// ascending order. It fails with index.ErrCorrupt if a checksum does not match.
+// Locate sets Location, Key, DatasourceID, Generation, Ordinal and Length of the given hits. `slots` holds their slots
+// in ascending order. It fails with index.ErrCorrupt if a checksum does not match.
 func (v View) Locate(ctx context.Context, slots []uint32, hits []index.Hit) error {
 	var odd []int // hits without a location, whose rows must be read
 	// The keys of all hits are substrings of one string, which saves allocations. A usual key has 48 bytes, and records

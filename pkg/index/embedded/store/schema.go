@@ -62,7 +62,7 @@ CREATE UNIQUE INDEX rows_by_key ON rows (key);
 CREATE INDEX rows_by_datasource ON rows (datasource, generation, ordinal);
 `
 
-// openDB opens the database with at most conns connections. If writer is set, transactions take the write lock when
+// openDB opens the database with at most `conns` connections. If `writer` is set, transactions take the write lock when
 // they begin.
 func openDB(path string, writer bool, conns int) (*sql.DB, error) {
 	abs, err := filepath.Abs(path)

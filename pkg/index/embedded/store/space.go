@@ -62,9 +62,9 @@ type Space struct {
 // ErrNotFound means that the space was never written.
 var ErrNotFound = errors.New("no such space")
 
-// Open opens the space in a directory. If there is none, Open creates it if create is set, and otherwise fails with
-// ErrNotFound. Open fails with index.ErrCorrupt if files are damaged or incomplete. The caches identify the values of
-// an open space by `number`, so each call needs a different one.
+// Open opens the space in a directory. If there is no space, Open creates one if `create` is set, and otherwise fails
+// with ErrNotFound. It fails with index.ErrCorrupt if files are damaged or incomplete. The caches identify the values
+// of an open space by `number`, so each call needs a different one.
 func Open(ctx context.Context, dir string, id index.Space, number uint64, c cache.Caches, z vector.Thresholds, create bool) (_ *Space, err error) {
 	path := filepath.Join(dir, databaseName)
 	if _, err := os.Stat(path); err != nil {

@@ -21,8 +21,8 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/vector"
 )
 
-// writeBatches commits batches, no two of which may have a key in common, in one transaction. The slot files are
-// written concurrently and synced before the commit. The caller must hold writeMu.
+// writeBatches commits the given batches, no two of which may have a key in common, in one transaction. The slot files
+// are written concurrently and synced before the commit. The caller must hold writeMu.
 func (s *Space) writeBatches(ctx context.Context, batches []*Batch) error {
 	var rows []*Prepared
 	for _, b := range batches {
@@ -213,7 +213,8 @@ type pendingPostings struct {
 	err    error
 }
 
-// buildPostings builds the blocks of batches in a goroutine. slots holds the slots of all rows in ascending order.
+// buildPostings builds the blocks of the given batches in a goroutine. `slots` holds the slots of all rows in ascending
+// order.
 func buildPostings(batches []*Batch, slots []uint32) *pendingPostings {
 	placed := make([]lexical.Placed, len(batches))
 	for i, b := range batches {

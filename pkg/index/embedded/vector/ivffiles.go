@@ -20,7 +20,7 @@ type IVFFiles struct {
 	centroids, means, codes *slotfile.File
 }
 
-// each returns the files. Files that are not open are nil.
+// each returns all files of the IVF. Files that are not open are nil.
 func (f *IVFFiles) each() []*slotfile.File { return []*slotfile.File{f.centroids, f.means, f.codes} }
 
 func (f *IVFFiles) close() error {
@@ -166,8 +166,8 @@ func (f *Files) ReplaceIVF(files *IVFFiles, version int64) {
 // reader may use the files. So they stay open until Close.
 func (f *Files) RetireIVF(files *IVFFiles) { f.retiredIVF = append(f.retiredIVF, files) }
 
-// CloseRetired closes the files of replaced IVFs that are no longer in use. oldest is the oldest version that is still
-// being read.
+// CloseRetired closes the files of replaced IVFs that are no longer in use. `oldest` is the oldest version that is
+// still being read.
 func (f *Files) CloseRetired(oldest int64) error {
 	var kept []*IVFFiles
 	var errs []error

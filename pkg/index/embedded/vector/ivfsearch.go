@@ -225,7 +225,8 @@ func (c *listSearch) scan(ctx context.Context, rows, n int, visit func(sel *sele
 	return c.all.rescore(ctx, c.s, c.question, c.parts[:])
 }
 
-// list estimates the scores of list rows 64w to 64w+63. It skips a row if the row's bit in `of` is 0.
+// list estimates the scores of 64 rows of the inverted lists, rows 64w to 64w+63. It skips a row if the row's bit in
+// `of` is 0.
 func (s *selector) list(snap *Set, w int, of uint64) error {
 	c := snap.IVF
 	records, err := c.group(w)

@@ -66,7 +66,7 @@ type tree struct {
 	first  []int // first list of each coarse centroid, followed by the number of lists
 }
 
-// growTree trains about n centroids from the vectors in slots, which must be live and verified.
+// growTree trains about n centroids from the vectors in the slots `slots`, which must be live and verified.
 func growTree(ctx context.Context, s *Set, slots []uint32, n int, rng *rand.Rand) (*tree, error) {
 	tops := max(1, int(math.Sqrt(float64(n))))
 	some := slots

@@ -54,8 +54,8 @@ func (c *Coder) storeResidual(v []float32) (length, offset float64) {
 	return math.Sqrt(length), offset
 }
 
-// Encode writes the 1-bit code of a unit vector to dst and its int8 code to fine. dst must have the length CodeBytes,
-// and fine the length Int8CodeBytes.
+// Encode writes the 1-bit code of a unit vector to dst and its int8 code to `fine`. `dst` must have the length
+// CodeBytes, and `fine` the length Int8CodeBytes.
 func (c *Coder) Encode(dst, fine []byte, v []float32) {
 	length, offset := c.storeResidual(v)
 	c.encodeInt8(fine, offset)
@@ -149,7 +149,7 @@ type Estimates struct {
 }
 
 // Above compares the query with a group of transposed codes (see Rows). The result has one bit per code. A bit is set
-// if the estimate plus times·σ is at least threshold, where σ is the estimate's standard deviation.
+// if the estimate plus times·σ is at least `threshold`, where σ is the estimate's standard deviation.
 func (q *Query) Above(e *Estimates, codes []byte, times, threshold float32) uint64 {
 	if found, ok := q.above(e, codes, times, threshold); ok {
 		return found
