@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// Terms returns the index terms of a text, in reading order and with repetitions, at most MaxTerms. lang is the result
-// of Detect.
+// Terms returns the index terms of a text, in reading order and with repetitions, at most MaxTerms. `lang` is the
+// result of Detect.
 func Terms(text string, lang Language) []string { return new(Analyzer).Terms(text, lang) }
 
 // Analyzer computes terms and caches stems, so that texts with many words in common take less time. Its zero value is
@@ -86,7 +86,7 @@ type QueryTerm struct {
 	Forms []string
 }
 
-// Query returns the distinct words of a query, in order, at most MaxQueryTerms. langs are the languages of the
+// Query returns the distinct words of a query, in order, at most MaxQueryTerms. `langs` are the languages of the
 // documents, as Detect returned them. If there are none, English and the query's own language are used. Function words
 // of the query's language are omitted unless the query has no other words.
 func Query(text string, langs []Language) []QueryTerm {

@@ -11,7 +11,7 @@ import (
 // answer. The functions in this file keep headings and text together.
 
 // trackTail records where the headings at the end of the current chunk begin. The packer calls it before it appends a
-// piece of block b to a chunk that already has text. offset is the position of the piece in the document.
+// piece of block b to a chunk that already has text. `offset` is the position of the piece in the document.
 func (p *packer) trackTail(b domain.Block, offset int) {
 	d := &p.cur
 	switch {

@@ -43,7 +43,7 @@ type draft struct {
 	tail         *tail            // headings at the end of the chunk that no text follows yet; nil if there are none or if headingsOnly
 }
 
-// tail describes the headings at the end of a draft.
+// tail describes the headings at the end of a draft, which is a chunk under construction.
 type tail struct {
 	length, tokens int // length and tokens of the text before the headings
 	offset, page   int // location of the first heading

@@ -113,7 +113,7 @@ func (s *Sweeper) forget(ctx context.Context) (more bool, err error) {
 	return more, nil
 }
 
-// aged returns the clock for deciding whether data is old enough to be deleted: `slower`, or `now` if slower is nil.
+// aged returns the clock for deciding whether data is old enough to be deleted: `slower`, or `now` if `slower` is nil.
 func aged(slower, now func() time.Time) func() time.Time {
 	if slower == nil {
 		return now

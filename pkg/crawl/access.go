@@ -83,7 +83,7 @@ func accessTo(ctx context.Context, u *url.URL) *Access {
 
 type askerKey struct{}
 
-// WithAsker returns a context for a request that a document in a Renderer's browser sends. The argument origin is the
+// WithAsker returns a context for a request that a document in a Renderer's browser sends. The argument `origin` is the
 // origin of that document, as returned by Origin. If a browser sends a request without such a context, the request
 // never carries the headers of an Access.
 func WithAsker(ctx context.Context, origin string) context.Context {

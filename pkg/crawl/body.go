@@ -58,7 +58,7 @@ func (b *Body) head(n int) ([]byte, error) {
 }
 
 // spool stores the whole content of r. It fails with bounded.ErrTooLarge if r has more than `limit` bytes. The argument
-// expected is the probable size, if known.
+// `expected` is the probable size, if known.
 func spool(r io.Reader, expected, limit int64, dir string) (*Body, error) {
 	r = bounded.NewReader(r, limit)
 	var mem bytes.Buffer

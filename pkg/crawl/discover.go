@@ -65,9 +65,9 @@ var usualSitemaps = []string{
 	"sitemap.xml", "sitemap_index.xml", "sitemap-index.xml", "wp-sitemap.xml", "sitemap.xml.gz", "sitemap.txt",
 }
 
-// Discover finds the pages of a site and passes them to emit in groups of at most domain.MaxLinksPerEvent, each page
-// once. If spec.Sitemap is set, it reads that sitemap. Otherwise it looks for sitemaps in robots.txt and the usual
-// locations. If there are none, it emits only the root, whose links must then be followed (Discovery.Follow).
+// Discover finds the pages of a site and passes them to the function emit in groups of at most domain.MaxLinksPerEvent,
+// each page once. If spec.Sitemap is set, it reads that sitemap. Otherwise it looks for sitemaps in robots.txt and the
+// usual locations. If there are none, it emits only the root, whose links must then be followed (Discovery.Follow).
 //
 // A sitemap that is unavailable or lists no page is an error, never an empty site. Errors are of type *Error, or come
 // from emit or ctx. Repeating the call emits the same pages.
@@ -108,7 +108,7 @@ func (c *Crawler) discover(ctx context.Context, spec domain.CrawlSpec, emit func
 	return d.result, err
 }
 
-// siteScope completes the job's definition of the site. The result derived is true if the job names no root. The site
+// siteScope completes the job's definition of the site. The result `derived` is true if the job names no root. The site
 // is then determined by the location of its sitemap.
 func siteScope(spec domain.CrawlSpec) (s domain.SiteScope, derived bool, err error) {
 	if spec.Site != nil {

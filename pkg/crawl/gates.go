@@ -24,8 +24,8 @@ type gate struct {
 
 // enter waits for a permit to ask for a slot at the host, at most for the time p.slot. The caller must call leave to
 // return the permit. If no permit became free in time, or if the expected wait exceeds p.queue, leave is nil. The
-// argument width is the number of permits; 0 means that no permit is needed. `minimum` is the minimum interval between
-// two requests to the host.
+// argument `width` is the number of permits; 0 means that no permit is needed. `minimum` is the minimum interval
+// between two requests to the host.
 func (g *gates) enter(ctx context.Context, host string, width int, minimum time.Duration, p maxWaits) (leave func(), err error) {
 	if width == 0 {
 		return func() {}, nil

@@ -166,7 +166,7 @@ func (p *pageReader) addHref(href string) {
 	p.hrefBytes += len(href)
 }
 
-// finish fills in `page` from the HTML and the header. The argument final is the page's address after redirects.
+// finish fills in `page` from the HTML and the header. The argument `final` is the page's address after redirects.
 func (p *pageReader) finish(page *Page, header http.Header, final *url.URL) {
 	for _, v := range header.Values("X-Robots-Tag") {
 		p.robots.AddHeader(v, p.product)

@@ -25,8 +25,8 @@ const (
 var errTooManySitemaps = errors.New("too many sitemaps for one site")
 
 // read reads the entries of one sitemap and of the sitemaps that it lists. If the sitemap itself fails, read returns an
-// error. If one of the listed sitemaps fails permanently, read reports a problem. If admit is true, addresses below the
-// sitemap's directory become part of the site; see scope.Scope.Add.
+// error. If one of the listed sitemaps fails permanently, read reports a problem. If `admit` is true, addresses below
+// the sitemap's directory become part of the site; see scope.Scope.Add.
 func (d *discovery) read(ctx context.Context, at string, level int, admit bool) error {
 	key, err := weburl.Normalise(at)
 	if err != nil {

@@ -74,7 +74,7 @@ func (p *politeness) maxWaitsOf(ctx context.Context) maxWaits {
 	return maxWaits{slot: p.maxWait, queue: longQueue}
 }
 
-// acquire waits for a slot of the host. The argument delay is the minimum interval that the host requests. It applies
+// acquire waits for a slot of the host. The argument `delay` is the minimum interval that the host requests. It applies
 // if it is longer than the configured interval. acquire returns a deferred *Error if the fetch would have to wait too
 // long for the slot, or the context's error if ctx ends first. The caller must call release once.
 func (p *politeness) acquire(ctx context.Context, host, u string, delay time.Duration) (release func(), err error) {
@@ -148,7 +148,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 var errHostFails = errors.New("the host fails")
 
 // deferred returns the error for a fetch that must be retried after d. Its message says why the fetch has to wait. The
-// argument delay is the Crawl-delay of the host's robots.txt.
+// argument `delay` is the Crawl-delay of the host's robots.txt.
 func (p *politeness) deferred(u, host string, delay, d time.Duration) *Error {
 	why, fails := p.breaker.pauseReason(host, p.now())
 	switch {

@@ -23,7 +23,7 @@ type Renderer interface {
 }
 
 // render runs the scripts of a page in a browser. It returns the resulting page with its text, links and metadata. The
-// argument shell is the page as the server sent it. Its validators are dropped, because they do not change when the
+// argument `shell` is the page as the server sent it. Its validators are dropped, because they do not change when the
 // content changes.
 func (c *Crawler) render(ctx context.Context, req PageRequest, sc *scope.Scope, shell Page, a response) (Page, error) {
 	if c.opts.Renderer == nil {

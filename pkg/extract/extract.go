@@ -192,7 +192,7 @@ func (x *Extractor) Locate(ctx context.Context, req Request, passages []Passage)
 	return answer.Rectangles, err
 }
 
-// ask passes one request to a child. The child draws the given page, locates the given passages or, if page is 0 and
+// ask passes one request to a child. The child draws the given page, locates the given passages or, if `page` is 0 and
 // there are no passages, reads the document.
 func (x *Extractor) ask(ctx context.Context, req Request, page int, passages []Passage) (none sandbox.Answer, err error) {
 	x.mu.Lock()

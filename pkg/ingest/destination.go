@@ -76,7 +76,7 @@ func (i *Ingestor) destinations(ctx context.Context, job domain.Job) ([]*destina
 // continueWithout is called with the error of a place that a job cannot write to. It returns nil if the job should skip
 // this place, and `err` if the job should fail. The first place, which serves searches, is never skipped. The other
 // place is the one that the datastore is moving to. It can be skipped, because the move later requests its missing
-// content. In its first few runs, a job fails with every temporary error, so that it is retried.
+// content. In its first few attempts, a job fails with every temporary error, so that it is retried.
 func (i *Ingestor) continueWithout(ctx context.Context, job domain.Job, place domain.Place, err error) error {
 	if place == job.Places[0] || ctx.Err() != nil || !jobs.IsPermanent(err) && job.Delivery <= optionalFailures {
 		return err
@@ -101,8 +101,8 @@ func isUnchanged(ctx context.Context, job domain.Job, equal bool, d *destination
 }
 
 // findGeneration looks through the spaces of a model. It returns the space that holds the most rows of the given
-// generation, and the number of these rows. The argument dimensions is 0 if it is not known yet. A model server reports
-// it only with its first answer.
+// generation, and the number of these rows. The argument `dimensions` is 0 if it is not known yet. A model server
+// reports it only with its first answer.
 func findGeneration(ctx context.Context, idx Index, job domain.Job, model string, dimensions int, generation uint64) (space index.Space, rows int64, err error) {
 	spaces, err := idx.Spaces(ctx, job.DatastoreID)
 	if err != nil {

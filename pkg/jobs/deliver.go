@@ -310,7 +310,7 @@ func (d *delivery) postpone(ctx context.Context, later *snoozeError) (Result, er
 	return HandedBack, later
 }
 
-// Timeout for storing the count, and for sending the message, when a job is handed back.
+// Timeout for storing the count, and for sending the message, when a job is returned to the stream.
 const handBackTimeout = 2 * time.Second
 
 // handBack returns an interrupted job for immediate redelivery. If the count cannot be stored now, the run will count
@@ -337,9 +337,9 @@ func (d *delivery) handBack(ctx context.Context, runErr error) (Result, error) {
 // finish acknowledges the job and deletes its counts.
 func (d *delivery) finish(ctx context.Context, r Result, runErr error) (Result, error) {
 	if err := persist(ctx, func() error { return d.broker.do(ctx, d.acknowledge) }); err != nil {
-		// If the acknowledgement is lost, the job is delivered again after AckWait. The next run finds that the work is
-		// done. If the job's stream is gone, the job is not delivered again. This is fine, because an event has already
-		// told the catalog that the job is done.
+		// If the acknowledgement is lost, the job is delivered again after AckWait. The next attempt finds that the
+		// work is done. If the job's stream is gone, the job is not delivered again. This is fine, because an event has
+		// already told the catalog that the job is done.
 		return Unsettled, errors.Join(runErr, fmt.Errorf("acknowledging: %w", err))
 	}
 	if d.counts.Starts > 0 {
@@ -408,7 +408,7 @@ func (d *delivery) deadLetterForeign(ctx context.Context, why error) (Result, er
 	return d.finish(ctx, Dead, why)
 }
 
-// report emits the error event that ends a job. If stage is not "", the event contains it.
+// report emits the error event that ends a job. If `stage` is not "", the event contains it.
 func (d *delivery) report(ctx context.Context, text, stage string) error {
 	ev := d.event(domain.EventError)
 	ev.Error = text

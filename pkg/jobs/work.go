@@ -40,7 +40,7 @@ type WorkerOptions struct {
 	// MaxAckPending is the maximum number of jobs of the lane that may be running or waiting for a retry. While there
 	// are that many, no new job is delivered. MaxAckPending must be larger than the admission window. Default 1,000.
 	MaxAckPending int
-	// MaxFailures is the number of failed runs after which a job is abandoned. Default 25, which takes an hour and
+	// MaxFailures is the number of failed attempts after which a job is abandoned. Default 25, which takes an hour and
 	// three quarters with the default delays.
 	MaxFailures int
 	// MaxCrashes is the number of crashes after which a job is abandoned. A run counts as a crash if its worker died.
@@ -49,7 +49,7 @@ type WorkerOptions struct {
 	// RetryMin and RetryMax bound the delay between attempts. The delay doubles from RetryMin to RetryMax, and up to a
 	// quarter is added at random. Defaults 1 s and 5 min.
 	RetryMin, RetryMax time.Duration
-	// MaxRun is the time limit of one run. Default 1 h.
+	// MaxRun is the maximum time that a handler may take for one job. Default 1 h.
 	MaxRun time.Duration
 	// Grace is how long running jobs may continue once the worker stops. Default 500 ms, so that another worker gets an
 	// interrupted job within a second.
@@ -125,8 +125,8 @@ var errStopping = errors.New("the worker is stopping")
 var errAbandoned = errors.New("processing did not stop at its time limit")
 
 // Work passes the jobs of a lane to the handler until ctx ends. Then it accepts no more jobs, lets the running ones
-// continue for Grace, cancels their contexts, hands unfinished jobs back, and returns nil. It returns an error only if
-// it cannot start.
+// continue for Grace, cancels their contexts, returns unfinished jobs to the stream, and returns nil. It returns an
+// error only if it cannot start.
 func (b *Broker) Work(ctx context.Context, lane domain.Lane, o WorkerOptions, h Handler) error {
 	if !validLane(lane) {
 		return fmt.Errorf("%w: lane %q", ErrInvalid, lane)

@@ -120,7 +120,7 @@ func (r *run) open(sending, answering context.Context, begun time.Time) {
 	}
 }
 
-// closed lets each client send its requests one after another.
+// closed runs a closed loop: each client sends its requests one after another.
 func (r *run) closed(sending, answering context.Context) {
 	var next atomic.Int64
 	for range r.load.Clients {

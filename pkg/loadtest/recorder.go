@@ -124,7 +124,7 @@ func describe(err error) string {
 	}
 }
 
-// report returns the results. now is the time of the last response or time-out.
+// report returns the results. `now` is the time of the last response or time-out.
 func (r *recorder) report(now time.Time) Report {
 	r.mu.Lock()
 	defer r.mu.Unlock()

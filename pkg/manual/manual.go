@@ -122,7 +122,7 @@ func build(source fs.FS) (*site, error) {
 	return &site{files, sync.OnceValue(pages.searcher)}, err
 }
 
-// Serve writes the page, file or search results at the request's path (Root or below). found is false if there is
+// Serve writes the page, file or search results at the request's path (Root or below). `found` is false if there is
 // nothing at the path.
 func Serve(w http.ResponseWriter, r *http.Request) (found bool, err error) {
 	s, err := load()

@@ -24,11 +24,12 @@ type Library interface {
 	// Datasources returns a page of datasources, newest first, and the cursor of the next page. After the last page,
 	// the cursor is "".
 	Datasources(ctx context.Context, cursor string, limit int) ([]domain.Datasource, string, error)
-	// Chunks returns up to limit searchable chunks of the datasource, starting with the chunk whose ordinal is `from`.
+	// Chunks returns up to `limit` searchable chunks of the datasource, starting with the chunk whose ordinal is
+	// `from`.
 	Chunks(ctx context.Context, d domain.Datasource, from, limit int) ([]domain.Chunk, error)
 	// Ask asks an agent. It passes the answer's text to emit as it arrives, unless emit is nil.
 	Ask(ctx context.Context, q Question, emit func(text string) error) (Answer, error)
-	// Agents returns up to limit agents that the caller can ask, newest first.
+	// Agents returns up to `limit` agents that the caller can ask, newest first.
 	Agents(ctx context.Context, limit int) ([]domain.Agent, error)
 }
 

@@ -115,7 +115,7 @@ func (s *Store) untilBroken(ctx context.Context) (_ context.Context, done func()
 	}
 }
 
-// storedCopy returns the stored original if it has the same content, and err otherwise.
+// storedCopy returns the stored original if it has the same content, and `err` otherwise.
 func (s *Store) storedCopy(ctx context.Context, o domain.Original, err error) (domain.Original, error) {
 	info, lookErr := s.lookUp(ctx, o.Key)
 	if lookErr != nil { // without err, since it is unknown whether the original exists

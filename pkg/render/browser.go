@@ -108,7 +108,7 @@ func (b *Browser) Render(ctx context.Context, address string, via http.RoundTrip
 	return out, b.explain(ctx, address, err)
 }
 
-// render makes one attempt. The result lost reports whether the browser exited before any request was sent to the
+// render makes one attempt. The result `lost` reports whether the browser exited before any request was sent to the
 // page's server.
 func (b *Browser) render(ctx context.Context, address string, via http.RoundTripper) (_ crawl.Rendered, lost bool, err error) {
 	i, err := b.acquire(ctx)

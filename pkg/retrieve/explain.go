@@ -49,8 +49,8 @@ func explain(req Request, found []datastoreResult, all []*candidate, s *selectio
 	return e
 }
 
-// explainQuery returns the part of the explanation that is known before the search. The argument selected is the number
-// of datasources that the filter selects, or nil if the filter does not restrict them.
+// explainQuery returns the part of the explanation that is known before the search. The argument `selected` is the
+// number of datasources that the filter selects, or nil if the filter does not restrict them.
 func explainQuery(req Request, selected *int) *domain.Explanation {
 	return &domain.Explanation{
 		Query: req.Query, Parts: req.Parts, Mode: req.Mode, TopK: req.TopK, MaxPerDatasource: req.MaxPerDatasource,

@@ -20,8 +20,9 @@ var peersScript []byte
 // peerPackages are the Python packages: extractors to compare with, and a library for the scorer.
 var peerPackages = []string{"pymupdf", "pypdf", "pdfminer.six", "markitdown[docx,pptx,xlsx]", "rapidfuzz"}
 
-// pythonEnvironment installs peerPackages into the virtual environment dir and returns the path of its Python. If the
-// installation fails, it writes the reason to errs and returns "", and the peers in Python are skipped.
+// pythonEnvironment installs peerPackages into the virtual environment in the directory `dir` and returns the path of
+// its Python. If the installation fails, it writes the reason to `errs` and returns "", and the peers in Python are
+// skipped.
 func pythonEnvironment(ctx context.Context, dir string, errs io.Writer) string {
 	program, err := bench.InstallPython(ctx, dir, peerPackages, errs)
 	if err != nil {

@@ -144,7 +144,7 @@ func readScores(path string) ([]scoreRow, error) {
 	return rows, nil
 }
 
-// reportScores writes a row for each kind of document. It lists documents that need attention on errs.
+// reportScores writes a row for each kind of document. It lists documents that need attention on `errs`.
 func reportScores(out, errs io.Writer, rows []scoreRow, results map[string]extracted) {
 	bench.Header(out, 1, "kind", "documents", "median", "mean", "below 0.5", "without text", "of these, rejected with a message", "given text")
 	var kinds []string

@@ -178,7 +178,7 @@ type dependency struct {
 	On  []string `json:"dependsOn"`
 }
 
-// document returns the CycloneDX document that lists the programs and their modules. If version is "", it uses the
+// document returns the CycloneDX document that lists the programs and their modules. If `version` is "", it uses the
 // version that each program records.
 func document(programs []program, version string) bom {
 	main := programs[0].info.Main

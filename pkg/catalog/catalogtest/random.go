@@ -312,9 +312,9 @@ func (h *history) drain() {
 	h.T.Fatal("jobs follow from jobs without end")
 }
 
-// checkPages requires that every site counts its pages correctly and is settled only if no pages are waiting. No two
-// pages of a site may have the same content. If a page was left out as a duplicate, the page that was kept instead must
-// exist.
+// checkPages requires that every site counts its pages correctly and has its final status only if no pages are waiting.
+// No two pages of a site may have the same content. If a page was left out as a duplicate, the page that was kept
+// instead must exist.
 func (h *history) checkPages() {
 	h.T.Helper()
 	for _, id := range h.alive {

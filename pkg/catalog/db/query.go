@@ -241,7 +241,7 @@ func Scan[T any](into func(*T) []any) func(Scanner) (T, error) {
 }
 
 // InLists splits values into lists of limited length and calls f for each list. `in` is an SQL condition for the list;
-// put it after the name of a column. args are the arguments of the condition.
+// put it after the name of a column. `args` are the arguments of the condition.
 func InLists(q Querier, values []string, f func(in string, args []any) error) error {
 	d := q.engine()
 	for len(values) > 0 {

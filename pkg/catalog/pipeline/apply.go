@@ -257,7 +257,7 @@ func queueSiteWork(ctx context.Context, t *db.Tx, before, after record.Record) e
 	return sites.QueueYield(ctx, t, after.Datasource)
 }
 
-// showSite adds the site to the result. site is nil if the site has not changed; then nothing is added.
+// showSite adds the site to the result. `site` is nil if the site has not changed; then nothing is added.
 func (a *Applied) showSite(siteID string, site *domain.Datasource) {
 	a.Changed = a.Changed || site != nil || a.NewPages > 0
 	switch {

@@ -185,9 +185,9 @@ func (c *Pipeline) Published(ctx context.Context, job domain.Job, seq uint64) er
 	return c.PublishedAll(ctx, []domain.Job{job})
 }
 
-// PublishedAll records that jobs are in the stream, and removes them from the outbox. The Generation of each job is its
-// sequence number in the stream. The datasources then count as in flight; a datasource with status unsynched becomes
-// pending. If a job was replaced in the outbox or has already ended, only its generation is recorded.
+// PublishedAll records that the given jobs are in the stream, and removes them from the outbox. The Generation of each
+// job is its sequence number in the stream. The datasources then count as in flight; a datasource with status unsynched
+// becomes pending. If a job was replaced in the outbox or has already ended, only its generation is recorded.
 func (c *Pipeline) PublishedAll(ctx context.Context, jobs []domain.Job) error {
 	var highest uint64
 	stores, ids := make([]string, len(jobs)), make([]string, len(jobs))

@@ -205,7 +205,7 @@ func replayOne(ctx context.Context, t *db.Tx, f ReplayFilter, r record.Record, k
 }
 
 // ReplayProgress counts the datasources that the replay has queued, except those that a later replay has queued again.
-// done is the number of datasources that have succeeded (synched or skipped), and failed is the number that have
+// `done` is the number of datasources that have succeeded (synched or skipped), and `failed` is the number that have
 // failed.
 func (c *Pipeline) ReplayProgress(ctx context.Context, replayID string) (total, done, failed int64, err error) {
 	err = c.db.Read.QueryRow(ctx, `SELECT COUNT(*), COALESCE(SUM(CASE WHEN status IN ('synched', 'skipped') THEN 1 ELSE 0 END), 0),

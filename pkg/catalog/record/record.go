@@ -48,7 +48,7 @@ func (r *Record) Accept(asked domain.Job, store domain.Datastore) domain.Job {
 }
 
 // ReadByCustomID reads the datasource with a custom id in a datastore, or the newest one if there are several. It fails
-// with sql.ErrNoRows if there is none. lock is an SQL clause that locks the row, or "".
+// with sql.ErrNoRows if there is none. `lock` is an SQL clause that locks the row, or "".
 func ReadByCustomID(ctx context.Context, q db.Querier, lock, ws, datastoreID, customID string) (Record, error) {
 	return Scan(q.QueryRow(ctx, `SELECT `+Columns+` FROM datasources
 		WHERE workspace_id || '' = ? AND datastore_id = ? AND custom_id = ? AND custom_id <> '' AND `+NotDeleted+`
@@ -141,8 +141,8 @@ func (r *Record) row(p *encodedParts) db.Row {
 	}
 }
 
-// stored returns the row to store. In addition to row, it contains columns for indexes and filters. touched is the time
-// of the last activity of the datasource or its job, in microseconds since 1970.
+// stored returns the row to store. In addition to row, it contains columns for indexes and filters. `touched` is the
+// time of the last activity of the datasource or its job, in microseconds since 1970.
 func (r *Record) stored(touched int64) db.Row {
 	p := encodedParts{touched: touched}
 	if r.Target != nil {
@@ -215,7 +215,7 @@ func (r *Record) Insert(ctx context.Context, t *db.Tx, taken error) error {
 	}})
 }
 
-// Store updates all columns that may have changed. touched is the time of the last activity of the datasource or its
+// Store updates all columns that may have changed. `touched` is the time of the last activity of the datasource or its
 // job, in microseconds since 1970.
 func (r *Record) Store(ctx context.Context, t *db.Tx, touched int64) error {
 	args, err := r.stored(touched).UpdateArgs(r.ID)

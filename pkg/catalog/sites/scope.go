@@ -250,8 +250,8 @@ func (w *siteWork) dropExcess(ctx context.Context) error {
 	return nil
 }
 
-// countExcluded counts the pages that the site's settings exclude. leads is the number of excluded pages that are still
-// fetched to read their links. Excluded pages do not count towards the site's limit.
+// countExcluded counts the pages that the site's settings exclude. `leads` is the number of excluded pages that are
+// still fetched to read their links. Excluded pages do not count towards the site's limit.
 func countExcluded(ctx context.Context, t *db.Tx, siteID string) (all, leads int64, err error) {
 	err = t.QueryRow(ctx, `SELECT COUNT(*), COALESCE(SUM(CASE WHEN lead < ? THEN 1 ELSE 0 END), 0) FROM datasources
 		WHERE group_id = ? AND lead > 0`, domain.LeadsNowhere, siteID).Scan(&all, &leads)

@@ -4,7 +4,7 @@
 // The pages of a site are also the queue of its crawl: the run_id of a page identifies the crawl that last requested
 // it. A fetched page is compared with the other pages in the transaction that applies its event; see Judge. So only one
 // of several pages with equal text has content. Work on many pages is stored as a row of site_work, and WorkOnSite
-// performs it in batches. A site is not settled while it has such a row.
+// performs it in batches. The crawl of a site is not complete while the site has such a row.
 package sites
 
 import (

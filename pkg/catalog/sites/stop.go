@@ -14,7 +14,7 @@ import (
 //
 // Waiting pages are no longer fetched. Those with content become synched, and the others become skipped. Their jobs are
 // deleted from the job stream, and results of running jobs are refused. Pages that were already fetched are still
-// indexed. The site settles when none of its jobs are in progress.
+// indexed. The site gets its final status once none of its jobs are in progress.
 //
 // Once the stop is committed, no new pages are added. The waiting pages are processed in batches. If the process dies,
 // WorkOnSite processes the remaining ones.

@@ -97,7 +97,7 @@ func (s *Service) Datastores(ctx context.Context, each func(Datastore) error) er
 	return forEach(s.first.ListDatastores(ctx), datastoreOf, each)
 }
 
-// Datasources calls `each` for every datasource of the datastore, until `each` returns an error. If status is not "",
+// Datasources calls `each` for every datasource of the datastore, until `each` returns an error. If `status` is not "",
 // it lists only datasources with this status.
 func (s *Service) Datasources(ctx context.Context, datastoreID, status string, each func(Datasource) error) error {
 	return forEach(s.client.ListDatasources(ctx, &client.ListDatasourcesParams{DatastoreId: &datastoreID, Status: set(client.DatasourceStatus(status))}),

@@ -20,8 +20,8 @@ import (
 	"golang.org/x/text/encoding/unicode/utf32"
 )
 
-// Decode converts bytes to UTF-8 text and also returns the name of their encoding, for diagnosis. label is the declared
-// encoding, which may be wrong. It is "" if none is declared.
+// Decode converts bytes to UTF-8 text and also returns the name of their encoding, for diagnosis. `label` is the
+// declared encoding, which may be wrong. It is "" if none is declared.
 func Decode(data []byte, label string) (text, name string) {
 	var t Evidence
 	t.Add(data)
@@ -99,7 +99,7 @@ func wideLabel(label string) bool {
 }
 
 // Wide returns the name of the encoding if the text is UTF-16 or UTF-32, or "" otherwise. It looks at the byte order
-// mark and at the positions of zero bytes. skip is the length of the mark.
+// mark and at the positions of zero bytes. `skip` is the length of the mark.
 func Wide(data []byte) (name string, skip int) {
 	for _, m := range []struct{ mark, name string }{
 		{"\xff\xfe\x00\x00", "utf-32le"}, {"\x00\x00\xfe\xff", "utf-32be"},
@@ -192,7 +192,7 @@ func wideByScript(sample []byte) (name string, skip int) {
 	return "", 0
 }
 
-// looksISO2022 reports whether data contains the escape sequences of ISO-2022-JP, ISO-2022-KR or HZ.
+// looksISO2022 reports whether `data` contains the escape sequences of ISO-2022-JP, ISO-2022-KR or HZ.
 func looksISO2022(data []byte) bool { return iso2022(data) != "" }
 
 func iso2022(data []byte) string {

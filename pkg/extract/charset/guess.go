@@ -11,9 +11,10 @@ import (
 	"github.com/wlynxg/chardet"
 )
 
-// The worth or cost of each kind of character. The score of a text is the mean worth of its non-ASCII characters; a
-// frequent letter of the language is worth 1. The more reliably a character tells correct from wrong decoding, the
-// higher its worth or cost. Only the order of these values matters; the tests check it.
+// Points that a character of each kind adds to the score of a text, or takes from it. The score is the mean over the
+// non-ASCII characters of the text; a frequent letter of the language gets 1 point. The more reliably a character tells
+// correct from wrong decoding, the more points it adds or takes. Only the order of these values matters; the tests
+// check it.
 const (
 	scoreRarest = 0.4  // the rarest letter of an alphabet: text has mostly frequent letters, whereas in noise all letters are equally frequent
 	scoreKana   = 0.9  // kana: half of any Japanese text consists of them, and no other candidate encoding yields runs of them
@@ -84,7 +85,7 @@ var candidates = []candidate{
 	{name: "cp437", alphabets: westernLetters, prior: priorOldest},
 }
 
-// weights maps the characters of each candidate to their worth. It is computed on first use.
+// weights maps the characters of each candidate to their scores. It is computed on first use.
 var weights = sync.OnceValue(func() map[string][]map[rune]float64 {
 	m := make(map[string][]map[rune]float64, len(candidates))
 	for _, c := range candidates {
@@ -171,7 +172,7 @@ func scoreEncoding(sample []byte, name string) float64 {
 	return -1
 }
 
-// score returns the mean worth of the non-ASCII characters, from about -costImpossible (noise) to 1.
+// score returns the mean score of the non-ASCII characters, from about -costImpossible (noise) to 1.
 func (c candidate) score(sample []byte) float64 {
 	enc, _ := ByName(c.name)
 	decoded, err := enc.NewDecoder().Bytes(sample)

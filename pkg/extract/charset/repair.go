@@ -15,7 +15,7 @@ const (
 )
 
 // addInvalid records a byte that cannot be UTF-8, together with the words around it. The byte is at index `at` of
-// piece.
+// `piece`.
 func (t *Evidence) addInvalid(piece []byte, at int) {
 	if len(t.invalidContext) >= invalidSample {
 		return
@@ -35,7 +35,7 @@ func (t *Evidence) addInvalid(piece []byte, at int) {
 }
 
 // InvalidEncoding returns the encoding of the stray bytes in UTF-8 text. name is the encoding that Decide returned. The
-// result is nil if name is not UTF-8, if there are no stray bytes, or if they are not in a single-byte encoding.
+// result is nil if `name` is not UTF-8, if there are no stray bytes, or if they are not in a single-byte encoding.
 func (t *Evidence) InvalidEncoding(name string) *charmap.Charmap {
 	if name != "utf-8" || t.Bad == 0 && len(t.incomplete) == 0 {
 		return nil

@@ -258,8 +258,8 @@ func splitRecord(s string, sep rune) []string {
 }
 
 // quotedField reads a field up to its closing quotation mark, which must be followed by a separator or the end of the
-// line. Any other quotation mark, doubled or not, is part of the text, so a field may contain an inch mark. If escaped
-// is set, a quotation mark after a backslash never closes the field.
+// line. Any other quotation mark, doubled or not, is part of the text, so a field may contain an inch mark. If
+// `escaped` is set, a quotation mark after a backslash never closes the field.
 func quotedField(s, sep string, escaped bool) (field, rest string, closed bool) {
 	var b strings.Builder
 	marks := `"`

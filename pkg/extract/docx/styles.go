@@ -99,7 +99,7 @@ var headingWords = []string{"heading", "überschrift", "berschrift", "titre", "t
 var titleNames = map[string]bool{"title": true, "titel": true, "标题": true, "表題": true, "заголовок": true, "název": true, "tytuł": true}
 
 // namedHeading returns the heading level that the name or id of a style indicates ("heading 2", "überschrift2"), or 0.
-// name must be in lower case.
+// `name` must be in lower case.
 func namedHeading(name string) int {
 	if titleNames[name] {
 		return 1

@@ -278,7 +278,7 @@ func (b *book) chapter(it item) error {
 	return chapter.Piece(format.TypeHTML, strings.NewReader(text))
 }
 
-// resolve returns the name of the part that a relative address refers to. dir is the folder of the document that
+// resolve returns the name of the part that a relative address refers to. `dir` is the folder of the document that
 // contains the address.
 func resolve(dir, address string) string {
 	address, _, _ = strings.Cut(address, "#")

@@ -25,8 +25,8 @@ func Slides(t testing.TB, slides []string, parts ...Part) []byte {
 	return Office(t, parts...)
 }
 
-// SlidePart returns a slide, layout, master or notes page with the given shapes. root is the name of its root element,
-// optionally followed by attributes.
+// SlidePart returns a slide, layout, master or notes page with the given shapes. `root` is the name of its root
+// element, optionally followed by attributes.
 func SlidePart(root, shapes string) string {
 	name, _, _ := strings.Cut(root, " ")
 	return `<p:` + root + ` xmlns:p="p" xmlns:a="a" xmlns:r="r" xmlns:c="c" xmlns:dgm="dgm" xmlns:mc="mc"><p:cSld><p:spTree>` + shapes + `</p:spTree></p:cSld></p:` + name + `>`

@@ -13,7 +13,7 @@ func Word(t testing.TB, body string, parts ...Part) []byte {
 	return Office(t, append([]Part{{"word/document.xml", wordRoot + body + `</w:body></w:document>`}}, parts...)...)
 }
 
-// WordPara returns a paragraph with the text. props are added to the paragraph's properties.
+// WordPara returns a paragraph with the text. `props` are added to the paragraph's properties.
 func WordPara(props, text string) string {
 	return `<w:p><w:pPr>` + props + `</w:pPr><w:r><w:t xml:space="preserve">` + text + `</w:t></w:r></w:p>`
 }

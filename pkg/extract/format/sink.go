@@ -75,12 +75,12 @@ func (s *Sink) boundLinks(links []domain.BlockLink) []domain.BlockLink {
 	return kept
 }
 
-// Heading adds a heading. page is 0 if the document has no pages.
+// Heading adds a heading. `page` is 0 if the document has no pages.
 func (s *Sink) Heading(level int, text string, page int) error {
 	return s.Add(domain.Block{Kind: domain.BlockHeading, Text: OneLine(text), Level: min(max(level, 1), 6), Page: page})
 }
 
-// Paragraph adds a paragraph. page is 0 if the document has no pages.
+// Paragraph adds a paragraph. `page` is 0 if the document has no pages.
 func (s *Sink) Paragraph(text string, page int) error {
 	return s.Add(domain.Block{Kind: domain.BlockParagraph, Text: text, Page: page})
 }

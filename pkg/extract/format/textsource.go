@@ -47,7 +47,7 @@ type textSource struct {
 
 // TextReader returns a reader that decodes the source to UTF-8 without a byte order mark. It sets the document's Route,
 // which is kept for diagnosis, to the given route and the name of the encoding. To detect the encoding, it first scans
-// the whole source: invalid bytes late in the text must be known before the first line is decoded. standard is the
+// the whole source: invalid bytes late in the text must be known before the first line is decoded. `standard` is the
 // encoding that the format prescribes for files without a declared encoding, or "" if it prescribes none.
 func (p *Parser) TextReader(route, standard string) (*textSource, error) {
 	var evidence charset.Evidence

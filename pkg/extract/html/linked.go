@@ -51,7 +51,7 @@ type linkedWriter struct {
 	err    error
 }
 
-// linkedBlocks returns the linked-data entities of a page as blocks. subjects lists the entities that the page is
+// linkedBlocks returns the linked-data entities of a page as blocks. `subjects` lists the entities that the page is
 // about.
 func (p *reader) linkedBlocks(doc *html.Node, base *url.URL, subjects []map[string]any) ([]block, error) {
 	w := &linkedWriter{node: doc, texts: func(s string) ([]block, error) { return p.fragmentBlocks(doc, base, []string{s}) }}

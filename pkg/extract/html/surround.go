@@ -55,8 +55,8 @@ func (t *pageTree) content(region *html.Node) (*html.Node, map[*html.Node]side) 
 	}
 }
 
-// holdsHeadings reports whether child contains all main headings of parent. If parent has no main headings, child must
-// contain all headings and nearly all prose of parent.
+// holdsHeadings reports whether the element `child` contains all main headings of the element `parent`. If `parent` has
+// no main headings, `child` must contain all its headings and nearly all its prose.
 func (t *pageTree) holdsHeadings(child, parent *html.Node) bool {
 	switch child.DataAtom {
 	case atom.P, atom.Pre, atom.Ul, atom.Ol, atom.Dl, atom.Li, atom.Blockquote, atom.Figure, atom.Details,

@@ -112,7 +112,7 @@ func (s *scanner) comment() error {
 	}
 }
 
-// word reads a number, a literal or a name. first is its first byte.
+// word reads a number, a literal or a name. `first` is its first byte.
 func (s *scanner) word(first byte) error {
 	s.text = append(s.text[:0], first)
 	for len(s.text) < 1<<10 {

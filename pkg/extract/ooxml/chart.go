@@ -30,7 +30,7 @@ type chartSeries struct {
 	names, values map[int]string
 }
 
-// Chart emits a chart's titles as paragraphs and its points as table rows. page is the slide's number, or 0.
+// Chart emits a chart's titles as paragraphs and its points as table rows. `page` is the slide's number, or 0.
 func (a *Package) Chart(sc *xmlscan.Scanner, page int, emit func(domain.Block) error) error {
 	c := &chartText{}
 	data := map[string]int{} // for newer chart kinds: index in c.series by data id

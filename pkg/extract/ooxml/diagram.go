@@ -26,7 +26,7 @@ type diagramLink struct {
 // maxDiagramDepth is the maximum nesting depth of the nodes in a diagram.
 const maxDiagramDepth = 50
 
-// ReadDiagram emits the nodes of a diagram as list items, in outline order and with the same nesting. page is the
+// ReadDiagram emits the nodes of a diagram as list items, in outline order and with the same nesting. `page` is the
 // slide's number, or 0.
 func ReadDiagram(sc *xmlscan.Scanner, page int, emit func(domain.Block) error) error {
 	points := map[string]*diagramPoint{}

@@ -114,7 +114,7 @@ func (w *Table) sheetAbove(rows []Row, texts [][]string) int {
 	return table.PropertyRows(texts, func(int) bool { return false }, func(i int) bool { return len(rows[i].Cells) > 1 && rows[i].wide() })
 }
 
-// headerAt returns the index of the first row that names the columns, and the number of such rows. at is -1 if there
+// headerAt returns the index of the first row that names the columns, and the number of such rows. `at` is -1 if there
 // are none. In an unmarked table with two columns, only a bold row counts as a header, because such tables usually hold
 // names and values.
 func (w *Table) headerAt(rows []Row) (at, depth int) {
@@ -141,7 +141,7 @@ func (w *Table) headerAt(rows []Row) (at, depth int) {
 }
 
 // mergedOfficeHeader finds a header that has several rows. It returns the index of the first row and the number of
-// rows; at is -1 if there is no such header. It recognises the header by its merged cells: group names that span
+// rows; `at` is -1 if there is no such header. It recognises the header by its merged cells: group names that span
 // columns, next to names that span rows.
 func mergedOfficeHeader(rows []Row) (at, depth int) {
 	at = slices.IndexFunc(rows, func(r Row) bool { return len(r.Cells) > 1 })

@@ -155,8 +155,8 @@ func (l *layout) alignedRows(lines []pdftext.Line) []alignedCells {
 	return rows
 }
 
-// partAligned splits the cells of a line at gaps wider than those between words. The result split reports whether there
-// were any such gaps.
+// partAligned splits the cells of a line at gaps wider than those between words. The result `split` reports whether
+// there were any such gaps.
 func partAligned(line pdftext.Line) (cells []pdftext.Cell, split bool) {
 	for _, c := range line.Cells {
 		words := c.Words()

@@ -96,7 +96,7 @@ func (f *fieldPlacer) inTables(grids []grid) []bool {
 	return in
 }
 
-// columnIn returns the index of the column that contains x. xs holds the borders of the columns in ascending order.
+// columnIn returns the index of the column that contains x. `xs` holds the borders of the columns in ascending order.
 func columnIn(xs []float64, x float64) int {
 	at, _ := slices.BinarySearch(xs, x)
 	return min(max(at-1, 0), len(xs)-2)

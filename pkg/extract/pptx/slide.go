@@ -194,7 +194,7 @@ func (s *slideWalker) footer(holder string, paragraphs []ooxml.DrawnParagraph) {
 	}
 }
 
-// paragraphs puts the given paragraphs into the open box. listed says whether they have bullets by default.
+// paragraphs puts the given paragraphs into the open box. `listed` says whether they have bullets by default.
 func (s *slideWalker) paragraphs(paragraphs []ooxml.DrawnParagraph, listed bool) {
 	counts := map[int]int{} // last automatic number by level
 	for _, p := range paragraphs {

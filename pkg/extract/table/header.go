@@ -10,7 +10,7 @@ import (
 
 // HeaderRows returns the index of the first row that names the columns, and the number of such rows. The first row of a
 // header fills most columns, has only short and mostly distinct words, and does not look like the rows below. The
-// header has several rows if groups of columns have names of their own. at is -1 if there is no header.
+// header has several rows if groups of columns have names of their own. `at` is -1 if there is no header.
 func HeaderRows(rows [][]string) (at, depth int) {
 	width := 0
 	for _, r := range rows {
@@ -45,7 +45,7 @@ func isTitle(rows [][]string) bool {
 // MaxHeaderRows is the maximum number of rows in a header.
 const MaxHeaderRows = 4
 
-// mergedHeader finds a header that has several rows. It returns the index of the first row and the number of rows; at
+// mergedHeader finds a header that has several rows. It returns the index of the first row and the number of rows; `at`
 // is -1 if there is no such header. It recognises the header by its merged cells: group names that span columns, next
 // to names that span rows.
 func mergedHeader(rows []Row) (at, depth int) {
@@ -107,7 +107,7 @@ func isGrouped(rows [][]string, n int) bool {
 }
 
 // hasGap reports whether any group name has an empty cell to its right, and so applies to more than its own column.
-// columns is the number of columns in the table.
+// `columns` is the number of columns in the table.
 func hasGap(groups []string, columns int) bool {
 	for i, c := range groups {
 		if c != "" && i+1 < columns && (i+1 >= len(groups) || groups[i+1] == "") {

@@ -163,7 +163,7 @@ func (w *Writer) decide(ended bool) error {
 	return nil
 }
 
-// headerAt returns the index of the first row that names the columns, and the number of such rows. at is -1 if there
+// headerAt returns the index of the first row that names the columns, and the number of such rows. `at` is -1 if there
 // are none.
 func (w *Writer) headerAt(rows []Row, cells [][]string) (at, depth int) {
 	at, depth = mergedHeader(rows)
@@ -183,7 +183,7 @@ func (w *Writer) headerAt(rows []Row, cells [][]string) (at, depth int) {
 
 // pairsIn returns the columns of labels and values in the rows of a property table. It returns nil if the rows seem to
 // be records, for example because a row is highlighted or marked as a header, or because the rows continue a table
-// after a gap. at is the index of the possible header row, or -1 if there is none.
+// after a gap. `at` is the index of the possible header row, or -1 if there is none.
 func (w *Writer) pairsIn(rows []Row, cells [][]string, at int) *PairColumns {
 	c, ok := PairsOf(cells)
 	if !ok || w.IsHeader || w.Header != nil && at < 0 && Filled(w.Header) <= 2 || slices.ContainsFunc(rows, func(r Row) bool { return r.Header }) {

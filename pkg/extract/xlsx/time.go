@@ -114,7 +114,7 @@ func (t *sheetTime) half(format string) string {
 	return first
 }
 
-// field formats one part of the date or time. letters is a run of y, m, d, h or s. minute says whether m stands for
+// field formats one part of the date or time. `letters` is a run of y, m, d, h or s. `minute` says whether m stands for
 // minutes and not for months.
 func (t *sheetTime) field(letters string, minute bool) string {
 	width := min(len(letters), 2)

@@ -25,15 +25,15 @@ func Weight(rows, having float64) float64 {
 	return math.Log(1 + (rows-having+0.5)/(having+0.5))
 }
 
-// Norm returns the part of BM25's denominator that depends on a row's length. Lengths are counted in terms. average is
-// the mean length of all rows and must be positive.
+// Norm returns the part of BM25's denominator that depends on a row's length. Lengths are counted in terms. `average`
+// is the mean length of all rows and must be positive.
 func Norm(length, average float64) float64 {
 	return K1 * (1 - B + B*length/average)
 }
 
 // Saturated returns the saturated frequency of a term that occurs `frequency` times in a row. It is between 0 and
-// Ceiling. norm is the row's Norm. To score a row, multiply the saturated frequency of each term by the term's Weight,
-// and add up the products.
+// Ceiling. `norm` is the row's Norm. To score a row, multiply the saturated frequency of each term by the term's
+// Weight, and add up the products.
 func Saturated(frequency, norm float64) float64 {
 	return frequency * Ceiling / (frequency + norm)
 }

@@ -196,7 +196,7 @@ func searchView(ctx context.Context, v store.View, q index.Query, fields [][]str
 }
 
 // describe completes the hits of both legs. It computes the exact vector scores of hits that only the lexical leg
-// found. slots are the slots of the hits, and near is the result of the vector leg. Both are sorted by slot.
+// found. `slots` are the slots of the hits, and `near` is the result of the vector leg. Both are sorted by slot.
 func describe(ctx context.Context, v store.View, hits []index.Hit, slots []uint32, query []float32, near []topk.Scored, words *lexical.Query) error {
 	if err := v.Locate(ctx, slots, hits); err != nil {
 		return err

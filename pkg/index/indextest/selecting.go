@@ -56,7 +56,8 @@ func Selective(n, dimensions int) []index.Row {
 	return rows
 }
 
-// selecting tests selective filters. It is separate from the other tests, because it writes many rows.
+// selecting returns the tests of selective filters. They are separate from the other tests, because they write many
+// rows.
 func (s *suite) selecting() map[string]func(*testing.T) {
 	return map[string]func(*testing.T){
 		"a filtered search of many rows returns what a full scan does": func(t *testing.T) {
@@ -69,8 +70,8 @@ func (s *suite) selecting() map[string]func(*testing.T) {
 	}
 }
 
-// CheckSelective checks that filtered searches of rows from Selective return the same rows and scores as a full scan,
-// for both legs. Rows that an approximate engine misses are only logged.
+// CheckSelective checks that filtered searches return, for the rows that Selective generates, the same hits and scores
+// as a full scan, for both legs. Rows that an approximate engine misses are only logged.
 func CheckSelective(t testing.TB, x index.Index, sp index.Space, rows []index.Row, opts Options) {
 	t.Helper()
 	s := &suite{opts: opts.withDefaults()}

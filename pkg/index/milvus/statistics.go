@@ -29,10 +29,10 @@ const (
 	wordsPerCall = 16
 )
 
-// Lifetime of counts. It is short for small datastores, where counting is cheap and a few rows make a difference. After
-// this time, the counts are refreshed in the background. Until then, queries use the old ones, but for at most
-// staleMaxAge. Counts of an empty datastore are never reused, and counts of a space are discarded when this process
-// changes the space.
+// Lifetime of cached counts of rows and words. It is short for small datastores, where counting is cheap and a few rows
+// make a difference. After this time, the counts are refreshed in the background. Meanwhile, queries use the old
+// counts, but for at most staleMaxAge. Counts of an empty datastore are never reused, and counts of a space are
+// discarded when this process changes the space.
 const (
 	smallSpace  = 10_000 // rows
 	smallMaxAge = 2 * time.Second

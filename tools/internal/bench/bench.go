@@ -33,7 +33,7 @@ type Flags struct {
 	paths []*string
 }
 
-// NewFlags returns a flag set for the program with the given name. Errors and help are written to errs.
+// NewFlags returns a flag set for the program with the given name. Errors and help are written to `errs`.
 func NewFlags(name string, errs io.Writer) *Flags {
 	f := &Flags{FlagSet: flag.NewFlagSet(name, flag.ContinueOnError)}
 	f.SetOutput(errs)
@@ -59,8 +59,8 @@ func (f *Flags) Peers(venv *string, alone *bool, name string) {
 	f.BoolVar(alone, "alone", false, "measure Sluice alone")
 }
 
-// Path adds a flag for a file or folder, which Parse makes absolute. If the environment variable env is set, its value
-// is the default.
+// Path adds a flag for a file or folder, which Parse makes absolute. If the environment variable `env` is set, its
+// value is the default.
 func (f *Flags) Path(p *string, name, env, value, usage string) {
 	value, usage = fromEnvironment(env, value, usage)
 	f.StringVar(p, name, value, usage)

@@ -36,8 +36,8 @@ const (
 	PeakMemory = "VmHWM"   // peak resident
 )
 
-// Memory returns how much memory a process uses, in bytes. kind is a field of /proc/PID/status, such as PeakMemory. It
-// works only on Linux.
+// Memory returns how much memory a process uses, in bytes. `kind` is a field of /proc/PID/status, such as PeakMemory.
+// It works only on Linux.
 func Memory(pid int, kind string) (int64, error) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Publish prints the figures that a make target has measured. If path is not "", it also writes them to the document at
-// path; see Replace.
+// Publish prints the figures that a make target has measured. If `path` is not "", it also writes them to the document
+// at this path; see Replace.
 func Publish(out io.Writer, path, target, text string) error {
 	if _, err := io.WriteString(out, text); err != nil || path == "" {
 		return err

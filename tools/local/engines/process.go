@@ -98,7 +98,7 @@ type child struct {
 // the engine.
 const guardTimeout = stopTimeout + 10*time.Second
 
-// launchChild starts a guard for the engine and returns when the engine is ready. If listener is not nil, the guard
+// launchChild starts a guard for the engine and returns when the engine is ready. If `listener` is not nil, the guard
 // gets a copy of the listener, and the caller must close the original.
 func launchChild(ctx context.Context, s spec, where processAttributes, listener *net.TCPListener) (*child, error) {
 	if _, guarded := os.LookupEnv(guardMarker); guarded {

@@ -149,7 +149,7 @@ func (f *File) ListPages(limit int) error {
 	return f.openReader()
 }
 
-// HasObjects reports whether data contains an object outside object streams.
+// HasObjects reports whether `data` contains an object outside object streams.
 func HasObjects(data []byte) bool {
 	f := &File{data: data}
 	f.scan()

@@ -135,7 +135,7 @@ func unRunLength(data []byte) []byte {
 	return out
 }
 
-// unLZW decompresses the LZW variant of TIFF and PDF, whose codes vary in length. If early is true, as is usual, the
+// unLZW decompresses the LZW variant of TIFF and PDF, whose codes vary in length. If `early` is true, as is usual, the
 // length of the codes increases one entry before all codes of the old length are used up.
 func unLZW(data []byte, early bool) []byte {
 	const clear, end = 256, 257

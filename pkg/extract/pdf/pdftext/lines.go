@@ -262,7 +262,7 @@ func (b *lineBuilder) finish() []Line {
 type Builder struct{ b lineBuilder }
 
 // Glyph adds a glyph that runs from one point to another, in points from the page's lower left corner. dx and dy give
-// the writing direction as a vector of length 1. text is "" if the character is unknown.
+// the writing direction as a vector of length 1. `text` is "" if the character is unknown.
 func (b *Builder) Glyph(text string, size, dx, dy float64, from, to [2]float64, bold bool) {
 	if shown := pdffont.Readable(text); shown != "" || text == "" { // otherwise a character without a visible form
 		b.b.glyph(shown, size, dx, dy, from, to, bold)

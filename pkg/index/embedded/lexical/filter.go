@@ -86,7 +86,7 @@ func FilterTerms(f index.Filter) ([][]string, error) {
 	return fields, nil
 }
 
-// Filter returns the slots that pass a filter, including dead slots. fields is the result of FilterTerms. If it is
+// Filter returns the slots that pass a filter, including dead slots. `fields` is the result of FilterTerms. If it is
 // empty, Filter returns nil.
 func (v Reader) Filter(ctx context.Context, fields [][]string) (bitmap.Set, error) {
 	var all bitmap.Set

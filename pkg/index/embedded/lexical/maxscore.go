@@ -167,8 +167,8 @@ func (s *maxScore) score(w int, threshold float64, full bool, passing bitmap.Set
 }
 
 // offerPartial offers row i of window w to top. The row's score so far includes only the essential lists, and the other
-// lists can add at most otherBound. offerPartial returns the score in the essential lists that the next row must exceed
-// to be offered: `required`, the current value, until there is a threshold.
+// lists can add at most otherBound. offerPartial returns the new value of `required`: the score in the essential lists
+// that the next row must exceed to be offered. Until there is a threshold, it returns `required` unchanged.
 func (s *maxScore) offerPartial(w, i int, otherBound, required float64) float64 {
 	if otherBound > 0 {
 		s.offer(w, i)
@@ -208,7 +208,7 @@ func (s *maxScore) partition(threshold float64) (otherBound float64) {
 	return otherBound
 }
 
-// offer computes the score of a row by looking it up in all lists, and offers the row to top. Slots must ascend from
+// offer computes the score of a row by looking it up in all lists, and offers the row to s.top. Slots must ascend from
 // call to call.
 func (s *maxScore) offer(w, i int) {
 	slot := uint32(w*windowSlots + i)

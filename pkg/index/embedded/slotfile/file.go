@@ -48,8 +48,8 @@ func Records(payload, align int) Layout {
 	return Layout{Payload: payload, stride: (payload + 4 + align - 1) / align * align}
 }
 
-// Columns returns a columnar layout with a payload of the given length in bytes. The parameter columns is the number of
-// leading bytes that are transposed one by one.
+// Columns returns a columnar layout with a payload of the given length in bytes. The parameter `columns` is the number
+// of leading bytes that are transposed one by one.
 func Columns(payload, columns int) Layout {
 	s := Records(payload, columnsAlign)
 	s.Columns = columns
@@ -124,7 +124,7 @@ type File struct {
 }
 
 // Open opens the file of a space with the given number of committed slots. It removes the records after these slots,
-// which were never committed. It fails with index.ErrCorrupt if the file is missing or too short. If slots is 0, it
+// which were never committed. It fails with index.ErrCorrupt if the file is missing or too short. If `slots` is 0, it
 // creates a missing file.
 func Open(path string, of Layout, slots uint32) (_ *File, err error) {
 	f := &File{Path: path, View: View{Layout: of}}

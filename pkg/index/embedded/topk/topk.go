@@ -40,7 +40,7 @@ func (t *TopK) Reset(k int) {
 	*t = TopK{K: k, capacity: k + max(minSpare, k/4), items: t.items[:0]}
 }
 
-// Threshold returns a score that K of the offered items have reached. known is false if there is no such score yet.
+// Threshold returns a score that K of the offered items have reached. `known` is false if there is no such score yet.
 // Items with lower scores need not be offered.
 func (t *TopK) Threshold() (score float64, known bool) { return t.kth.Score, t.full }
 

@@ -173,7 +173,7 @@ const (
 	Rebuild      // train new centroids
 )
 
-// IVFWork returns the pending work on the IVF. idle says whether there has been no write for a while.
+// IVFWork returns the pending work on the IVF. `idle` says whether there has been no write for a while.
 func (s *Set) IVFWork(idle bool) Work {
 	if s.Dimensions == 0 || !s.HasCodes() || s.NeedsCodes() || s.Rows < int64(s.Thresholds.ivfFrom()) {
 		return NoWork

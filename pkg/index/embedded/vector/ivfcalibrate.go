@@ -140,8 +140,8 @@ func withNoise(v []float32, noise float32, rng *rand.Rand) []float32 {
 	return out
 }
 
-// measured is the result of a measurement. recall is that of the query type with the lowest recall. scanned is the mean
-// share of all rows that a search scanned.
+// measured is the result of a measurement. `recall` is the lowest recall among the types of query, and `scanned` is the
+// mean share of all rows that a search scanned.
 type measured struct{ recall, scanned float64 }
 
 // measure searches the lists for the calibration queries.

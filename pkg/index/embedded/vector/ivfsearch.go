@@ -207,7 +207,7 @@ func (c *listSearch) tail(ctx context.Context) error {
 	})
 }
 
-// scan splits n items into ranges, calls visit with each range, and then rescores the candidates. rows is the
+// scan splits n items into ranges, calls visit with each range, and then rescores the candidates. `rows` is the
 // approximate number of rows in all items.
 func (c *listSearch) scan(ctx context.Context, rows, n int, visit func(sel *selector, from, to int) error) error {
 	threshold := c.all.threshold()

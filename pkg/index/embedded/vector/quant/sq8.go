@@ -27,7 +27,7 @@ const (
 	rotationError = 1e-5
 )
 
-// encodeInt8 writes the int8 code of the residual. offset is the inner product of residual and centroid.
+// encodeInt8 writes the int8 code of the residual. `offset` is the inner product of residual and centroid.
 func (c *Coder) encodeInt8(dst []byte, offset float64) {
 	limit := 0.0
 	for _, r := range c.residual {
@@ -59,7 +59,7 @@ type int8Query struct {
 	rest   float32 // norm of the query's quantisation error
 }
 
-// newInt8Query prepares the residual of a query. length is the residual's norm.
+// newInt8Query prepares the residual of a query. `length` is the residual's norm.
 func newInt8Query(residue []float32, length float64) int8Query {
 	q := int8Query{weight: make([]int16, len(residue)), length: float32(length)}
 	var limit, all, rest float64
