@@ -9,7 +9,7 @@ type ActiveDatasource struct {
 	Type             DatasourceType
 	Name             string
 	CustomID         string
-	Place            Place  // serving place of its datastore, read at the same time as ActiveGeneration
+	Place            Place  // place that serves its datastore, read at the same time as ActiveGeneration
 	ActiveGeneration uint64 // 0: no generation is active yet, so no rows may be shown
 	MIMEType         string
 	SourceURL        string

@@ -24,7 +24,7 @@ type Job struct {
 	Name         string         `json:"name"`
 	CustomID     string         `json:"custom_id,omitempty"`
 	Metadata     map[string]any `json:"metadata,omitempty"`
-	Places       []Place        `json:"places"`             // destinations of the rows, the serving place first; for a crawl job, the places of its datastore
+	Places       []Place        `json:"places"`             // destinations of the rows, the one that serves readers first; for a crawl job, the places of its datastore
 	Move         string         `json:"move,omitempty"`     // ingest: id of the move that the job belongs to; such a job only copies the active content to the new place
 	Previous     *Version       `json:"previous,omitempty"` // ingest: the active version; vectors of unchanged text are copied from it
 	Force        bool           `json:"force,omitempty"`    // ingest: write rows even if nothing has changed
