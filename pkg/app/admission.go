@@ -112,8 +112,8 @@ func (g *admissionGates) of(c config.Config, r *storageCheck) admit.Options {
 	}
 }
 
-// searchPermits lets a query search for several of its parts at the same time, if there are free search slots for its
-// workspace.
+// searchPermits lets the searches for the parts of one question run concurrently, as long as its workspace has free
+// search slots.
 type searchPermits struct{ gate *admission.Gate }
 
 // TryEnter implements retrieve.Permits.

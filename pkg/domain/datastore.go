@@ -21,8 +21,8 @@ type Datastore struct {
 	Visibility     Visibility
 	EmbeddingModel string // id of the embedding model
 	Chunking       Chunking
-	// Since is set by a move. In the serving place, only generations above Since are valid. Rows of other generations
-	// are left over from before the datastore moved there.
+	// Since is set by a move. In the place that serves readers, only generations above Since are valid. Rows of other
+	// generations are left over from before the datastore moved there.
 	Since     uint64
 	Move      *Move // nil: no move in progress
 	CreatedAt time.Time
@@ -32,7 +32,8 @@ type Datastore struct {
 // Serving returns the place that readers are served from.
 func (d Datastore) Serving() Place { return Place{Engine: d.Type, Model: d.EmbeddingModel} }
 
-// Places returns the places for new content: the serving place and, during a move, its destination.
+// Places returns the places for new content: the one that serves readers and, during a move, the destination of the
+// move.
 func (d Datastore) Places() []Place {
 	if d.Move == nil {
 		return []Place{d.Serving()}
@@ -41,7 +42,8 @@ func (d Datastore) Places() []Place {
 }
 
 // DatastorePatch changes a datastore. A nil field leaves the setting unchanged. Setting Type or EmbeddingModel starts a
-// move, which replaces one in progress. Naming the serving place cancels the move in progress.
+// move, which replaces one in progress. Naming the place that serves readers cancels the
+// move in progress.
 type DatastorePatch struct {
 	Type           *Engine
 	EmbeddingModel *string
@@ -51,7 +53,7 @@ type DatastorePatch struct {
 	Chunking       *ChunkingPatch // sizes of future chunks; existing content keeps its chunks until it is read again
 }
 
-// Destination returns the place that the patch names, or the serving place if it names none.
+// Destination returns the place that the patch names or, if it names none, the place that serves readers.
 func (p DatastorePatch) Destination(d Datastore) (to Place, named bool) {
 	to = d.Serving()
 	assignIf(&to.Engine, p.Type)

@@ -124,9 +124,10 @@ func (r TextRuns) Encode(offset int) string {
 	return out.String()
 }
 
-// impliedShift is the shift that Encode omits because it is the most common one. The shift of a run is the change in
-// Document minus Text since the previous run. It is 0 for the first run, and 1 for most others, because they follow a
-// BlockSeparator that was shortened by one line break.
+// impliedShift is the shift that Encode omits because it is the most common one. A run has an offset in the document
+// and an offset in the text; its shift is how much their difference has grown since the previous run. The most common
+// shift is 0 for the first run and 1 for the others, because most runs follow a BlockSeparator that was shortened by
+// one line break.
 func impliedShift(run int) int { return min(run, 1) }
 
 // DecodeTextRuns returns the runs that Encode returned for a chunk with this offset and length of text, or nil if the

@@ -55,7 +55,7 @@ func (o *Outcome) sweepOriginal(d *Datasource, key string) {
 // An event may be delivered several times or late, and it may come from a job that a newer job has overtaken. These
 // rules make such events harmless:
 //   - Content only moves forward: a generation becomes active only if it is higher than the active one, and only in
-//     the serving place or the place that the datastore is moving to. Rows written elsewhere are swept.
+//     the place that serves readers or the place that the datastore is moving to. Rows written elsewhere are swept.
 //   - When a job fails, the jobs that it overtook fail with it: no older generation becomes active afterwards.
 //   - Status belongs to the newest accepted job: events of other jobs never change it.
 //   - A job that has ended is not reopened by its own late events, except for content that it fetched before it was
@@ -194,8 +194,9 @@ func applySynched(d *Datasource, store Datastore, ev Event, current bool) Outcom
 	return out
 }
 
-// isCurrentIn reports whether the generation is the one to keep in place p. In the serving place, this is the active
-// generation; in the place that the datastore is moving to, it is the generation of d.Target.
+// isCurrentIn reports whether the generation is the one to keep in place p. In the place that serves
+// readers, this is the active generation; in the place that the datastore is moving to, it is the generation of
+// d.Target.
 func (d *Datasource) isCurrentIn(store Datastore, p Place, generation uint64) bool {
 	switch {
 	case p == store.Serving():

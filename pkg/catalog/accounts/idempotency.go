@@ -37,7 +37,7 @@ type Claim struct {
 	// Repeated says whether an earlier execution of the request ended without a response. That execution may have done
 	// all, some or none of the work.
 	Repeated bool
-	// Begun is the start of the first run.
+	// Begun is the start of the first execution.
 	Begun time.Time
 
 	ws, key, requestHash string
@@ -52,8 +52,8 @@ func (c *Claim) ID(parts ...string) string {
 }
 
 // WithClaim returns a context whose transactions commit only if the claim is still held. They fail with
-// domain.CodeConflict if another run has taken the claim over. The claim's row stays locked until the commit, so the
-// claim cannot be taken over in between.
+// domain.CodeConflict if another execution of the request has taken the claim over. The claim's row stays locked until
+// the commit, so the claim cannot be taken over in between.
 func WithClaim(ctx context.Context, claim *Claim) context.Context {
 	return db.WithFence(ctx, func(ctx context.Context, t *db.Tx) error {
 		var holder string
