@@ -127,8 +127,8 @@ func queryTerm(t token, langs []Language) QueryTerm {
 	return q
 }
 
-// queryLanguage returns the language of a query, and the function words of this language, which the query omits. It
-// prefers the languages of the documents.
+// queryLanguage returns the language of a query, and the function words of this language, which are left out of the
+// query. It prefers the languages of the documents.
 func queryLanguage(text string, langs []Language) (Language, map[string]bool) {
 	words, scripts := countScripts(text)
 	script := scripts.mainScript()

@@ -137,7 +137,8 @@ const (
 // clientVariables holds variables with the prefix SLUICE_ that only client commands use. The service ignores them.
 var clientVariables = map[string]bool{"SLUICE_URL": true}
 
-// Parse reads args (without the program's name) and environ ("K=V"). It reports all faults at once.
+// Parse reads the arguments `args`, without the program's name, and the environment `environ`, in the form "K=V". It
+// reports all faults at once.
 func Parse(args, environ []string) (Config, error) {
 	return parse(args, environ, func(s Setting) string { return fmt.Sprintf("%s (--%s)", s.Env, s.Flag) })
 }

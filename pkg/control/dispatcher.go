@@ -15,8 +15,8 @@ import (
 	"github.com/sluice/sluice/pkg/jobs"
 )
 
-// Outbox stores accepted jobs until they are published. OutboxWake fires when there may be a new job or free space
-// in the window.
+// Outbox stores accepted jobs until they are published. OutboxWake fires when there may be a new job or when the window
+// has space for another job.
 type Outbox interface {
 	// Next returns the jobs to publish next: fair to all workspaces, new content before replays.
 	Next(ctx context.Context, w *pipeline.Window, limit int) ([]domain.Job, error)

@@ -28,7 +28,7 @@ type sweepGroup struct {
 	drops       string // id of a sweep that drops the datastore; such a sweep is not grouped
 }
 
-// grouped divides sweeps into groups. The groups are in the order in which their first sweeps appear in tasks.
+// grouped divides sweeps into groups. The groups are in the order in which their first sweeps appear in `tasks`.
 func grouped(tasks []catalog.SweepTask) (groups [][]catalog.SweepTask) {
 	last := make(map[sweepGroup]int)
 	for _, task := range tasks {

@@ -96,8 +96,9 @@ func ReadQuestions(r io.Reader) ([]Question, error) {
 	return questions, err
 }
 
-// ReadJudgements reads qrels: question, document and grade, separated by tabs, with or without a header line (BEIR), or
-// question, 0, document and grade (TREC). Lines without tabs are split at spaces. If a document has several grades, the
+// ReadJudgements reads relevance judgements (qrels), one per line. In the format of BEIR, a line holds a question, a
+// document and a grade, separated by tabs, and there may be a header line. In the format of TREC, a line holds a
+// question, a 0, a document and a grade. Lines without tabs are split at spaces. If a document has several grades, the
 // last one counts.
 func ReadJudgements(r io.Reader) (Judgements, error) {
 	j, n := Judgements{}, 0

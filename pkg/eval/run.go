@@ -44,8 +44,8 @@ func (r Run) Ranking(question string) []string {
 	return ranking
 }
 
-// ReadRun reads question, document and score, separated by tabs, or the six columns of TREC. Lines without tabs are
-// split at spaces.
+// ReadRun reads a run. Each line holds a question, a document and a score, separated by tabs, or the six columns of
+// TREC's run format. Lines without tabs are split at spaces.
 func ReadRun(r io.Reader) (Run, error) {
 	run, n := Run{}, 0
 	err := eachLine(r, "run", MaxFileBytes, func(_ int, line []byte) error {

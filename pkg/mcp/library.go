@@ -15,7 +15,8 @@ const (
 	MaxMetadataKeys = 20 // maximum number of keys in a filter
 )
 
-// Library provides the content that the caller in the context may see. Its errors are shown to the caller.
+// Library provides the content that a caller may see. The context of a call says who the caller is. Errors are shown to
+// the caller.
 type Library interface {
 	// Search returns at most Results fragments, best first.
 	Search(ctx context.Context, q Search) ([]domain.Fragment, error)

@@ -94,7 +94,8 @@ func (s *Store) Put(ctx context.Context, key string, r io.Reader, o PutOptions) 
 // errBroken is the cause of a context that ended because the server cannot store anything.
 var errBroken = errors.New("the server cannot write to its store")
 
-// untilBroken returns a context that ends once the server cannot store anything. The caller must call done.
+// untilBroken returns a context that ends once the server cannot store anything. The caller must call the returned
+// function done.
 func (s *Store) untilBroken(ctx context.Context) (_ context.Context, done func()) {
 	if s.opts.Broken == nil {
 		return ctx, func() {}

@@ -80,7 +80,7 @@ var switches = []struct {
 	{"disable-renderer-backgrounding", true},
 }
 
-// localOptions returns the options of a local browser that stores all files in dir.
+// localOptions returns the options of a local browser that stores all files in the directory `dir`.
 func localOptions(path, dir string, asRoot bool) []chromedp.ExecAllocatorOption {
 	o := []chromedp.ExecAllocatorOption{
 		chromedp.ExecPath(path),

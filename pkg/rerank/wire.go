@@ -57,8 +57,8 @@ type scored struct {
 	Score     *float64 `json:"score"`
 }
 
-// decode parses a response into scores, which must have one element per passage. TEI returns an array; Cohere and Jina
-// return an object. Both are accepted in every format, because gateways may translate between formats.
+// decode parses a response into `scores`, which must have one element per passage. TEI returns an array; Cohere and
+// Jina return an object. Both are accepted in every format, because gateways may translate between formats.
 func decode(body []byte, scores []float64) error {
 	var list []scored
 	body = bytes.TrimSpace(body)

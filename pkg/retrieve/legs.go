@@ -80,7 +80,7 @@ type Permits interface {
 }
 
 // enter reports whether another retrieval leg (one search of one datastore) may run concurrently. If so, the caller
-// must call leave after that search.
+// must call the returned function leave after that search.
 func (r *Retriever) enter(workspace string) (leave func(), ok bool) {
 	if r.deps.Permits == nil {
 		return func() {}, true

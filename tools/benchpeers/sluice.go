@@ -30,8 +30,8 @@ func measureSluice(ctx context.Context, s settings, w *workload, embedder, dir s
 	return []result{service, alone}, nil
 }
 
-// measureService starts a service in dir, fills it, restarts it, and queries it. It returns the figures and the id of
-// the datastore.
+// measureService starts a service in the directory `dir`, fills it, restarts it, and queries it. It returns the figures
+// and the id of the datastore.
 func measureService(ctx context.Context, s settings, w *workload, embedder, dir string, errs io.Writer) (own result, store string, err error) {
 	environ := []string{
 		"OPENAI_BASE_URL=" + embedder, "OPENAI_API_KEY=none", "SLUICE_EMBED_MODEL=" + embeddingModel,

@@ -54,7 +54,8 @@ func compare(ctx context.Context, s settings, g inputFiles, model, dir string, e
 	return append([]result{ours}, measurePeers(ctx, s, g, model, errs)...), ctx.Err()
 }
 
-// measureSluice uploads the files to a service that it starts in dir, and waits until all are searchable.
+// measureSluice uploads the files to a service that it starts in the directory `dir`, and waits until all are
+// searchable.
 func measureSluice(ctx context.Context, s settings, g inputFiles, model, dir string) (r result, err error) {
 	r.Name = "Sluice, over HTTP"
 	var environ []string

@@ -14,8 +14,8 @@ import (
 // HeadBytes is the number of bytes of a body examined to distinguish a list of pages from a page.
 const HeadBytes = 4 << 10
 
-// IsList reports whether a body that begins with the bytes in head is a sitemap or feed, possibly compressed, and not a
-// page. The parameter `more` says whether the body continues after `head`.
+// IsList reports whether a body that begins with the bytes in `head` is a sitemap or feed, possibly compressed, and not
+// a page. The parameter `more` says whether the body continues after `head`.
 func IsList(head []byte, more bool, kind content.Type) bool {
 	text, err := decodeHead(head)
 	cut := more || errors.Is(err, bounded.ErrTooLarge)

@@ -197,7 +197,7 @@ func (c candidate) score(sample []byte) float64 {
 }
 
 // languageBonus returns a bonus of at most bonusLanguage if the text, including its ASCII letters, is in the language
-// lang.
+// `lang`.
 func languageBonus(text, lang string) float64 {
 	if lang == "" || len(text) < 40 {
 		return 0

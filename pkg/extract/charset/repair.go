@@ -109,7 +109,7 @@ func (d *Repairer) Transform(dst, src []byte, atEOF bool) (nDst, nSrc int, err e
 	return nDst, nSrc, nil
 }
 
-// decode decodes the bytes at the start of src, which are not UTF-8. It returns one character and the number of bytes
+// decode decodes the bytes at the start of `src`, which are not UTF-8. It returns one character and the number of bytes
 // that the character replaces.
 func (d *Repairer) decode(src []byte) (r rune, size int) {
 	follows := 1 // length of the sequence that the first byte may begin

@@ -173,8 +173,8 @@ func (w *walker) brokenAt(what string) error {
 	return &syntaxError{line: w.scan.line, what: what, text: string(w.scan.text)}
 }
 
-// value reads the value that starts with tok. `path` is the label of the value within rec, and `level` is its heading
-// level. Values within arrays have no headings.
+// value reads the value that starts with the token `tok`. `path` is the label of the value within the record `rec`, and
+// `level` is its heading level. Values within arrays have no headings.
 func (w *walker) value(tok token, path []string, level int, rec *record) error {
 	switch tok {
 	case '{', '[':

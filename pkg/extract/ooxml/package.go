@@ -67,7 +67,8 @@ func (a *Package) Relations(part string) []Relation {
 	return found
 }
 
-// resolvePart returns the name of the part that a relationship's target refers to. The target is relative to dir.
+// resolvePart returns the name of the part that a relationship's target refers to. The target is relative to the folder
+// `dir`.
 func resolvePart(dir, target string) string {
 	if plain, err := url.PathUnescape(target); err == nil {
 		target = plain

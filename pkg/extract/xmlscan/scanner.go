@@ -103,7 +103,8 @@ func (s *Scanner) child() (xml.StartElement, bool) {
 	}
 }
 
-// Each calls take with each child of the current element. If take returns false, it skips the content of that child.
+// Each calls the function take with each child of the current element. If take returns false, it skips the content of
+// that child.
 func (s *Scanner) Each(take func(e xml.StartElement) bool) {
 	for e, ok := s.child(); ok; e, ok = s.child() {
 		if !take(e) {
@@ -112,7 +113,7 @@ func (s *Scanner) Each(take func(e xml.StartElement) bool) {
 	}
 }
 
-// Descend calls take with each descendant of the current element. The function take must return true if it has already
+// Descend calls the function take with each descendant of the current element. It must return true if it has already
 // read the content of that descendant.
 func (s *Scanner) Descend(take func(e xml.StartElement) bool) {
 	for open := 1; open > 0; {

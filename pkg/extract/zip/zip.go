@@ -196,8 +196,8 @@ func (a *Archive) Walk(name string, take func(sc *xmlscan.Scanner)) error {
 	return a.Scan(xmlscan.New(a.P.Ctx, r), take)
 }
 
-// Scan calls take with the scanner of a part. It then records in the archive whether the part is damaged. It returns an
-// error only if the document cannot be read any further.
+// Scan calls the function take with the scanner of a part. It then records in the archive whether the part is damaged.
+// It returns an error only if the document cannot be read any further.
 func (a *Archive) Scan(sc *xmlscan.Scanner, take func(sc *xmlscan.Scanner)) error {
 	take(sc)
 	a.cut = a.cut || sc.Damage != nil

@@ -29,7 +29,7 @@ func inShare(share float64) string {
 	return " && " + fieldBucket + " < " + strconv.Itoa(max(1, int(share*buckets)))
 }
 
-// sample sets the languages and the average length from a sample of the rows that expr selects.
+// sample sets the languages and the average length from a sample of the rows that the expression selects.
 func (x *Index) sample(ctx context.Context, col *collection, expr string, c *termStatistics) error {
 	return x.call(ctx, "sampling rows", func(ctx context.Context, srv *server) error {
 		set, err := srv.Query(ctx, col.name, nil, expr, []string{fieldLanguage, fieldLength}, eventualConsistency, maxLimit)
@@ -84,7 +84,7 @@ func averages(languages []string, lengths []int64) (average, mismatch float64) {
 	return average, mismatch / float64(len(languages))
 }
 
-// sampleWords sets the word statistics from a sample of the rows that expr selects.
+// sampleWords sets the word statistics from a sample of the rows that the expression selects.
 func (x *Index) sampleWords(ctx context.Context, col *collection, expr string, c *termStatistics) error {
 	return x.call(ctx, "sampling the words of rows", func(ctx context.Context, srv *server) error {
 		set, err := srv.Query(ctx, col.name, nil, expr, []string{fieldLanguage, fieldText, fieldContext}, eventualConsistency, client.WithLimit(readTexts))

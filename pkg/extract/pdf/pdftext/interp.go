@@ -143,8 +143,8 @@ func (in *interpreter) form(v pdf.Value, outer *resources, depth int) error {
 	return err
 }
 
-// drawing records that a form without text paints its whole bounding box, which may cover text or be the background of
-// text.
+// drawing handles a form XObject without text. It records that the form paints its whole bounding box, which may cover
+// text or be the background of text.
 func (in *interpreter) drawing(v pdf.Value) {
 	box, ok := rectOf(v.Key("BBox"))
 	if !ok {

@@ -147,7 +147,7 @@ func (c Cell) Prefixed(text string) Cell {
 	return joined
 }
 
-// Before returns one cell with the text of c, a space, and the text of next, which is the cell after c.
+// Before returns one cell with the text of c, a space, and the text of `next`, which is the cell after c.
 func (c Cell) Before(next Cell) Cell {
 	shift := int32(len(c.Text) + 1)
 	joined := Cell{Text: c.Text + " " + next.Text, X0: c.X0, X1: next.X1}

@@ -144,7 +144,7 @@ func (c *cellMaker) wordGapOf(pieces []piece) float64 {
 	return tightGap(gaps)
 }
 
-// letterGaps appends to gaps the distances between adjacent letters of the same size, as multiples of that size. It
+// letterGaps appends to `gaps` the distances between adjacent letters of the same size, as multiples of that size. It
 // also counts the blanks.
 func letterGaps(gaps []float64, pieces []piece, isLetter func(string) bool) (_ []float64, spaces int) {
 	for i, p := range pieces {

@@ -50,7 +50,7 @@ func appendPostings(dst []byte, ps []Posting) []byte {
 // errBlock is returned for a block whose checksum matches but whose content is invalid.
 var errBlock = fmt.Errorf("%w: a block of postings cannot be read", index.ErrCorrupt)
 
-// decodePostings appends the n postings of an entry to dst.
+// decodePostings appends the n postings of an entry to `dst`.
 func decodePostings(dst []Posting, data string, n int) ([]Posting, error) {
 	dst = slices.Grow(dst, min(n, len(data)/2)) // each takes at least two bytes
 	var slot, delta, tf, length uint64
@@ -102,7 +102,7 @@ type entry struct {
 	data  string
 }
 
-// entries calls yield with each entry of a block, until yield returns false.
+// entries calls the function yield with each entry of a block, until yield returns false.
 func entries(block string, yield func(entry) bool) error {
 	for len(block) > 0 {
 		e, rest, ok := firstEntry(block)
@@ -162,7 +162,7 @@ func mark(block string) (markedBlock, error) {
 
 func (m markedBlock) bytes() int64 { return int64(len(m.block) + 4*len(m.marks) + 40) }
 
-// of is an iterator. It calls yield with each entry of a term, until yield returns false.
+// of is an iterator. It calls the function yield with each entry of a term, until yield returns false.
 func (m markedBlock) of(term string, yield func(entry) bool) error {
 	at := sort.Search(len(m.marks), func(i int) bool {
 		e, _, ok := firstEntry(m.block[m.marks[i]:])

@@ -39,7 +39,7 @@ type Reader struct {
 	Source   Source
 }
 
-// segmentPostings appends to dst the postings of a term in a segment, sorted by slot.
+// segmentPostings appends to `dst` the postings of a term in a segment, sorted by slot.
 func (v Reader) segmentPostings(ctx context.Context, seg Segment, term string, dst []Posting) ([]Posting, error) {
 	from := len(dst)
 	firsts, err := v.Directory(ctx, seg)

@@ -63,8 +63,8 @@ func (p location) encode(key string) []byte {
 	return out
 }
 
-// readLocation sets Generation, Ordinal and Length of a hit, and appends the hit's key to keys. The key starts with the
-// datasource's id, which has n bytes. `fits` is false if the record does not contain the location of its row.
+// readLocation sets Generation, Ordinal and Length of a hit, and appends the hit's key to `keys`. The key starts with
+// the datasource's id, which has n bytes. `fits` is false if the record does not contain the location of its row.
 func readLocation(record, keys []byte, h *index.Hit) (_ []byte, n int, fits bool) {
 	if n = int(record[locationIDAt-1]); n > maxLocatedID {
 		return keys, 0, false

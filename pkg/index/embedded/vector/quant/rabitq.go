@@ -54,7 +54,7 @@ func (c *Coder) storeResidual(v []float32) (length, offset float64) {
 	return math.Sqrt(length), offset
 }
 
-// Encode writes the 1-bit code of a unit vector to dst and its int8 code to `fine`. `dst` must have the length
+// Encode writes the 1-bit code of a unit vector to `dst` and its int8 code to `fine`. `dst` must have the length
 // CodeBytes, and `fine` the length Int8CodeBytes.
 func (c *Coder) Encode(dst, fine []byte, v []float32) {
 	length, offset := c.storeResidual(v)
