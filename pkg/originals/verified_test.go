@@ -73,7 +73,8 @@ func TestAnotherReplicaIsReadIfOneIsDamaged(t *testing.T) {
 	}
 	damage := func(server *natstest.Server) {
 		t.Helper()
-		server.Stop() // it would return what it has in memory
+		ctx := testContext(t) // the cluster may have to elect a leader each time
+		server.Stop()         // it would return what it has in memory
 		for _, content := range contents {
 			flipOnDisk(t, server, content)
 		}
@@ -111,6 +112,7 @@ func TestAnotherReplicaIsReadIfOneIsDamaged(t *testing.T) {
 			delete(left, server)
 		}
 	}
+	ctx = testContext(t)
 	for key, want := range contents {
 		r, err := s.Verified(ctx, key)
 		if err != nil {
