@@ -32,7 +32,7 @@ type Options struct {
 	// all load is sustained.
 	Interval time.Duration
 
-	// Spare is the number of slots that are kept for flows that hold none.
+	// Spare is the number of slots that are reserved for flows that hold no slot yet.
 	Spare int
 	// Share keeps more slots free the more a flow holds: a flow that holds n slots gets another only if more than
 	// Share*n are free. A single flow can therefore hold 1/(1+Share) of all slots, and slots remain for any number of

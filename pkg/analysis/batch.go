@@ -225,8 +225,8 @@ func (k *knownWord) idsIn(a *Analyzer, lang Language) []uint32 {
 	return in.ids
 }
 
-// detect works like Detect. If the text is all ASCII, it also returns the runs of letters and digits, which saves the
-// caller from looking them up again.
+// detect works like Detect. If the text is all ASCII, it also returns the cached analysis of each run of letters and
+// digits, which saves the caller from looking up the runs again.
 func (a *Analyzer) detect(text string) (Language, []*knownWord) {
 	if len(text) > maxDetectWords*32 {
 		return Detect(text), nil

@@ -19,8 +19,8 @@ func NormalPrefix(text string, limit int) string {
 	return text[:end]
 }
 
-// normal returns n, the number of characters of the normalised text, and end, the length in bytes of the longest prefix
-// of the text that stays within the limit. It may stop counting once n exceeds the limit.
+// normal returns n, the number of characters of the normalised text, and `end`, the length in bytes of the longest
+// prefix of the text that stays within the limit. It may stop counting once n exceeds the limit.
 func normal(text string, limit int) (n, end int) {
 	if norm.NFKC.IsNormalString(text) {
 		for i := range text {

@@ -79,8 +79,8 @@ type Permits interface {
 	TryEnter(workspace string) (leave func(), ok bool)
 }
 
-// enter reports whether another retrieval leg (one search of one datastore) may run concurrently. If so, the caller
-// must call the returned function leave after that search.
+// enter reports whether the search for another part of the query may run concurrently. If so, the caller must call the
+// returned function leave after that search.
 func (r *Retriever) enter(workspace string) (leave func(), ok bool) {
 	if r.deps.Permits == nil {
 		return func() {}, true

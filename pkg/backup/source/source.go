@@ -66,8 +66,8 @@ func lostOriginal(err error) string {
 	return ""
 }
 
-// Refusal returns the reason why a service with these settings cannot be backed up in this way, or "" if it can. A
-// service cannot be backed up if it stores data outside its data directory.
+// Refusal returns the reason why a service with these settings cannot be backed up with this package, or "" if it can.
+// The package cannot back up data outside the data directory.
 func Refusal(c config.Config) string {
 	switch {
 	case c.DatabaseURL != "":

@@ -8,7 +8,7 @@ import (
 )
 
 // appendLine appends a line to `text`, and may modify `text` in place. It puts a space between the two, unless the
-// script is written without spaces. If text ends in a hyphen that divides a word, appendLine removes the hyphen and
+// script is written without spaces. If `text` ends in a hyphen that divides a word, appendLine removes the hyphen and
 // adds no space. It keeps the hyphen of a compound such as "state-of-the-".
 func appendLine(text []byte, line string) []byte {
 	if len(text) == 0 || line == "" {

@@ -90,8 +90,8 @@ type Index struct {
 var _ index.Index = (*Index)(nil)
 
 // maxSearches returns the maximum number of concurrent searches; further ones wait in order of arrival. If there were
-// more searches than processors, the scheduler could interrupt a search for 10 ms, in which several others could be
-// completed. The maximum is at least two, so that a search that is waiting for the disk does not block all others.
+// more searches than processors, the scheduler could interrupt a search for 10 ms, which is enough time to complete
+// several others. The maximum is at least two, so that a search that is waiting for the disk does not block all others.
 func maxSearches() int64 { return int64(max(2, processors.Count())) }
 
 // Open opens the index in a directory, creating it if necessary. It does not open spaces. The caller must make sure

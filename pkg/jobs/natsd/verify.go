@@ -197,8 +197,8 @@ var (
 	errNewer   = errors.New("it was written by a newer version of NATS")
 )
 
-// checkConfig compares the configuration in a directory with its checksum, which is keyed with the given name, and
-// decodes it.
+// checkConfig verifies the configuration in a directory against its checksum, whose key is the given name, and decodes
+// the configuration.
 func checkConfig[Config any](dir, name string) error {
 	text, err := os.ReadFile(filepath.Join(dir, metaFile))
 	if err != nil {

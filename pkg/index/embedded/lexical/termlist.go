@@ -109,7 +109,7 @@ func (t *TermList) find(slot uint32, from int) (at int, ok bool) {
 	return int(begin) + n, n >= 0
 }
 
-// seek searches the ascending slots[from:] by galloping. It returns the index of the first element that is less than
+// seek searches the ascending slots[from:] by galloping. It returns the index of the first element that is at least
 // `slot`, and whether that element equals `slot`.
 func seek(slots []uint32, from int, slot uint32) (int, bool) {
 	step := 1
