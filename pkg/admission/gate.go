@@ -96,8 +96,8 @@ func (g *Gate) Enter(ctx context.Context, flow string) (*Slot, bool) {
 	return g.EnterWeighted(ctx, flow, 1)
 }
 
-// EnterWeighted is like Enter for a caller that needs `weight` slots together. The caller gets at most all slots that
-// are not spare.
+// EnterWeighted is like Enter for a caller that needs `weight` slots together. The caller gets at most the slots that
+// Options.Spare does not reserve.
 func (g *Gate) EnterWeighted(ctx context.Context, flow string, weight int) (*Slot, bool) {
 	if g == nil || g.opts.Limit <= 0 {
 		return nil, true

@@ -166,7 +166,7 @@ type knownTerms struct {
 	ids   []uint32
 }
 
-// known returns the analysis of text, a run of at most maxKnownBytes ASCII letters and digits. If the analysis is not
+// known returns the analysis of `text`, a run of at most maxKnownBytes ASCII letters and digits. If the analysis is not
 // in the cache, known adds it.
 func (a *Analyzer) known(text string) *knownWord {
 	key := keyOf(text)

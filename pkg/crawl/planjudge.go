@@ -120,8 +120,7 @@ func (p *plan) leaveOut(refused []refusedLink, depth int, from string) {
 	}
 }
 
-// reportRejected reports the rejected addresses, except those that were later accepted because another page links to
-// them.
+// reportRejected reports the rejected addresses, except those that were accepted through a link on another page.
 func (p *plan) reportRejected() error {
 	for _, address := range slices.Sorted(maps.Keys(p.left)) {
 		e := p.left[address]

@@ -144,7 +144,7 @@ func stageOf(err error) string {
 	return ""
 }
 
-// clip cuts text to maxMessageText bytes of valid UTF-8.
+// clip cuts `text` to maxMessageText bytes of valid UTF-8.
 func clip(text string) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	if len(text) <= maxMessageText {

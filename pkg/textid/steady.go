@@ -44,8 +44,8 @@ type unsteady struct {
 	unless     *regexp.Regexp // a match is kept if this expression matches the text after it; may be nil
 }
 
-// perUnit matches the text after a number of views that is part of an offer, such as the "per month" in "10,000 views
-// per month". Such a number is content, not a counter.
+// perUnit matches text such as the "per month" in "10,000 views per month". If such text follows a number of views, the
+// number is part of an offer. It is then content, not a counter.
 var perUnit = regexp.MustCompile(`^\s*(?:per\b|/|€|\$|%|an? \pL|each\b|every\b|pro\b|par\b|por\b|im monat|included|for\b)`)
 
 // strict lists the patterns of text that changes with every response. A time matches only after words about the server

@@ -31,7 +31,7 @@ type hold struct {
 var errHeld = errors.New("another process holds it")
 
 // Hold acquires a resource that only one of the processes sharing the database may use, such as the embedded index. The
-// process keeps the resource until it calls the returned function release or closes the catalog. Hold fails with
+// process keeps the resource until it calls the returned function release or closes the database. Hold fails with
 // domain.CodeConflict if another process has the resource. If the connection breaks, the hold is lost and is acquired
 // again. Until that succeeds, Ready returns an error. With SQLite, Hold does nothing, because the data directory is
 // locked.

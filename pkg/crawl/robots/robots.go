@@ -123,7 +123,7 @@ func Parse(body []byte, product string) File {
 	return r
 }
 
-// lines splits text into lines, which end in CR, LF or both (RFC 9309, section 2.2).
+// lines splits `text` into lines, which end in CR, LF or both (RFC 9309, section 2.2).
 func lines(text []byte) iter.Seq[[]byte] {
 	return bytes.FieldsFuncSeq(text, func(c rune) bool { return c == '\n' || c == '\r' })
 }

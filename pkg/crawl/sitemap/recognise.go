@@ -35,7 +35,7 @@ func decodeHead(head []byte) ([]byte, error) {
 	return io.ReadAll(r)
 }
 
-// onlyAddresses reports whether text consists of lines with web addresses. If `cut` is true, the last line may be
+// onlyAddresses reports whether `text` consists of lines with web addresses. If `cut` is true, the last line may be
 // truncated.
 func onlyAddresses(text []byte, cut bool) bool {
 	found := false

@@ -84,7 +84,7 @@ func flip(r *rand.Rand, data []byte, rate int) []byte {
 // oddNumbers are put in place of numbers in a file, such as lengths, counts, references and positions.
 var oddNumbers = []string{"0", "1", "-1", "65536", "2147483647", "4294967296", "9223372036854775807", "99999999999999999999", "1e308", "0.000001"}
 
-// odd returns a copy with up to eight numbers replaced. The length may change.
+// odd returns a copy of the data in which up to eight numbers are replaced. The length may change.
 func odd(r *rand.Rand, data []byte) []byte {
 	numbers := findNumbers(data)
 	if len(numbers) == 0 {

@@ -96,7 +96,7 @@ func endsInPage(s string) bool {
 // isContents reports whether a line is an entry of a table of contents, or the last line of such an entry.
 func isContents(text string) bool { return contentsEnd.MatchString(text) }
 
-// numbersOn reports whether text begins with a section number that continues the one at the start of `before`: "5.1"
+// numbersOn reports whether `text` begins with a section number that continues the one at the start of `before`: "5.1"
 // after "5.", "5.2" after "5.1.3", "6" after "5.2".
 func numbersOn(text, before string) bool {
 	a, b := numbering.FindStringSubmatch(before), numbering.FindStringSubmatch(text)

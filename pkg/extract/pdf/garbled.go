@@ -52,7 +52,7 @@ type unknownChars struct {
 	unknown int // unknown characters in words that contain several of them
 }
 
-// many reports whether enough characters are unknown to make the text incomplete for a reader.
+// many reports whether so many characters are unknown that the text of the page is noticeably incomplete.
 func (u unknownChars) many() bool {
 	const aLine = 20
 	return u.unknown >= aLine || u.unknown > 0 && u.unknown*4 >= u.chars
@@ -78,7 +78,7 @@ func (u *unknownChars) add(word []rune) {
 	}
 }
 
-// addWords counts the characters of the words in text.
+// addWords counts the characters of the words in `text`.
 func (u *unknownChars) addWords(text []rune) {
 	from := 0
 	for n, r := range text {

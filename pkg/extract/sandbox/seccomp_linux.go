@@ -36,7 +36,7 @@ var callABIs = map[string]callABI{
 	"arm64": {unix.AUDIT_ARCH_AARCH64, nil, 0},
 }
 
-// Byte offsets of the fields of struct seccomp_data, on the little-endian architectures above.
+// Byte offsets of the fields of struct seccomp_data, on the supported architectures, which are all little-endian.
 const (
 	dataNumber   = 0
 	dataArch     = 4

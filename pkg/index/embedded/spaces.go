@@ -71,7 +71,7 @@ func checkDatastore(id string) error {
 func (x *Index) path(key spaceKey) string { return filepath.Join(x.dir, key.datastore, key.name) }
 
 // use calls f with the open space, opening it if necessary. A missing space is created if `create` is set. Otherwise,
-// use fails with store.ErrNotFound.
+// the method fails with store.ErrNotFound.
 func (x *Index) use(ctx context.Context, id index.Space, create bool, f func(*store.Space) error) error {
 	if err := ctx.Err(); err != nil {
 		return err

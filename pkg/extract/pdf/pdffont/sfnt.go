@@ -61,7 +61,7 @@ func (s *sfnt) charMaps() []charMap {
 	return maps
 }
 
-// walk calls do with each character of a map and the number of the character's glyph.
+// walk calls the function do with each character of a map and the number of the character's glyph.
 func (s *sfnt) walk(m charMap, do func(char, glyph int)) {
 	table, sub := s.tables["cmap"], m.at
 	budget := 1 << 18 // segments of a hostile font may overlap

@@ -16,7 +16,7 @@ const (
 	rightToLeft
 )
 
-// directionOf returns the direction of the first letter in text.
+// directionOf returns the direction of the first letter in `text`.
 func directionOf(text string) direction {
 	for _, r := range text {
 		switch {

@@ -190,7 +190,7 @@ func loadChunks(ctx context.Context, tx *sql.Tx, table string) (bitmap.Bitmap, e
 	return bitmap.FromChunks(chunks), rows.Err()
 }
 
-// storeChunks stores the changed chunks of a bitmap in a table, "live" or "listed".
+// storeChunks stores the changed chunks of a bitmap in the given table, which is "live" or "listed".
 func storeChunks(ctx context.Context, tx *sql.Tx, table string, e *bitmap.Edit) error {
 	for chunk, words := range e.Changed() {
 		data := make([]byte, 0, bitmap.ChunkWords*8+4)
