@@ -19,7 +19,7 @@ type Repairs interface {
 	ClaimRepair(ctx context.Context, holder string) (*catalog.RepairRequest, error)
 	// AddRepairLines adds lines to the output of the repair, and renews the claim.
 	AddRepairLines(ctx context.Context, id string, lines ...string) error
-	// FinishRepair ends the repair. failure is the error message, or "" if the repair succeeded.
+	// FinishRepair ends the repair. `failure` is the error message, or "" if the repair succeeded.
 	FinishRepair(ctx context.Context, id, failure string) error
 }
 

@@ -75,7 +75,8 @@ func (r *Retriever) searchLegs(ctx context.Context, req Request, filter index.Fi
 
 // Permits limits the number of concurrent searches.
 type Permits interface {
-	// TryEnter reports whether there is a permit for a search of the workspace. The caller must then call leave once.
+	// TryEnter takes a permit for a search of the workspace if one is free, and reports whether it did. The caller must
+	// then call the returned function leave once.
 	TryEnter(workspace string) (leave func(), ok bool)
 }
 
