@@ -63,7 +63,7 @@ type Gate struct {
 	refused  time.Time     // time of the last refusal
 
 	last     *flow     // the flow of the last caller
-	switched time.Time // when a caller of another flow than last arrived
+	switched time.Time // time at which a caller of another flow than `last` arrived
 }
 
 // waiter is a queued caller. The goroutine that removes it from the queue admits or refuses it, exactly once.
@@ -81,7 +81,7 @@ type Slot struct {
 	flow     *flow
 	weight   int
 	began    time.Time
-	estimate time.Duration // what the flow was charged in advance
+	estimate time.Duration // time that was charged to the flow in advance
 }
 
 // New returns a gate with the given limits.

@@ -16,7 +16,7 @@ type Batch struct {
 	row      uint32 // number of the current row, from 1
 	counts   []TermCount
 	length   uint32
-	before   struct { // arguments and result of the last call to repeated
+	before   struct { // arguments and result of the last call of the method repeated
 		text string
 		lang Language
 		ids  []uint32
@@ -25,9 +25,9 @@ type Batch struct {
 
 // termState holds the number of a term in the current batch, and the index of its count in the current row.
 type termState struct {
-	batch  uint32 // the batch in which number is valid
+	batch  uint32 // the batch in which `number` is valid
 	number uint32
-	row    uint32 // the row in which at is valid
+	row    uint32 // the row in which `at` is valid
 	at     uint32 // index in Batch.counts
 }
 
@@ -162,7 +162,7 @@ type knownWord struct {
 // because the text and the tables of a document often differ in language.
 type knownTerms struct {
 	lang  Language
-	epoch uint32 // the epoch in which ids are valid; 0 if ids is unset
+	epoch uint32 // the epoch in which `ids` is valid; 0 if `ids` is unset
 	ids   []uint32
 }
 

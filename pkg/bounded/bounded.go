@@ -20,7 +20,7 @@ type reader struct {
 
 // Read implements io.Reader.
 func (b *reader) Read(p []byte) (int, error) {
-	if int64(len(p)) > b.left+1 { // read one byte more than left, to see whether the body ends at the limit
+	if int64(len(p)) > b.left+1 { // read one byte more than `left`, to see whether the body ends at the limit
 		p = p[:b.left+1]
 	}
 	n, err := b.r.Read(p)

@@ -26,7 +26,7 @@ type Hub struct {
 type watcher struct {
 	datastoreID string
 	changed     map[string]struct{} // guarded by Hub.mu
-	order       []string            // ids in changed, oldest first
+	order       []string            // ids in `changed`, oldest first
 	signal      chan struct{}
 }
 

@@ -38,7 +38,7 @@ type pageReader struct {
 	robots     robots.Directives
 	hrefs      []string
 	hrefBytes  int
-	noFollow   int        // number of links excluded from hrefs by rel=nofollow
+	noFollow   int        // number of links excluded from `hrefs` by rel=nofollow
 	noFollowed []string   // the addresses of these links, if the request asks for them
 	downloads  int        // number of links that declare a file without text
 	downloaded []string   // the addresses of these links, if the request asks for them

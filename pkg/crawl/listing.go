@@ -249,7 +249,7 @@ func (d *discovery) flush() error {
 		return nil
 	}
 	batch := d.batch
-	d.batch = nil // emit may keep its argument
+	d.batch = nil // the function emit may keep its argument
 	if err := d.emit(batch); err != nil {
 		return &emitError{err}
 	}

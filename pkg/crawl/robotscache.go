@@ -55,7 +55,7 @@ type robotsCache struct {
 
 	mu    sync.Mutex
 	hosts map[string]*robotsEntry
-	bytes int // bytes of rules in hosts
+	bytes int // bytes of rules in `hosts`
 }
 
 type robotsEntry struct {

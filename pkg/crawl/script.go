@@ -49,7 +49,7 @@ func (s *shellSigns) needsScript() bool {
 // shellSigns contains the features that distinguish the shell of an application from a page.
 type shellSigns struct {
 	scripts         int  // number of scripts that a browser runs
-	letters         int  // letters of text, except framing
+	letters         int  // letters of text, without those counted in `framing`
 	framing         int  // letters in navigation, header and footer
 	loads           bool // the text contains a loading message
 	noScriptAsks    bool // the noscript text says that scripts are needed

@@ -67,7 +67,7 @@ type Proxy struct {
 
 	mu      sync.Mutex
 	mode    Mode
-	changed chan struct{} // closed when mode changes
+	changed chan struct{} // closed when `mode` changes
 	links   map[*link]bool
 }
 

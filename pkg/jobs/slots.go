@@ -82,7 +82,7 @@ type slotHost struct {
 	busy    bool // whether a goroutine is writing
 	used    time.Time
 	held    time.Time // end of the last known hold, in the servers' time
-	heldAt  time.Time // local time at which held was read; zero: never
+	heldAt  time.Time // local time at which `held` was read; zero: never
 
 	// Owned by the writing goroutine.
 	state    hostState

@@ -115,7 +115,7 @@ type Outcome struct {
 	Generation uint64
 	Result     Result
 	Took       time.Duration // run time of the handler; 0 if it was not run
-	Err        error         // what the handler returned, or the reason for abandoning the job
+	Err        error         // the error that the handler returned, or the reason for abandoning the job
 }
 
 // errStopping is the cause of a handler's cancelled context when the worker stops.

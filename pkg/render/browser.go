@@ -29,7 +29,7 @@ type Browser struct {
 	mu     sync.Mutex // serialises begin and Close
 	work   sync.WaitGroup
 
-	lock    chan struct{} // used as a mutex, which is held while it contains a token; guards current and the instances' counts
+	lock    chan struct{} // a mutex, which is held while it contains a token; guards `current` and the instances' counts
 	current *instance     // nil if none is running
 }
 

@@ -53,10 +53,10 @@ var deletedDatasource = &domain.ActiveDatasource{}
 
 // datasourceSet maps hits to their datasources.
 type datasourceSet struct {
-	of     []int            // for each hit, the index of its datasource in owners
+	of     []int            // for each hit, the index of its datasource in `owners`
 	owners []datasourceHits // without duplicates
 	ids    []string         // ids of owners
-	known  map[string]int   // datasource id → index in owners
+	known  map[string]int   // datasource id → index in `owners`
 }
 
 var datasourceSetPool = sync.Pool{New: func() any { return &datasourceSet{known: make(map[string]int)} }}

@@ -25,7 +25,7 @@ type textFingerprint struct {
 	numbers uint64    // hash of all numbers in order: texts with different numbers are not duplicates
 	windows []uint64  // hashes of the sampled shingles
 	marks   [8]uint64 // a bitmap with one bit for each shingle
-	sorted  bool      // whether windows is sorted and without duplicates
+	sorted  bool      // whether `windows` is sorted and without duplicates
 }
 
 // seed is random, so that no document can be crafted to collide with another.

@@ -16,7 +16,7 @@ type fragmentLocator map[string]*condensed
 // change white space and join words that are hyphenated at the end of a line.
 type condensed struct {
 	text string
-	at   []int // offset in the document of each byte of text
+	at   []int // offset in the document of each byte of `text`
 	size int   // length of the document in bytes
 }
 

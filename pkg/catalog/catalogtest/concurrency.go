@@ -38,7 +38,7 @@ func newConcurrentService(w *world.World, others ...*catalog.Catalog) *concurren
 		World: w, processes: append([]*catalog.Catalog{w.Catalog}, others...),
 		stream: make(chan domain.Job, 1000), applied: make(chan struct{}, 1), published: map[string]uint64{},
 	}
-	b.site = w.CreateSite(domain.DatasourceConfig{}) // the site's own job is already published; the rest of its crawl happens in run
+	b.site = w.CreateSite(domain.DatasourceConfig{}) // the site's own job is published; run does the rest of its crawl
 	return b
 }
 

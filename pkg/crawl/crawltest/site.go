@@ -73,7 +73,7 @@ type Site struct {
 	left      []leftOut
 	news      *page // page that links to the pages created by Add
 	added     int
-	nextPlain int     // counter from which Change, Remove and Unlist derive the next index in plain
+	nextPlain int     // counter from which Change, Remove and Unlist derive the next index in `plain`
 	plain     []*page // pages that Change, Remove and Unlist go through
 	down      bool
 	tries     map[string]int // answered requests, by address

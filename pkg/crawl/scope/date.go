@@ -18,7 +18,7 @@ type date struct {
 	padded           bool   // month and day have two digits
 	dashed           bool   // the numbers have dashes between them
 	named            bool   // the year is the value of a parameter such as "year"
-	reversed         bool   // the year follows the month; both may be ids
+	reversed         bool   // the year follows the month; then both numbers may be ids instead
 	word             string // name of the month as in the address, in lower case; "" if it is a number
 }
 

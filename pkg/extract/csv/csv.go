@@ -32,7 +32,7 @@ func read(p *format.Parser) error {
 		return err
 	}
 	w := &table.Writer{Out: p.Out, Plain: p.Src.PlainRows}
-	cells, together := 0, 0 // together is the number of rows since the last empty row
+	cells, together := 0, 0 // `together` is the number of rows since the last empty row
 	for {
 		if err := p.Ctx.Err(); err != nil {
 			return err

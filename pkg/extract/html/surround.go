@@ -84,7 +84,7 @@ type boilerplateFinder struct {
 	t        *pageTree
 	theme    pageTheme
 	root     *html.Node          // element with the content
-	siblings map[*html.Node]side // siblings of the elements around root
+	siblings map[*html.Node]side // siblings of `root` and of its ancestors within the region
 	drop     map[*html.Node]bool
 
 	sections int // number of headings in the content so far, not counting h1

@@ -30,7 +30,7 @@ type walker struct {
 	tabs        []string        // labels of tabs whose panels follow
 	inCode      bool            // the text is in inline code
 	entry       string          // anchor of the term that is being defined; "" outside definitions
-	entryTerm   string          // value that entry had outside the innermost definition list
+	entryTerm   string          // value that `entry` had outside the innermost definition list
 	facts       map[*html.Node]nodeFacts
 	err         error
 }

@@ -21,8 +21,8 @@ const (
 // list collects the values of an array and of the arrays within it. Objects are not collected.
 type list struct {
 	texts   []string
-	size    int // total size of texts in bytes
-	numbers int // length of the run of numbers at the end of texts, including dropped numbers
+	size    int // total size of `texts` in bytes
+	numbers int // length of the run of numbers at the end of `texts`, including dropped numbers
 }
 
 func (l *list) add(text string, number bool) {

@@ -68,7 +68,7 @@ func probeJSON(p *format.Parser, head []byte) (lines, structured, valid bool) {
 	var syntax *syntaxError
 	valid = err == nil || errors.Is(err, io.ErrUnexpectedEOF) || w.values > 0 && errors.As(err, &syntax)
 	if _, rest := r.Peek(1); rest != nil && len(head) == probeSize && format.KindOf(err) == "" {
-		valid = true // the error may come from a word that was cut at the end of head
+		valid = true // the error may come from a word that was cut at the end of `head`
 	}
 	named := strings.ToLower(path.Ext(p.Src.Name))
 	return w.values > 1 || w.topLevelValues > 1 || named == ".jsonl" || named == ".ndjson", w.hasStructure, valid

@@ -25,7 +25,7 @@ const (
 // to use.
 type pdfiumBudget struct {
 	helpless int // consecutive pages where PDFium did not know most characters
-	passed   int // pages since the last one passed to PDFium; counted once helpless has reached maxHelpless
+	passed   int // pages since the last one passed to PDFium; counted once `helpless` has reached maxHelpless
 }
 
 // unasked is the reason why a page was not passed to PDFium.

@@ -173,7 +173,7 @@ const idleTime = 2 * time.Second
 
 // idleSpaces finds the spaces that have had no writes for a while.
 type idleSpaces struct {
-	due chan struct{} // signalled when there are spaces for take to return
+	due chan struct{} // signalled when there are spaces for the method take to return
 
 	mu      sync.Mutex
 	after   time.Duration

@@ -70,7 +70,7 @@ type Index struct {
 
 	permits         *semaphore.Weighted // limits concurrent searches: see maxSearches
 	searches        atomic.Uint64       // number of searches started
-	searchesAtClear atomic.Uint64       // value of searches at the last ClearIdleCaches
+	searchesAtClear atomic.Uint64       // number of searches at the last ClearIdleCaches
 
 	stop       context.CancelFunc
 	merges     queue

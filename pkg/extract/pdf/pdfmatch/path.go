@@ -58,7 +58,7 @@ func (t *Text) bestPath(tokens []token) []node {
 	var nodes []node
 	var live []path
 	left := 0.0             // cost of leaving out all tokens so far
-	ends := map[int32]int{} // indexes of live, by the end of the last node
+	ends := map[int32]int{} // indexes in `live`, by the end of the last node
 	steps := maxSteps
 	for i, tok := range tokens {
 		positions := t.positions(tok)

@@ -30,7 +30,7 @@ type TermList struct {
 	blockStart []uint32  // index of the first posting in each block of slots; the last element is the number of postings
 	windowMax  []float32 // upper bound of the impacts in each window
 
-	kinds       kindColumn // kind of each posting: an index into impacts and frequencies
+	kinds       kindColumn // kind of each posting: an index into `impacts` and `frequencies`
 	impacts     []float64  // weight · saturated frequency
 	frequencies []uint32   // term frequency
 }

@@ -24,7 +24,7 @@ type TopK struct {
 	K        int
 	capacity int
 	items    []Scored
-	kth      Scored // the worst of the k items kept by the last selection; valid if full
+	kth      Scored // the worst of the k items kept by the last selection; valid if `full` is set
 	full     bool
 }
 
