@@ -14,7 +14,7 @@ func (p *Program) agentsCommand() *cobra.Command {
 	agents := &cobra.Command{
 		Use: "agents list|update", Aliases: []string{"agent"}, Short: "List agents and change their settings",
 		GroupID: GroupUse, DisableFlagsInUseLine: true,
-		Long: "Commands accept an agent's id or name.",
+		Long: "An agent can be given by its id or its name.",
 	}
 	var where Where
 	list := &cobra.Command{
@@ -47,8 +47,8 @@ func (p *Program) agentsCommand() *cobra.Command {
 		fmt.Fprintf(p.Out, "%s\nUpdated %q: restrictKnowledge %t, unsupportedSentences %s\n", a.Id, oneLine(a.Name), a.RestrictKnowledge, a.UnsupportedSentences)
 		return nil
 	})
-	update.Flags().BoolVar(&restrict, "restrict-knowledge", false, "answer only from documents and refuse small talk; =false lifts this")
-	update.Flags().StringVar(&unsupported, "unsupported-sentences", "", "`mode` for sentences that the sources do not support: mark, drop or keep")
+	update.Flags().BoolVar(&restrict, "restrict-knowledge", false, "answer only from the documents and refuse small talk; --restrict-knowledge=false allows both")
+	update.Flags().StringVar(&unsupported, "unsupported-sentences", "", "`action` for sentences that the sources do not support: mark, drop or keep")
 	for _, cmd := range []*cobra.Command{list, update} {
 		where.Flags(cmd)
 	}

@@ -24,13 +24,14 @@ func (p *Program) askCommand() *cobra.Command {
 	var f askFlags
 	cmd := &cobra.Command{
 		Use: "ask QUESTION [--agent AGENT | --datastore DATASTORE]", Short: "Ask an agent a question", GroupID: GroupUse,
-		Long: "Ask an agent and stream its answer with the sources that it cites. With --datastore, an agent that searches only that\n" +
-			"datastore answers, and is created if needed. Without either flag, there must be only one agent or datastore.",
+		Long: "Ask an agent and print its answer while it is written, with the sources that it cites. With --datastore, the\n" +
+			"question goes to an agent that searches only that datastore and that is created if there is none. Neither flag is\n" +
+			"needed if there is only one agent or one datastore.",
 		Example: "sluice ask \"How long is the warranty?\" --datastore Handbook\nsluice ask \"And for the motor?\" --agent Support --conversation $ID",
 		Args:    wantsText("question"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.agent != "" && f.datastore != "" {
-				return Misusedf("--agent and --datastore exclude each other: an agent has its own datastores")
+				return Misusedf("--agent and --datastore cannot be combined: an agent has its own datastores")
 			}
 			c, err := p.connect(f.where, interactiveAttempts, IsID(f.agent))
 			if err != nil {
@@ -133,7 +134,7 @@ func (p *Program) agent(ctx context.Context, c *client.Client, f askFlags, q cli
 		if len(all) == 1 {
 			return all[0].Id, nil
 		}
-		if wanted, err = onlyDatastore(ctx, c, "specify whom to ask:", names); err != nil {
+		if wanted, err = onlyDatastore(ctx, c, "specify an agent or a datastore:", names); err != nil {
 			return "", err
 		}
 	}

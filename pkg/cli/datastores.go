@@ -34,7 +34,7 @@ func (p *Program) datastoresCommand() *cobra.Command {
 	stores := &cobra.Command{
 		Use: "datastores list|create|show|delete", Aliases: []string{"datastore"}, Short: "List, create, show and delete datastores",
 		GroupID: GroupUse, DisableFlagsInUseLine: true,
-		Long: "A datastore holds documents that are searched together. Commands accept its id or name.",
+		Long: "A datastore holds documents that are searched together. It can be given by its id or its name.",
 	}
 	var where Where
 	list := &cobra.Command{
@@ -64,12 +64,12 @@ func (p *Program) datastoresCommand() *cobra.Command {
 			return nil
 		}),
 	}
-	create.Flags().StringVar(&about, "description", "", "`text` shown in lists")
-	create.Flags().StringVar(&engine, "engine", "", "embedded or milvus (default: set by the service)")
+	create.Flags().StringVar(&about, "description", "", "`text` that describes the datastore in lists")
+	create.Flags().StringVar(&engine, "engine", "", "search `engine`: embedded or milvus (default: set by the service)")
 	create.Flags().StringVar(&model, "embedding-model", "", "embedding `model` (default: set by the service)")
 	create.Flags().BoolVar(&public, "public", false, "allow queries without an API key")
 	show := &cobra.Command{
-		Use: "show DATASTORE", Short: "Show a datastore's state and failed documents", Args: Exactly("DATASTORE"),
+		Use: "show DATASTORE", Short: "Show the state of a datastore and its failed documents", Args: Exactly("DATASTORE"),
 		Example: "sluice datastores show Handbook",
 		RunE: p.connected(&where, func(ctx context.Context, c *client.Client, args []string) error {
 			return p.showDatastore(ctx, c, args[0])

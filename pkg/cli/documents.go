@@ -118,7 +118,7 @@ func (w *walker) value(depth int) error {
 	switch token {
 	case json.Delim('['):
 		if depth >= maxLists {
-			return fmt.Errorf("has lists nested more than %d deep", maxLists)
+			return fmt.Errorf("has lists nested more than %d levels deep", maxLists)
 		}
 		for w.dec.More() {
 			if err := w.value(depth + 1); err != nil {

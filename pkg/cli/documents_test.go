@@ -78,7 +78,7 @@ func TestAnImportIsReadInEveryForm(t *testing.T) {
 		"an array that was cut":        {text: `[{"id":"a","text":"One."},`, want: []string{"a : One. map[]", "error: document 2, at byte 26: the file ends within this document: check that it was copied completely"}},
 		"what is no JSON":              {text: `{"id":"a","text":"One."}{oops}`, want: []string{"a : One. map[]", "error: document 2, at byte 25: invalid JSON: invalid character 'o'"}},
 		"a number":                     {text: `[1]`, want: []string{"error: document 1, at byte 2: is 1, but a document must be a JSON object"}},
-		"lists without end":            {text: strings.Repeat("[", 100), want: []string{"error: document 1, at byte 5: has lists nested more than 4 deep"}},
+		"lists without end":            {text: strings.Repeat("[", 100), want: []string{"error: document 1, at byte 5: has lists nested more than 4 levels deep"}},
 		"addresses": {
 			text: "# pages\nhttps://example.com/a\n\n  https://example.com/b#part # a remark\nexample.com\n",
 			want: []string{"web_page https://example.com/a", "web_page https://example.com/b#part", "unusable: line 5"},

@@ -36,12 +36,12 @@ var exits = []struct {
 	{OK, "ok", "success"},
 	{Failed, "failed", "the operation failed; the message says why"},
 	{Misused, "usage", "incorrect usage: an unknown command or flag, a missing argument, an invalid setting"},
-	{Forbidden, "forbidden", "the API key is missing, invalid, or lacks the permission"},
-	{Partly, "partly", "success, except for some documents, which are listed with the reasons"},
-	{NotFound, "not_found", "a named object, such as a datastore, does not exist"},
+	{Forbidden, "forbidden", "the API key is missing or invalid, or lacks a permission"},
+	{Partly, "partly", "success, except for some documents, which are listed with their errors"},
+	{NotFound, "not_found", "something named in the command, such as a datastore, does not exist"},
 	{Damaged, "damaged", "stored data is damaged and could not be repaired completely"},
 	{Unavailable, "unavailable", "the service cannot be reached or is overloaded; try again later"},
-	{Stopped, "stopped", "stopped by Ctrl-C or SIGTERM; steps reported as done are done"},
+	{Stopped, "stopped", "stopped by Ctrl-C or SIGTERM; steps that were reported as done stay done"},
 }
 
 // Error is an error with an exit code.

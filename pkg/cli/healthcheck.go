@@ -25,7 +25,7 @@ func (p *Program) Healthcheck(process string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "healthcheck [settings]", Short: "Exit with 0 if the process at SLUICE_ADDR is ready", GroupID: GroupProcess,
 		DisableFlagsInUseLine: true, Args: cobra.ArbitraryArgs,
-		Long:    "Exit with 0 if the process at SLUICE_ADDR on this machine is ready. Other settings are accepted and ignored.",
+		Long:    "Exit with 0 if the process at SLUICE_ADDR on this machine is ready. All other settings are ignored.",
 		Example: p.Name + " healthcheck --addr 127.0.0.1:9090",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := healthcheck(cmd.Context(), process, append(given.args, args...), p.Environ); err != nil {

@@ -36,12 +36,13 @@ func (p *Program) importCommand() *cobra.Command {
 		Use:     "import FILE.jsonl|FILE.json|LIST.txt|FOLDER --datastore DATASTORE",
 		Short:   "Add documents from an export or a list of addresses",
 		GroupID: GroupUse, DisableFlagsInUseLine: true,
-		Long: "Add documents exported by another system: JSON objects in sequence (JSONL) or in an array, or nested in lists\n" +
-			"(datastores, datasources, documents, data, items …) as in Chaindesk's exports; a list of web addresses, one per line;\n" +
-			"or a folder, as with ingest. Use - for standard input.\n\n" +
-			"Default fields: text, content, pageContent, page_content, body or config.text; name or title; custom_id, id or _id;\n" +
-			"source, url or config.source_url. Documents with an address but no text are pages, which the service fetches. The id\n" +
-			"becomes the custom id (without one, a hash of the content), so that the next run sends only new and changed documents.",
+		Long: "Add documents from an export of another system, from a list of web addresses (one per line), or from a folder, as\n" +
+			"with ingest. An export contains JSON objects: one after the other (JSONL), in an array, or in nested lists such as\n" +
+			"datastores or documents, as in Chaindesk's exports. Use - for standard input.\n\n" +
+			"By default, the text is in the field text, content, pageContent, page_content, body or config.text; the name in name\n" +
+			"or title; the id in custom_id, id or _id; the source in source, url or config.source_url. A document with a web\n" +
+			"address but no text is a page that the service fetches. The id becomes the custom id (without an id, a hash of the\n" +
+			"content), so that the next run sends only new and changed documents.",
 		Example: "sluice import articles.jsonl --datastore Articles --text-field body --id-field slug\n" +
 			"sluice import addresses.txt --datastore Web\nzcat dump.jsonl.gz | sluice import - --datastore Articles",
 		Args: Exactly("FILE"),
@@ -50,12 +51,12 @@ func (p *Program) importCommand() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.text, "text-field", "", "`field` with the text; a dot leads into an object: body.plain")
-	flags.StringVar(&f.name, "name-field", "", "`field` with the name")
-	flags.StringVar(&f.id, "id-field", "", "`field` with the unique id")
-	flags.StringVar(&f.source, "source-field", "", "`field` with the source")
-	flags.StringVar(&f.metadata, "metadata-field", "", "`field` with an object of metadata for filters")
-	flags.BoolVar(&f.site, "site", false, "crawl each address of a list as a site")
+	flags.StringVar(&f.text, "text-field", "", "`field` that holds the text; write body.plain for the field plain in the object body")
+	flags.StringVar(&f.name, "name-field", "", "`field` that holds the name")
+	flags.StringVar(&f.id, "id-field", "", "`field` that holds the unique id")
+	flags.StringVar(&f.source, "source-field", "", "`field` that holds the source")
+	flags.StringVar(&f.metadata, "metadata-field", "", "`field` that holds an object of metadata, by which queries can filter")
+	flags.BoolVar(&f.site, "site", false, "crawl the whole site at each address of the list")
 	f.flags(cmd)
 	return cmd
 }

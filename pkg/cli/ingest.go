@@ -30,7 +30,7 @@ type ingestOptions struct {
 func (f *ingestOptions) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.datastore, "datastore", "", "target `datastore`, by id or name")
 	cmd.Flags().BoolVar(&f.create, "create", false, "create the datastore if it does not exist")
-	cmd.Flags().BoolVar(&f.wait, "wait", true, "wait until all documents are searchable; --wait=false waits until they are stored")
+	cmd.Flags().BoolVar(&f.wait, "wait", true, "wait until all documents are searchable, or with --wait=false, until they are stored")
 	cmd.Flags().IntVar(&f.parallel, "parallel", 8, "concurrent requests, 1 to 64")
 	f.where.Flags(cmd)
 }
@@ -85,7 +85,7 @@ func (p *Program) printOutcome(ctx context.Context, s *upload, err error) error 
 	}
 	switch {
 	case ctx.Err() != nil:
-		return WithExit(Stopped, errors.New("stopped; run the command again to continue, documents already sent are not sent again"))
+		return WithExit(Stopped, errors.New("stopped; run the command again to continue: documents that were already sent are skipped"))
 	case err != nil:
 		return err
 	case s.out.Failed > 0:
@@ -107,10 +107,10 @@ func (p *Program) ingestCommand() *cobra.Command {
 	var f ingestFlags
 	cmd := &cobra.Command{
 		Use: "ingest PATH|URL… --datastore DATASTORE", Short: "Add files, folders, web pages and web sites", GroupID: GroupUse,
-		Long: "Add files, folders, quoted patterns ('docs/**/*.md'), web pages and, with --site, web sites, and wait until they are\n" +
-			"searchable. A file's custom id is its path as given. Unchanged files are not sent again; a changed file\n" +
-			"replaces the old version once the new one is searchable. In folders, hidden files, empty files and unsupported types\n" +
-			"are skipped.",
+		Long: "Add files, folders, web pages and, with --site, web sites, and wait until they are searchable. Patterns must be\n" +
+			"quoted, as in 'docs/**/*.md'. The path of a file, as written, becomes its custom id. Unchanged files are not sent\n" +
+			"again. A changed file replaces its old version as soon as the new one is searchable. Hidden files, empty files and\n" +
+			"unsupported types are skipped in folders.",
 		Example: "sluice ingest handbook/ --datastore Handbook --create --watch\n" +
 			"sluice ingest 'docs/**/*.md' README.md --datastore Docs --metadata team=web\n" +
 			"sluice ingest https://example.com/pricing --datastore Web --refresh 24h\n" +
@@ -126,15 +126,15 @@ func (p *Program) ingestCommand() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.BoolVar(&f.site, "site", false, "crawl each address as a site, by its links or sitemap")
+	flags.BoolVar(&f.site, "site", false, "crawl the whole site at each address, by its sitemap or links")
 	flags.IntVar(&f.maxPages, "max-pages", 0, "maximum pages per site (default: set by the service)")
-	flags.IntVar(&f.maxDepth, "max-depth", 0, "maximum links from the root of a site (default: set by the service)")
-	flags.StringVar(&f.refresh, "refresh", "", "`interval` at which pages are fetched again: 24h, 7d or a cron expression")
-	flags.BoolVar(&f.refetch, "refetch", false, "fetch existing pages and sites again now")
+	flags.IntVar(&f.maxDepth, "max-depth", 0, "maximum links to follow from the root of a site (default: set by the service)")
+	flags.StringVar(&f.refresh, "refresh", "", "`interval` at which pages are fetched again, such as 24h or 7d, or a cron expression")
+	flags.BoolVar(&f.refetch, "refetch", false, "fetch pages and sites again now if they already exist")
 	flags.StringArrayVar(&f.include, "include", nil,
 		"add only files or site paths that match a `pattern`; repeatable")
 	flags.StringArrayVar(&f.exclude, "exclude", nil, "skip files and site paths that match a `pattern`; repeatable")
-	flags.StringArrayVar(&f.metadata, "metadata", nil, "`key=value` that queries can filter by; repeatable")
+	flags.StringArrayVar(&f.metadata, "metadata", nil, "metadata, `key=value`, by which queries can filter; repeatable")
 	flags.BoolVar(&f.mirror, "delete", false, "delete documents whose files no longer exist in these folders")
 	flags.BoolVar(&f.watch, "watch", false, "keep running and follow changes in the folders until Ctrl-C")
 	f.flags(cmd)
@@ -180,7 +180,7 @@ func (f ingestFlags) sources(args []string) (sourceFlags, error) {
 		}
 	}
 	if f.watch && !f.wait {
-		return s, Misusedf("--watch and --wait=false exclude each other")
+		return s, Misusedf("--watch and --wait=false cannot be combined")
 	}
 	return s, nil
 }

@@ -20,8 +20,8 @@ func (p *Program) MCP() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "mcp [--url URL] [--key KEY]", Short: "Serve the Model Context Protocol on standard input and output",
 		GroupID: GroupUse, Args: NoArguments, DisableFlagsInUseLine: true,
-		Long: "Serve the Model Context Protocol on standard input and output, for clients that start a server as a command. Requests\n" +
-			"are relayed to a running service, whose /mcp offers the same tools over HTTP.",
+		Long: "Serve the Model Context Protocol on standard input and output, for clients that start a server as a command.\n" +
+			"Requests are passed on to a running service, which offers the same tools over HTTP at /mcp.",
 		Example: "claude mcp add sluice -e SLUICE_URL=$SLUICE_URL -e SLUICE_API_KEY=$SLUICE_API_KEY -- sluice mcp",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return p.relay(cmd.Context(), where)

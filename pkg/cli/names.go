@@ -37,7 +37,7 @@ func Pick(what, wanted string, all []Named) (id string, err error) {
 		names[i] = fmt.Sprintf("%q", n.Name)
 	}
 	if len(names) == 0 {
-		return "", WithExit(NotFound, fmt.Errorf("%s %q does not exist, and there are no others", what, wanted))
+		return "", WithExit(NotFound, fmt.Errorf("%s %q does not exist; there are no %[1]ss yet", what, wanted))
 	}
 	return "", WithExit(NotFound, fmt.Errorf("%s %q does not exist; existing ones: %s", what, wanted, firstNames(names)))
 }

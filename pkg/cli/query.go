@@ -20,9 +20,9 @@ type filterFlags struct {
 
 func (f *filterFlags) flags(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&f.metadata, "filter", nil,
-		"only documents with this metadata `key=value`; repeatable, values of one key are alternatives")
-	cmd.Flags().StringArrayVar(&f.customIDs, "custom-id", nil, "only documents with this custom `id`; repeatable")
-	cmd.Flags().StringArrayVar(&f.datasourceIDs, "datasource", nil, "only the datasource with this `id`; repeatable")
+		"search only documents with this metadata, `key=value`; repeatable; of several values for one key, any may match")
+	cmd.Flags().StringArrayVar(&f.customIDs, "custom-id", nil, "search only documents with this custom `id`; repeatable")
+	cmd.Flags().StringArrayVar(&f.datasourceIDs, "datasource", nil, "search only the datasource with this `id`; repeatable")
 }
 
 // filters returns the filters, or nil if there are none.
@@ -73,8 +73,8 @@ func (p *Program) queryCommand() *cobra.Command {
 	var filter filterFlags
 	cmd := &cobra.Command{
 		Use: "query TEXT [--datastore DATASTORE]", Short: "Search a datastore", GroupID: GroupUse,
-		Long: "Find the passages that match a query best, with their scores (0 to 1) and locations. Without --datastore, the only\n" +
-			"datastore is searched.",
+		Long: "Find the passages that match a query best, with their scores (0 to 1) and locations. --datastore can be left out if\n" +
+			"there is only one datastore.",
 		Example: "sluice query \"error E-23\" --datastore Handbook --mode lexical --top-k 3 --filter team=pumps\n" +
 			"sluice query \"warranty\" --datastore Handbook --json | jq -r .[0].text",
 		Args: wantsText("query"),
@@ -92,7 +92,7 @@ func (p *Program) queryCommand() *cobra.Command {
 		}
 		wanted := store
 		if wanted == "" {
-			if wanted, err = onlyDatastore(ctx, c, "specify what to search:", nil); err != nil {
+			if wanted, err = onlyDatastore(ctx, c, "specify a datastore:", nil); err != nil {
 				return err
 			}
 		}
@@ -115,10 +115,10 @@ func (p *Program) queryCommand() *cobra.Command {
 	})
 	cmd.Flags().StringVar(&store, "datastore", "", "`datastore` to search, by id or name")
 	cmd.Flags().IntVar(&topK, "top-k", 0, "number of results, 1 to 100 (default 5)")
-	cmd.Flags().StringVar(&mode, "mode", "", "lexical, dense or hybrid (default hybrid)")
-	cmd.Flags().IntVar(&perDocument, "max-per-datasource", 0, "maximum results per datasource")
+	cmd.Flags().StringVar(&mode, "mode", "", "search `mode`: lexical, dense or hybrid (default hybrid)")
+	cmd.Flags().IntVar(&perDocument, "max-per-datasource", 0, "maximum results from one datasource")
 	cmd.Flags().BoolVar(&rerank, "rerank", false,
-		"use the reranker; --rerank=false skips it (default: used if the service has one)")
+		"use the reranker, or with --rerank=false, do not use it (default: use it if there is one)")
 	cmd.Flags().BoolVar(&full, "full", false, "show the full text of each result")
 	filter.flags(cmd)
 	where.Flags(cmd)

@@ -18,7 +18,7 @@ func (p *Program) Serve(serve func(context.Context, config.Config) error) *cobra
 	cmd := &cobra.Command{
 		Use: "serve [settings]", Short: "Run the service (default)", GroupID: GroupProcess, DisableFlagsInUseLine: true,
 		Long: "Run the service. Every setting can be given as a flag or as an environment variable; flags override the environment.\n" +
-			"docs/configuration.md explains units and groups.",
+			"docs/configuration.md explains the units of sizes and durations.",
 		Annotations: map[string]string{groupedSettings: "true"},
 		Args:        cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {

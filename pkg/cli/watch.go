@@ -229,6 +229,6 @@ func (w *watcher) keepUnmounted(root string, has bool, now map[string]fileState)
 	}
 	if kept > 0 && !w.bare[root] {
 		w.bare[root] = true
-		w.s.show.printLine(fmt.Sprintf("folder %s is empty now and had %d files: nothing is deleted; check that it is mounted", oneLine(root), kept))
+		w.s.show.printLine(fmt.Sprintf("folder %s had %d files and is now empty: nothing was deleted; check that it is mounted", oneLine(root), kept))
 	}
 }

@@ -22,11 +22,11 @@ import (
 
 const extractUsage = `usage: sluice ingestor extract [--format text|blocks|chunks] [--mime TYPE] [--chunk-tokens N] [--max-chunk-tokens N] FILE…
   --format text     print the text; table cells are separated by tabs (default)
-  --format blocks   print a JSON object with the file's metadata and its blocks with their positions
+  --format blocks   print a JSON object with the file's metadata, and its blocks with their positions
   --format chunks   print a JSON object with the file's metadata and the chunks that would be indexed
-  --chunk-tokens N, --max-chunk-tokens N   target and maximum chunk size, as in a datastore's chunking (0: default)
+  --chunk-tokens N, --max-chunk-tokens N   target and maximum size of chunks in tokens (default: as in a new datastore)
   --mime TYPE       media type of the file (default: detected from name and content)
-Prints files as ingestion reads them, within the same limits (SLUICE_EXTRACT_MEMORY, SLUICE_EXTRACT_TIMEOUT). No running
+Prints files as ingestion reads them, with the same limits (SLUICE_EXTRACT_MEMORY, SLUICE_EXTRACT_TIMEOUT). No running
 service is needed. Warnings go to standard error. Exits with 1 if a file cannot be read.`
 
 // Output formats of the extract command.

@@ -22,22 +22,23 @@ import (
 )
 
 const planUsage = `usage: sluice crawler plan [--sitemap URL] [--fetch] [--max-pages N] [--max-depth N] [--include PATTERN]… [--exclude PATTERN]… [--json] [URL]
-  URL               root of the site; optional with --sitemap
-  --sitemap URL     sitemap with the pages (default: found automatically, else links are followed)
-  --fetch           fetch each page that a sitemap lists, to show its result
-  --max-pages N     maximum pages (default: SLUICE_LIMIT_PAGES)
-  --max-depth N     maximum links from the root
+  URL               root of the site; can be left out with --sitemap
+  --sitemap URL     sitemap that lists the pages (default: look for one, and follow links if there is none)
+  --fetch           fetch each page that the sitemap lists, and show the result
+  --max-pages N     maximum number of pages (default: SLUICE_LIMIT_PAGES)
+  --max-depth N     maximum number of links to follow from the root
   --include PATTERN, --exclude PATTERN   paths to include or exclude, as in a datasource's configuration; repeatable
-  --json            print one JSON object per line: the addresses, then the summary
-Previews a crawl: which addresses it would fetch and why. Nothing is stored, and pages are not parsed, so damaged files
+  --json            print one JSON object per line, for each address and then for the summary
+Previews which addresses a crawl would fetch, and why. Nothing is stored, and pages are not parsed, so damaged files
 and pages without text are not detected. Each line has the decision (page, listed, duplicate, skipped, error or left
 out), the number of links from the root, the address, and the reason. Requests are as polite as in a crawl. No running
-service is needed; its settings apply (SLUICE_CRAWL_DELAY, SLUICE_USER_AGENT…). Exits with 1 if the site cannot be read.`
+service is needed. The crawler's settings apply, such as SLUICE_CRAWL_DELAY and SLUICE_USER_AGENT. Exits with 1 if the
+site cannot be read.`
 
 // Plan returns the command that prints the plan of a site's crawl. The function `open` returns a crawler that does not
 // coordinate its requests with other crawlers, and a function that closes the crawler.
 func Plan(p *cli.Program, open func(config.Config) (crawler *crawl.Crawler, stop func() error, err error)) *cobra.Command {
-	return p.Plain("plan [URL]", "Preview a crawl: the addresses and the reasons", func(ctx context.Context, args []string) error {
+	return p.Plain("plan [URL]", "Preview which addresses a crawl would fetch, and why", func(ctx context.Context, args []string) error {
 		return runPlan(ctx, p, open, args)
 	})
 }
@@ -156,7 +157,7 @@ func writePlanSummary(w io.Writer, sum crawl.PlanSummary) error {
 		}
 	}
 	if len(sum.Reasons) > 0 {
-		b.WriteString("Reasons (an address that is left out counts once per page that links to it):\n")
+		b.WriteString("Reasons (an address that is left out is counted once for each page that links to it):\n")
 		for _, why := range slices.SortedFunc(maps.Keys(sum.Reasons), func(x, y string) int {
 			if n := sum.Reasons[y] - sum.Reasons[x]; n != 0 {
 				return n
@@ -167,8 +168,8 @@ func writePlanSummary(w io.Writer, sum crawl.PlanSummary) error {
 		}
 	}
 	if n := sum.Decisions[crawl.PlanPage]; n > 0 {
-		fmt.Fprintf(&b, "Pages were not parsed; damaged ones and those without text will fail in a crawl. Of %s, %d %s other than HTML.\n",
-			cli.Counted(n, "page"), sum.Documents, cli.OneOrMany(sum.Documents, "is a document", "are documents"))
+		fmt.Fprintf(&b, "The pages were not parsed, so a crawl can still fail for damaged pages and pages without text. %d of %s %s in a format other than HTML.\n",
+			sum.Documents, cli.Counted(n, "page"), cli.OneOrMany(sum.Documents, "is", "are"))
 	}
 	fmt.Fprintf(&b, "A crawl takes at least %s, with %s between two requests.\n", sum.Time.Round(time.Second), sum.Delay)
 	_, err := io.WriteString(w, b.String())

@@ -45,9 +45,10 @@ func (p commands) benchCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "bench queries|uploads|streams", Short: "Measure latency and throughput under load", GroupID: cli.GroupMeasure,
 		ValidArgs: []string{loadQueries, loadUploads, loadStreams}, Args: cobra.ArbitraryArgs,
-		Long: "Send requests to a running service and print its response times. With --rate, requests start on schedule, and latency\n" +
-			"counts from the scheduled time; without it, each client waits for a response before the next request. Conversations\n" +
-			"and datastores created by the benchmark are deleted at the end. Requests and tokens count as usage of the key.",
+		Long: "Send requests to a running service and print its response times. With --rate, requests start on a schedule, and\n" +
+			"latency is measured from the scheduled start. Without it, each client waits for its response before it sends the\n" +
+			"next request. Conversations and datastores that the benchmark creates are deleted at the end. Requests and tokens\n" +
+			"count towards the usage of the API key.",
 		Example: "sluice bench queries --datastore Handbook --rate 200 --for 1m\nsluice bench uploads --size 5KB --clients 8\n" +
 			"sluice bench streams --agent Support --queries q.jsonl --clients 50",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -63,21 +64,21 @@ func (p commands) benchCommand() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.Float64Var(&s.load.Rate, "rate", 0, "requests per second")
-	flags.IntVar(&s.load.Clients, "clients", 0, "concurrent requests (default 1, with --rate 256)")
+	flags.Float64Var(&s.load.Rate, "rate", 0, "number of requests to start per second")
+	flags.IntVar(&s.load.Clients, "clients", 0, "concurrent requests (default 1, or 256 with --rate)")
 	flags.DurationVar(&s.load.For, "for", 30*time.Second, "duration of the measurement")
-	flags.DurationVar(&s.load.Warmup, "warmup", -1, "`duration` of the warm-up (default 3s; 0s for uploads and with --requests)")
+	flags.DurationVar(&s.load.Warmup, "warmup", -1, "`duration` of the warm-up (default 3s, or 0s for uploads and with --requests)")
 	flags.Lookup("warmup").DefValue = "0s" // keeps the help from showing -1
 	flags.IntVar(&s.load.Requests, "requests", 0, "stop after this number of requests, including the warm-up")
 	flags.StringVar(&s.datastore, "datastore", "", "`datastore` to query, by id or name")
 	flags.StringVar(&s.agent, "agent", "", "`agent` to ask, by id or name")
-	flags.StringVar(&s.queries, "queries", "", "`file` of questions, one JSON object with \"text\" per line (default: words from the content)")
-	flags.StringVar(&s.mode, "mode", "", "lexical, dense or hybrid (default: set by the service)")
-	flags.IntVar(&s.topK, "top-k", 0, "results per query (default: set by the service)")
-	flags.StringVar(&s.files, "files", "", "`folder` whose files are uploaded repeatedly (default: generated texts)")
+	flags.StringVar(&s.queries, "queries", "", "`file` with a JSON object per line, whose \"text\" is the question (default: words from the content)")
+	flags.StringVar(&s.mode, "mode", "", "search `mode`: lexical, dense or hybrid (default: set by the service)")
+	flags.IntVar(&s.topK, "top-k", 0, "number of results per query (default: set by the service)")
+	flags.StringVar(&s.files, "files", "", "`folder` whose files are uploaded again and again (default: generated texts)")
 	flags.Var(&s.size, "size", "size of each generated text in bytes, 64 to 1000000 (1MB)")
-	flags.StringVar(&s.engine, "engine", "", "engine of the datastore for uploads (default: set by the service)")
-	flags.BoolVar(&s.keep, "keep", false, "keep the datastore that was created for the uploads instead of deleting it at the end")
+	flags.StringVar(&s.engine, "engine", "", "`engine` of the datastore that is created for uploads (default: set by the service)")
+	flags.BoolVar(&s.keep, "keep", false, "keep the datastore that was created for uploads")
 	s.remote.Flags(cmd)
 	return cmd
 }

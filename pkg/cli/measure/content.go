@@ -63,7 +63,7 @@ func benchQuestions(ctx context.Context, sluice *service.Service, file string, d
 		}
 	}
 	if len(texts) == 0 {
-		return nil, errors.New("the datastore has no content to generate questions from: name a file of questions with --queries")
+		return nil, errors.New("the datastore has no content to generate questions from: set --queries to a file with questions")
 	}
 	return texts, nil
 }

@@ -32,12 +32,12 @@ func (p commands) evalCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "eval --datastore DATASTORE --queries FILE | --generate N", Short: "Measure retrieval quality with your questions",
 		GroupID: cli.GroupMeasure, Args: cli.NoArguments, DisableFlagsInUseLine: true,
-		Long: "Run questions against a datastore and print nDCG, recall and MRR of each mode with 95% intervals, and the differences\n" +
-			"from hybrid. Nothing is changed. Questions are lines of JSON:\n\n" +
+		Long: "Run questions against a datastore and print nDCG, recall and MRR of each search mode with 95% confidence intervals,\n" +
+			"and the differences from hybrid. Nothing is changed. Questions are lines of JSON:\n\n" +
 			"  {\"_id\": \"1\", \"text\": \"How long is the warranty?\", \"relevant\": [\"manual\"], \"answer\": \"two years\"}\n\n" +
-			"Each needs relevant (the right datasources, by custom_id, id, name or web address), answer (text that a right passage\n" +
-			"contains), or both. --generate writes questions with the chat model in SLUICE_CHAT_MODEL and OPENAI_BASE_URL or\n" +
-			"OPENAI_API_KEY, and sends it samples of the content.",
+			"Each question needs relevant (the datasources that should be found, by custom id, id, name or web address), answer\n" +
+			"(text that a correct passage contains), or both. With --generate, the chat model writes the questions from samples\n" +
+			"of the content; it is set by SLUICE_CHAT_MODEL and by OPENAI_BASE_URL or OPENAI_API_KEY.",
 		Example: "sluice eval --datastore Handbook --generate 200 --out q.jsonl\n" +
 			"sluice eval --datastore Handbook --queries q.jsonl --modes hybrid,lexical",
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -47,13 +47,13 @@ func (p commands) evalCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&s.datastore, "datastore", "", "`datastore` to measure, by id or name")
-	flags.StringVar(&s.queries, "queries", "", "`file` with questions; -: standard input")
-	flags.StringVar(&s.qrels, "qrels", "", "`file` with judgements: question, document and grade, separated by tabs")
-	flags.StringVar(&s.modes, "modes", "", "comma-separated: lexical,dense,hybrid,reranked (default: all that the service has)")
-	flags.IntVar(&s.k, "k", 10, "number of results to judge per question, 1 to 100")
+	flags.StringVar(&s.queries, "queries", "", "`file` with questions, or - for standard input")
+	flags.StringVar(&s.qrels, "qrels", "", "`file` with relevance judgements, each a line of question, document and grade separated by tabs")
+	flags.StringVar(&s.modes, "modes", "", "search `modes` to compare, such as lexical,dense,hybrid,reranked (default: all that the service offers)")
+	flags.IntVar(&s.k, "k", 10, "number of results to evaluate per question, 1 to 100")
 	flags.IntVar(&s.generate, "generate", 0, "`number` of questions to generate from the content")
-	flags.StringVar(&s.out, "out", "", "new `file` for generated questions (default: standard output)")
-	flags.IntVar(&s.concurrency, "concurrency", 4, "concurrent questions")
+	flags.StringVar(&s.out, "out", "", "new `file` to write generated questions to (default: standard output)")
+	flags.IntVar(&s.concurrency, "concurrency", 4, "number of questions asked at once")
 	s.remote.Flags(cmd)
 	return cmd
 }

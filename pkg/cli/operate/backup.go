@@ -39,9 +39,9 @@ func (p commands) backupCommand() *cobra.Command {
 		Use: "backup (FILE | -) [--rate SIZE]", Short: "Back up a running service or a data directory", DisableFlagsInUseLine: true,
 		GroupID: cli.GroupOperate, Args: cli.Exactly("FILE"),
 		Long: "Back up a running service that stores everything in its data directory, or the directory itself if no service is\n" +
-			"running. FILE (usually .tar.zst) is replaced when the backup is complete and on disk; - is standard output. A service\n" +
-			"on another machine (--url, SLUICE_URL) needs its SLUICE_ADMIN_KEY. Exit code 6 means that the backup is complete, but\n" +
-			"some originals had been lost before.",
+			"running. FILE (usually .tar.zst) is replaced only when the backup is complete and on disk; - writes to standard\n" +
+			"output. To back up a service on another machine (--url, SLUICE_URL), set SLUICE_ADMIN_KEY to its value there. Exit\n" +
+			"code 6 means that the backup is complete, but the service had already lost some originals.",
 		Example: "sluice backup sluice.tar.zst\nsluice backup - --rate 20MiB | age -r KEY > sluice.age\nSLUICE_ADMIN_KEY=… sluice backup b.tar.zst --url http://sluice:8080",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if _, err := source.ParseRate(ask.rate); err != nil {
@@ -70,7 +70,7 @@ func (p commands) backupCommand() *cobra.Command {
 			return p.printBackup(out, "backup", args[0], report, time.Since(began))
 		},
 	}
-	cmd.Flags().StringVar(&ask.rate, "rate", "", "maximum `size` read per second, such as 20MB (default: unlimited)")
+	cmd.Flags().StringVar(&ask.rate, "rate", "", "maximum `size` to read per second, such as 20MB (default: no limit)")
 	cmd.Flags().StringVar(&ask.address, "url", "", "`address` of a service on another machine (SLUICE_URL)")
 	cmd.Flags().StringVar(&ask.dir, "data-dir", "", "data `directory` (SLUICE_DATA_DIR)")
 	return cmd
@@ -123,7 +123,7 @@ func (b backupRequest) open(ctx context.Context, program string, environ []strin
 	}
 	access, readErr := datadir.ReadAccess(filepath.Join(c.DataDir, datadir.Operator))
 	if errors.Is(readErr, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%w; that process does not offer backups, or is starting", err)
+		return nil, fmt.Errorf("%w; that process cannot make backups, or is still starting", err)
 	}
 	if readErr != nil {
 		return nil, fmt.Errorf("reading %s with the address of the service: %w", datadir.Operator, readErr)
@@ -285,7 +285,7 @@ func (p commands) printBackup(out io.Writer, done, file string, r backup.Report,
 		}
 	}
 	if r.Lost > 0 {
-		return cli.WithExit(cli.Damaged, fmt.Errorf("%s had been lost before the backup: upload those still needed again; everything else is complete",
+		return cli.WithExit(cli.Damaged, fmt.Errorf("the backup is complete, except for %s that the service had already lost: upload them again if they are still needed",
 			cli.Counted(r.Lost, "original")))
 	}
 	return nil

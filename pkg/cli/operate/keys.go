@@ -25,7 +25,8 @@ type keyFlags struct {
 func (p commands) keysCommand() *cobra.Command {
 	keys := &cobra.Command{
 		Use: "keys create|list|revoke", Short: "Create, list and revoke API keys", GroupID: cli.GroupOperate, DisableFlagsInUseLine: true,
-		Long: "Manage API keys directly in the database (DATABASE_URL, --data-dir or SLUICE_DATA_DIR). The service may be running.",
+		Long: "Manage API keys directly in the database (DATABASE_URL, --data-dir or SLUICE_DATA_DIR), even while the service is\n" +
+			"running.",
 	}
 	var f keyFlags
 	opened := func(do func(context.Context, *catalog.Catalog, []string) error) func(*cobra.Command, []string) error {
@@ -42,14 +43,14 @@ func (p commands) keysCommand() *cobra.Command {
 		}
 	}
 	create := &cobra.Command{
-		Use: "create", Short: "Create an API key, which is shown once", Args: cli.NoArguments,
+		Use: "create", Short: "Create an API key and show it once", Args: cli.NoArguments,
 		Example: "sluice keys create --name reader --scopes read --expires 720h",
 		RunE: opened(func(ctx context.Context, c *catalog.Catalog, _ []string) error {
 			return p.createKey(ctx, c, f)
 		}),
 	}
-	create.Flags().StringVar(&f.name, "name", "", "`name` for lists")
-	create.Flags().StringVar(&f.scopes, "scopes", "read,write", "permissions: read, write")
+	create.Flags().StringVar(&f.name, "name", "", "`name` that identifies the key in lists")
+	create.Flags().StringVar(&f.scopes, "scopes", "read,write", "comma-separated permissions: read, write")
 	create.Flags().DurationVar(&f.expires, "expires", 0, "lifetime of the key, such as 720h (default: no expiry)")
 	list := &cobra.Command{
 		Use: "list", Short: "List API keys", Args: cli.NoArguments,
@@ -78,7 +79,7 @@ func (p commands) keysCommand() *cobra.Command {
 		}),
 	}
 	for _, cmd := range []*cobra.Command{create, list, revoke} {
-		cmd.Flags().StringVar(&f.workspace, "workspace", domain.DefaultWorkspace, "workspace `id`")
+		cmd.Flags().StringVar(&f.workspace, "workspace", domain.DefaultWorkspace, "`id` of the workspace")
 		cmd.Flags().StringVar(&f.dataDir, "data-dir", "", "data `directory` (SLUICE_DATA_DIR)")
 	}
 	keys.AddCommand(create, list, revoke)

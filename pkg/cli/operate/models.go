@@ -25,8 +25,8 @@ func (p commands) modelsCommand() *cobra.Command {
 	models := &cobra.Command{
 		Use: "models list|pull NAME", Short: "List and download embedding models", GroupID: cli.GroupOperate,
 		DisableFlagsInUseLine: true,
-		Long: "In-process embedding models are in the directory models of the data directory, or in SLUICE_EMBED_DIR. Restart the service\n" +
-			"to load new ones.",
+		Long: "Manage embedding models that run inside the service. They are stored in the folder models of the data directory;\n" +
+			"SLUICE_EMBED_DIR can name another folder. The service loads new models when it restarts.",
 	}
 	var dir, from string
 	configured := func(do func(context.Context, config.Config, []string) error) func(*cobra.Command, []string) error {
@@ -40,7 +40,7 @@ func (p commands) modelsCommand() *cobra.Command {
 		}
 	}
 	list := &cobra.Command{
-		Use: "list", Short: "List installed (default first) and downloadable models", Args: cli.NoArguments,
+		Use: "list", Short: "List installed models, the default first, and models that can be downloaded", Args: cli.NoArguments,
 		RunE: configured(func(_ context.Context, c config.Config, _ []string) error { return p.listModels(c) }),
 	}
 	var known []string

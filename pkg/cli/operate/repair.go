@@ -22,9 +22,9 @@ func (p commands) repairCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "repair [--prune] [--wait=false]", Short: "Check stored data and repair inconsistencies", DisableFlagsInUseLine: true,
 		GroupID: cli.GroupOperate, Args: cli.NoArguments,
-		Long: "Have a running api process check the index, originals, job log and catalog (DATABASE_URL, --data-dir or\n" +
-			"SLUICE_DATA_DIR) against each other and repair differences. Documents that need re-indexing are queued; results are\n" +
-			"incomplete until that finishes.",
+		Long: "Have a running api process compare the index, the originals, the job log and the catalog (DATABASE_URL, --data-dir\n" +
+			"or SLUICE_DATA_DIR), and repair differences. Documents that need it are queued to be indexed again; until that is\n" +
+			"done, results are incomplete.",
 		Example: "sluice repair",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := openCatalog(cmd.Context(), p.Environ, dir)
@@ -48,7 +48,7 @@ func (p commands) repairCommand() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&prune, "prune", false, "delete datasources that lost both their rows and their original, as after restoring an older database; "+
 		"without this flag they are listed, and their status becomes error")
-	cmd.Flags().BoolVar(&follow, "wait", true, "show progress until the repair ends; --wait=false returns at once")
+	cmd.Flags().BoolVar(&follow, "wait", true, "show progress until the repair ends; with --wait=false, return at once")
 	cmd.Flags().StringVar(&dir, "data-dir", "", "data `directory` (SLUICE_DATA_DIR)")
 	return cmd
 }

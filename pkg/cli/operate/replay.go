@@ -24,8 +24,9 @@ func (p commands) replayCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "replay --datastore DATASTORE | --all [--failed] [--since TIME] [--refresh] [--wait=false]", DisableFlagsInUseLine: true,
 		Short: "Re-index stored documents", GroupID: cli.GroupOperate, Args: cli.NoArguments,
-		Long: "Re-index documents in the catalog (DATABASE_URL, --data-dir or SLUICE_DATA_DIR), for example after failures or a change\n" +
-			"of settings. They stay searchable, and new content is processed first. The service may be running or be started later.",
+		Long: "Re-index documents in the catalog (DATABASE_URL, --data-dir or SLUICE_DATA_DIR), for example after failures or a\n" +
+			"change of settings. They stay searchable, and new content is processed first. The service can be running, or be\n" +
+			"started later.",
 		Example: "sluice replay --failed\nsluice replay --all --refresh --wait=false",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
@@ -40,10 +41,10 @@ func (p commands) replayCommand() *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&f.DatastoreID, "datastore", "", "re-index this `datastore`, by id or name")
 	flags.BoolVar(&all, "all", false, "re-index all datastores of all workspaces")
-	flags.BoolVar(&f.Failed, "failed", false, "only datasources with status error")
-	flags.StringVar(&since, "since", "", "only datasources changed since a `time`: 2006-01-02, 2006-01-02T15:04:05Z or 36h (ago)")
+	flags.BoolVar(&f.Failed, "failed", false, "re-index only datasources with status error")
+	flags.StringVar(&since, "since", "", "re-index only datasources changed since a `time`, such as 2006-01-02, 2006-01-02T15:04:05Z or 36h for 36 hours ago")
 	flags.BoolVar(&f.Fetch, "refresh", false, "fetch web content again instead of using the stored copy")
-	flags.BoolVar(&follow, "wait", true, "show progress until all are done; =false: queue and return")
+	flags.BoolVar(&follow, "wait", true, "show progress until all are re-indexed; with --wait=false, return at once")
 	flags.StringVar(&dir, "data-dir", "", "data `directory` (SLUICE_DATA_DIR)")
 	return cmd
 }
