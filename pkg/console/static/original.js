@@ -40,7 +40,7 @@ export function original(source, place, signal) {
     }
   };
   const size = source.config.file_size ?? 0;
-  if (!canShow(kind)) fill(place, h('p', { class: 'note' }, 'The browser cannot display this type of file. Read its text in the chunks, or download the file.'));
+  if (!canShow(kind)) fill(place, h('p', { class: 'note' }, 'The browser cannot display this type of file. Read its text in the list of chunks, or download the file.'));
   else if (size > unasked && kind !== 'application/pdf') fill(place, button(`Show original (${bytes(size)})`, load));
   else load();
   return (f) => {

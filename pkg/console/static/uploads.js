@@ -34,7 +34,7 @@ export function watchUploads() {
       place.setAttribute('href', `#/datastores/${queue.uploads[all - 1].storeId}`);
       fill(place, `Uploading: ${number(done + failed)} of ${number(all)}`);
     } else if (wasBusy) {
-      announce(failed > 0 ? `${counted(done, 'file')} uploaded, ${failed} not` : `${counted(done, 'file')} uploaded`);
+      announce(failed > 0 ? `${counted(done, 'file')} uploaded, ${failed} failed` : `${counted(done, 'file')} uploaded`);
     }
     wasBusy = queue.busy;
   });

@@ -123,7 +123,7 @@ function addressIn(control) {
 export function refreshField(value = '') {
   const control = h('input', { value, placeholder: '24h', maxlength: '100' });
   return {
-    field: field('Refresh schedule', control, 'An interval such as 24h or 7d, or a cron expression in UTC. Empty: never. An unchanged page costs one small request.'),
+    field: field('Refresh schedule', control, 'An interval such as 24h or 7d, or a cron expression in UTC. Leave empty for no refresh. An unchanged page costs one small request.'),
     /** @returns {string} empty: never */
     read: () => control.value.trim(),
   };
@@ -146,7 +146,7 @@ function addSite(store) {
   const preview = h('div', { class: 'below' });
   const look = h('button', { type: 'button', onclick: async () => {
     look.disabled = true;
-    fill(preview, h('p', { class: 'note', role: 'status' }, 'Checking the website, for up to 20 seconds …'));
+    fill(preview, h('p', { class: 'note', role: 'status' }, 'Checking the website. This can take up to 20 seconds …'));
     try {
       fill(preview, planView(await call('POST', 'datasources/plan', { config: config() })));
     } catch (e) {
@@ -157,7 +157,7 @@ function addSite(store) {
   adder(store, 'Add website', [
     field('Address', address, 'The start of the website. Pages below this address are added.'),
     h('details', {}, h('summary', {}, 'More'),
-      field('Sitemap', sitemap, 'If empty, Sluice looks for one. A website without a sitemap is crawled by its links.'),
+      field('Sitemap', sitemap, 'If empty, Sluice looks for one. Without a sitemap, the crawl follows links.'),
       field('Include paths', include, 'One pattern per line, such as /docs/**'),
       field('Exclude paths', exclude),
       h('div', { class: 'row' }, field('Maximum pages', pages), field('Maximum link depth', depth)),

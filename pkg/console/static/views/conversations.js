@@ -26,11 +26,11 @@ export async function conversationList(fixed, signal, choice = null, more = () =
   const params = () => ({ ...fixed, ...more(), query: text.value, from: from.value, to: to.value });
   const read = async () => {
     const asked = params();
-    fill(list, await pages((cursor) => get(withQuery('conversations', { ...asked, cursor }), signal), item, h('p', { class: 'faint' }, 'No conversations found. Conversations with ', h('a', { href: '#/agents' }, 'agents'), ' are kept here.')));
+    fill(list, await pages((cursor) => get(withQuery('conversations', { ...asked, cursor }), signal), item, h('p', { class: 'faint' }, 'No conversations found. Your conversations with ', h('a', { href: '#/agents' }, 'agents'), ' appear here.')));
   };
   await read();
-  const controls = form('Show', async () => { await read(); announce('List updated'); },
-    [h('div', { class: 'row' }, choice, field('Contains', text), field('From', from), field('To', to))],
+  const controls = form('Apply', async () => { await read(); announce('List updated'); },
+    [h('div', { class: 'row' }, choice, field('Search messages', text), field('From', from), field('To', to))],
     { class: 'card', buttons: [button('Export as JSON', () => save('json', params())), button('Export as CSV', () => save('csv', params()))] });
   return [controls, h('h2', {}, 'Newest first'), list];
 }

@@ -86,7 +86,7 @@ function settings(store) {
     }, [
       field('Name', control.name), field('Description', control.description), field('Access', control.visibility),
       h('details', {}, h('summary', {}, 'Indexing'),
-        h('p', { class: 'note' }, 'A change re-indexes all content. It stays searchable in the meantime.'),
+        h('p', { class: 'note' }, 'Changing these settings re-indexes all content, which stays searchable in the meantime.'),
         h('div', { class: 'row' }, field('Chunk size (tokens)', control.target), field('Maximum chunk size (tokens)', control.most)),
         h('div', { class: 'row' }, field('Engine', control.type), field('Embedding model', control.model))),
     ]),

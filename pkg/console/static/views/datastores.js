@@ -36,7 +36,7 @@ export function countChips(n) {
 }
 
 function welcome() {
-  if (!may.write()) return [head('Welcome'), h('p', {}, 'There is no content yet. Your key can only read and ask; someone with a full-access key has to create a datastore and add documents.')];
+  if (!may.write()) return [head('Welcome'), h('p', {}, 'There is no content yet. Your key can only read and ask. Someone with a full-access key must create a datastore and add documents.')];
   return [head('Welcome'),
     h('p', {}, 'Get an answer from your own documents in three steps:'),
     h('ol', { class: 'steps' },

@@ -21,7 +21,7 @@ export async function show({ signal }) {
 function table(keys, agents, changed) {
   const names = new Map(agents.map((a) => [a.id, a.name]));
   return h('div', { class: 'scroll card', tabindex: '0', role: 'group', 'aria-label': 'Keys' }, h('table', {},
-    h('thead', {}, h('tr', {}, ['Name', 'Access', 'Ends in', 'Last used', 'Expires', 'Limits', 'Actions'].map((t) => h('th', { scope: 'col' }, t)))),
+    h('thead', {}, h('tr', {}, ['Name', 'Access', 'Key', 'Last used', 'Expires', 'Limits', 'Actions'].map((t) => h('th', { scope: 'col' }, t)))),
     h('tbody', {}, keys.map((k) => h('tr', {},
       h('th', { scope: 'row' }, k.name),
       h('td', {}, rights[k.scopes.includes('write') ? 'write' : k.scopes[0]], k.agentId && h('small', {}, ` ${names.get(k.agentId) ?? ''}`)),
@@ -58,7 +58,7 @@ function createDialog(agents, changed) {
     });
     fill(box, shownOnce(made, () => box.close()));
     await changed();
-  }, [field('Name', name, 'The person or program that will use it.'), field('Access', scope), which, field('Expires', expires, 'At the start of that day, UTC. Empty: never.')])]);
+  }, [field('Name', name, 'The person or program that will use it.'), field('Access', scope), which, field('Expires', expires, 'The key stops working at 00:00 UTC on this date. Leave empty for no expiry.')])]);
 }
 
 /** @param {any} made @param {() => void} close */

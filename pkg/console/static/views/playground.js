@@ -39,8 +39,8 @@ export function playground(store, page) {
   const body = form('Search', run, [
     field('Query', query),
     h('details', {}, h('summary', {}, 'Settings and filters'),
-      h('div', { class: 'row' }, field('Maximum results', topK), field('Search mode', mode), field('Maximum per datasource', each), field('Reranker', rerank)),
-      h('div', { class: 'row' }, field('Metadata filter', metadata, 'A JSON object of keys and allowed values.'), field('Custom ids', customIds, 'Separated by spaces.'), field('Datasource ids', ids, 'Separated by spaces.'))),
+      h('div', { class: 'row' }, field('Maximum results', topK), field('Search mode', mode), field('Maximum results per datasource', each), field('Reranker', rerank)),
+      h('div', { class: 'row' }, field('Metadata filter', metadata, 'A JSON object with keys and their allowed values.'), field('Custom ids', customIds, 'Separated by spaces.'), field('Datasource ids', ids, 'Separated by spaces.'))),
   ], { class: 'card' });
   // If the address contains a query, show its results. Submit later, because the form is not in the page yet.
   if (query.value) setTimeout(() => body.requestSubmit());
@@ -99,8 +99,8 @@ function how(e) {
     h('p', {}, `${counted(e.candidates, 'chunk')} ranked. Dropped: ${d.duplicate} duplicates, ${d.merged} merged, ${d.over_max_per_datasource} over the datasource limit, ${d.below_top_k} below the top results, ${d.inactive} from inactive versions.`),
     e.rerank.model && h('p', {}, `${e.rerank.model} reranked ${e.rerank.candidates} candidates.`, e.rerank.error && ` ${e.rerank.error}`),
     Object.keys(e.terms).length > 0 && h('p', {}, 'Term weights: ', Object.entries(e.terms).sort((a, b) => b[1] - a[1]).map(([t, w]) => `${t} ${w.toFixed(2)}`).join(', ')),
-    d.chunks.length > 0 && h('div', { class: 'scroll', tabindex: '0', role: 'group', 'aria-label': 'Left out' }, h('table', {},
-      h('thead', {}, h('tr', {}, ['Left out', 'Why', 'Rank', 'Score'].map((t) => h('th', { scope: 'col' }, t)))),
+    d.chunks.length > 0 && h('div', { class: 'scroll', tabindex: '0', role: 'group', 'aria-label': 'Dropped results' }, h('table', {},
+      h('thead', {}, h('tr', {}, ['Dropped result', 'Reason', 'Rank', 'Score'].map((t) => h('th', { scope: 'col' }, t)))),
       h('tbody', {}, d.chunks.map((/** @type {any} */ c) => h('tr', {}, h('td', {}, h('a', { href: placeOf(c) }, c.datasource_name), c.heading && h('small', {}, ` ${c.heading}`)),
         h('td', {}, c.reason.replaceAll('_', ' ')), h('td', { class: 'n' }, c.rank), h('td', { class: 'n' }, c.score.toFixed(3))))))),
   ];

@@ -77,7 +77,7 @@ class List {
     const type = select([['', 'All'], ...Object.entries(types)], { value: f.type, onchange: () => { f.type = type.value; apply(); } });
     return [
       h('form', { class: 'filters', role: 'search', 'aria-label': 'Datasources', onsubmit: (/** @type {Event} */ e) => { e.preventDefault(); apply(); } },
-        field('Name contains', search), field('Status', status), field('Type', type)),
+        field('Search by name', search), field('Status', status), field('Type', type)),
       f.groupId && h('p', { class: 'note' }, 'Showing the pages of one website. ', h('a', { href: this.here }, 'Show all')),
     ];
   }

@@ -28,7 +28,7 @@ const amount = (metric, n) => (metric === 'stored_bytes' ? bytes(n) : number(n))
 function tables(usage) {
   return [
     h('div', { class: 'scroll card', tabindex: '0', role: 'group', 'aria-label': 'Usage this month' }, h('table', {},
-      h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, 'Metric'), h('th', { scope: 'col', class: 'n' }, 'Used'), h('th', { scope: 'col', class: 'n' }, 'Limit'), h('th', { scope: 'col' }, 'Share'))),
+      h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, 'Metric'), h('th', { scope: 'col', class: 'n' }, 'Used'), h('th', { scope: 'col', class: 'n' }, 'Limit'), h('th', { scope: 'col' }, 'Share of limit'))),
       h('tbody', {}, usage.usage.map((/** @type {any} */ u) => h('tr', {},
         h('th', { scope: 'row' }, metrics[u.metric] ?? u.metric),
         h('td', { class: 'n' }, amount(u.metric, u.used)),
@@ -41,7 +41,7 @@ function tables(usage) {
 
 /** @param {any[]} keys */
 function byKey(keys) {
-  if (keys.length === 0) return h('p', { class: 'faint' }, 'No usage.');
+  if (keys.length === 0) return h('p', { class: 'faint' }, 'No usage this month.');
   const columns = [...new Set(keys.flatMap((k) => k.usage.map((/** @type {any} */ u) => u.metric)))];
   return h('div', { class: 'scroll card', tabindex: '0', role: 'group', 'aria-label': 'Usage by key' }, h('table', {},
     h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, 'Key'), columns.map((m) => h('th', { scope: 'col', class: 'n' }, metrics[m] ?? m)))),

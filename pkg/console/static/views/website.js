@@ -11,8 +11,8 @@ import '../embed/chat.js';
 export function website(agent, again) {
   if (agent.visibility !== 'public') {
     return h('div', { class: 'card' },
-      h('p', {}, 'Visitors of a website have no key, so only a public agent can answer them. Anyone who knows its id can then ask it and see the passages that its answers cite, ',
-        'from the websites that you list.'),
+      h('p', {}, 'Visitors of a website have no API key, so only a public agent can answer them. Anyone who knows the id of a public agent can ask it and see the passages that it cites. ',
+        'Browsers can do so only on the websites that you list.'),
       button('Make public', async () => {
         await call('PATCH', `agents/${agent.id}`, { visibility: 'public' });
         announce('The agent is public');
@@ -33,7 +33,7 @@ export function website(agent, again) {
     h('section', { class: 'card' }, h('h2', {}, 'Embed code'),
       h('pre', { tabindex: '0', 'aria-label': 'Embed code' }, h('code', {}, tag)),
       h('div', { class: 'actions' }, copyButton(tag, 'Copy')),
-      h('p', {}, h('small', {}, `A page with a Content-Security-Policy needs ${new URL(address('')).origin} in script-src and connect-src.`))),
+      h('p', {}, h('small', {}, `If a page has a Content-Security-Policy, add ${new URL(address('')).origin} to its script-src and connect-src.`))),
     preview(agent),
   ];
 }
