@@ -61,7 +61,7 @@ func (d promptDraft) pack(m chat.Model, window int) (chat.Prompt, error) {
 			history = nil
 		default:
 			return p, &domain.Error{Code: domain.CodeInvalid, Err: chat.ErrTooLong, Message: fmt.Sprintf(
-				"the prompts and the question take about %d tokens; of the model's window of %d tokens, %d remain after the answer: shorten systemPrompt, userPrompt or query, or lower maxTokens",
+				"the prompts and the question have about %d tokens, but the model's context window of %d tokens leaves only %d for them and reserves the rest for the answer: shorten systemPrompt, userPrompt or query, or lower maxTokens",
 				p.Tokens(), window, max(budget, 0))}
 		}
 		p = d.write(fragments, history)

@@ -57,11 +57,11 @@ func (a *Answerer) plan(ctx context.Context, req Request, stores []domain.Datast
 		return found, ctx.Err()
 	}
 	if err != nil {
-		explained.Error = "the model failed, or took too long"
+		explained.Error = "the model failed or took too long"
 		if rule := planner.InvalidError(""); errors.As(err, &rule) {
 			explained.Error = rule.Error()
 		}
-		a.deps.Log.WarnContext(ctx, "the searches for a question were not planned in full", "model", models[0].Name, "reason", reason, "error", err)
+		a.deps.Log.WarnContext(ctx, "the model did not finish planning the searches for a question; using the searches planned so far", "model", models[0].Name, "reason", reason, "error", err)
 	}
 	if found.Explanation != nil {
 		found.Explanation.Plan = &explained

@@ -77,23 +77,23 @@ func (r Request) check() error {
 	case strings.TrimSpace(r.Query) == "":
 		fault("query", "must not be empty")
 	case n > retrieve.MaxQueryCharacters:
-		fault("query", "has %d characters, the most is %d", n, retrieve.MaxQueryCharacters)
+		fault("query", "has %d characters; the limit is %d", n, retrieve.MaxQueryCharacters)
 	}
 	if r.ConversationID != "" && !domain.ValidConversationID(r.ConversationID) {
-		fault("conversationId", "%.40q is no conversation's id; leave it out to begin a conversation", r.ConversationID)
+		fault("conversationId", "is %.40q, which is not the id of a conversation; leave it out to start a new one", r.ConversationID)
 	}
 	if r.ConversationID != "" && (len(r.History) > 0 || r.Ephemeral) {
-		fault("conversationId", "names a stored conversation; leave out its earlier messages")
+		fault("conversationId", "refers to a stored conversation; do not send its earlier messages again")
 	}
 	if len(r.Instructions) > MaxInstructionBytes {
-		fault("instructions", "has %d bytes, the most is %d", len(r.Instructions), MaxInstructionBytes)
+		fault("instructions", "has %d bytes; the limit is %d", len(r.Instructions), MaxInstructionBytes)
 	}
 	if utf8.RuneCountInString(r.VisitorID) > MaxVisitorIDCharacters || !utf8.ValidString(r.VisitorID) || strings.ContainsRune(r.VisitorID, 0) {
 		fault("visitorId", "must be text of at most %d characters", MaxVisitorIDCharacters)
 	}
 	between := func(field string, v *float64, low, high float64) {
 		if v != nil && !(*v >= low && *v <= high) { // also rejects NaN
-			fault(field, "is %g, must be %.1f to %.1f", *v, low, high)
+			fault(field, "is %g; it must be from %.1f to %.1f", *v, low, high)
 		}
 	}
 	between("temperature", r.Temperature, 0, 1)
@@ -101,21 +101,21 @@ func (r Request) check() error {
 	between("frequencyPenalty", r.FrequencyPenalty, -2, 2)
 	between("topP", r.TopP, 0, 1)
 	if r.MaxTokens != nil && (*r.MaxTokens < 1 || *r.MaxTokens > MaxAnswerTokens) {
-		fault("maxTokens", "is %d, must be 1 to %d", *r.MaxTokens, MaxAnswerTokens)
+		fault("maxTokens", "is %d; it must be from 1 to %d", *r.MaxTokens, MaxAnswerTokens)
 	}
 	if len(r.Stop) > MaxStops {
-		fault("stop", "has %d sequences, the most is %d", len(r.Stop), MaxStops)
+		fault("stop", "has %d sequences; the limit is %d", len(r.Stop), MaxStops)
 	}
 	for _, s := range r.Stop {
 		if s == "" || len(s) > MaxStopBytes {
-			fault("stop", "has a sequence of %d bytes; a sequence has 1 to %d", len(s), MaxStopBytes)
+			fault("stop", "contains a sequence of %d bytes; each must have from 1 to %d", len(s), MaxStopBytes)
 		}
 	}
 	if r.ModelName != nil && !slices.Contains(domain.ModelNames, *r.ModelName) {
-		fault("modelName", "is %.40q, must be one of %s", *r.ModelName, strings.Join(domain.ModelNames, ", "))
+		fault("modelName", "is %.40q; it must be one of %s", *r.ModelName, strings.Join(domain.ModelNames, ", "))
 	}
 	if t := r.PromptType; t != nil && *t != domain.PromptRaw && *t != domain.PromptCustomerSupport {
-		fault("promptType", "is %.40q, must be %s or %s", *t, domain.PromptRaw, domain.PromptCustomerSupport)
+		fault("promptType", "is %.40q; it must be %s or %s", *t, domain.PromptRaw, domain.PromptCustomerSupport)
 	}
 	for _, p := range []struct {
 		field string
@@ -127,13 +127,13 @@ func (r Request) check() error {
 		{"promptTemplate", r.PromptTemplate, r.Agent.PromptTemplate},
 	} {
 		if n := domain.Placeholders(orDefault(p.text, p.has)); n > domain.MaxPlaceholders {
-			fault(p.field, "has %d placeholders, the most is %d", n, domain.MaxPlaceholders)
+			fault(p.field, "has %d placeholders; the limit is %d", n, domain.MaxPlaceholders)
 		}
 		if p.text == nil {
 			continue
 		}
 		if n := utf8.RuneCountInString(*p.text); n > MaxPromptCharacters {
-			fault(p.field, "has %d characters, the most is %d", n, MaxPromptCharacters)
+			fault(p.field, "has %d characters; the limit is %d", n, MaxPromptCharacters)
 		}
 	}
 	if len(faults) == 0 {
@@ -149,7 +149,7 @@ func (r Request) check() error {
 // checkModel returns an error if the request uses a feature that needs a chat model. The error matters only if no chat
 // model is configured.
 func (r Request) checkModel() error {
-	const why = "this service has no chat model; leave %s out, or have the operator set SLUICE_CHAT_MODEL"
+	const why = "this service has no chat model; leave %s out, or ask the operator to set SLUICE_CHAT_MODEL"
 	switch {
 	case r.ResponseFormat != nil:
 		return domain.Invalid("response_format", why, "it")

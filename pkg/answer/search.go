@@ -110,7 +110,7 @@ func (a *Answerer) retrieve(ctx context.Context, req Request, stores []domain.Da
 		Explain:     req.Explain,
 	})
 	if err != nil {
-		return found, fmt.Errorf("retrieving for the answer: %w", err)
+		return found, fmt.Errorf("searching for the answer: %w", err)
 	}
 	return found, nil
 }

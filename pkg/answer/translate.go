@@ -52,7 +52,7 @@ func (a *Answerer) translate(ctx context.Context, d *promptDraft, found []domain
 	auxiliary.Add(&d.rewriting, used)
 	if err != nil {
 		if ctx.Err() == nil {
-			a.deps.Log.WarnContext(ctx, "the model did not translate the question; it is not searched for in the documents' language", "model", models[0].Name, "language", target, "error", err)
+			a.deps.Log.WarnContext(ctx, "the model did not translate the question; searching only in the language of the question", "model", models[0].Name, "language", target, "error", err)
 		}
 		return ""
 	}

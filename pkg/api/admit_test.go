@@ -123,12 +123,12 @@ func TestStreamsDoNotBlockOtherRequests(t *testing.T) {
 	for range 4 { // a third of all streams
 		stream(s.service, path)
 	}
-	refused(s.service, path, "this key has 4 open streams, its share of the 12 that may be open (SLUICE_LIMIT_OPEN)")
+	refused(s.service, path, "this key already has 4 open streams, its share of the limit of 12 (SLUICE_LIMIT_OPEN)")
 	second := s.as(s.newKey(domain.APIKey{WorkspaceID: s.ws, Scopes: []domain.Scope{domain.ScopeRead}}))
 	for range 2 { // half of all streams, together with those of the first key
 		stream(second, path)
 	}
-	refused(second, path, "this workspace has 6 open streams")
+	refused(second, path, "this workspace already has 6 open streams")
 	s.call("GET", "/agents", nil).want(200)
 	s.call("GET", "/healthz", nil).want(200)
 	s.call("POST", "/datastores/"+s.datastore+"/query", object{"query": "anything"}).want(200)
@@ -139,7 +139,7 @@ func TestStreamsDoNotBlockOtherRequests(t *testing.T) {
 	for range 2 { // a third of the remaining streams
 		stream(other, theirs)
 	}
-	refused(other, theirs, "this key has 2 open streams")
+	refused(other, theirs, "this key already has 2 open streams")
 }
 
 // TestAClosedStreamIsNotCounted opens and closes more streams than may be open.
@@ -179,7 +179,7 @@ func TestStreamsOfVisitorsAreCounted(t *testing.T) {
 		must(t, err)
 	}
 	a := visitor.call("POST", "/agents/"+agent+"/query", object{"query": "what?", "streaming": true})
-	if requireRefused(t, a); !strings.Contains(a.problem(503).Detail, "this address has 2 open streams") {
+	if requireRefused(t, a); !strings.Contains(a.problem(503).Detail, "this address already has 2 open streams") {
 		t.Errorf("the answer is %s", a.body)
 	}
 	s.call("GET", "/agents", nil).want(200)

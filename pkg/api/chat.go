@@ -36,10 +36,10 @@ func (s *server) CreateChatCompletion(ctx context.Context, r CreateChatCompletio
 	query := chatQuery(*r.Body, said.question)
 	if caller.Workspace() != agent.WorkspaceID {
 		if said.instructions != "" {
-			return nil, domain.Invalid("messages", "system messages to a public agent require an API key of its workspace; leave them out")
+			return nil, domain.Invalid("messages", "contains system messages, which require an API key of the public agent's workspace; leave them out")
 		}
 		if len(orZero(r.Body.Tools)) > 0 || len(said.after) > 0 {
-			return nil, domain.Invalid("tools", "of a public agent need an API key of its workspace; leave them out")
+			return nil, domain.Invalid("tools", "require an API key of the public agent's workspace; leave them out")
 		}
 		if err := visitorRule(query, s.options.VisitorMaxTokens); err != nil {
 			return nil, err

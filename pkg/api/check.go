@@ -101,7 +101,7 @@ func (s *server) lengthFault(query string) string {
 		return fmt.Sprintf("has %d characters; the limit is %d", n, limit)
 	}
 	if analysis.NormalLength(query, limit) > limit {
-		return fmt.Sprintf("has more than %d characters (SLUICE_LIMIT_QUERY) after Unicode normalisation (NFKC), in which some of its characters become several; shorten it", limit)
+		return fmt.Sprintf("has more than %d characters (SLUICE_LIMIT_QUERY) after Unicode normalisation (NFKC), which turns some characters into several; shorten it", limit)
 	}
 	return ""
 }

@@ -95,7 +95,7 @@ func hasOriginal(d domain.Datasource) error {
 	case d.Original != nil:
 		return nil
 	case d.Type == domain.TypeWebSite:
-		return domain.Errorf(domain.CodeNotFound, "datasource %q is a web site and has no original; read those of its pages", d.ID)
+		return domain.Errorf(domain.CodeNotFound, "datasource %q is a web site, which has no original; get the originals of its pages", d.ID)
 	default:
 		return domain.Errorf(domain.CodeNotFound, "datasource %q has no original yet because it has not been fetched", d.ID)
 	}

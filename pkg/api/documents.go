@@ -195,7 +195,7 @@ func (s *server) UpdateDocument(ctx context.Context, r UpdateDocumentRequestObje
 		return nil, domain.Errorf(domain.CodeNotFound, "datastore %q has no datasource with id %q", store.ID, d.ID)
 	}
 	if d.Type == domain.TypeWebSite {
-		return nil, domain.Errorf(domain.CodeConflict, "datasource %q is a web_site without own content; update one of its pages", d.ID)
+		return nil, domain.Errorf(domain.CodeConflict, "datasource %q is a web_site, which has no content of its own; update one of its pages", d.ID)
 	}
 	if idempotency.HasJobID(ctx, d.JobID, 0) { // an earlier run of the request has replaced the content
 		return UpdateDocument200JSONResponse{Id: d.ID}, nil

@@ -100,7 +100,7 @@ func (s *server) checkKey(ctx context.Context, key domain.APIKey) error {
 		}
 		switch {
 		case domain.CodeOf(err) == domain.CodeNotFound:
-			faults = append(faults, domain.FieldError{Field: "agentId", Message: fmt.Sprintf("is %s; the workspace has no such agent", jsonbody.Describe(key.AgentID))})
+			faults = append(faults, domain.FieldError{Field: "agentId", Message: fmt.Sprintf("is %s, which is not an agent of this workspace", jsonbody.Describe(key.AgentID))})
 		case err != nil:
 			return err
 		}

@@ -121,7 +121,7 @@ func (l mcpLibrary) datastoresOf(ctx context.Context, caller access.Caller, ids 
 	if len(ids) == 0 {
 		all, _, err := l.Datastores.Datastores(ctx, caller.Workspace(), catalog.Page{Limit: mcp.MaxDatastores + 1})
 		if err == nil && len(all) > mcp.MaxDatastores {
-			err = domain.Invalid("datastores", "is required: the workspace has more than %d datastores, the limit of one search", mcp.MaxDatastores)
+			err = domain.Invalid("datastores", "is required: the workspace has more than %d datastores, the limit for one search", mcp.MaxDatastores)
 		}
 		return all, err
 	}
@@ -182,7 +182,7 @@ func (l mcpLibrary) answer(ctx context.Context, caller access.Caller, q mcp.Ques
 	faults := l.queryFaults("question", q.Text)
 	q.ConversationID = strings.ToLower(q.ConversationID) // some languages write UUIDs in upper case: see resolveConversation
 	if q.ConversationID != "" && !domain.ValidID(q.ConversationID) {
-		faults = append(faults, domain.FieldError{Field: "conversationId", Message: fmt.Sprintf("is %s; send that of an earlier answer, or leave it out", jsonbody.Describe(q.ConversationID))})
+		faults = append(faults, domain.FieldError{Field: "conversationId", Message: fmt.Sprintf("is %s; send the id that an earlier answer returned, or leave it out", jsonbody.Describe(q.ConversationID))})
 	}
 	if err := problem.Invalid(faults); err != nil {
 		return answer.Answer{}, err

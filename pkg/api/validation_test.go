@@ -61,7 +61,7 @@ func TestBodiesThatAreNotJSON(t *testing.T) {
 		"Latin-1":                     {"{\"name\": \"caf\xe9\"}", "body", "is not UTF-8 at line 1, column 14"},
 		"a key twice":                 {`{"name": "a", "name": "b"}`, "name", "occurs twice"},
 		"a key twice, deep":           {`{"name": "a", "x": [{"y": 1, "y": 2}]}`, "x[0].y", "occurs twice"},
-		"a number beyond all bounds":  {`{"name": "a", "temperature": 1e999}`, "temperature", "is 1e999, which is outside the range"},
+		"a number beyond all bounds":  {`{"name": "a", "temperature": 1e999}`, "temperature", "is 1e999, which is too large"},
 		"NUL in a text":               {`{"name": "a\u0000b"}`, "name", "contains a NUL character"},
 		"too deep":                    {`{"name": "a", "x": ` + strings.Repeat("[", 70) + strings.Repeat("]", 70) + "}", "body", "is nested deeper than 64 levels"},
 		"far too deep":                {strings.Repeat("[", 1_000_000), "body", "is not valid JSON"},
@@ -192,7 +192,7 @@ func TestDatasourcesOfTheWebNeedAnAddress(t *testing.T) {
 		"a text without text":        {"text", object{"text": "  "}, "config.text", "is required for a text"},
 		"a relative address":         {"web_page", object{"source_url": "/a"}, "config.source_url", `is "/a"; it must begin with http:// or https://`},
 		"another scheme":             {"web_page", object{"source_url": "file:///etc/passwd"}, "config.source_url", "it must begin with"},
-		"no host":                    {"web_page", object{"source_url": "http:///a"}, "config.source_url", "an address without a host"},
+		"no host":                    {"web_page", object{"source_url": "http:///a"}, "config.source_url", "has no host"},
 		"an address with a password": {"web_page", object{"source_url": "http://u:p@example.com"}, "config.source_url", "must not contain a user name"},
 		"a sitemap that is none":     {"web_site", object{"sitemap": "sitemap.xml"}, "config.sitemap", "it must begin with"},
 		"no address at all":          {"web_page", object{"source_url": "http://[::1"}, "config.source_url", "which is not a valid address"},
@@ -203,7 +203,7 @@ func TestDatasourcesOfTheWebNeedAnAddress(t *testing.T) {
 		"a page with a depth":        {"web_page", object{"source_url": "https://example.com", "max_depth": 3}, "config.max_depth", "applies to a web_site"},
 		"a page with a sitemap":      {"web_page", object{"source_url": "https://example.com", "sitemap": "https://example.com/s.xml"}, "config.sitemap", "applies to a web_site"},
 		"too much of patterns": {"web_site", object{"source_url": "https://example.com", "include": slices.Repeat([]string{"/" + strings.Repeat("<", 499)}, 100)}, "config.include",
-			"has, together with the other patterns of the site, 299801 bytes as JSON; the limit is 108 KiB"},
+			"has 299801 bytes as JSON together with the site's other patterns; the limit is 108 KiB"},
 		"a file as JSON": {"file", object{}, "file", "is required: send a file as multipart/form-data"},
 	} {
 		t.Run(name, func(t *testing.T) {

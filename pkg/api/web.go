@@ -77,7 +77,7 @@ func (s *server) describe(ctx context.Context, d domain.Datasource, body Datasou
 	n := catalog.Description{Name: trimmed(body.Name), Web: web}
 	if body.Metadata != nil {
 		if d.Type == domain.TypeWebSite {
-			return d, domain.Errorf(domain.CodeConflict, "datasource %q is a web_site without own metadata; change one of its pages", d.ID)
+			return d, domain.Errorf(domain.CodeConflict, "datasource %q is a web_site, which has no metadata of its own; change one of its pages", d.ID)
 		}
 		metadata, customID := metadataOf(&Document_Metadata{CustomId: body.Metadata.CustomId, AdditionalProperties: body.Metadata.AdditionalProperties})
 		n.Metadata, n.CustomID = &metadata, optional(customID)
@@ -160,7 +160,7 @@ func (s *server) seal(d domain.Datasource, headers map[string]string) (*domain.S
 	case !isWeb(d):
 		return nil, domain.Invalid("config.headers", "apply to a web_page or web_site; datasource %s is a %s", d.ID, d.Type)
 	case s.Sealer == nil:
-		return nil, domain.Invalid("config.headers", "cannot be stored because the service has no key to encrypt them; the operator must set SLUICE_SECRET_KEY to the same value in every api and crawler process")
+		return nil, domain.Invalid("config.headers", "cannot be stored because the service has no key to encrypt them; the operator must set the same SLUICE_SECRET_KEY in every api and crawler process")
 	}
 	clean, faults := domain.CleanHeaders("config.headers", headers)
 	if len(faults) > 0 {

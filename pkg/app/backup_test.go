@@ -92,7 +92,7 @@ func TestABackupOfABusyServiceBringsBackWhatWasAcceptedBefore(t *testing.T) {
 	model.delay.Store(int64(5 * time.Second)) // gives the test time to see what is missing
 	q.start()
 	q.eventually(time.Minute, "nobody says that the index is being built", func() bool {
-		return strings.Contains(q.readiness(), "there was no index, as after a restore; it is being rebuilt")
+		return strings.Contains(q.readiness(), "there was no index, which is normal after a restore; it is being rebuilt")
 	})
 	model.delay.Store(0)
 	known := map[string]bool{}
@@ -112,7 +112,7 @@ func TestABackupOfABusyServiceBringsBackWhatWasAcceptedBefore(t *testing.T) {
 	q.eventually(time.Minute, "the index still is being built: "+q.readiness(), func() bool { return !strings.Contains(q.readiness(), "note") })
 	q.must(q.get("/agents/"+agent.ID, nil))
 	q.swept()
-	q.says(q.repair(), "* datasource* looked at: "+consistent)
+	q.says(q.repair(), "* datasource* checked: "+consistent)
 	q.must(q.terminate())
 	q.sameRows(store)
 }

@@ -101,7 +101,7 @@ func TestAFleetComesBackFromItsBackups(t *testing.T) {
 		return f.api.holdsTexts(kept)
 	})
 	f.api.swept()
-	f.api.says(f.api.repair(), "* datasources looked at: "+consistent)
+	f.api.says(f.api.repair(), "* datasources checked: "+consistent)
 	if len(f.api.query(store, "A note that mentions a word once", 5)) == 0 {
 		t.Error("a query finds nothing")
 	}

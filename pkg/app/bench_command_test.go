@@ -113,7 +113,7 @@ func TestBenchReportsErrors(t *testing.T) {
 		"no datastore":           {[]string{"queries"}, "queries need --datastore", true},
 		"no agent":               {[]string{"streams"}, "streams need --agent", true},
 		"another load's flag":    {[]string{"queries", "--datastore", "x", "--keep"}, "--keep does not apply to queries", true},
-		"no time":                {[]string{"uploads", "--for", "0s"}, "the load takes 0s", true},
+		"no time":                {[]string{"uploads", "--for", "0s"}, "the duration is 0s", true},
 		"too small a text":       {[]string{"uploads", "--size", "3"}, "--size 3: must be 64 to 1000000 bytes", true},
 		"a size that is none":    {[]string{"uploads", "--size", "1.5KB"}, `"1.5KB" for "--size" flag: must be a size`, true},
 		"files and a size":       {[]string{"uploads", "--size", "300", "--files", "."}, "cannot be combined", true},

@@ -302,7 +302,7 @@ func TestTheFallbackAnswersIfTheModelFailsBeforeItsFirstToken(t *testing.T) {
 	if got := p.ask(t, agent, "breaks", "llm_3_5_turbo", domain.NewID(), true); got.answer != "Of the first" || got.failed == "" {
 		t.Errorf("after the first word: %+v", got)
 	}
-	if !strings.Contains(p.stderr.String(), "the fallback is asked") {
+	if !strings.Contains(p.stderr.String(), "using the fallback model") {
 		t.Error("the log does not tell")
 	}
 }

@@ -53,7 +53,7 @@ func (m chatModels) Models(name string) []chat.Model { return m[name] }
 func openChatModels(c config.Config, words extractive.WordVectors) (chat.Models, error) {
 	if c.ChatModel == "" && len(c.ModelNames) == 0 {
 		if c.ChatFallback != "" {
-			return nil, errors.New("SLUICE_CHAT_FALLBACK needs SLUICE_CHAT_MODEL, the model that is asked first")
+			return nil, errors.New("SLUICE_CHAT_FALLBACK is set without SLUICE_CHAT_MODEL: set SLUICE_CHAT_MODEL to the model that is used first")
 		}
 		return chat.SingleModel(extractive.New(words)), nil
 	}

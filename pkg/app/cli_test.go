@@ -233,7 +233,7 @@ func TestFailuresHaveAMessageAndAnExitCode(t *testing.T) {
 		"no command like it":            {args: []string{"qurey"}, exit: cli.Misused, says: `unknown command "qurey"; did you mean query?`},
 		"no flag like it":               {args: []string{"query", "x", "--datastor", "y"}, exit: cli.Misused, says: "unknown flag --datastor; did you mean --datastore?"},
 		"no question":                   {args: []string{"ask"}, exit: cli.Misused, says: "the question is empty; usage: sluice ask"},
-		"no datastore named":            {args: []string{"query", "x"}, exit: cli.Misused, says: "specify what to search: set --datastore to"},
+		"no datastore named":            {args: []string{"query", "x"}, exit: cli.Misused, says: "specify a datastore: set --datastore to"},
 		"two datastores of a name":      {args: []string{"query", "x", "--datastore", "Twins"}, exit: cli.Misused, says: `there are 2 datastores named "Twins"`},
 		"a datastore that is not there": {args: []string{"query", "x", "--datastore", "Nope"}, exit: cli.NotFound, says: `datastore "Nope" does not exist; existing ones:`},
 		"an agent that is not there":    {args: []string{"ask", "x", "--agent", "Nope"}, exit: cli.NotFound, says: `agent "Nope" does not exist`},

@@ -35,9 +35,9 @@ func (s *Service) startControl(ctx context.Context) error {
 	}
 	s.control = newGroup(ctx, s.failed)
 	s.control.run("applying events", applier.Run)
-	s.control.run("hearing of changes", func(ctx context.Context) error { return s.broker.Announcements(ctx, s.hub.ChangedElsewhere) })
+	s.control.run("receiving announcements of changes", func(ctx context.Context) error { return s.broker.Announcements(ctx, s.hub.ChangedElsewhere) })
 	if s.config.DatabaseURL != "" {
-		s.control.run("agreeing on the NATS servers", s.renewNATSLease)
+		s.control.run("renewing the lease on the NATS servers", s.renewNATSLease)
 	}
 	s.control.loop(dispatcher.Run)
 	s.control.loop(sweeper.Run)

@@ -151,7 +151,7 @@ func (p *program) whole(store string, docs []*document) {
 	p.checkSources(docs, p.settled(store, time.Minute))
 	p.checkQueries(store, docs)
 	p.swept()
-	p.says(p.repair(), "* datasource* looked at: "+consistent)
+	p.says(p.repair(), "* datasource* checked: "+consistent)
 	if err := p.terminate(); err != nil {
 		p.t.Errorf("the stop: %v", err)
 	}
@@ -252,8 +252,8 @@ func TestADroppedMilvusCollectionIsRebuilt(t *testing.T) {
 	if found := p.query(store, docs[0].word, 5); len(found) != 0 {
 		t.Errorf("a dropped collection gives %+v", found)
 	}
-	p.says(p.repair(), "datastore "+store+" (test): rows of 10 datasources are missing in milvus with *; to be read again",
-		"10 datasources looked at: 10 to be read again")
+	p.says(p.repair(), "datastore "+store+" (test): rows of 10 datasources are missing in milvus with *; their documents will be indexed again",
+		"10 datasources checked: 10 to be indexed again")
 	p.checkSources(docs, p.settled(store, time.Minute))
 	p.checkQueries(store, docs)
 
@@ -326,8 +326,8 @@ func TestARepairFindsADamagedByteOfTheEmbeddedIndexBeforeAQueryDoes(t *testing.T
 		p.start()
 		t.Log(what)
 		p.says(p.repair(), "datastore "+store+": the index for model * was damaged, was set aside and will be rebuilt",
-			"datastore "+store+" (test): rows of 9 datasources are missing in embedded with *; to be read again",
-			"9 datasources looked at: 9 to be read again")
+			"datastore "+store+" (test): rows of 9 datasources are missing in embedded with *; their documents will be indexed again",
+			"9 datasources checked: 9 to be indexed again")
 		p.checkSources(docs, p.settled(store, time.Minute))
 		p.checkQueries(store, docs)
 	}
@@ -424,9 +424,9 @@ func TestIndexedContentOutlivesTheLossOfAllOriginals(t *testing.T) {
 	p.checkQueries(store, docs)
 	lost := "originals of 6 datasources are lost; their content stays searchable, but upload it again before re-indexing"
 	p.says(p.repair(), lost, "originals of 1 web page are lost or damaged and will be fetched again",
-		"7 datasources looked at: 1 to be fetched again, 6 without their original")
+		"7 datasources checked: 1 to be fetched again, 6 without their original")
 	p.checkSources(docs, p.settled(store, time.Minute))
-	p.says(p.repair("--prune"), lost, "7 datasources looked at: 6 without their original") // content that can still be found is not deleted
+	p.says(p.repair("--prune"), lost, "7 datasources checked: 6 without their original") // content that can still be found is not deleted
 
 	out, faults, code := p.command("replay", "--datastore", store)
 	if code != 4 || !strings.Contains(out, "7 datasources queued") || !strings.Contains(faults, "6 of 7 datasources failed") {
@@ -453,9 +453,9 @@ func TestIndexedContentOutlivesTheLossOfAllOriginals(t *testing.T) {
 	p.settled(store, time.Minute)
 	gone := "datasource " + docs[0].id + " (" + docs[0].name + ") has lost its original and its rows"
 	p.says(p.repair(), gone,
-		"rows and originals of 1 datasource are lost; upload those still needed again, and delete the rest with: sluice repair --prune",
-		"7 datasources looked at: 1 without rows and original")
-	p.says(p.repair("--prune"), gone+": deleted", "deleted 1 datasource without rows and original", "7 datasources looked at: 1 deleted")
+		"rows and originals of 1 datasource are lost; upload again any content that is still needed, and delete the rest with: sluice repair --prune",
+		"7 datasources checked: 1 without rows and without an original")
+	p.says(p.repair("--prune"), gone+": deleted", "deleted 1 datasource that had neither rows nor an original", "7 datasources checked: 1 deleted")
 	docs[0].deleted = confirmed
 	p.whole(store, docs)
 }
@@ -573,15 +573,15 @@ func TestAnOlderDatabaseCatchesUpWithTheJobLog(t *testing.T) {
 				deleted = append(deleted, gone[len(gone)-1]+": deleted")
 			}
 			p.says(p.repair(), append(gone,
-				"rows and originals of 2 datasources are lost; upload those still needed again, and delete the rest with: sluice repair --prune",
-				"10 datasources looked at: 2 without rows and original")...)
+				"rows and originals of 2 datasources are lost; upload again any content that is still needed, and delete the rest with: sluice repair --prune",
+				"10 datasources checked: 2 without rows and without an original")...)
 			for _, s := range p.settled(store, time.Minute) {
 				if lost := s.ID == docs[2].id || s.ID == docs[3].id; lost && (s.Status != "error" || !strings.Contains(s.Error, "no longer stored")) {
 					t.Errorf("%s, which was deleted, has status %s: %q", s.Name, s.Status, s.Error)
 				}
 			}
 			p.says(p.repair("--prune"), append(deleted,
-				"deleted 2 datasources without rows and original", "10 datasources looked at: 2 deleted")...)
+				"deleted 2 datasources that had neither rows nor an original", "10 datasources checked: 2 deleted")...)
 			p.whole(store, docs)
 		})
 	}

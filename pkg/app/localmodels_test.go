@@ -164,7 +164,7 @@ func TestAnIngestorThatLacksTheModelLosesNothing(t *testing.T) {
 	for deadline := time.After(30 * time.Second); ; {
 		var now source
 		p.must(p.get("/datasources/"+made.ID, &now))
-		if strings.Contains(now.Error, `the embedding model "local:tiny-bert@`) && strings.Contains(now.Error, "is not configured here; known are") {
+		if strings.Contains(now.Error, `the embedding model "local:tiny-bert@`) && strings.Contains(now.Error, "is not configured; configured models: ") {
 			if now.Status == "error" {
 				t.Fatalf("the job is lost: %+v", now)
 			}

@@ -69,7 +69,7 @@ func (e *embedders) add(m embed.Embedder) {
 func (e *embedders) Embedder(id string) (embed.Embedder, error) {
 	m, ok := e.byID[id]
 	if !ok {
-		return nil, domain.Errorf(domain.CodeUnavailable, "the embedding model %q is not configured here; known are %s. Configure it again, or move the datastore to another model",
+		return nil, domain.Errorf(domain.CodeUnavailable, "the embedding model %q is not configured; configured models: %s. Configure it again, or move the datastore to another model",
 			id, strings.Join(e.order, ", "))
 	}
 	return m, nil

@@ -114,7 +114,7 @@ func (s *Service) warnOfUnsyncedNATS(ctx context.Context) {
 	}
 	checks := natsSyncChecks(s.config)
 	if len(checks) == 0 {
-		s.log.Info("whether the NATS servers write to disk before they acknowledge is unknown: set NATS_MONITOR_URL to check it")
+		s.log.Info("cannot check whether the NATS servers write messages to disk before they acknowledge them: set NATS_MONITOR_URL")
 		return
 	}
 	if err := checks[0].Ready(ctx); err != nil {

@@ -34,7 +34,7 @@ func (s *Service) printNextSteps(ctx context.Context) {
 	}
 	fmt.Fprintf(s.options.Out, `There are no datastores yet. In another terminal, run:%[2]s
   %[1]s ingest FOLDER --datastore Handbook --create
-  %[1]s query "what to look for" --datastore Handbook
+  %[1]s query "words to look for" --datastore Handbook
   %[1]s ask "a question" --datastore Handbook
 `, program, here)
 }

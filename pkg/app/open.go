@@ -225,7 +225,7 @@ func (s *Service) openIndexes(ctx context.Context) error {
 func (s *Service) openEmbedded(ctx context.Context) error {
 	release, err := s.catalog.Hold(ctx, "embedded index")
 	if err != nil {
-		return fmt.Errorf("opening the embedded index (only one api process may use it; set SLUICE_EMBEDDED_INDEX=false for the others): %w", err)
+		return fmt.Errorf("opening the embedded index, which only one api process can use (set SLUICE_EMBEDDED_INDEX=false for all others): %w", err)
 	}
 	s.deferClose(func() error { release(); return nil })
 	if _, err := os.Stat(s.dir.Join(datadir.Index)); errors.Is(err, fs.ErrNotExist) {

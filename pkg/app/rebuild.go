@@ -49,9 +49,9 @@ func (r *rebuild) status(ctx context.Context, waiting func(context.Context) (cat
 	if raised.IsZero() {
 		return ""
 	}
-	why := "the index was damaged, or files of it were gone"
+	why := "the index was damaged or incomplete"
 	if absent {
-		why = "there was no index, as after a restore"
+		why = "there was no index, which is normal after a restore"
 	}
 	w, err := waiting(ctx)
 	switch {

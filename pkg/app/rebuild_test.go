@@ -12,7 +12,7 @@ import (
 
 func TestTheIndexStatusReportsTheRebuild(t *testing.T) {
 	t.Parallel()
-	const none, damaged = "there was no index, as after a restore", "the index was damaged, or files of it were gone"
+	const none, damaged = "there was no index, which is normal after a restore", "the index was damaged or incomplete"
 	at := time.Unix(1_000_000, 0)
 	busy, idle := catalog.Waiting{Any: true, Queued: 3, InFlight: 2}, catalog.Waiting{Any: true}
 	begin := func(r *rebuild) { r.begin(at) }

@@ -22,7 +22,7 @@ func TestADataDirectoryOfAnotherVersionIsRefused(t *testing.T) {
 		},
 		"a development version": {
 			`UPDATE goose_db_version SET version_id = 8 WHERE version_id > 0`,
-			[]string{"version 8", "never released", "use an empty data directory"},
+			[]string{"version 8", "before the first release", "to an empty data directory"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

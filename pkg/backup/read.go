@@ -57,7 +57,7 @@ func Read(ctx context.Context, r io.Reader, o Options, sink Sink) (Report, error
 	if n, err := io.Copy(io.Discard, unpacker); err != nil {
 		return a.report, a.explain(ctx, err, in)
 	} else if n > maxTrailer {
-		return a.report, &DamagedError{sumsName, "something follows its end"}
+		return a.report, &DamagedError{sumsName, "there is data after its end"}
 	}
 	a.report.ArchiveBytes = in.n
 	return a.report, nil
@@ -99,11 +99,11 @@ func (a *reading) explain(ctx context.Context, err error, in *countingReader) er
 		return err
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		if a.last == "" {
-			return &DamagedError{"", "it ends before its first member"}
+			return &DamagedError{"", "the archive ends before its first file"}
 		}
 		return &DamagedError{a.last, "the archive ends early"}
 	case a.last == "":
-		return &DamagedError{"", "this is no backup: " + err.Error()}
+		return &DamagedError{"", "this is not a backup: " + err.Error()}
 	}
 	return &DamagedError{a.last, err.Error()}
 }
@@ -115,7 +115,7 @@ func (a *reading) run(ctx context.Context) error {
 			return err
 		}
 		if h.Typeflag != tar.TypeReg {
-			return &DamagedError{a.last, "an entry that is not a file follows it"}
+			return &DamagedError{a.last, "the entry after it is not a file"}
 		}
 		first := a.last == ""
 		if first != (h.Name == headerName) {
@@ -142,9 +142,9 @@ func (a *reading) misplacedError(name string) error {
 		name = name[:200]
 	}
 	if a.last == "" {
-		return &DamagedError{"", fmt.Sprintf("this is no backup: it begins with %q", name)}
+		return &DamagedError{"", fmt.Sprintf("this is not a backup: it begins with %q", name)}
 	}
-	return &DamagedError{a.last, fmt.Sprintf("%q does not belong after it", name)}
+	return &DamagedError{a.last, fmt.Sprintf("the file %q must not come after it", name)}
 }
 
 // member reads one member and records its digest.
@@ -155,7 +155,7 @@ func (a *reading) member(ctx context.Context, h *tar.Header) error {
 	folder += "/"
 	if key != "" && a.opts.Key != nil {
 		if err := a.opts.Key(key); err != nil {
-			return &DamagedError{h.Name, "its name does not belong to an original"}
+			return &DamagedError{h.Name, "its name is not that of an original"}
 		}
 	}
 	var err error
@@ -220,7 +220,7 @@ func (a *reading) header(content io.Reader, size int64) error {
 		return fmt.Errorf("the backup has format %d, but this program only reads formats up to %d: it was %w (%s); restore it with that version or a newer one",
 			h.Format, Format, ErrNewer, h.Program)
 	case a.opts.Schema > 0 && h.Schema > a.opts.Schema:
-		return fmt.Errorf("the catalog in the backup has schema version %d, and this program knows versions up to %d: it was %w (%s); restore it with that version or a newer one",
+		return fmt.Errorf("the catalog in the backup has schema version %d, but this program only reads versions up to %d: it was %w (%s); restore it with that version or a newer one",
 			h.Schema, a.opts.Schema, ErrNewer, h.Program)
 	}
 	return nil
@@ -251,7 +251,7 @@ func (a *reading) loss(ctx context.Context, folder, key string, content io.Reade
 	}
 	if folder == damagedPath {
 		if a.suspect != originalsPath+key {
-			return &DamagedError{folder + key, "the original before it is another one, or intact"}
+			return &DamagedError{folder + key, "it does not belong to a damaged original before it"}
 		}
 		a.suspect = ""
 		if a.sink != nil {
@@ -273,7 +273,7 @@ func (a *reading) seal() error {
 		return err
 	}
 	if string(got.Sum(nil)) != string(want) {
-		return &DamagedError{sumsName, "it does not list the members of this archive"}
+		return &DamagedError{sumsName, "it does not match the files in the archive"}
 	}
 	switch _, err := a.tar.Next(); {
 	case err == io.EOF:
@@ -281,7 +281,7 @@ func (a *reading) seal() error {
 	case err != nil:
 		return err
 	}
-	return &DamagedError{sumsName, "members follow it"}
+	return &DamagedError{sumsName, "there are more files after it"}
 }
 
 // countingReader counts bytes and records the read error.

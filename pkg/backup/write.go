@@ -82,7 +82,7 @@ const windowSize = 1 << 20
 // reasonOf describes a failure for the reader of the archive, without paths of this machine.
 func reasonOf(ctx context.Context, err error) string {
 	if ctx.Err() != nil {
-		return "it was stopped"
+		return "it was cancelled"
 	}
 	if code := domain.CodeOf(err); code == domain.CodeUnavailable {
 		return "a dependency is down; the service's log has details"
@@ -228,7 +228,7 @@ func (a *archive) copy(ctx context.Context, r io.Reader, sum hash.Hash) error {
 	}
 }
 
-var errTooLong = errors.New("it is longer than the catalog says")
+var errTooLong = errors.New("it is longer than recorded in the catalog")
 
 // original writes one original, or a Loss. The length is written before the content, so content that ends early is
 // padded with zeros. If the content turns out to be damaged, a Loss follows as the next member.

@@ -100,7 +100,7 @@ func TestProcessesThatShareAServer(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = b.Hold(ctx, "index")
-		if domain.CodeOf(err) != domain.CodeConflict || !strings.Contains(err.Error(), `holds "index"`) {
+		if domain.CodeOf(err) != domain.CodeConflict || !strings.Contains(err.Error(), `holds the lock "index"`) {
 			t.Fatalf("a second hold gave %v", err)
 		}
 		for _, free := range []func() (func(), error){

@@ -303,7 +303,7 @@ func TestResponsesAreBounded(t *testing.T) {
 		ask    func(*client.Client) error
 		says   string
 	}{
-		"an answer beyond the bound":     {fixedHandler("application/json", `{"name":"`+strings.Repeat("x", 2000)+`"}`), get, "longer than 1000 bytes"},
+		"an answer beyond the bound":     {fixedHandler("application/json", `{"name":"`+strings.Repeat("x", 2000)+`"}`), get, "longer than the limit of 1000 bytes"},
 		"a page of something else":       {fixedHandler("text/html", "<p>Hello</p>"), get, "is this the address of a Sluice service?"},
 		"an error of something else":     {lost, get, "Not Found"},
 		"an answer that is cut":          {cut, get, "unexpected EOF"},

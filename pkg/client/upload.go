@@ -65,7 +65,7 @@ type upload struct {
 
 func newUpload(datastoreID string, f File) (*upload, error) {
 	if f.Content == nil {
-		return nil, errors.New("a file to upload has no content")
+		return nil, errors.New("the upload has no content")
 	}
 	u := &upload{file: f, size: -1}
 	if s, ok := f.Content.(io.Seeker); ok {

@@ -165,7 +165,7 @@ func (a *Auditor) round(ctx context.Context, alarmed bool) (pause time.Duration)
 	report, err := a.Audit(ctx, Scope{}, func(format string, args ...any) { a.Log.Info("audit", "found", fmt.Sprintf(format, args...)) })
 	if err != nil && ctx.Err() == nil {
 		// Do not try again before the next regular audit, because an audit is expensive.
-		a.Log.Warn("audit is not complete", "error", err)
+		a.Log.Warn("the audit could not be completed", "error", err)
 	}
 	if !report.Clean() {
 		a.Log.Info("audit found differences", "datasources", report.Datasources, "stray_rows", report.StrayRows,

@@ -44,10 +44,10 @@ func (a *audit) originals(ctx context.Context) error {
 		a.note("originals of %s are lost; their content stays searchable, but upload it again before re-indexing", formatCount(a.MissingOriginals, "datasource"))
 	}
 	if a.Pruned > 0 {
-		a.note("deleted %s without rows and original", formatCount(a.Pruned, "datasource"))
+		a.note("deleted %s that had neither rows nor an original", formatCount(a.Pruned, "datasource"))
 	}
 	if a.Lost > 0 {
-		a.note("rows and originals of %s are lost; upload those still needed again, and delete the rest with: sluice repair --prune", formatCount(a.Lost, "datasource"))
+		a.note("rows and originals of %s are lost; upload again any content that is still needed, and delete the rest with: sluice repair --prune", formatCount(a.Lost, "datasource"))
 	}
 	for key, old := range kept {
 		if !old {
@@ -95,7 +95,7 @@ func (a *audit) verifyOriginal(ctx context.Context, o catalog.OriginalRef) error
 	case n <= lostListed:
 		a.note("the original of datasource %s (%s) is damaged", d.ID, d.Name)
 	case n == lostListed+1:
-		a.note("there are more such originals, which are only counted")
+		a.note("there are more damaged originals; they are counted, but not listed")
 	}
 	return nil
 }
@@ -189,7 +189,7 @@ func (a *audit) countLost(ctx context.Context, d domain.Datasource, have, want i
 	case n <= lostListed:
 		a.note("datasource %s (%s) has lost its original and %s%s", d.ID, d.Name, rows, after)
 	case n == lostListed+1:
-		a.note("there are more such datasources, which are only counted")
+		a.note("there are more datasources like this; they are counted, but not listed")
 	}
 	return deleted, nil
 }

@@ -37,10 +37,10 @@ func (a *audit) datastore(ctx context.Context, store domain.Datastore) error {
 		a.StrayRows += here.strayRows
 		a.Missing += here.missing
 		if here.strayRows > 0 {
-			a.note("datastore %s (%s): %s in %s, to be removed", store.ID, store.Name, formatCount(here.strayRows, "stray row"), p)
+			a.note("datastore %s (%s): %s in %s will be removed", store.ID, store.Name, formatCount(here.strayRows, "stray row"), p)
 		}
 		if here.missing > 0 {
-			a.note("datastore %s (%s): rows of %s are missing in %s; to be read again", store.ID, store.Name, formatCount(here.missing, "datasource"), p)
+			a.note("datastore %s (%s): rows of %s are missing in %s; their documents will be indexed again", store.ID, store.Name, formatCount(here.missing, "datasource"), p)
 		}
 		if err != nil {
 			return err
@@ -93,7 +93,7 @@ func (a *audit) sweepAbandoned(ctx context.Context, store domain.Datastore) erro
 			continue
 		}
 		a.StrayRows += rows.Rows
-		a.note("datastore %s (%s): %s left in %s, where it is not kept; to be removed", store.ID, store.Name, formatCount(rows.Rows, "row"), p)
+		a.note("datastore %s (%s): %s in %s, which the datastore does not use, will be removed", store.ID, store.Name, formatCount(rows.Rows, "row"), p)
 		err := a.Catalog.QueueSweep(ctx, domain.Sweep{WorkspaceID: store.WorkspaceID, DatastoreID: store.ID, Place: p, Below: rows.Generation + 1})
 		if err != nil {
 			return fmt.Errorf("queueing a sweep: %w", err)

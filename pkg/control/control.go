@@ -35,7 +35,7 @@ func runLoop(ctx context.Context, log *slog.Logger, wake <-chan struct{}, interv
 			return
 		case err != nil:
 			delay = min(max(2*delay, time.Second/4), maxDelay)
-			log.WarnContext(ctx, "control round failed; will retry", "error", err, "delay", delay)
+			log.WarnContext(ctx, "a background loop failed; will retry", "error", err, "delay", delay)
 			if !wait(ctx, nil, delay) {
 				return
 			}

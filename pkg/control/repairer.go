@@ -61,7 +61,7 @@ func (r *Repairer) round(ctx context.Context) (more bool, err error) {
 		defer close(beat)
 		for wait(beating, nil, repairBeat) {
 			if err := r.Requests.AddRepairLines(beating, request.ID); err != nil && beating.Err() == nil {
-				r.Log.Warn("could not renew the claim of a repair", "error", err)
+				r.Log.Warn("could not renew the claim to a repair", "error", err)
 			}
 		}
 	}()
@@ -119,7 +119,7 @@ func (r *Repairer) reschedule(ctx context.Context, say Note) error {
 		say("%s restored", formatCount(done.Set, "refresh schedule"))
 	}
 	if done.Removed > 0 {
-		say("removed %s that no datasource needs", formatCount(done.Removed, "refresh schedule"))
+		say("removed %s that no datasource uses", formatCount(done.Removed, "refresh schedule"))
 	}
 	if errors.Is(err, jobs.ErrNoSchedules) {
 		say("scheduled refreshes are off: %v", err)
@@ -137,16 +137,16 @@ func (r Report) summary(consistent bool) string {
 			parts = append(parts, fmt.Sprintf(format, n))
 		}
 	}
-	part(int64(r.Adopted), "%d taken over from the job log")
-	part(int64(r.Missing), "%d to be read again")
+	part(int64(r.Adopted), "%d imported from the job log")
+	part(int64(r.Missing), "%d to be indexed again")
 	part(int64(r.Refetched), "%d to be fetched again")
 	part(int64(r.MissingOriginals), "%d without their original")
 	part(int64(r.DamagedOriginals), "%d with a damaged original")
-	part(int64(r.Lost), "%d without rows and original")
+	part(int64(r.Lost), "%d without rows and without an original")
 	part(int64(r.Pruned), "%d deleted")
 	part(r.StrayRows, "stray rows: %d")
 	part(int64(r.StrayOriginals), "stray originals: %d")
-	line := formatCount(r.Datasources, "datasource") + " looked at"
+	line := formatCount(r.Datasources, "datasource") + " checked"
 	switch {
 	case consistent:
 		line += ": index, originals, job log and catalog agree"
@@ -154,7 +154,7 @@ func (r Report) summary(consistent bool) string {
 		line += ": " + strings.Join(parts, ", ")
 	}
 	if r.Unfinished > 0 {
-		line += fmt.Sprintf("; %d being worked on, which may still be incomplete", r.Unfinished)
+		line += fmt.Sprintf("; still being processed and possibly incomplete: %d", r.Unfinished)
 	}
 	return line
 }

@@ -70,35 +70,35 @@ func TestARepairReportsItsActions(t *testing.T) {
 		want      []string
 		finished  string
 	}{
-		"that all agree": {rows: whole, want: []string{"1 datasource looked at: index, originals, job log and catalog agree"}},
+		"that all agree": {rows: whole, want: []string{"1 datasource checked: index, originals, job log and catalog agree"}},
 		"that streams were gone": {
 			stage: repairFixture{streams: jobs.Repaired{Streams: []string{"JOBS"}, JobsReset: true, FirstGeneration: 1000}, made: true}, rows: whole,
 			want: []string{
 				"stream JOBS was missing; created an empty one",
 				"the job log was lost and starts again at generation 1000; unfinished jobs must be published again",
 				"the store of originals was missing; created an empty one",
-				"1 datasource looked at",
+				"1 datasource checked",
 			},
 		},
 		"that rows are missing": {
 			want: []string{
-				"datastore store (s): rows of 1 datasource are missing in embedded with m; to be read again",
-				"1 datasource looked at: 1 to be read again",
+				"datastore store (s): rows of 1 datasource are missing in embedded with m; their documents will be indexed again",
+				"1 datasource checked: 1 to be indexed again",
 			},
 		},
 		"that there is too much": {
 			rows: append([]index.Stored{{DatasourceID: "x", Generation: 5, Rows: 2}}, whole...), originals: kept{"uploads/x": synched},
 			want: []string{
-				"datastore store (s): 2 stray rows in embedded with m, to be removed", "1 stray original will be removed",
-				"1 datasource looked at: stray rows: 2, stray originals: 1",
+				"datastore store (s): 2 stray rows in embedded with m will be removed", "1 stray original will be removed",
+				"1 datasource checked: stray rows: 2, stray originals: 1",
 			},
 		},
 		"what is lost": {
 			originals: kept{"uploads/src": {}},
 			want: []string{
 				"datasource src (a.pdf) has lost its original and its rows",
-				"rows and originals of 1 datasource are lost; upload those still needed again, and delete the rest with: sluice repair --prune",
-				"1 datasource looked at: 1 without rows and original",
+				"rows and originals of 1 datasource are lost; upload again any content that is still needed, and delete the rest with: sluice repair --prune",
+				"1 datasource checked: 1 without rows and without an original",
 			},
 		},
 		"what is damaged": {
@@ -106,14 +106,14 @@ func TestARepairReportsItsActions(t *testing.T) {
 			want: []string{
 				"the original of datasource src (a.pdf) is damaged",
 				"originals of 1 datasource are damaged; their content stays searchable, but upload it again before re-indexing",
-				"1 datasource looked at: 1 with a damaged original",
+				"1 datasource checked: 1 with a damaged original",
 			},
 		},
 		"what it deletes of that when it is told to": {
 			stage: repairFixture{prune: true}, originals: kept{"uploads/src": {}},
 			want: []string{
-				"datasource src (a.pdf) has lost its original and its rows: deleted", "deleted 1 datasource without rows and original",
-				"1 datasource looked at: 1 deleted",
+				"datasource src (a.pdf) has lost its original and its rows: deleted", "deleted 1 datasource that had neither rows nor an original",
+				"1 datasource checked: 1 deleted",
 			},
 		},
 		"what the job log knows better": {
@@ -124,11 +124,11 @@ func TestARepairReportsItsActions(t *testing.T) {
 			rows: whole,
 			want: []string{
 				"datasource late (b.pdf): restored from the job log",
-				"2 datasources looked at: 1 taken over from the job log; 1 being worked on, which may still be incomplete",
+				"2 datasources checked: 1 imported from the job log; still being processed and possibly incomplete: 1",
 			},
 		},
 		"what it could not look at, and the rest": {
-			stage: repairFixture{fault: errDown}, rows: whole, want: []string{"1 datasource looked at"}, finished: "reading the job log: engine is down",
+			stage: repairFixture{fault: errDown}, rows: whole, want: []string{"1 datasource checked"}, finished: "reading the job log: engine is down",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

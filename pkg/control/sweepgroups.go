@@ -70,7 +70,7 @@ func (s *Sweeper) settle(ctx context.Context, group []catalog.SweepTask) (done [
 			continue // interrupted: does not count as a failure
 		}
 		delay := min(time.Second<<min(task.Attempts, 10), 10*time.Minute)
-		s.Log.WarnContext(ctx, "sweep failed; will retry", "sweep", task.ID, "datasource", task.DatasourceID, "delay", delay, "error", faults[i])
+		s.Log.WarnContext(ctx, "removing deleted content failed; will retry", "sweep", task.ID, "datasource", task.DatasourceID, "delay", delay, "error", faults[i])
 		if err := s.Sweeps.DeferSweep(ctx, task.ID, s.Now().Add(delay), faults[i].Error()); err != nil {
 			return nil, fmt.Errorf("deferring sweep %s: %w", task.ID, err)
 		}

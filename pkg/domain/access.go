@@ -83,7 +83,7 @@ func CleanHeaders(field string, headers map[string]string) (map[string]string, [
 		case len(value) > MaxHeaderValue:
 			fault(given, "has %d bytes; the limit is %d", len(value), MaxHeaderValue)
 		case twice:
-			fault(given, "is set twice: names of headers are case-insensitive; send it once")
+			fault(given, "is sent twice: header names are case-insensitive; send it once")
 		default:
 			clean[name] = value
 		}

@@ -165,7 +165,7 @@ func decode(line []byte, into any) error {
 	case errors.As(err, &kind) && kind.Field == "":
 		return errors.New("is not a JSON object")
 	case errors.As(err, &kind):
-		return fmt.Errorf("%s is a JSON %s, which it must not be", kind.Field, kind.Value)
+		return fmt.Errorf("%s has the wrong type: it must not be a JSON %s", kind.Field, kind.Value)
 	case err != nil:
 		return fmt.Errorf("is not a JSON object: %w", err)
 	}

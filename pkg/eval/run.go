@@ -59,7 +59,7 @@ func ReadRun(r io.Reader) (Run, error) {
 		}
 		score, err := strconv.ParseFloat(strings.TrimSpace(c[2]), 64)
 		if err != nil || math.IsNaN(score) {
-			return fmt.Errorf("%.80q is no score", c[2])
+			return fmt.Errorf("%.80q is not a score", c[2])
 		}
 		if err := errors.Join(checkID(c[0]), checkID(c[1])); err != nil {
 			return err

@@ -76,9 +76,9 @@ func TestPDFsWithoutContentAreRefusedEarly(t *testing.T) {
 		kind       format.Kind
 	}{
 		"a trailer alone": {"%PDF-1.4\ntrailer << /Root 1 0 R /Encrypt 2 0 R >>\nstartxref\n999999\n%%EOF\n",
-			"the PDF is damaged: there are no pages in it; export it again, or upload the document in another format", format.Damaged},
+			"the PDF is damaged: it has no pages; export it again, or upload the document in another format", format.Damaged},
 		"a header alone": {"%PDF-1.7\n",
-			"the PDF is damaged: there are no pages in it; export it again, or upload the document in another format", format.Damaged},
+			"the PDF is damaged: it has no pages; export it again, or upload the document in another format", format.Damaged},
 		"an empty page": {string(extracttest.PDF("<< /Type /Catalog /Pages 2 0 R >>", "<< /Type /Pages /Kids [3 0 R] /Count 1 >>", "<< /Type /Page /Parent 2 0 R >>")),
 			"the file has no text: its page is empty", format.NoText},
 	}

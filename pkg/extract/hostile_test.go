@@ -114,7 +114,7 @@ func TestMessagesAreOneClearLine(t *testing.T) {
 	tests := map[string]struct {
 		name, data, want string
 	}{
-		"a PDF of no pages": {"a.pdf", string(extracttest.PDF("<< /Type /Catalog /Pages 2 0 R >>", "<< /Type /Pages /Kids [2 0 R] >>")), "the PDF is damaged: there are no pages"},
+		"a PDF of no pages": {"a.pdf", string(extracttest.PDF("<< /Type /Catalog /Pages 2 0 R >>", "<< /Type /Pages /Kids [2 0 R] >>")), "the PDF is damaged: it has no pages"},
 		"a PDF that no reader opens": {"a.pdf", "%PDF-1.4\n1 0 obj\n<< /Type /Catalog >>\nstream\nendstream\nendobj\ntrailer\n<< /Root 1 0 R /Encrypt 1 0 R >>\n%%EOF",
 			"the PDF is damaged: its structure cannot be read"},
 		"a docx cut short": {"a.docx", "PK\x03\x04 and no more", "the file is damaged or not an epub, odt, docx, pptx or xlsx file"},

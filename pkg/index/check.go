@@ -38,7 +38,7 @@ func CheckRow(r *Row, dimensions int) error {
 		{"custom id", r.CustomID, MaxNameBytes},
 	} {
 		if len(f.value) > f.limit {
-			return fmt.Errorf("%w: the %s has %d bytes, more than %d", ErrInvalid, f.name, len(f.value), f.limit)
+			return fmt.Errorf("%w: the %s has %d bytes; the limit is %d", ErrInvalid, f.name, len(f.value), f.limit)
 		}
 	}
 	return checkVector(r.Vector, dimensions)
@@ -62,14 +62,14 @@ func ValidKey(key string) bool {
 // checkVector validates a row's vector. A zero vector is valid: it means that the model knows none of the text's words.
 func checkVector(v []float32, dimensions int) error {
 	if len(v) != dimensions {
-		return fmt.Errorf("%w: the vector has %d dimensions, the space has %d", ErrInvalid, len(v), dimensions)
+		return fmt.Errorf("%w: the vector has %d dimensions, but the space has %d", ErrInvalid, len(v), dimensions)
 	}
 	n := norm(v)
 	if math.IsNaN(n) || math.IsInf(n, 0) {
 		return fmt.Errorf("%w: the vector has a component that is not a finite number", ErrInvalid)
 	}
 	if n != 0 && math.Abs(n-1) > unitTolerance {
-		return fmt.Errorf("%w: the vector has length %.3f, not 1", ErrInvalid, n)
+		return fmt.Errorf("%w: the vector's length is %.3f; it must be 1", ErrInvalid, n)
 	}
 	return nil
 }
@@ -78,7 +78,7 @@ func checkVector(v []float32, dimensions int) error {
 // the vector has the wrong number of dimensions or a component that is not a finite number.
 func Unit(v []float32, dimensions int) ([]float32, error) {
 	if len(v) != dimensions {
-		return nil, fmt.Errorf("%w: the query's vector has %d dimensions, the space has %d", ErrInvalid, len(v), dimensions)
+		return nil, fmt.Errorf("%w: the query's vector has %d dimensions, but the space has %d", ErrInvalid, len(v), dimensions)
 	}
 	n := norm(v)
 	if math.IsNaN(n) || math.IsInf(n, 0) {
@@ -143,7 +143,7 @@ func Alternatives(key string, value any) ([]string, error) {
 	}
 	list := reflect.ValueOf(value)
 	if !list.IsValid() || list.Kind() != reflect.Slice {
-		return nil, fmt.Errorf("%w: the filter %q is neither a string, number or boolean nor a list of them", ErrInvalid, key)
+		return nil, fmt.Errorf("%w: the filter %q must be a string, a number, a boolean or a list of these", ErrInvalid, key)
 	}
 	out := make([]string, 0, list.Len())
 	for i := range list.Len() {

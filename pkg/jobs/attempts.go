@@ -33,7 +33,7 @@ type attemptCounts struct {
 func (t attemptCounts) crashes() int { return max(0, t.Starts-t.Failures-t.HandBacks) }
 
 // errRevision means that another process has written the entry since this one read it.
-var errRevision = errors.New("jobs: written by another worker")
+var errRevision = errors.New("jobs: another worker has changed the entry")
 
 // attemptStore stores the attempt counts of unfinished jobs and the checkpoints of consumers. Entries of finished jobs
 // are deleted, and the stream's age limit removes the rest. The stream is laid out as a key-value bucket. It is not

@@ -75,7 +75,7 @@ func (b *Broker) discardAhead(ctx context.Context, stream string, c *jetstream.C
 	if c.Delivered.Stream <= last && c.AckFloor.Stream <= last {
 		return nil
 	}
-	b.log.Warn("consumer is positioned beyond the last message; creating it again", "consumer", c.Name, "position", c.Delivered.Stream, "last", last)
+	b.log.Warn("the consumer's position is beyond the last message; recreating the consumer", "consumer", c.Name, "position", c.Delivered.Stream, "last", last)
 	if err := b.js.DeleteConsumer(ctx, stream, c.Name); err != nil && !errors.Is(err, jetstream.ErrConsumerNotFound) {
 		return err
 	}
@@ -98,7 +98,7 @@ func (b *Broker) start(ctx context.Context, stream, consumer string) (jetstream.
 	if info := s.CachedInfo(); !last.appliesTo(info) || last.Floor > info.State.LastSeq {
 		return jetstream.DeliverAllPolicy, 0, nil
 	}
-	b.log.Warn("consumer was missing; creating it again at its checkpoint", "consumer", consumer, "sequence", last.Floor)
+	b.log.Warn("the consumer was missing; recreating it at its checkpoint", "consumer", consumer, "sequence", last.Floor)
 	return jetstream.DeliverByStartSequencePolicy, last.Floor + 1, nil
 }
 

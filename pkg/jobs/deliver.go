@@ -29,7 +29,7 @@ func (w *worker) deliver(msg jetstream.Msg) {
 	d := &delivery{worker: w, log: w.log, msg: msg}
 	meta, err := msg.Metadata()
 	if err != nil { // cannot happen, because every message of a consumer has metadata
-		w.log.Error("message without metadata", "subject", msg.Subject(), "error", err)
+		w.log.Error("the message has no metadata", "subject", msg.Subject(), "error", err)
 		return
 	}
 	if !w.claim(meta.Sequence.Stream) {

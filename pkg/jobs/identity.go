@@ -80,7 +80,7 @@ func (b *Broker) identify(ctx context.Context, o Options) error {
 		if served {
 			return fmt.Errorf("%w, whose api process is running: check NATS_URL, DATABASE_URL and the data directory", ErrForeign)
 		}
-		b.log.Warn("this new catalog takes over the job log of a catalog that no process serves", "catalog_before", owner)
+		b.log.Warn("the job log belongs to another catalog that no process serves; this new catalog takes it over", "catalog_before", owner)
 	}
 	return nil
 }

@@ -77,7 +77,7 @@ func (b *Broker) ensure(ctx context.Context, highest uint64, names []string) (Re
 			return r, err
 		}
 		if n := stream.CachedInfo().Config.Replicas; n > b.opts.Replicas {
-			b.log.Warn("a stream has more replicas than SLUICE_NATS_REPLICAS, and keeps them", "stream", name, "replicas", n, "asked", b.opts.Replicas)
+			b.log.Warn("a stream has more replicas than SLUICE_NATS_REPLICAS; the extra replicas are kept", "stream", name, "replicas", n, "asked", b.opts.Replicas)
 		}
 		if created {
 			r.Streams = append(r.Streams, name)
@@ -125,6 +125,6 @@ func (b *Broker) advance(ctx context.Context, highest uint64) (older, unused boo
 	if err != nil {
 		return false, false, fmt.Errorf("moving stream %s above generation %d: %w", StreamJobs, highest, err)
 	}
-	b.log.Warn("job log was older than the catalog and was emptied", "last_generation", last, "catalog_generation", highest)
+	b.log.Warn("the job log was older than the catalog and was emptied", "last_generation", last, "catalog_generation", highest)
 	return true, false, nil
 }

@@ -55,7 +55,7 @@ func (d *delivery) turn() (*admission.Slot, bool) {
 		err = d.msg.NakWithDelay(d.turns.delay(d.job.Generation, time.Now()))
 	}
 	if err != nil {
-		d.log.Debug("could not return a job that has to wait for its turn; it is delivered again later", "error", err)
+		d.log.Debug("could not return a job to the queue; it will be delivered again later", "error", err)
 	}
 	return slot, ok
 }

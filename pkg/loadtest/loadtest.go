@@ -42,13 +42,13 @@ type Load struct {
 func (l Load) Validate() error {
 	switch {
 	case !(l.Rate >= 0 && l.Rate <= MaxRate):
-		return fmt.Errorf("the rate is %v requests per second; it must be 0 to %d", l.Rate, MaxRate)
+		return fmt.Errorf("the rate is %v requests per second; it must be from 0 to %d", l.Rate, MaxRate)
 	case l.Clients < 1 || l.Clients > MaxClients:
-		return fmt.Errorf("the number of clients is %d; it must be 1 to %d", l.Clients, MaxClients)
+		return fmt.Errorf("the number of clients is %d; it must be from 1 to %d", l.Clients, MaxClients)
 	case l.For <= 0 || l.For > MaxFor:
-		return fmt.Errorf("the load takes %v; it must take more than 0 and at most %v", l.For, MaxFor)
+		return fmt.Errorf("the duration is %v; it must be more than 0 and at most %v", l.For, MaxFor)
 	case l.Warmup < 0 || l.Warmup > MaxFor:
-		return fmt.Errorf("the warm-up takes %v; it must take 0 to %v", l.Warmup, MaxFor)
+		return fmt.Errorf("the duration of the warm-up is %v; it must be from 0 to %v", l.Warmup, MaxFor)
 	case l.Requests < 0:
 		return fmt.Errorf("the number of requests is %d; it must be 0 (no limit) or more", l.Requests)
 	default:
@@ -168,4 +168,4 @@ func (r *run) drain(ctx, sending context.Context, giveUp func()) {
 }
 
 // errGivenUp is the error of a request that received no response within the grace period.
-var errGivenUp = errors.New("no answer by the end")
+var errGivenUp = errors.New("no response by the end of the measurement")

@@ -128,7 +128,7 @@ func TestAnswersThatNeverComeAreFailures(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff([]Failure{{"no answer by the end", 4}}, r.Failures); diff != "" || r.Succeeded != 1 || time.Since(begun) != 8*time.Second {
+		if diff := cmp.Diff([]Failure{{"no response by the end of the measurement", 4}}, r.Failures); diff != "" || r.Succeeded != 1 || time.Since(begun) != 8*time.Second {
 			t.Errorf("%+v after %v %s", r, time.Since(begun), diff)
 		}
 	})
@@ -202,7 +202,7 @@ func TestTheReportIsATable(t *testing.T) {
 	if err := r.Write(&b); err != nil {
 		t.Fatal(err)
 	}
-	want := `103 requests in 10.0 s: 100 answered (10.0/s), 3 failed, 7 due and not sent, since no client was free: the service is slower than the rate
+	want := `103 requests in 10.0 s: 100 answered (10.0/s), 3 failed, 7 not sent because no client was free: the service cannot keep up with this rate
 
    milliseconds   count   mean    p50    p90    p99   p99.9    max
       sent late     103   0.01   0.01   0.02   0.03    0.04   0.05

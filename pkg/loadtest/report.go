@@ -42,7 +42,7 @@ func (r Report) Write(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d requests in %.1f s: %d answered (%.1f/s), %d failed", r.Sent, r.Seconds, r.Succeeded, r.PerSecond, r.Failed)
 	if r.Unsent > 0 {
-		fmt.Fprintf(&b, ", %d due and not sent, since no client was free: the service is slower than the rate", r.Unsent)
+		fmt.Fprintf(&b, ", %d not sent because no client was free: the service cannot keep up with this rate", r.Unsent)
 	}
 	b.WriteString("\n\n")
 	t := tabwriter.NewWriter(&b, 0, 4, 3, ' ', tabwriter.AlignRight)

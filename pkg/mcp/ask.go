@@ -12,21 +12,21 @@ import (
 )
 
 type askArguments struct {
-	Question       string `json:"question" jsonschema:"what to ask; it stands alone, or follows on the conversation named"`
-	Agent          string `json:"agent,omitempty" jsonschema:"id of the agent; may be left out when there is but one"`
-	ConversationID string `json:"conversationId,omitempty" jsonschema:"of an earlier answer, to go on from there; left out: a new conversation"`
+	Question       string `json:"question" jsonschema:"question to ask; it must be understandable on its own or as a follow-up in the conversation"`
+	Agent          string `json:"agent,omitempty" jsonschema:"id of the agent; can be left out if there is only one"`
+	ConversationID string `json:"conversationId,omitempty" jsonschema:"id of the conversation to continue, from an earlier answer; if left out, a new conversation starts"`
 }
 
 type askAnswer struct {
-	Answer         string      `json:"answer" jsonschema:"with citations like [1], the numbers of the sources"`
+	Answer         string      `json:"answer" jsonschema:"answer with citations like [1], which are the numbers of the sources"`
 	Agent          string      `json:"agent"`
 	ConversationID string      `json:"conversationId"`
 	Sources        []askSource `json:"sources"`
 }
 
 type askSource struct {
-	Citation int    `json:"citation" jsonschema:"the number in the answer; 0 of an answer without citations"`
-	ID       string `json:"id" jsonschema:"of the passage; fetch reads more around it"`
+	Citation int    `json:"citation" jsonschema:"number of the citation in the answer; 0 if the answer has no citations"`
+	ID       string `json:"id" jsonschema:"id of the passage; pass it to fetch to read the text around it"`
 	Title    string `json:"title"`
 	URL      string `json:"url"`
 	Text     string `json:"text"`

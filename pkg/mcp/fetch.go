@@ -13,7 +13,7 @@ import (
 )
 
 type fetchArguments struct {
-	ID string `json:"id" jsonschema:"an id of search's results, a datasource's id, or metadata.next of the part before"`
+	ID string `json:"id" jsonschema:"id from a search result, id of a datasource, or metadata.next from the previous part"`
 }
 
 // document is the result of fetch, with the fields that ChatGPT's connectors require.
@@ -22,7 +22,7 @@ type document struct {
 	Title    string            `json:"title"`
 	Text     string            `json:"text"`
 	URL      string            `json:"url"`
-	Metadata map[string]string `json:"metadata" jsonschema:"of the document; next, if it is there, is the id of the part that follows"`
+	Metadata map[string]string `json:"metadata" jsonschema:"metadata of the document; next is the id of the next part, if there is one"`
 }
 
 func addFetch(box *toolRegistry, lib Library) {

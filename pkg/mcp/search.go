@@ -11,30 +11,30 @@ import (
 )
 
 type searchArguments struct {
-	Query      string         `json:"query" jsonschema:"what to look for: a question, or words that the text holds"`
-	Datastores []string       `json:"datastores,omitempty" jsonschema:"ids of the datastores to search; left out: all of the workspace"`
-	TopK       int            `json:"topK,omitempty" jsonschema:"how many passages at most; left out: 10"`
-	Filters    *searchFilters `json:"filters,omitempty" jsonschema:"only passages of documents that match every field given"`
+	Query      string         `json:"query" jsonschema:"question, or words that the text contains"`
+	Datastores []string       `json:"datastores,omitempty" jsonschema:"ids of the datastores to search; default: all datastores of the workspace"`
+	TopK       int            `json:"topK,omitempty" jsonschema:"maximum number of passages; default: 10"`
+	Filters    *searchFilters `json:"filters,omitempty" jsonschema:"return only passages of documents that match all of these fields"`
 }
 
 type searchFilters struct {
-	CustomIDs     []string       `json:"custom_ids,omitempty" jsonschema:"custom ids of documents, one of which must match"`
-	DatasourceIDs []string       `json:"datasource_ids,omitempty" jsonschema:"ids of documents or web sites, one of which must match"`
-	Metadata      map[string]any `json:"metadata,omitempty" jsonschema:"keys of the documents' metadata with a string, number or boolean that they must equal, or an array of them"`
+	CustomIDs     []string       `json:"custom_ids,omitempty" jsonschema:"custom ids; the document must have one of them"`
+	DatasourceIDs []string       `json:"datasource_ids,omitempty" jsonschema:"ids of documents or web sites; the document must be one of them or belong to one of them"`
+	Metadata      map[string]any `json:"metadata,omitempty" jsonschema:"metadata that the document must have; each value is a string, number or boolean, or an array of alternatives"`
 }
 
 type searchResults struct {
-	Results []searchResult `json:"results" jsonschema:"passages, best first"`
+	Results []searchResult `json:"results" jsonschema:"passages, with the best one first"`
 }
 
 // searchResult is a passage that the search found. ChatGPT's connectors require the first three fields.
 type searchResult struct {
-	ID    string `json:"id" jsonschema:"of the passage; fetch reads more around it"`
+	ID    string `json:"id" jsonschema:"id of the passage; pass it to fetch to read the text around it"`
 	Title string `json:"title"`
-	URL   string `json:"url" jsonschema:"of the web page, or of the document as a resource of this server"`
+	URL   string `json:"url" jsonschema:"address of the web page, or of the document as a resource of this server"`
 
 	Text         string  `json:"text"`
-	Score        float64 `json:"score" jsonschema:"0 to 1, comparable within these results"`
+	Score        float64 `json:"score" jsonschema:"score from 0 to 1; compare it only with other scores in these results"`
 	Source       string  `json:"source"`
 	Heading      string  `json:"heading,omitempty"`
 	Page         int     `json:"page,omitempty"`
@@ -47,7 +47,7 @@ func addSearch(box *toolRegistry, lib Library) {
 	addTool(box, &sdk.Tool{
 		Name:        "search",
 		Title:       "Search documents",
-		Description: "Finds the passages of the workspace's documents, files and web pages that are most similar to a query. Returns their text with ids that fetch takes.",
+		Description: "Finds the passages of the workspace's documents, files and web pages that are most similar to a query. Returns their text with ids to pass to fetch.",
 		Annotations: readOnly("Search documents"),
 	}, func(f map[string]*jsonschema.Schema) {
 		text(f["query"], maxQuestionCharacters)

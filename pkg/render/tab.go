@@ -165,7 +165,7 @@ func (t *tab) close() (bad bool) {
 	defer cancel()
 	_, err := cdp.Call(ctx, t.instance.browser, target.DisposeBrowserContext, target.DisposeBrowserContextParams{BrowserContextID: t.context})
 	if err != nil && t.instance.alive() {
-		t.opts.Log.Warn("closing a tab failed; the browser is replaced", "error", err)
+		t.opts.Log.Warn("closing a tab failed; replacing the browser", "error", err)
 		bad = true
 	}
 	t.detach()

@@ -41,7 +41,7 @@ func (b *breaker) admit() (attempt, error) {
 	defer b.mu.Unlock()
 	v := attempt{pauses: b.pauses, tries: b.pauses > 0}
 	if left := b.until.Sub(b.now()); v.tries && (left > 0 || b.probing) {
-		return v, &Error{Message: fmt.Sprintf("the server has failed, and is not asked again for %s", max(left, time.Second).Round(time.Second)), Err: ErrPaused}
+		return v, &Error{Message: fmt.Sprintf("the server failed repeatedly; no requests are sent to it for %s", max(left, time.Second).Round(time.Second)), Err: ErrPaused}
 	}
 	b.probing = v.tries
 	return v, nil

@@ -139,7 +139,7 @@ func TestOneQueryProbesAPausedServer(t *testing.T) {
 	ctx, leave := context.WithCancel(t.Context())
 	first := ask(ctx)
 	<-entered
-	if err := <-ask(t.Context()); !errors.Is(err, ErrPaused) || !strings.Contains(err.Error(), "is not asked again for 1s") {
+	if err := <-ask(t.Context()); !errors.Is(err, ErrPaused) || !strings.Contains(err.Error(), "no requests are sent to it for 1s") {
 		t.Errorf("while one tries, another gets %v", err)
 	}
 	leave()

@@ -133,7 +133,7 @@ func TestADenseSearch(t *testing.T) {
 func TestAnUnknownModeIsRefused(t *testing.T) {
 	t.Parallel()
 	_, err := newFixture().retriever(Options{}).Retrieve(t.Context(), ask(mode("vague")))
-	if domain.CodeOf(err) != domain.CodeInvalid || !strings.Contains(err.Error(), `mode: is "vague", must be one of hybrid, lexical, dense`) {
+	if domain.CodeOf(err) != domain.CodeInvalid || !strings.Contains(err.Error(), `mode: is "vague"; it must be one of hybrid, lexical, dense`) {
 		t.Fatal(err)
 	}
 }

@@ -234,13 +234,13 @@ func (r *Retriever) validate(req Request) (Request, error) {
 	case n > MaxQueryCharacters:
 		faults = append(faults, domain.FieldError{Field: "query", Message: fmt.Sprintf("has %d characters; the maximum is %d", n, MaxQueryCharacters)})
 	case analysis.NormalLength(req.Query, MaxQueryCharacters) > MaxQueryCharacters:
-		faults = append(faults, domain.FieldError{Field: "query", Message: fmt.Sprintf("has more than %d characters after Unicode normalisation (NFKC), the maximum; shorten it", MaxQueryCharacters)})
+		faults = append(faults, domain.FieldError{Field: "query", Message: fmt.Sprintf("has more than the maximum of %d characters after Unicode normalisation (NFKC); shorten it", MaxQueryCharacters)})
 	}
 	if req.TopK == 0 {
 		req.TopK = DefaultTopK
 	}
 	if req.TopK < 1 || req.TopK > MaxTopK {
-		faults = append(faults, domain.FieldError{Field: "topK", Message: fmt.Sprintf("is %d, must be 1 to %d", req.TopK, MaxTopK)})
+		faults = append(faults, domain.FieldError{Field: "topK", Message: fmt.Sprintf("is %d; it must be from 1 to %d", req.TopK, MaxTopK)})
 	}
 	if req.Mode == "" {
 		req.Mode = domain.SearchHybrid
@@ -248,10 +248,10 @@ func (r *Retriever) validate(req Request) (Request, error) {
 	switch req.Mode {
 	case domain.SearchHybrid, domain.SearchLexical, domain.SearchDense:
 	default:
-		faults = append(faults, domain.FieldError{Field: "mode", Message: fmt.Sprintf("is %.40q, must be one of %s, %s, %s", req.Mode, domain.SearchHybrid, domain.SearchLexical, domain.SearchDense)})
+		faults = append(faults, domain.FieldError{Field: "mode", Message: fmt.Sprintf("is %.40q; it must be one of %s, %s, %s", req.Mode, domain.SearchHybrid, domain.SearchLexical, domain.SearchDense)})
 	}
 	if req.MaxPerDatasource < 0 || req.MaxPerDatasource > MaxTopK {
-		faults = append(faults, domain.FieldError{Field: "maxPerDatasource", Message: fmt.Sprintf("is %d, must be 1 to %d", req.MaxPerDatasource, MaxTopK)})
+		faults = append(faults, domain.FieldError{Field: "maxPerDatasource", Message: fmt.Sprintf("is %d; it must be from 1 to %d", req.MaxPerDatasource, MaxTopK)})
 	}
 	if req.Rerank != nil && *req.Rerank && r.deps.Reranker == nil {
 		faults = append(faults, domain.FieldError{Field: "rerank", Message: "is true, but no reranker is configured; set RERANK_URL or omit the field"})

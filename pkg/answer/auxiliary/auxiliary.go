@@ -26,7 +26,7 @@ type Task struct {
 }
 
 // errTooMuch stops a model that writes more than Task.MaxBytes.
-var errTooMuch = errors.New("the model wrote too much")
+var errTooMuch = errors.New("the model's output is longer than the limit")
 
 // Ask calls the model. It returns the output without surrounding white space, and the usage. If the call fails, the
 // output is "". If the caller has cancelled ctx, the error is the error of ctx.

@@ -25,7 +25,7 @@ type Provider interface {
 }
 
 // ErrTooLong means that the prompt exceeds the model's context window.
-var ErrTooLong = errors.New("the prompt is longer than the model's window")
+var ErrTooLong = errors.New("the prompt is longer than the model's context window")
 
 // Models maps model names to models.
 type Models interface {

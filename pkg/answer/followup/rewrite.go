@@ -53,7 +53,7 @@ func (q *Question) Rewrite(ctx context.Context, modelName string, models []chat.
 	})
 	if err != nil {
 		if ctx.Err() == nil {
-			log.WarnContext(ctx, "the model did not rewrite a follow-up question; words of earlier questions are added to it instead", "model", models[0].Name, "error", err)
+			log.WarnContext(ctx, "the model did not rewrite a follow-up question; adding words from earlier questions to it instead", "model", models[0].Name, "error", err)
 		}
 		return used
 	}

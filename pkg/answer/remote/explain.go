@@ -85,7 +85,7 @@ func (c *Caller) explain(err error, begun bool) error {
 	case errors.Is(err, errStalled):
 		out.Message = fmt.Sprintf("%s did not begin to answer within %s; try again", name, c.limits.FirstToken)
 	case errors.Is(err, errTokensExhausted):
-		out.Code, out.Message = domain.CodeInvalid, "the model used maxTokens before it began the answer; raise maxTokens"
+		out.Code, out.Message = domain.CodeInvalid, "the model used up maxTokens before it began the answer; raise maxTokens"
 	case errors.Is(err, errEmpty):
 		out.Message = "the model sent an empty answer; rephrase the question"
 	case errors.Is(err, ErrTool):
@@ -138,7 +138,7 @@ func (c *Caller) explainStatus(s *Status, out *domain.Error) {
 	case s.HTTP >= 500:
 		out.Message, out.RetryAfter = fmt.Sprintf("%s failed (HTTP %d); try again later", name, s.HTTP), s.After
 	case s.HTTP < 400:
-		out.Message = fmt.Sprintf("%s redirects requests (HTTP %d), which is not followed: the operator must check %s", name, s.HTTP, c.server.AddressSetting)
+		out.Message = fmt.Sprintf("%s redirects requests (HTTP %d), but redirects are not followed: the operator must check %s", name, s.HTTP, c.server.AddressSetting)
 	default:
 		out.Message = fmt.Sprintf("%s rejected the request (HTTP %d): a parameter may not be supported; the log has details", name, s.HTTP)
 	}

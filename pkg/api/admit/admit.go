@@ -151,8 +151,8 @@ func (g *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	flow := g.server.FlowOf(r)
 	unfinished, ok := g.requests.Enter(r.Context(), flow)
 	if !ok {
-		g.refuse(w, r, class, refusedOpen, fmt.Sprintf("%d requests of this workspace are unfinished, its share of those that may be (SLUICE_LIMIT_OPEN); "+
-			"read the responses, and try again", g.requests.Held(flow)))
+		g.refuse(w, r, class, refusedOpen, fmt.Sprintf("this workspace already has %d unfinished requests, its share of SLUICE_LIMIT_OPEN; "+
+			"read their responses, then try again", g.requests.Held(flow)))
 		return
 	}
 	gate := g.of[class]

@@ -57,7 +57,7 @@ func (s *streams) open(ctx context.Context, caller access.Caller, workspace stri
 func (s *streams) refusal(owner string, open int) error {
 	return &domain.Error{
 		Code: domain.CodeUnavailable, RetryAfter: time.Duration(retryMin+rand.IntN(retryMax-retryMin+1)) * time.Second,
-		Message: fmt.Sprintf("%s has %d open streams, its share of the %d that may be open (SLUICE_LIMIT_OPEN); close some, or try again later", owner, open, s.limit),
+		Message: fmt.Sprintf("%s already has %d open streams, its share of the limit of %d (SLUICE_LIMIT_OPEN); close some, or try again later", owner, open, s.limit),
 	}
 }
 

@@ -72,7 +72,7 @@ func (k *Responses) Serve(c *gin.Context, caller access.Caller, secret bool, con
 	}
 	key := given[0]
 	if len(given) > 1 || !keyPattern.MatchString(key) {
-		return domain.Invalid(header, "must be given once, as 1 to 200 printable ASCII characters")
+		return domain.Invalid(header, "must be sent once and consist of 1 to 200 printable ASCII characters")
 	}
 	if caller.Anonymous || asksForStream(c.Request) {
 		return nil

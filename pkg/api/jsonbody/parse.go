@@ -77,7 +77,7 @@ func (p *parser) value(path string, depth int) (any, error) {
 	case json.Number:
 		f, err := t.Float64()
 		if err != nil {
-			p.fault(path, "is %s, which is outside the range of numbers", Shorten(t.String()))
+			p.fault(path, "is %s, which is too large for a 64-bit floating-point number", Shorten(t.String()))
 		}
 		return f, nil
 	case string:

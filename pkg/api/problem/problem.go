@@ -49,7 +49,7 @@ const (
 
 // ErrForbidden is wrapped by errors for a valid key without permission. In this API, such a key and a missing key both
 // get status 403. Clients of OpenAI's API and of the Model Context Protocol get 401 for a missing key.
-var ErrForbidden = errors.New("the key does not have permission")
+var ErrForbidden = errors.New("the API key does not have the required permission")
 
 // Forbidden returns the error for a valid key without permission.
 func Forbidden(format string, args ...any) *domain.Error {

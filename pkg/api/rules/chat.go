@@ -38,10 +38,10 @@ func chatRule(body map[string]any) []domain.FieldError {
 	switch {
 	case len(messages) == 0: // reported by the schema
 	case last < 0:
-		faults = append(faults, domain.FieldError{Field: "messages", Message: "has no message with the role user; the last such message is the question"})
+		faults = append(faults, domain.FieldError{Field: "messages", Message: "contains no message with the role user; the last one is the question to answer"})
 	default:
 		if message, _ := messages[last].(map[string]any); message["role"] == string(domain.RoleAssistant) {
-			faults = append(faults, domain.FieldError{Field: fmt.Sprintf("messages[%d].role", last), Message: "is \"assistant\" in the last message; it must be user, because continuing an answer is not supported"})
+			faults = append(faults, domain.FieldError{Field: fmt.Sprintf("messages[%d].role", last), Message: "is \"assistant\" in the last message; it must be user, because agents cannot continue an answer"})
 		}
 	}
 	return faults

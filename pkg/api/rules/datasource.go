@@ -116,7 +116,7 @@ func addressFault(address string) string {
 	case u.Scheme != "http" && u.Scheme != "https":
 		return fmt.Sprintf("is %s; it must begin with http:// or https://", jsonbody.Describe(address))
 	case u.Hostname() == "":
-		return fmt.Sprintf("is %s, an address without a host", jsonbody.Describe(address))
+		return fmt.Sprintf("is %s, which has no host", jsonbody.Describe(address))
 	case u.User != nil:
 		return "must not contain a user name or password; use config.headers"
 	}
@@ -159,7 +159,7 @@ func patternFaults(config map[string]any) []domain.FieldError {
 	if bytes <= maxPatternBytes {
 		return nil
 	}
-	return []domain.FieldError{{Field: "config." + longest, Message: fmt.Sprintf("has, together with the other patterns of the site, %d bytes as JSON; the limit is %s", bytes, jsonbody.ByteSize(maxPatternBytes))}}
+	return []domain.FieldError{{Field: "config." + longest, Message: fmt.Sprintf("has %d bytes as JSON together with the site's other patterns; the limit is %s", bytes, jsonbody.ByteSize(maxPatternBytes))}}
 }
 
 // refreshFaults returns a fault if the refresh setting is invalid. An empty setting is valid: the content is never

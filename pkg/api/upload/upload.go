@@ -186,10 +186,10 @@ func (f *Form) Check() error {
 		f.fault("file", "is empty")
 	}
 	if f.Fields["datastoreId"] == "" {
-		f.fault("datastoreId", "is required: the datastore for the file")
+		f.fault("datastoreId", "is required: the id of the datastore for the file")
 	}
 	if kind := f.Fields["type"]; kind != "" && kind != string(domain.TypeFile) {
-		f.fault("type", "is %s; uploads have the type file, send other types as JSON", jsonbody.Describe(kind))
+		f.fault("type", "is %s, but uploads have the type file; send other types as JSON", jsonbody.Describe(kind))
 	}
 	if n := utf8.RuneCountInString(f.Fields["fileName"]); n > maxNameChars {
 		f.fault("fileName", "has %d characters; the limit is %d", n, maxNameChars)

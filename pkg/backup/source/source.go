@@ -71,9 +71,9 @@ func lostOriginal(err error) string {
 func Refusal(c config.Config) string {
 	switch {
 	case c.DatabaseURL != "":
-		return "the catalog is in PostgreSQL (DATABASE_URL): back it up with pg_dump, and NATS after it; docs/backup.md says how"
+		return "the catalog is in PostgreSQL (DATABASE_URL): back it up with pg_dump first, then back up NATS; see docs/backup.md"
 	case c.NATSURL != "":
-		return "the originals are on NATS servers (NATS_URL): stop the service and copy catalog.db, then back up NATS; docs/backup.md says how"
+		return "the originals are on NATS servers (NATS_URL): stop the service and copy catalog.db, then back up NATS; see docs/backup.md"
 	}
 	return ""
 }
@@ -89,7 +89,7 @@ func ParseRate(text string) (int64, error) {
 	}
 	n, err := config.ParseBytes(text)
 	if err == nil && n < minRate {
-		err = fmt.Errorf("%q is less than 64KiB a second", text)
+		err = fmt.Errorf("%q is too slow; the minimum is 64KiB per second", text)
 	}
 	return int64(n), err
 }

@@ -150,7 +150,7 @@ const claimedByHolder = `workspace_id = ? AND key = ? AND status = 0 AND body = 
 // KeepIdempotent renews the claim, and reports whether the caller still has it. If the caller has lost the claim,
 // another process may already be executing the request.
 func (c *Accounts) KeepIdempotent(ctx context.Context, claim *Claim) (holds bool, err error) {
-	err = c.db.Update(ctx, "keeping an idempotency key", func(t *db.Tx) error {
+	err = c.db.Update(ctx, "renewing the claim to an idempotency key", func(t *db.Tx) error {
 		n, err := t.Exec(ctx, `UPDATE idempotency_keys SET begun_at = ? WHERE `+claimedByHolder, db.Micros(c.db.Now()), claim.ws, claim.key, claim.holder)
 		holds = n == 1
 		return err
@@ -161,7 +161,7 @@ func (c *Accounts) KeepIdempotent(ctx context.Context, claim *Claim) (holds bool
 // FinishIdempotent stores the response to the request, for 24 hours from the start of the request. If the request was
 // executed several times, the response of the execution that finishes first is kept, even if it has lost its claim.
 func (c *Accounts) FinishIdempotent(ctx context.Context, claim *Claim, r StoredResponse) error {
-	return c.db.Update(ctx, "keeping an answer", func(t *db.Tx) error {
+	return c.db.Update(ctx, "storing the response to an idempotent request", func(t *db.Tx) error {
 		_, err := t.Exec(ctx, `UPDATE idempotency_keys SET status = ?, body = ? WHERE workspace_id = ? AND key = ? AND status = 0
 			AND request_hash = ? AND expires_at = ?`, r.Status, r.Body, claim.ws, claim.key, claim.requestHash, claim.expires)
 		return err
@@ -171,7 +171,7 @@ func (c *Accounts) FinishIdempotent(ctx context.Context, claim *Claim, r StoredR
 // ReleaseIdempotent ends an execution of the request that has no response to store, but may have changed something. The
 // key stays reserved for the same request. The request can be repeated immediately; its next claim has Repeated set.
 func (c *Accounts) ReleaseIdempotent(ctx context.Context, claim *Claim) error {
-	return c.db.Update(ctx, "releasing an idempotency key", func(t *db.Tx) error {
+	return c.db.Update(ctx, "releasing the claim to an idempotency key", func(t *db.Tx) error {
 		_, err := t.Exec(ctx, `UPDATE idempotency_keys SET begun_at = 0, body = '' WHERE `+claimedByHolder, claim.ws, claim.key, claim.holder)
 		return err
 	})
@@ -183,7 +183,7 @@ func (c *Accounts) AbandonIdempotent(ctx context.Context, claim *Claim) error {
 	if claim.Repeated {
 		return c.ReleaseIdempotent(ctx, claim)
 	}
-	return c.db.Update(ctx, "giving back an idempotency key", func(t *db.Tx) error {
+	return c.db.Update(ctx, "abandoning the claim to an idempotency key", func(t *db.Tx) error {
 		_, err := t.Exec(ctx, `DELETE FROM idempotency_keys WHERE `+claimedByHolder, claim.ws, claim.key, claim.holder)
 		return err
 	})

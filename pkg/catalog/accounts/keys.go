@@ -115,7 +115,7 @@ func (c *Accounts) KeyByHash(ctx context.Context, hash string) (domain.APIKey, e
 		return domain.APIKey{}, fmt.Errorf("looking up a key: %w", err)
 	}
 	if len(rows) == 0 || rows[0].ExpiresAt != nil && !rows[0].ExpiresAt.After(c.db.Now()) {
-		return domain.APIKey{}, domain.Errorf(domain.CodeNotFound, "no such key")
+		return domain.APIKey{}, domain.Errorf(domain.CodeNotFound, "there is no such key")
 	}
 	k := rows[0]
 	k.Limits = limits
@@ -150,7 +150,7 @@ func (c *Accounts) TouchKey(ctx context.Context, id string, at time.Time) error 
 		return nil
 	}
 	c.touched.Store(id, at)
-	return c.db.Update(ctx, "noting the use of a key", func(t *db.Tx) error {
+	return c.db.Update(ctx, "recording the use of an API key", func(t *db.Tx) error {
 		_, err := t.Exec(ctx, `UPDATE api_keys SET last_used_at = ? WHERE id = ? AND (last_used_at IS NULL OR last_used_at < ?)`,
 			db.Micros(at), id, db.Micros(at))
 		return err

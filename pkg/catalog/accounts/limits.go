@@ -135,7 +135,7 @@ func checkChunks(limits domain.Limits, chunks int64) error {
 }
 
 func limitReached(what string, limit, has int64) error {
-	return domain.Errorf(domain.CodeUsageLimit, "this would exceed the workspace's limit of %d %s (it has %d); delete datasources, or have the limit raised",
+	return domain.Errorf(domain.CodeUsageLimit, "this would exceed the workspace's limit of %d %s (it has %d); delete datasources, or ask for a higher limit",
 		limit, what, has)
 }
 

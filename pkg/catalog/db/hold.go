@@ -65,7 +65,7 @@ func (d *DB) Hold(ctx context.Context, name string) (release func(), err error) 
 	if err != nil {
 		h.session.stop()
 		if errors.Is(err, errHeld) {
-			return nil, &domain.Error{Code: domain.CodeConflict, Message: fmt.Sprintf("another process that shares the database holds %q; stop it first", name), Err: err}
+			return nil, &domain.Error{Code: domain.CodeConflict, Message: fmt.Sprintf("another process that uses this database holds the lock %q; stop that process first", name), Err: err}
 		}
 		return nil, fmt.Errorf("taking %q: %w", name, err)
 	}

@@ -27,7 +27,7 @@ func (d *DB) Lease(ctx context.Context, name, holder string, ttl time.Duration) 
 
 // Release releases the lease if the holder has it.
 func (d *DB) Release(ctx context.Context, name, holder string) error {
-	return d.Update(ctx, "giving back a lease", func(t *Tx) error {
+	return d.Update(ctx, "releasing a lease", func(t *Tx) error {
 		_, err := t.Exec(ctx, `DELETE FROM leases WHERE name = ? AND holder = ?`, name, holder)
 		return err
 	})

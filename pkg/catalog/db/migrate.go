@@ -53,7 +53,7 @@ func migrator(ctx context.Context, dialect goose.Dialect, db *sql.DB, schema fs.
 type NewerError struct{ Have, Want int64 }
 
 func (e *NewerError) Error() string {
-	return fmt.Sprintf("its schema has version %d, this program knows versions up to %d: use a newer version of the program, "+
+	return fmt.Sprintf("its schema has version %d, but this program only supports versions up to %d: use a newer version of the program, "+
 		"or restore a backup that was made before the upgrade", e.Have, e.Want)
 }
 
@@ -61,8 +61,8 @@ func (e *NewerError) Error() string {
 type OlderError struct{ Have, Oldest int64 }
 
 func (e *OlderError) Error() string {
-	return fmt.Sprintf("its schema has version %d, of a development version that was never released, and versions before %d cannot be upgraded: "+
-		"use an empty data directory or database and add the content again, or go on with the program that wrote it", e.Have, e.Oldest)
+	return fmt.Sprintf("its schema has version %d, from before the first release, and versions before %d cannot be upgraded: "+
+		"add the content again to an empty data directory or database, or keep using the program that wrote this one", e.Have, e.Oldest)
 }
 
 // Versions returns the oldest and the newest schema version of the migrations.

@@ -75,7 +75,7 @@ func connect(ctx context.Context, o Options) (d *DB, err error) {
 	}
 	switch {
 	case o.Path != "" && o.URL != "":
-		return nil, errors.New("a path and a URL are set; use one of them")
+		return nil, errors.New("both a path and a URL are set; remove one")
 	case o.URL != "":
 		d, err = openPostgres(ctx, o)
 	default:
@@ -103,7 +103,7 @@ func (d *DB) Close() error {
 // acquired with Hold.
 func (d *DB) Ready(ctx context.Context) error {
 	if err := d.ready(ctx); err != nil {
-		return fmt.Errorf("asking the catalog: %w", err)
+		return fmt.Errorf("querying the catalog: %w", err)
 	}
 	return d.holds.check()
 }

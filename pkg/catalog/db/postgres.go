@@ -178,7 +178,7 @@ func explain(err error, cfg *pgx.ConnConfig) error {
 		case "28P01", "28000":
 			return fmt.Errorf("the server rejects user %q: %s", cfg.User, refusal.Message)
 		case "3D000":
-			return fmt.Errorf("the server has no database %q: create it, or name another", cfg.Database)
+			return fmt.Errorf("the server has no database %q: create it, or use another one", cfg.Database)
 		case "53300":
 			return fmt.Errorf("the server has no free connection: %s", refusal.Message)
 		}

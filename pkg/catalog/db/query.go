@@ -68,7 +68,7 @@ func (r boundRow) Scan(dest ...any) error {
 const answerTimeout = statementTimeout + 15*time.Second
 
 // errTimeout is the cause of a context that ended because the server did not answer.
-var errTimeout = errors.New("no answer in time")
+var errTimeout = errors.New("the database did not answer in time")
 
 // bound adds a timeout to the context of a statement that is sent to a server. SQLite needs no timeout, because it only
 // accesses a file.

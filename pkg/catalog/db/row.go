@@ -201,7 +201,7 @@ type (
 func number(src driver.Value) (int64, error) {
 	n, ok := src.(int64)
 	if !ok {
-		return 0, fmt.Errorf("it is %T and no number", src)
+		return 0, fmt.Errorf("it is %T, not a number", src)
 	}
 	return n, nil
 }
@@ -248,7 +248,7 @@ func (e encoded) Scan(src any) error {
 	case []byte:
 		return FromJSON(string(src), e.into)
 	default:
-		return fmt.Errorf("it is %T and no text", src)
+		return fmt.Errorf("it is %T, not text", src)
 	}
 }
 

@@ -54,7 +54,7 @@ func (s *session) run(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		s.o.log.DebugContext(ctx, "connection to the catalog's database is made again", "error", err)
+		s.o.log.DebugContext(ctx, "the connection to the catalog's database ended; reconnecting", "error", err)
 		t := time.NewTimer(sessionRetry)
 		select {
 		case <-t.C:

@@ -48,7 +48,7 @@ func (c *Maintenance) Adopt(ctx context.Context, job domain.Job) (Adopted, error
 	case err != nil && !errors.Is(err, sql.ErrNoRows):
 		return what, fmt.Errorf("reading datasource %s: %w", job.DatasourceID, err)
 	}
-	err = c.db.Update(ctx, "taking over a job of the job log", func(t *db.Tx) error {
+	err = c.db.Update(ctx, "importing a job from the job log", func(t *db.Tx) error {
 		what = NothingAdopted
 		r, store, err := record.LockDatasource(ctx, t, job.DatasourceID)
 		switch {

@@ -121,7 +121,7 @@ func (c *Maintenance) AddRepairLines(ctx context.Context, id string, lines ...st
 			return err
 		}
 		if n == 0 {
-			return domain.NotFound("repair under way", id)
+			return domain.NotFound("unfinished repair", id)
 		}
 		if len(lines) == 0 {
 			return nil
@@ -135,7 +135,7 @@ func (c *Maintenance) AddRepairLines(ctx context.Context, id string, lines ...st
 			case have > maxRepairLines:
 				return nil
 			case have == maxRepairLines:
-				line = "There is more, which is only in the log."
+				line = "The log has more results than are shown here."
 			}
 			if _, err := t.Exec(ctx, `INSERT INTO repair_notes (repair_id, seq, line) VALUES (?, ?, ?)`, id, have, shorten(line)); err != nil {
 				return err

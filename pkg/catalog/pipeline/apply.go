@@ -106,13 +106,13 @@ func (c *Pipeline) countEmbedded(ctx context.Context, t *db.Tx) error {
 func checkEvent(ev domain.Event) error {
 	switch {
 	case ev.DatasourceID == "" || ev.DatastoreID == "" || ev.JobID == "":
-		return domain.Invalid("event", "of type %q names no datasource, datastore or job", ev.Type)
+		return domain.Invalid("event", "of type %q lacks its datasource, datastore or job", ev.Type)
 	case ev.Type == domain.EventFetched && ev.Fetched == nil:
 		return domain.Invalid("fetched", "is missing in an event of type fetched of datasource %s", ev.DatasourceID)
 	case ev.Type == domain.EventPostponed && (ev.Crawl == nil || ev.Until.IsZero()):
-		return domain.Invalid("until", "or what to fetch is missing in an event of type postponed of datasource %s", ev.DatasourceID)
+		return domain.Invalid("until", "is missing in an event of type postponed of datasource %s, or the event does not say what to fetch", ev.DatasourceID)
 	case len(ev.Links) > domain.MaxLinksPerEvent:
-		return domain.Invalid("links", "of an event of datasource %s are %d; at most %d are allowed",
+		return domain.Invalid("links", "has %[2]d entries in an event of datasource %[1]s; the limit is %[3]d",
 			ev.DatasourceID, len(ev.Links), domain.MaxLinksPerEvent)
 	}
 	return nil

@@ -195,7 +195,7 @@ func (c *Pipeline) PublishedAll(ctx context.Context, jobs []domain.Job) error {
 		highest = max(highest, j.Generation)
 		stores[i], ids[i] = j.DatastoreID, j.DatasourceID
 	}
-	err := c.db.Update(ctx, "noting published jobs", func(t *db.Tx) error {
+	err := c.db.Update(ctx, "marking jobs as published", func(t *db.Tx) error {
 		if err := record.ShareDatastores(ctx, t, stores...); err != nil {
 			return err
 		}

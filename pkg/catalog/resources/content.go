@@ -38,7 +38,7 @@ func (c *Resources) ReplaceContent(ctx context.Context, ws, id string, n Replace
 // Replace puts the new content into the record without storing the record, and queues a sweep of the old original.
 func Replace(ctx context.Context, t *db.Tx, r *record.Record, n Replacement) error {
 	if r.Type == domain.TypeWebSite {
-		return domain.Invalid("id", "datasource %s is a web site without own content; update one of its pages", r.ID)
+		return domain.Invalid("id", "datasource %s is a web site, which has no content of its own; update one of its pages", r.ID)
 	}
 	if n.Name != nil {
 		r.Name, r.Config.NamedByDocument = *n.Name, false
@@ -126,7 +126,7 @@ func (c *Resources) Describe(ctx context.Context, ws, id string, d Description, 
 		case r.JobKind == domain.JobCrawl && !r.Status.Terminal():
 			// Reject the change: if the fetch finds the content unchanged, no job would write the description to the
 			// index.
-			return domain.Errorf(domain.CodeConflict, "datasource %q is being fetched; change it when that is done", id)
+			return domain.Errorf(domain.CodeConflict, "datasource %q is being fetched; change it when the fetch has ended", id)
 		}
 		return c.sites.Restart(ctx, t, &r, store, job, record.PriorityFresh)
 	})

@@ -82,7 +82,7 @@ func sameContent(keeper domain.DatasourceConfig) string {
 func yield(ctx context.Context, t *db.Tx, p, keeper record.Record, at time.Time) error {
 	reason := sameContent(keeper.Config)
 	err := t.Queue(ctx, db.Write{
-		Doing: "leaving out what page " + p.ID + " stood for",
+		Doing: "replacing page " + p.ID + " as the original of its duplicates",
 		Text:  `UPDATE datasources SET duplicate_of = ?, error = ? WHERE duplicate_of = ? AND duplicate_of <> '' AND status = 'skipped'`,
 		Args:  []any{keeper.ID, reason, p.ID},
 	})

@@ -31,7 +31,7 @@ func StoreLinks(ctx context.Context, t *db.Tx, ev domain.Event) error {
 	if err != nil {
 		return err
 	}
-	doing := "keeping the links of page " + ev.DatasourceID
+	doing := "storing the links of page " + ev.DatasourceID
 	if ev.Part == 0 {
 		err := t.Queue(ctx, db.Write{
 			Doing: doing,

@@ -32,13 +32,13 @@ func RemovePages(ctx context.Context, t *db.Tx, siteID string) (more bool, err e
 	}
 	if len(pages) < record.RemovalBatch {
 		return false, t.Queue(ctx, db.Write{
-			Doing: "forgetting the deleted site " + siteID,
+			Doing: "finishing the removal of site " + siteID,
 			Text:  `DELETE FROM doomed_sites WHERE site_id = ?`,
 			Args:  []any{siteID},
 		})
 	}
 	return true, t.Queue(ctx, db.Write{
-		Doing: "dooming the pages of site " + siteID,
+		Doing: "queueing the pages of site " + siteID + " for removal",
 		Text:  `INSERT INTO doomed_sites (site_id) VALUES (?) ON CONFLICT DO NOTHING`,
 		Args:  []any{siteID},
 	})

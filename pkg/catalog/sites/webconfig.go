@@ -46,9 +46,9 @@ func (c *Sites) FetchBy(ctx context.Context, t *db.Tx, r *record.Record, patch d
 	case r.Type != domain.TypeWebPage && r.Type != domain.TypeWebSite:
 		return domain.Invalid("config", "of datasource %s cannot be changed: it is neither a web page nor a web site", r.ID)
 	case r.GroupID != "":
-		return domain.Invalid("config", "of page %s is that of its site; change datasource %s instead", r.ID, r.GroupID)
+		return domain.Invalid("config", "of page %s cannot be changed, because the page belongs to a site; change the site, datasource %s, instead", r.ID, r.GroupID)
 	case r.Type == domain.TypeWebPage && patch.ChangesSite():
-		return domain.Invalid("config", "of page %s has no patterns and limits: those are of sites", r.ID)
+		return domain.Invalid("config", "of page %s cannot have patterns and limits, which only sites have", r.ID)
 	}
 	before := r.Config
 	patch.Apply(&r.Config)

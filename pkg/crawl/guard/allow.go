@@ -70,7 +70,7 @@ func (a *Allow) addPrefix(p netip.Prefix) error {
 		}
 	}
 	if nat64.Overlaps(p) && p.Bits() >= nat64.Bits() || sixToFour.Overlaps(p) && p.Bits() >= sixToFour.Bits() {
-		return errors.New("contains an IPv4 address; list that instead")
+		return errors.New("contains an IPv4 address; list the IPv4 address itself")
 	}
 	a.prefixes = append(a.prefixes, p)
 	return nil
@@ -98,7 +98,7 @@ func (a *Allow) addHost(entry string) error {
 		return errors.New("has a port; write only the host")
 	}
 	if ip, err := netip.ParseAddr(strings.Trim(u.Hostname(), "[]")); err == nil {
-		return fmt.Errorf("is an unusual notation of the address %s; write that", ip)
+		return fmt.Errorf("is an unusual form of an address; write it as %s", ip)
 	}
 	if below {
 		a.domains = append(a.domains, "."+u.Hostname())

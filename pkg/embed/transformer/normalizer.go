@@ -91,7 +91,7 @@ func parseNormalizer(raw json.RawMessage, depth int) (func(string) string, error
 	case n.Type == "Replace" && n.Pattern.String != "" && len(n.Content) <= len(n.Pattern.String):
 		return func(s string) string { return strings.ReplaceAll(s, n.Pattern.String, n.Content) }, nil
 	}
-	return nil, fmt.Errorf("the step %q cannot be run in process; serve the model with a model server instead", n.Type)
+	return nil, fmt.Errorf("the step %q cannot run in-process; run the model on a model server instead", n.Type)
 }
 
 // cutNormalized truncates the result of a step.

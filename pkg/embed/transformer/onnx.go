@@ -47,7 +47,7 @@ func parseONNX(data []byte) (map[string]tensor, error) {
 			switch number {
 			case onnxGraphInitializer:
 				if len(tensors) >= maxTensors {
-					return fmt.Errorf("more than %d tensors", maxTensors)
+					return fmt.Errorf("it has more than %d tensors", maxTensors)
 				}
 				name, t, ok, err := parseONNXTensor(part)
 				if ok {

@@ -81,7 +81,7 @@ func parseEntry(raw json.RawMessage, data []byte) (t tensor, ok bool, err error)
 		return tensor{}, false, fmt.Errorf("%w: a tensor needs bytes %d to %d, but the file has %d (it may be incomplete)", errMalformed, begin, end, len(data))
 	}
 	if uint64(n)*uint64(t.dtype.size()) != end-begin {
-		return tensor{}, false, fmt.Errorf("%w: %d bytes for shape %v of %s", errMalformed, end-begin, entry.Shape, entry.Dtype)
+		return tensor{}, false, fmt.Errorf("%w: a tensor has %d bytes, which does not match its shape %v and type %s", errMalformed, end-begin, entry.Shape, entry.Dtype)
 	}
 	t.shape, t.data = entry.Shape, data[begin:end]
 	return t, true, nil

@@ -136,10 +136,10 @@ func (d directory) readConfig(s *settings) error {
 		return fmt.Errorf("%s is missing; give the directory of a sentence-transformers model, which has config.json, tokenizer.json and model.safetensors", d.path(file))
 	}
 	if c.Type != "bert" && c.Type != "xlm-roberta" {
-		return fmt.Errorf("%s: models of type %q cannot be run in process, only bert and xlm-roberta; serve it with a model server instead", d.path(file), c.Type)
+		return fmt.Errorf("%s: models of type %q cannot run in-process, only bert and xlm-roberta; run it on a model server instead", d.path(file), c.Type)
 	}
 	if c.PositionsKind != "" && c.PositionsKind != "absolute" {
-		return fmt.Errorf("%s: position_embedding_type %q cannot be run in process, only absolute; serve the model with a model server instead", d.path(file), c.PositionsKind)
+		return fmt.Errorf("%s: position_embedding_type %q cannot run in-process, only absolute; run the model on a model server instead", d.path(file), c.PositionsKind)
 	}
 	for _, bound := range []struct {
 		field      string
@@ -197,7 +197,7 @@ func (d directory) readModules(s *settings) error {
 		case "Pooling":
 			where = m.Path
 		default:
-			return fmt.Errorf("%s: modules of type %q cannot be run in process; serve the model with a model server instead", d.path("modules.json"), kind)
+			return fmt.Errorf("%s: modules of type %q cannot run in-process; run the model on a model server instead", d.path("modules.json"), kind)
 		}
 	}
 	var p struct {
@@ -224,7 +224,7 @@ func (d directory) readModules(s *settings) error {
 	case !others && p.First && !mean && p.Mode == "", p.Mode == "cls" && !others:
 		s.pool = poolFirst
 	default:
-		return fmt.Errorf("%s: only pooling by mean or by the first token ([CLS]) can be run in process; serve the model with a model server instead", d.path(file))
+		return fmt.Errorf("%s: only pooling by mean or by the first token ([CLS]) can run in-process; run the model on a model server instead", d.path(file))
 	}
 	return nil
 }

@@ -48,7 +48,7 @@ func (f *tokenizerFile) unigram(words int) (segmenter, error) {
 		return nil, errors.New("its unk_id does not refer to a piece; a piece for unknown characters is needed")
 	}
 	if f.Model.ByteFallback {
-		return nil, errors.New("a Unigram model with byte_fallback cannot be run in process; serve the model with a model server instead")
+		return nil, errors.New("a Unigram model with byte_fallback cannot run in-process; run the model on a model server instead")
 	}
 	u := &unigram{pieces: make(map[string]piece, len(entries)), rarest: math.Inf(1), unknown: *f.Model.UnknownID}
 	u.known.unknown = u.unknown
@@ -114,7 +114,7 @@ func (u *unigram) readSplitter(raw json.RawMessage) error {
 			// With the scheme "first", a space mark is added only to the first word of a text. All other words already
 			// have a mark for the space before them, unless WhitespaceSplit has removed that space.
 			if u.split && s.Scheme == "first" {
-				return errors.New("a Metaspace with the scheme \"first\" after WhitespaceSplit cannot be run in process; serve the model with a model server instead")
+				return errors.New("a Metaspace with the scheme \"first\" after WhitespaceSplit cannot run in-process; run the model on a model server instead")
 			}
 			u.addPrefixSpace = s.Scheme == "always" || s.Scheme == "first" || s.Scheme == "" && (s.Prefix == nil || *s.Prefix)
 			return nil

@@ -35,7 +35,7 @@ func (w *weights) raw(name string, shape ...int) tensor {
 	t, ok := w.tensors[w.prefix+name]
 	if !ok || !slices.Equal(t.shape, shape) {
 		if w.err == nil && !ok {
-			w.err = fmt.Errorf("it has no floating-point tensor %q; quantised models and other kinds of models cannot be run in process", w.prefix+name)
+			w.err = fmt.Errorf("it has no floating-point tensor %q; quantised models and other kinds of models cannot run in-process", w.prefix+name)
 		} else if w.err == nil {
 			w.err = fmt.Errorf("tensor %q has shape %v, but config.json requires %v; the files may belong to different models", w.prefix+name, t.shape, shape)
 		}
@@ -116,7 +116,7 @@ func assemble(s *settings, tensors map[string]tensor, kn *kernel) (*network, err
 	case "relu":
 		n.activation = relu
 	default:
-		return nil, fmt.Errorf("the activation %q that config.json names cannot be run in process; serve the model with a model server instead", s.activation)
+		return nil, fmt.Errorf("the activation function %q in config.json cannot run in-process; run the model on a model server instead", s.activation)
 	}
 	for i := range s.layers {
 		if w.err != nil {

@@ -160,7 +160,7 @@ func significance(d Difference) string {
 	case d.NDCG.High < 0:
 		return "worse"
 	default:
-		return "no sure difference"
+		return "no significant difference"
 	}
 }
 

@@ -29,11 +29,11 @@ func CheckPassages(passages []Passage) error {
 	text, spans := 0, 0
 	for _, p := range passages {
 		if p.Page < 1 {
-			return fmt.Errorf("the page of a passage is %d, must be at least 1", p.Page)
+			return fmt.Errorf("the page of a passage is %d; it must be at least 1", p.Page)
 		}
 		for _, s := range p.Spans {
 			if s[0] < 0 || s[1] < s[0] || s[1] > len(p.Text) {
-				return fmt.Errorf("a span of a passage is [%d, %d], must be within its %d bytes", s[0], s[1], len(p.Text))
+				return fmt.Errorf("a span of a passage is [%d, %d]; it must be within the passage's %d bytes", s[0], s[1], len(p.Text))
 			}
 		}
 		text, spans = text+len(p.Text), spans+len(p.Spans)

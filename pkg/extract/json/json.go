@@ -217,7 +217,7 @@ func (w *walker) scalar(tok token) (string, error) {
 		return string(text), nil
 	}
 	if isEncodedData(text) {
-		w.p.Out.Warn("strings of encoded data, such as pictures, were skipped")
+		w.p.Out.Warn("strings with encoded data, such as pictures, were skipped")
 		return "", nil
 	}
 	return string(text), nil

@@ -81,10 +81,10 @@ func (s *source) finish() error {
 		p.Out.Warn(pageNumbers(s.broken) + ": parts are damaged and could not be read")
 	}
 	if len(s.noHelp) > 0 {
-		p.Out.Warn(pageNumbers(s.noHelp) + ": text may be missing, because some characters are unknown; PDFium, the second reader, did not know them on other pages and was not tried here")
+		p.Out.Warn(pageNumbers(s.noHelp) + ": text may be missing, because some characters are unknown; PDFium, the second reader, was not tried because it did not know them on other pages")
 	}
 	if len(s.spent) > 0 {
-		p.Out.Warn(pageNumbers(s.spent) + ": text may be missing; PDFium, the second reader, had reached its limit for one file")
+		p.Out.Warn(pageNumbers(s.spent) + ": text may be missing, because PDFium, the second reader, had reached its limit for one file")
 	}
 	return nil
 }
@@ -110,9 +110,9 @@ func (s *source) noText() error {
 	case format.KindOf(s.pdfiumErr) == format.Encrypted:
 		return s.pdfiumErr
 	case s.pages == 0:
-		return damagedPDF("there are no pages in it", nil)
+		return damagedPDF("it has no pages", nil)
 	case len(s.broken) == s.pages:
-		return damagedPDF("no page of it can be read", s.pdfiumErr)
+		return damagedPDF("none of its pages can be read", s.pdfiumErr)
 	case !pdftext.HasContent(s.data):
 		return format.Errorf(format.NoText, "the file has no text: %s empty", pagesAre(s.pages))
 	case len(s.unseen.hidden) > 0 && len(s.scans) == 0:
@@ -120,7 +120,7 @@ func (s *source) noText() error {
 	case len(s.garbled.unmapped) > 0:
 		return format.Errorf(format.NoText, "the file has no readable text: its fonts do not say which characters they show; run OCR on it, or upload the document in another format")
 	case s.own != nil && len(s.scans) == 0:
-		return format.Errorf(format.NoText, "the file has no text: %s empty, or drawn without characters; upload the document in another format", pagesAre(s.pages))
+		return format.Errorf(format.NoText, "the file has no text: %s empty, or show text only as drawings; upload the document in another format", pagesAre(s.pages))
 	case s.own == nil || len(s.scans) < s.pages:
 		return format.Errorf(format.NoText, "the file has no text: %s images or empty; it needs OCR: add a text layer and upload it again", pagesAre(s.pages))
 	}

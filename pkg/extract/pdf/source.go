@@ -60,7 +60,7 @@ func openPDF(p *format.Parser, data []byte) (*source, error) {
 			return nil, err
 		}
 		if !pdftext.HasContent(data) && !errors.Is(err, pdftext.ErrEncrypted) {
-			return nil, damagedPDF("there are no pages in it", err)
+			return nil, damagedPDF("it has no pages", err)
 		}
 		if s.fallback() == nil {
 			return nil, refusedPDF(fmt.Errorf("opening the PDF: %w", err), s.pdfiumErr)

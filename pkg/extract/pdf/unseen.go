@@ -46,7 +46,7 @@ func (u *unseenPages) warn(out *format.Sink) {
 		n    int
 		text string
 	}{{u.sum.White, "white on white"}, {u.sum.Tiny, "too small to read"}, {u.sum.Transparent, "transparent, or invisible with no image below"},
-		{u.sum.Ground, "in the colour of its ground"}, {u.sum.Covered, "covered by a filled box"}, {u.sum.Clipped, "outside the part of the page that is shown"}} {
+		{u.sum.Ground, "in the colour of its background"}, {u.sum.Covered, "covered by a filled box"}, {u.sum.Clipped, "outside the part of the page that is shown"}} {
 		if c.n > 0 {
 			causes = append(causes, c.text)
 		}

@@ -135,7 +135,7 @@ func TestTextThatIsNotVisibleIsReported(t *testing.T) {
 		"covered":                           {text("") + " 1 g 60 590 200 30 re f", "covered"},
 		"covered by a mark to read through": {text("") + " q /M gs 1 1 0 rg 60 590 200 30 re f Q", ""},
 		"a table with grounds":              {shown + "0.9 g 60 590 200 30 re f 0 g BT /F1 12 Tf 72 600 Td (UNSEEN words) Tj ET 0.8 g 60 560 200 30 re f", ""},
-		"black on black":                    {"0 g 60 590 200 30 re f " + text("0 g"), "colour of its ground"},
+		"black on black":                    {"0 g 60 590 200 30 re f " + text("0 g"), "colour of its background"},
 		"blue on a white box on blue":       {"0 0 1 rg 50 500 300 150 re f 1 g 60 590 200 30 re f 0 g " + text("0 0 1 rg"), ""},
 		"black in a black frame":            {"0 g 59 589 202 32 re 60 590 200 30 re f* " + text("0 g"), ""},
 		"a frame that is painted later":     {text("") + " 0 g 59 589 202 32 re 60 590 200 30 re f*", ""},

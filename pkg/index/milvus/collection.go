@@ -143,7 +143,7 @@ func (x *Index) collection(ctx context.Context, name string, plan func(sparse bo
 		return nil, err
 	}
 	if srv, err := x.server(ctx); err == nil && srv.sparse && !col.sparse {
-		x.opts.Log.Warn("the collection was created by a server without sparse vectors, so only vectors can be searched; drop the collection and run repair", "collection", name)
+		x.opts.Log.Warn("the collection was created by a server without sparse vectors, so only vectors can be searched; drop the collection and run sluice repair", "collection", name)
 	}
 	x.collections.put(col)
 	return col, nil
@@ -308,7 +308,7 @@ func (x *Index) listCollections(ctx context.Context) ([]string, error) {
 				continue
 			}
 			if m[1] != strconv.Itoa(schemaVersion) {
-				return fmt.Errorf("%w: %q has schema %s, this version has %d", ErrSchema, name, m[1], schemaVersion)
+				return fmt.Errorf("%w: %q has schema %s, but this version needs %d", ErrSchema, name, m[1], schemaVersion)
 			}
 			out = append(out, name)
 		}

@@ -106,7 +106,7 @@ func (x *Index) connect(ctx context.Context) (*server, error) {
 	stub, ok := c.(*client.GrpcClient)
 	if !ok {
 		_ = c.Close()
-		return nil, fmt.Errorf("connecting to %s: the SDK has no connection of type %T", x.opts.Address, c)
+		return nil, fmt.Errorf("connecting to %s: the SDK returned a client of the unexpected type %T", x.opts.Address, c)
 	}
 	srv := &server{Client: c, service: stub.Service}
 	if err := srv.learn(ctx, x.opts.Prefix); err != nil {

@@ -150,7 +150,7 @@ func (x *Index) Lacks(ctx context.Context) (string, error) {
 	if err != nil || server.LexicalSearch {
 		return "", err
 	}
-	return "Milvus " + server.Version + " has no sparse vectors, which came with 2.4: what a query finds is decided by its meaning alone", nil
+	return "Milvus " + server.Version + " is older than 2.4 and has no sparse vectors, so queries match by meaning but not by words: upgrade Milvus", nil
 }
 
 // Server connects to the server and returns its description.

@@ -66,7 +66,7 @@ func checkRow(s index.Space, r *index.Row) error {
 		return fmt.Errorf("%w: the datasource id %.80q is empty, longer than %d bytes, or has characters outside [A-Za-z0-9_.-]", index.ErrInvalid, r.DatasourceID, maxDatasourceBytes)
 	}
 	if r.Generation > math.MaxInt64 {
-		return fmt.Errorf("%w: the generation %d is more than %d", index.ErrInvalid, r.Generation, int64(math.MaxInt64))
+		return fmt.Errorf("%w: the generation is %d; the limit is %d", index.ErrInvalid, r.Generation, int64(math.MaxInt64))
 	}
 	if r.Ordinal < 0 || r.Ordinal > math.MaxInt32 {
 		return fmt.Errorf("%w: the ordinal %d is not between 0 and %d", index.ErrInvalid, r.Ordinal, math.MaxInt32)

@@ -90,7 +90,7 @@ func checkSchema(got *entity.Schema) (description, error) {
 		return a, fmt.Errorf("%w: %q is described as %.100q, which Sluice never writes", ErrSchema, got.CollectionName, got.Description)
 	}
 	if a.Schema != schemaVersion {
-		return a, fmt.Errorf("%w: %q has schema %d, but this version needs %d; use the version that created it, or drop it and replay",
+		return a, fmt.Errorf("%w: %q has schema %d, but this version needs %d; use the version that created it, or drop the collection and run sluice replay",
 			ErrSchema, got.CollectionName, a.Schema, schemaVersion)
 	}
 	for _, want := range schema("", index.Space{}, false).Fields {

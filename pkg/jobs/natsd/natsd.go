@@ -178,8 +178,8 @@ func (s *Server) serves(ctx context.Context, srv *server.Server, started <-chan 
 	case <-started:
 	case <-timer.C:
 		if streams := s.log.unrecovered(); len(streams) > 0 {
-			return fmt.Errorf("starting the NATS server: the recovery of %s in %s has not ended after %s: if the disk is not slow, the files are damaged: "+
-				"restore a backup, or move the directories of these streams away and start again; what they held is then lost, and repaired as far as possible",
+			return fmt.Errorf("starting the NATS server: the recovery of %s in %s has not ended after %s: the disk is very slow, or the files are damaged: "+
+				"restore a backup, or move the directories of these streams elsewhere and start again; their content is then lost, and Sluice repairs what it can",
 				strings.Join(streams, ", "), s.opts.Dir, s.opts.StartTimeout)
 		}
 		return fmt.Errorf("starting the NATS server: not ready after %s", s.opts.StartTimeout)

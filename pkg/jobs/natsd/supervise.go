@@ -66,7 +66,7 @@ func (s *Server) supervise(ctx context.Context) {
 }
 
 // errReplaced means that the path of the directory now leads to another directory.
-var errReplaced = errors.New("another disk or directory is there now")
+var errReplaced = errors.New("this path now leads to another disk or directory")
 
 // checkDirectory fails with errReplaced if the directory is no longer the one in which Start took the lock. This
 // happens if the directory's disk was unmounted, or if another disk was mounted over it. A server started there would
@@ -77,7 +77,7 @@ func (s *Server) checkDirectory() error {
 		return fmt.Errorf("checking the lock of the NATS directory: %w", err)
 	}
 	if now, err := os.Stat(s.lock.Path()); err != nil || !os.SameFile(held, now) {
-		return fmt.Errorf("%s: %w: mount the previous one again, or restart the service to use this one", s.opts.Dir, errReplaced)
+		return fmt.Errorf("%s: %w: mount the previous one again, or restart the service to use the new one", s.opts.Dir, errReplaced)
 	}
 	return nil
 }

@@ -74,7 +74,7 @@ func (s *Server) checkStream(dir string) error {
 		if err := removeConfig(dir); err != nil {
 			return fmt.Errorf("removing the damaged configuration of the NATS stream %s: %w", name, err)
 		}
-		s.opts.Log.Warn("the configuration of a NATS stream was damaged; it is written again", "stream", name, "damage", err)
+		s.opts.Log.Warn("the configuration of a NATS stream was damaged; rewriting it", "stream", name, "damage", err)
 	case err != nil:
 		return fmt.Errorf("checking the NATS stream %s: %w", name, err)
 	}
@@ -179,12 +179,12 @@ func (s *Server) checkConsumer(dir, stream, name string) error {
 		return err
 	}
 	if err == nil && !isConsumerState(state) {
-		s.opts.Log.Warn("the position of a NATS consumer was damaged; it is created again", "stream", stream, "consumer", name)
+		s.opts.Log.Warn("the position of a NATS consumer was damaged; recreating the consumer", "stream", stream, "consumer", name)
 		return os.RemoveAll(dir)
 	}
 	err = checkConfig[server.FileConsumerInfo](dir, stream+"/"+name)
 	if errors.Is(err, errDamaged) || errors.Is(err, errNewer) {
-		s.opts.Log.Warn("the configuration of a NATS consumer was damaged; it is written again", "stream", stream, "consumer", name, "damage", err)
+		s.opts.Log.Warn("the configuration of a NATS consumer was damaged; rewriting it", "stream", stream, "consumer", name, "damage", err)
 		return removeConfig(dir)
 	}
 	return err

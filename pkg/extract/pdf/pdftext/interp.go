@@ -75,7 +75,7 @@ const (
 	maxOperands  = 512
 )
 
-var errBudget = errors.New("the page shows too much")
+var errBudget = errors.New("the page has too many drawing instructions")
 
 // page runs a page's content and the appearances of its form fields.
 func (in *interpreter) page(p pageRef) error {

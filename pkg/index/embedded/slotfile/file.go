@@ -148,7 +148,7 @@ func Open(path string, of Layout, slots uint32) (_ *File, err error) {
 		return nil, fmt.Errorf("reading size of vector file: %w", err)
 	}
 	if want := int64(slots) * int64(of.stride); info.Size() < want {
-		return nil, fmt.Errorf("%w: the vector file has %d bytes, %d slots need %d", index.ErrCorrupt, info.Size(), slots, want)
+		return nil, fmt.Errorf("%w: the vector file has %d bytes, but %d slots need %d", index.ErrCorrupt, info.Size(), slots, want)
 	}
 	extents := (int(slots) + ExtentSlots - 1) / ExtentSlots
 	if err := f.file.Truncate(int64(extents) * f.extentBytes()); err != nil {

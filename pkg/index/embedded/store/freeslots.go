@@ -66,7 +66,7 @@ func (s *Space) prepareWriting(ctx context.Context) error {
 	}
 	tx, end, err := begin(ctx, s.writes, nil)
 	if err != nil {
-		return fmt.Errorf("beginning to prepare writing: %w", corrupt(err))
+		return fmt.Errorf("starting to prepare a write: %w", corrupt(err))
 	}
 	defer end()
 	snap := s.current

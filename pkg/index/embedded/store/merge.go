@@ -168,7 +168,7 @@ func (m *mergeStore) flush(ctx context.Context) error {
 	defer m.space.writeMu.Unlock()
 	tx, end, err := begin(ctx, m.space.writes, nil)
 	if err != nil {
-		return fmt.Errorf("beginning to store merged postings: %w", err)
+		return fmt.Errorf("starting to store merged postings: %w", err)
 	}
 	defer end()
 	if err := insertBlocks(ctx, tx, m.next, m.pending); err != nil {

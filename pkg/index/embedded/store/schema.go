@@ -115,7 +115,7 @@ func begin(ctx context.Context, db *sql.DB, options *sql.TxOptions) (tx *sql.Tx,
 func createTables(ctx context.Context, db *sql.DB, first *Snapshot) error {
 	tx, end, err := begin(ctx, db, nil)
 	if err != nil {
-		return fmt.Errorf("beginning to create tables: %w", err)
+		return fmt.Errorf("starting to create tables: %w", err)
 	}
 	defer end()
 	var n int

@@ -130,7 +130,7 @@ func (s *Snapshot) Languages() []analysis.Language {
 func loadSnapshot(ctx context.Context, db *sql.DB) (*Snapshot, error) {
 	tx, end, err := begin(ctx, db, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
-		return nil, fmt.Errorf("beginning to read the state: %w", err)
+		return nil, fmt.Errorf("starting to read the state: %w", err)
 	}
 	defer end()
 	s := &Snapshot{}

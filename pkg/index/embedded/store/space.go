@@ -60,7 +60,7 @@ type Space struct {
 }
 
 // ErrNotFound means that the space was never written.
-var ErrNotFound = errors.New("no such space")
+var ErrNotFound = errors.New("the space does not exist")
 
 // Open opens the space in a directory. If there is no space, Open creates one if `create` is set, and otherwise fails
 // with ErrNotFound. It fails with index.ErrCorrupt if files are damaged or incomplete. The caches identify the values
@@ -69,10 +69,10 @@ func Open(ctx context.Context, dir string, id index.Space, number uint64, c cach
 	path := filepath.Join(dir, databaseName)
 	if _, err := os.Stat(path); err != nil {
 		if !errors.Is(err, os.ErrNotExist) {
-			return nil, fmt.Errorf("looking for space: %w", err)
+			return nil, fmt.Errorf("looking for the space: %w", err)
 		}
 		if hasVectors(dir) {
-			return nil, fmt.Errorf("%w: there are vectors and no database", index.ErrCorrupt)
+			return nil, fmt.Errorf("%w: there are vectors, but no database", index.ErrCorrupt)
 		}
 		if !create {
 			return nil, ErrNotFound
@@ -154,7 +154,7 @@ func (s *Space) ensureTables(ctx context.Context, first *Snapshot) error {
 		return nil
 	}
 	if hasVectors(s.dir) {
-		return fmt.Errorf("%w: the database is empty, but there are vectors", index.ErrCorrupt)
+		return fmt.Errorf("%w: there are vectors, but the database is empty", index.ErrCorrupt)
 	}
 	return createTables(ctx, s.writes, first)
 }
@@ -197,7 +197,7 @@ func (s *Space) commit(ctx context.Context, change func(tx *sql.Tx, next *Snapsh
 	}
 	tx, end, err := begin(ctx, s.writes, nil)
 	if err != nil {
-		return fmt.Errorf("beginning to write: %w", corrupt(err))
+		return fmt.Errorf("starting to write: %w", corrupt(err))
 	}
 	defer end()
 	if err := change(tx, next); err != nil {

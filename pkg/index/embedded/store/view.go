@@ -78,7 +78,7 @@ func (v View) transaction(ctx context.Context) (*sql.Tx, error) {
 // begin starts the transaction and returns its version.
 func (r *reading) begin(ctx context.Context, s *Space) (version int64, err error) {
 	if r.tx, r.close, err = begin(ctx, s.reads, &sql.TxOptions{ReadOnly: true}); err != nil {
-		return 0, fmt.Errorf("beginning to read: %w", err)
+		return 0, fmt.Errorf("starting to read: %w", err)
 	}
 	asked := r.tx.StmtContext(ctx, s.readVersion)
 	defer func() { _ = asked.Close() }()

@@ -243,7 +243,7 @@ func builderOf(s *Set) (*builder, error) {
 		point := Floats(record[:4*s.Dimensions])
 		if at := i - c.Lists; at >= 0 {
 			if t.first = append(t.first, int(from)); int(from)+int(n) > c.Lists {
-				return nil, c.damaged("a mean", errors.New("a coarse centroid names lists that do not exist"))
+				return nil, c.damaged("a mean", errors.New("a coarse centroid refers to lists that do not exist"))
 			}
 			t.coarse.set(at, point)
 			continue

@@ -239,7 +239,7 @@ func (s *selector) list(snap *Set, w int, of uint64) error {
 		i := bits.TrailingZeros64(of)
 		slot := c.slotOf(records, i)
 		if slot >= snap.Slots {
-			return c.damaged("a list", errors.New("a row lies beyond all slots"))
+			return c.damaged("a list", errors.New("a row has a slot that does not exist"))
 		}
 		// Skip an outdated entry: its slot is no longer assigned, because the slot now belongs to another row.
 		if snap.Live.Has(slot) && snap.Assigned.Has(slot) {
