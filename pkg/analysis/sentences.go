@@ -60,8 +60,8 @@ func appendSentences(out []Span, text string, from, to int) []Span {
 // would take half a minute for a hundred thousand brackets.
 const maxGap = 64
 
-// segment is a part of a text. It ends with a long run of marks or at the end of the text. The rules of Unicode are
-// applied to text[from:to]; the rest of the run is text[to:next].
+// segment is a part of a text. It ends with a long run of characters other than letters and digits, or at the end of
+// the text. The sentence rules of Unicode are applied to text[from:to]; the rest of the run is text[to:next].
 type segment struct{ from, to, next int }
 
 // segments splits a text at runs of more than maxGap characters other than letters and digits.

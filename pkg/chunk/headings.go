@@ -48,8 +48,8 @@ func (p *packer) next() error {
 }
 
 // divide splits a piece that does not fit below the headings in the current chunk. It returns fewer than two parts if
-// the piece must stay whole. This is so if it cannot be split, or if the headings fill more than half of the chunk and
-// may form a chunk of their own.
+// the piece must stay whole. A piece must stay whole if it cannot be split, or if the headings fill more than half of
+// the chunk and may form a chunk of their own.
 func (p *packer) divide(b domain.Block, s piece) []piece {
 	used := p.cur.tokens
 	if used > p.opts.MaxTokens/2 || b.Kind == domain.BlockHeading {

@@ -51,7 +51,7 @@ func (e *Error) withCause(err error) *Error {
 	return e
 }
 
-// checkURL checks an address with the guard. Its error is a permanent *Error.
+// checkURL checks an address with the address guard. Its error is a permanent *Error.
 func checkURL(g guard.Guard, u *url.URL) error {
 	if err := g.CheckURL(u); err != nil {
 		return permanent(u.Redacted(), "%s", err).withCause(err)

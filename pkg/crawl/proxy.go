@@ -58,10 +58,10 @@ func (o Options) checkProxy(req *http.Request, res *http.Response) error {
 	return errors.Join(newErrProxy(res, o.Now()), res.Body.Close())
 }
 
-// useProxy makes the transport send its requests through the proxy. The guard cannot check the connections that the
-// proxy makes. Therefore useProxy resolves each target itself, and a request fails if the guard refuses any address of
-// its target. A SOCKS proxy then receives the checked address. An HTTP proxy receives the name, because its rules refer
-// to names.
+// useProxy makes the transport send its requests through the proxy. The address guard cannot check the connections that
+// the proxy makes. Therefore useProxy resolves each target itself, and a request fails if the guard refuses any address
+// of its target. A SOCKS proxy then receives the checked address. An HTTP proxy receives the name, because its rules
+// refer to names.
 func useProxy(t *http.Transport, o Options, g guard.Guard) {
 	direct := &net.Dialer{Timeout: o.ConnectTimeout, KeepAlive: 30 * time.Second, Resolver: o.Resolver}
 	if !o.httpProxy() {
@@ -166,8 +166,8 @@ func setGuardResult(ctx context.Context, targets []netip.AddrPort) {
 	})
 }
 
-// socksConn is a connection through a SOCKS proxy. Its remote address is that of the target, which the guard has
-// checked.
+// socksConn is a connection through a SOCKS proxy. Its remote address is that of the target, which the address guard
+// has checked.
 type socksConn struct {
 	net.Conn
 	target netip.AddrPort

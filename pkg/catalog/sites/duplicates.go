@@ -77,8 +77,8 @@ func sameContent(keeper domain.DatasourceConfig) string {
 	return "It has the same content as " + keeper.SourceURL + "."
 }
 
-// yield leaves out page p in favour of keeper, a fetched page with the same content and a better address. Pages that
-// were left out in favour of p become duplicates of keeper.
+// yield leaves out page p in favour of the page `keeper`, which was fetched and has the same content and a better
+// address. Pages that were left out in favour of p become duplicates of `keeper`.
 func yield(ctx context.Context, t *db.Tx, p, keeper record.Record, at time.Time) error {
 	reason := sameContent(keeper.Config)
 	err := t.Queue(ctx, db.Write{

@@ -24,7 +24,7 @@ func (s *Site) hash(parts ...string) uint64 {
 	return binary.BigEndian.Uint64(h[:8])
 }
 
-// random returns a random source derived from the site's seed and the parts.
+// random returns a random source derived from the site's seed and the given parts.
 func (s *Site) random(parts ...string) *rand.Rand {
 	return rand.New(rand.NewPCG(s.hash(parts...), s.opts.Seed))
 }

@@ -251,16 +251,17 @@ func (g Guard) control(_ context.Context, network, address string, _ syscall.Raw
 	return g.checkSocket(ap.Addr())
 }
 
-// Dial returns a dial function that applies the guard, for use in a transport. A nil resolver selects the system's
-// resolver.
+// Dial returns a dial function that applies the address guard, for use in a transport. A nil resolver selects the
+// system's resolver.
 func (g Guard) Dial(connect time.Duration, resolver *net.Resolver) func(ctx context.Context, network, address string) (net.Conn, error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		return g.Dialer(address, connect, resolver).DialContext(ctx, network, address)
 	}
 }
 
-// forAddress returns the guard for a connection to the host and port of a request. If the list allows a host by name,
-// connections to that name may use a private address. Connections to another name with the same address stay blocked.
+// forAddress returns the address guard for a connection to the host and port of a request. If the list allows a host by
+// name, connections to that name may use a private address. Connections to another name with the same address stay
+// blocked.
 func (g Guard) forAddress(address string) Guard {
 	if host, _, err := net.SplitHostPort(address); err == nil && g.Allow.names(host) {
 		g.AllowPrivate = true
@@ -268,13 +269,13 @@ func (g Guard) forAddress(address string) Guard {
 	return g
 }
 
-// Dialer returns a dialer that applies the guard, for connections to one host and port.
+// Dialer returns a dialer that applies the address guard, for connections to one host and port.
 func (g Guard) Dialer(address string, connect time.Duration, resolver *net.Resolver) *net.Dialer {
 	return &net.Dialer{Timeout: connect, KeepAlive: 30 * time.Second, Resolver: resolver, ControlContext: g.forAddress(address).control}
 }
 
-// Resolve returns the addresses of a target's host. It fails if the guard rejects the port or any of the addresses,
-// because the proxy may connect to any of them.
+// Resolve returns the addresses of a target's host. It fails if the address guard rejects the port or any of the
+// addresses, because the proxy may connect to any of them.
 func (g Guard) Resolve(ctx context.Context, resolver *net.Resolver, target string) ([]netip.AddrPort, error) {
 	host, portText, err := net.SplitHostPort(target)
 	if err != nil {

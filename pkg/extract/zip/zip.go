@@ -25,7 +25,8 @@ type Archive struct {
 	max           int64
 }
 
-// Format describes zip files. It reads a zip file as the packed format that its parts belong to.
+// Format describes zip files. It recognises the packed format of a zip file from its parts, and reads the file as that
+// format.
 var Format = format.Format{Type: format.TypeZip, Packed: true, Read: read}
 
 // read opens the zip file, detects the packed format by the parts, and reads the document.

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// guardMarker is the environment variable that makes a process a guard.
+// guardMarker is the environment variable that makes a process the guard of an engine.
 const guardMarker = "LOCAL_ENGINE_GUARD"
 
 // RunChildIfAsked runs the guard of an engine and then exits, if this package started the process as a guard. Otherwise
@@ -26,7 +26,7 @@ func RunChildIfAsked() {
 	}
 	// The engine dies with the thread that started it, so this thread must not end.
 	runtime.LockOSThread()
-	// Ctrl-C is meant for the parent, which the guard must outlive.
+	// Ctrl-C is meant for the parent, which the guard process must outlive.
 	signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	g := &guard{in: bufio.NewReader(os.Stdin), out: json.NewEncoder(os.Stdout)}
 	if err := g.run(); err != nil {

@@ -15,13 +15,14 @@ import (
 // executable returns a path of the running program. The path works even if the file was deleted, as after `go run`.
 func executable() (string, error) { return "/proc/self/exe", nil }
 
-// inNewSession returns attributes that start a guard in a new session, so that terminal signals reach only the parent.
+// inNewSession returns attributes that start a guard process in a new session, so that terminal signals reach only the
+// parent.
 func inNewSession() processAttributes {
 	return processAttributes{attr: &syscall.SysProcAttr{Setsid: true}}
 }
 
-// inNamespaces returns attributes that start a guard in new network and mount namespaces. Users other than root also
-// need a user namespace.
+// inNamespaces returns attributes that start a guard process in new network and mount namespaces. Users other than root
+// also need a user namespace.
 func inNamespaces() processAttributes {
 	s := processAttributes{attr: &syscall.SysProcAttr{Setsid: true, Cloneflags: unix.CLONE_NEWNET | unix.CLONE_NEWNS}, remedy: isolatedRemedy}
 	if os.Geteuid() != 0 {

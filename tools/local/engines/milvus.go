@@ -11,7 +11,7 @@ import (
 // keys and consistency levels, but no sparse vectors.
 //
 // It always listens on all addresses of the machine, and two of its ports are fixed. Therefore it runs in a network
-// namespace that has only loopback, and its guard forwards connections into the namespace.
+// namespace that has only loopback, and its guard process forwards connections into the namespace.
 type Milvus struct {
 	*Process
 	addr string

@@ -94,12 +94,12 @@ type child struct {
 	done chan struct{}
 }
 
-// guardTimeout is how long a guard may take to end its engine. After this time the guard is killed, which also kills
+// guardTimeout is how long a guard process may take to end its engine. After this time it is killed, which also kills
 // the engine.
 const guardTimeout = stopTimeout + 10*time.Second
 
-// launchChild starts a guard for the engine and returns when the engine is ready. If `listener` is not nil, the guard
-// gets a copy of the listener, and the caller must close the original.
+// launchChild starts a guard process for the engine and returns when the engine is ready. If `listener` is not nil, the
+// guard process gets a copy of the listener, and the caller must close the original.
 func launchChild(ctx context.Context, s spec, where processAttributes, listener *net.TCPListener) (*child, error) {
 	if _, guarded := os.LookupEnv(guardMarker); guarded {
 		return nil, errNoGuard
@@ -159,8 +159,8 @@ func launchChild(ctx context.Context, s spec, where processAttributes, listener 
 // errNoGuard is returned if the program that was started as a guard does not call RunChildIfAsked.
 var errNoGuard = errors.New("this program cannot guard an engine: call engines.RunChildIfAsked first in main or TestMain")
 
-// watch sends the guard's first report to the channel and logs later reports, until the guard ends. Later reports are
-// logged because users of a crashed engine would otherwise see only refused connections.
+// watch sends the first report of the guard process to the channel and logs later reports, until the process ends.
+// Later reports are logged because users of a crashed engine would otherwise see only refused connections.
 func watch(out io.Reader, reports chan<- report, log string) {
 	started := false
 	for lines := bufio.NewScanner(out); lines.Scan(); {
@@ -181,7 +181,7 @@ func watch(out io.Reader, reports chan<- report, log string) {
 	_, _ = io.Copy(io.Discard, out) // drain the rest, because the scanner stops at a line that is too long
 }
 
-// end sends the guard a command that ends it, and waits until it has exited.
+// end sends the guard process a command that ends it, and waits until it has exited.
 func (c *child) end(word string) error {
 	_, _ = io.WriteString(c.words, word+"\n") // fails only if the guard has ended
 	_ = c.words.Close()

@@ -5,18 +5,18 @@ import (
 	"time"
 )
 
-// spec tells a guard what to run. The parent sends it as one line of JSON.
+// spec tells a guard process what to run. The parent sends it as one line of JSON.
 type spec struct {
 	Args []string // the program, with its full path, and its arguments
 	Env  []string // the program's complete environment
 	Dir  string   // working directory
 	Log  string   // file that the program's output is appended to
 
-	// Isolated means that the guard is in new network and mount namespaces. Before the program starts, the guard must
-	// bring loopback up and mount an empty /run.
+	// Isolated means that the guard process is in new network and mount namespaces. Before the program starts, the
+	// guard process must bring loopback up and mount an empty /run.
 	Isolated bool
-	// Forward is an address in the guard's network namespace. The guard forwards the connections of the inherited
-	// listener to this address. It is "" if there is no listener.
+	// Forward is an address in the network namespace of the guard process. This process forwards the connections of the
+	// inherited listener to this address. It is "" if there is no listener.
 	Forward string
 
 	Ready readiness
@@ -36,14 +36,14 @@ const (
 	probeTimeout = 2 * time.Second       // timeout of one probe
 )
 
-// Commands that the parent sends to a guard. If the input ends without a command, the parent has died.
+// Commands that the parent sends to a guard process. If the input ends without a command, the parent has died.
 const (
 	commandStop = "stop"
 	commandKill = "kill"
 )
 
-// report is a line of JSON from the guard to its parent. The first report says whether the program is ready. A later
-// report says that the program has ended by itself.
+// report is a line of JSON from the guard process to its parent. The first report says whether the program is ready. A
+// later report says that the program has ended by itself.
 type report struct {
 	Ready bool
 	Fault string
