@@ -15,8 +15,8 @@ type Span struct {
 
 // Sentences splits a text into sentences by the rules of Unicode (UAX #29), with three exceptions. It does not split
 // after an abbreviation, an initial, or an ordinal number in a German date; it always splits at blank lines; and it
-// always splits at long runs of marks. The spans are ordered, disjoint and not empty, and do not include the white
-// space around sentences. For any text, the time is linear in its length.
+// always splits at long runs of characters other than letters and digits. The spans are ordered, disjoint and not
+// empty, and do not include the white space around sentences. For any text, the time is linear in its length.
 func Sentences(text string) []Span {
 	var out []Span
 	for s := range segments(text) {
@@ -33,7 +33,8 @@ func Sentences(text string) []Span {
 	return out
 }
 
-// appendSentences appends the sentences of text[from:to], which must not contain long runs of marks.
+// appendSentences appends the sentences of text[from:to], which must not contain a run of more than maxGap characters
+// other than letters and digits.
 func appendSentences(out []Span, text string, from, to int) []Span {
 	open := false // whether the last span may continue with the next part
 	iter := sentences.FromString(text[from:to])

@@ -67,8 +67,8 @@ type Auditor struct {
 	// Aged is the clock for deciding whether data is old enough to be deleted. After a jump of the system clock, it may
 	// lag behind Now. If it is nil, Now is used.
 	Aged func() time.Time
-	// Audited, if set, is called after every audit that completed without errors. began is the time at which the audit
-	// started.
+	// Audited, if set, is called after every audit that completed without errors. `began` is the time at which the
+	// audit started.
 	Audited func(began time.Time)
 
 	running sync.Mutex // held during an audit: two concurrent audits would each report only some of the differences

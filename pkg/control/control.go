@@ -60,7 +60,7 @@ const (
 	auditBound = 6 * time.Hour
 )
 
-// wait returns true once wake fires or d has passed, and false if ctx ends first.
+// wait returns true once the channel `wake` fires or d has passed, and false if ctx ends first.
 func wait(ctx context.Context, wake <-chan struct{}, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

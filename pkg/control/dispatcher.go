@@ -18,7 +18,8 @@ import (
 // Outbox stores accepted jobs until they are published. OutboxWake fires when there may be a new job or when the window
 // has space for another job.
 type Outbox interface {
-	// Next returns the jobs to publish next: fair to all workspaces, new content before replays.
+	// Next returns the jobs to publish next. It is fair to all workspaces, and returns jobs for new content before
+	// replays.
 	Next(ctx context.Context, w *pipeline.Window, limit int) ([]domain.Job, error)
 	PublishedAll(ctx context.Context, jobs []domain.Job) error // the Generation of each job must be set
 	DeferJob(ctx context.Context, job domain.Job, until time.Time) error

@@ -59,9 +59,9 @@ func (o Options) checkProxy(req *http.Request, res *http.Response) error {
 }
 
 // useProxy makes the transport send its requests through the proxy. The address guard cannot check the connections that
-// the proxy makes. Therefore useProxy resolves each target itself, and a request fails if the guard refuses any address
-// of its target. A SOCKS proxy then receives the checked address. An HTTP proxy receives the name, because its rules
-// refer to names.
+// the proxy makes. Therefore useProxy resolves each target itself, and a request fails if the address guard refuses any
+// address of its target. A SOCKS proxy then receives the checked address. An HTTP proxy receives the name, because its
+// rules refer to names.
 func useProxy(t *http.Transport, o Options, g guard.Guard) {
 	direct := &net.Dialer{Timeout: o.ConnectTimeout, KeepAlive: 30 * time.Second, Resolver: o.Resolver}
 	if !o.httpProxy() {

@@ -17,8 +17,8 @@ const (
 	progressInterval = time.Second
 )
 
-// progress reports how far a job has got. Reports begin after progressAfter and end when stop is called. Reports are
-// informational: if one cannot be sent, the job continues.
+// progress reports how far a job has got. Reports begin after progressAfter and end when the method stop is called.
+// Reports are informational: if one cannot be sent, the job continues.
 type progress struct {
 	report reporter
 	log    *slog.Logger

@@ -172,9 +172,9 @@ type duplicateFinder struct {
 	letters, digits []byte // buffers of fingerprint
 }
 
-// folds reports whether the candidate repeats a better one. This is so if their texts are near-duplicates and the
-// better candidate contains every query term that this one contains. If so, folds sets c.duplicateOf. The result is
-// cached in the candidate.
+// folds reports whether the candidate repeats a better one. A candidate repeats a better one if their texts are
+// near-duplicates and the better one contains every query term that the candidate contains. If so, folds sets
+// c.duplicateOf. The result is cached in the candidate.
 func (f *duplicateFinder) folds(c *candidate) bool {
 	if c.compared {
 		return c.duplicateOf != nil

@@ -45,8 +45,8 @@ type Claim struct {
 	holder               string // the process that may keep, release or abandon the claim
 }
 
-// ID returns the id of an object that the request creates. Different parts give different ids, so a request can create
-// several objects. The id is the same whenever the request is repeated, and no other request gets it.
+// ID returns the id of an object that the request creates. Different arguments give different ids, so a request can
+// create several objects. The id is the same whenever the request is repeated, and no other request gets it.
 func (c *Claim) ID(parts ...string) string {
 	return domain.DerivedID(append([]string{"idempotent", c.ws, c.key, c.requestHash, strconv.FormatInt(c.expires, 10)}, parts...)...)
 }

@@ -17,7 +17,7 @@ type sessionOptions struct {
 	begin func(ctx context.Context, conn *pgx.Conn) error
 	// notice is called with the text of every notification. It may be nil if no notifications are expected.
 	notice func(text string)
-	// lost is called when a connection breaks after begin has succeeded.
+	// lost is called when a connection breaks after the function begin has succeeded.
 	lost func(err error)
 }
 

@@ -157,7 +157,7 @@ func shorten(line string) string {
 	return line[:n] + "…"
 }
 
-// FinishRepair ends a repair. failure describes what failed, or is "" if the repair succeeded. FinishRepair does not
+// FinishRepair ends a repair. `failure` describes what failed, or is "" if the repair succeeded. FinishRepair does not
 // change a repair that is already finished.
 func (c *Maintenance) FinishRepair(ctx context.Context, id, failure string) error {
 	return c.db.Update(ctx, "finishing a repair", func(t *db.Tx) error {

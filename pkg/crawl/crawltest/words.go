@@ -18,7 +18,7 @@ var (
 		crosses drains follows joins keeps leads marks needs outlasts passes`)
 )
 
-// hash returns 64 bits derived from the site's seed and the parts.
+// hash returns 64 bits derived from the site's seed and the given parts.
 func (s *Site) hash(parts ...string) uint64 {
 	h := sha256.Sum256(fmt.Appendf(nil, "%d\x00%s", s.opts.Seed, strings.Join(parts, "\x00")))
 	return binary.BigEndian.Uint64(h[:8])

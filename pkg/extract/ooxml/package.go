@@ -177,8 +177,8 @@ func (a *Package) contentTypes() map[string]string {
 	return types
 }
 
-// formatOfPart returns the format whose documents have a main part of this content type, including templates, slide
-// shows and files with macros. It returns "" for other content types.
+// formatOfPart returns the format whose documents have a main part of this content type. It also knows the content
+// types of templates, slide shows and files with macros. It returns "" for other content types.
 func formatOfPart(contentType string) string {
 	if !strings.HasSuffix(contentType, ".main+xml") {
 		return ""

@@ -45,7 +45,7 @@ func New(ctx context.Context, r io.Reader) *Scanner {
 	return &Scanner{ctx: ctx, dec: dec}
 }
 
-// next returns the next token. It returns nil at the end, where the XML is damaged, and after Stop.
+// next returns the next token. It returns nil at the end of the XML, at damaged XML, and after Stop.
 func (s *Scanner) next() xml.Token {
 	if s.Over {
 		return nil

@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/checksum"
 )
 
-// Posting records that a term occurs tf times in the row at a slot. length is the row's number of terms.
+// Posting records that a term occurs `tf` times in the row at a slot. `length` is the row's number of terms.
 type Posting struct {
 	Slot   uint32
 	tf     uint32
